@@ -1,0 +1,128 @@
+import { parseArgs } from "node:util";
+import type { StepFeatures } from "../src/forest/cluster.ts";
+import { STRUCTURE_WEIGHTS, type StructureWeights } from "../src/forest/placement.ts";
+import { type EvalMessage, readChannels, readCodingSessions, readThreads } from "./eval/cluster-data.ts";
+import { channelFigures } from "./eval/clusters.ts";
+import { GROW_DEFAULTS, growForest, stepsOf } from "./eval/grow.ts";
+import { largestShare, mean, singletonShare } from "./eval/measures.ts";
+
+/**
+ * `npx tsx scripts/calibrate.ts DIR`: the measurements by which the threshold of the local embedder and the weights of
+ * structure were chosen, one parameter moved at a time, everything else as it is.
+ *
+ * - irc: B³ F and one-to-one overlap in percent, with speakers (the aim: 73 and 71).
+ * - threads: largest cluster and lone messages among the cold ones, as shares, with and without speakers.
+ * - coding: steps in a cluster (quartiles), and the share of steps alone in theirs.
+ * - woven: four coding sessions woven into one, turn by turn; the share of a cluster's steps that an average step shares
+ *   its session with, and the mean size. Runs of that size, cut blindly, are beside it.
+ */
+const { positionals } = parseArgs({ allowPositionals: true });
+const [dataFolder] = positionals;
+if (dataFolder === undefined) {
+  console.error("Usage: npx tsx scripts/calibrate.ts DIR");
+  process.exit(2);
+}
+
+const SESSIONS_WOVEN = 4;
+const WOVEN_STEPS_MIN = 25;
+
+const channels = readChannels(dataFolder);
+const channelSteps = channels.map(({ messages }) => stepsOf(messages));
+const threads = readThreads(dataFolder, 120).map((messages) => messages.slice(0, -30));
+const threadSteps = threads.map((messages) => stepsOf(messages));
+const namelessSteps = threads.map((messages) => stepsOf(messages.map(({ name: _, ...message }) => message)));
+const sessions = readCodingSessions(dataFolder);
+const sessionSteps = sessions.map((messages) => stepsOf(messages));
+const woven = weave(sessions.filter((_, index) => sessionSteps[index]!.length >= WOVEN_STEPS_MIN)).map(
+  ({ messages, source }) => {
+    const steps = stepsOf(messages);
+    return { steps, source: steps.map(({ seqFirst }) => source[seqFirst]!) };
+  },
+);
+
+const { similarityMin } = GROW_DEFAULTS;
+report("as it is", similarityMin, STRUCTURE_WEIGHTS);
+for (const value of [0.25, 0.3, 0.4, 0.45]) report(`similarityMin ${value}`, value, STRUCTURE_WEIGHTS);
+for (const adjacent of [0, 0.3, 0.35, 0.45, 0.5]) report(`adjacent ${adjacent}`, similarityMin, { adjacent });
+for (const sameTurn of [0, 0.1, 0.25, 0.4]) report(`sameTurn ${sameTurn}`, similarityMin, { sameTurn });
+for (const heard of [0, 0.5, 1.5, 3]) report(`heard ${heard}`, similarityMin, { heard });
+report("words alone", similarityMin, { adjacent: 0, sameTurn: 0, heard: 0 });
+
+function report(name: string, threshold: number, changed: Partial<StructureWeights>): void {
+  const grow = (steps: readonly StepFeatures[]) =>
+    growForest(steps, { similarityMin: threshold, weights: { ...STRUCTURE_WEIGHTS, ...changed } }).clusters;
+  const irc = channelFigures(channels, channelSteps.map(grow), "");
+  const share = (conversations: readonly StepFeatures[][], of: (labels: number[]) => number) =>
+    mean(conversations.map((steps) => of(grow(steps)))).toFixed(2);
+  const grown = sessionSteps.map(grow);
+  const sizes = grown.flatMap(sizesOf).sort((left, right) => left - right);
+  const quartiles = [0.25, 0.5, 0.75].map((rank) => sizes[Math.floor(rank * sizes.length)] ?? 0);
+  const purity = woven.map(({ steps, source }) => ({ ...purityOf(grow(steps), source), steps: steps.length, source }));
+  const size = mean(purity.map(({ sizeMean }) => sizeMean));
+  const blind = purity.map(({ source }) =>
+    purityOf(
+      source.map((_, index) => Math.floor(index / Math.round(size))),
+      source,
+    ),
+  );
+  console.log(
+    name.padEnd(20),
+    `irc ${irc["irc.b3F"]} ${irc["irc.oneToOne"]}`,
+    `| threads ${share(threadSteps, largestShare)} ${share(threadSteps, singletonShare)}`,
+    `nameless ${share(namelessSteps, largestShare)} ${share(namelessSteps, singletonShare)}`,
+    `| coding ${quartiles.join(" ")} alone ${mean(grown.map(singletonShare)).toFixed(3)}`,
+    `| woven ${mean(purity.map(({ share: own }) => own)).toFixed(3)} size ${size.toFixed(1)}`,
+    `blind ${mean(blind.map(({ share: own }) => own)).toFixed(3)}`,
+  );
+}
+
+/** Sessions, four at a time, dealt out turn by turn in a fixed order that has no pattern. */
+function weave(all: readonly EvalMessage[][]): { messages: EvalMessage[]; source: number[] }[] {
+  const weaves: { messages: EvalMessage[]; source: number[] }[] = [];
+  for (let from = 0; from + SESSIONS_WOVEN <= all.length; from += SESSIONS_WOVEN) {
+    const queues = all
+      .slice(from, from + SESSIONS_WOVEN)
+      .map((messages, source) => ({ source, turns: turnsOf(messages) }));
+    const dealt: { messages: EvalMessage[]; source: number[] } = { messages: [], source: [] };
+    for (let state = from + 1; queues.some(({ turns }) => turns.length > 0); ) {
+      state = (Math.imul(state, 1103515245) + 12345) >>> 0; // a linear congruential generator, seeded by the place
+      const waiting = queues.filter(({ turns }) => turns.length > 0);
+      const { source, turns } = waiting[(state >>> 16) % waiting.length]!;
+      for (const message of turns.shift()!) {
+        dealt.messages.push(message);
+        dealt.source.push(source);
+      }
+    }
+    weaves.push(dealt);
+  }
+  return weaves;
+}
+
+function turnsOf(messages: readonly EvalMessage[]): EvalMessage[][] {
+  const turns: EvalMessage[][] = [];
+  for (const message of messages) {
+    if (message.role === "user" || turns.length === 0) turns.push([message]);
+    else turns.at(-1)!.push(message);
+  }
+  return turns;
+}
+
+function sizesOf(labels: readonly number[]): number[] {
+  const sizes = new Map<number, number>();
+  for (const label of labels) sizes.set(label, (sizes.get(label) ?? 0) + 1);
+  return [...sizes.values()];
+}
+
+/** Of an average item: the share of its cluster that is of its own source. And the mean size of clusters. */
+function purityOf(labels: readonly number[], source: readonly number[]): { share: number; sizeMean: number } {
+  const pairs = new Map<string, number>();
+  const sizes = new Map<number, number>();
+  for (const [index, label] of labels.entries()) {
+    const key = `${label} ${source[index]}`;
+    pairs.set(key, (pairs.get(key) ?? 0) + 1);
+    sizes.set(label, (sizes.get(label) ?? 0) + 1);
+  }
+  let own = 0;
+  for (const [key, count] of pairs) own += (count * count) / sizes.get(Number(key.split(" ")[0]))!;
+  return { share: own / labels.length, sizeMean: labels.length / sizes.size };
+}

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ErrorCode, type ErrorDetails, StoreError } from "../../src/core/errors.ts";
+import { SESSION_OPTIONS } from "../../src/core/options.ts";
+import { openStore } from "../../src/index.ts";
+
+/** One example of each error; a code without one does not compile. */
+const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
+  OPTION_INVALID: { option: "hotSize", expected: "a whole number from 1 to 10,000", actual: 0 },
+  MESSAGE_INVALID: { path: "parts[0].args.at", reason: "expected plain JSON, got an instance of Date" },
+  MESSAGE_CONFLICT: { sessionId: "support-42", externalId: "m-7", messageId: 12 },
+  MESSAGE_NOT_FOUND: { messageId: 99 },
+  SESSION_NOT_FOUND: { sessionId: "support-43" },
+  SESSION_CONFLICT: { sessionId: "support-42", field: "project", stored: "web", given: "api" },
+  SESSION_CHANGED: { sessionId: "support-42", seqExpected: 12, seqFound: 14 },
+  HANDLE_INVALID: { handle: "theme:x", reason: "expected a level, a colon and a number" },
+  ROOT_NOT_FOUND: { handle: "theme:7" },
+  BUDGET_TOO_SMALL: { tokensMax: 100, tokensNeeded: 240 },
+  STORE_CLOSED: { path: "agent.db" },
+  STORE_READONLY: { path: "agent.db", operation: "append" },
+  STORE_BUSY: { path: "agent.db" },
+  STORE_CORRUPT: { path: "agent.db", reason: "database disk image is malformed" },
+  FILE_NOT_FOUND: { path: "missing/agent.db" },
+  FILE_EXISTS: { path: "agent-backup.db" },
+  FILE_NOT_USABLE: { path: "/srv", reason: "it is a folder; give the path of a file in it" },
+  FILE_REPLACED: { path: "agent.db" },
+  NOT_A_STORE: { path: "notes.txt", reason: "file is not a database" },
+  FORMAT_UNSUPPORTED: { path: "agent.db", reason: "a newer version has written it" },
+  EMBEDDER_MISMATCH: { stored: "hashing-v1-384", given: "other-768" },
+  VECTOR_INVALID: { reason: "its length in bytes is not 4 times the dimension", expected: 1536, actual: 12 },
+  QUERY_REFUSED: { reason: "it does not only read" },
+  IMPORT_UNREADABLE: { path: "photo.png", reason: "it is a binary file" },
+};
+
+/** What stands between `<!-- BEGIN name -->` and `<!-- END name -->`. */
+const SECTIONS: Record<string, () => string> = { options: optionsTable, errors: errorsTable, schema: schemaTable };
+
+/** The README with every generated section as the code has it now. A marker without a section, or the reverse, is an error. */
+export function generateSections(readme: string): string {
+  let text = readme;
+  for (const [name, generate] of Object.entries(SECTIONS)) {
+    const section = new RegExp(`(<!-- BEGIN ${name} -->\n)[\\s\\S]*?(<!-- END ${name} -->)`);
+    if (!section.test(text)) throw new Error(`README.md has no section "${name}".`);
+    text = text.replace(section, (_, begin: string, end: string) => `${begin}${generate()}\n${end}`);
+  }
+  const unknown = [...text.matchAll(/<!-- BEGIN (\w+) -->/g)].find(([, name]) => !(name! in SECTIONS));
+  if (unknown !== undefined) throw new Error(`Nothing generates the section "${unknown[1]}" of README.md.`);
+  return text;
+}
+
+function optionsTable(): string {
+  return table(
+    ["option", "default", "from", "to", "unit", "meaning"],
+    Object.entries(SESSION_OPTIONS).map(([name, option]) => [
+      `\`${name}\``,
+      number(option.default),
+      number(option.min),
+      number(option.max),
+      option.unit,
+      option.meaning,
+    ]),
+  );
+}
+
+function errorsTable(): string {
+  return table(
+    ["code", "for example", "what to do"],
+    (Object.keys(ERROR_EXAMPLES) as ErrorCode[]).map((code) => {
+      const { message, hint } = new StoreError(code, ERROR_EXAMPLES[code]);
+      return [`\`${code}\``, message, hint ?? ""];
+    }),
+  );
+}
+
+/** Tables and views with their columns, read from a store that this version has just made. */
+function schemaTable(): string {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-docs-"));
+  const store = openStore(join(folder, "agent.db"));
+  const rows = store.query(
+    `SELECT m.name, m.type, group_concat(p.name, ', ') AS columns
+     FROM sqlite_master m JOIN pragma_table_info(m.name) p
+     WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE '\\_\\_%' ESCAPE '\\'
+     GROUP BY m.name ORDER BY m.type, m.name`,
+  );
+  store.close();
+  rmSync(folder, { recursive: true });
+  return table(
+    ["name", "kind", "columns"],
+    rows.map(({ name, type, columns }) => [`\`${name}\``, String(type), String(columns)]),
+  );
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}

@@ -1,0 +1,24 @@
+import { parseArgs } from "node:util";
+import { evaluateClusters } from "./eval/clusters.ts";
+
+/** What an evaluation prints: figures by name, in percent or as shares between 0 and 1, as each says. */
+export interface Evaluation {
+  name: string;
+  figures: Record<string, number>;
+}
+
+const EVALUATIONS: Record<string, (dataFolder: string) => Promise<Evaluation>> = { clusters: evaluateClusters };
+
+/** `npm run --silent eval -- clusters --data DIR [--json]`: measure on conversations that are not in the repository. */
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { data: { type: "string" }, json: { type: "boolean", default: false } },
+});
+const evaluate = EVALUATIONS[positionals[0] ?? ""];
+if (evaluate === undefined || values.data === undefined) {
+  console.error(`Usage: npm run --silent eval -- <${Object.keys(EVALUATIONS).join("|")}> --data DIR [--json]`);
+  process.exit(2);
+}
+const evaluation = await evaluate(values.data);
+if (values.json) console.log(JSON.stringify(evaluation));
+else for (const [name, figure] of Object.entries(evaluation.figures)) console.log(`${name.padEnd(28)} ${figure}`);

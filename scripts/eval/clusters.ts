@@ -1,0 +1,70 @@
+import { fixedRuns, nearestByTfIdf } from "./cluster-baselines.ts";
+import { type Channel, readChannels, readThreads } from "./cluster-data.ts";
+import { bCubedF, largestShare, mean, oneToOneOverlap, singletonShare } from "./measures.ts";
+import { storedForest } from "./store-forest.ts";
+
+const THREAD_MESSAGES = 120;
+/** Messages of a thread that are still in the window: the rest is cold. */
+const HOT_SIZE = 30;
+
+/**
+ * How well clusters and themes part what belongs apart.
+ *
+ * - `largestThemeShare`, `largestClusterShare`, `singletonShare`: over the cold messages of each thread, the mean share of
+ *   the largest theme, of the largest cluster, and of messages alone in theirs; in [0, 1].
+ * - `irc.b3F`, `irc.oneToOne`: clusters of a channel's messages against the conversations that people annotated, in
+ *   percent; `.fixedRuns` and `.tfidf` the same for runs of the same mean size and for the nearest message by TF-IDF.
+ *
+ * @param dataFolder  With `threads/` and `irc/`; what is missing is skipped, with a word on stderr.
+ */
+export async function evaluateClusters(
+  dataFolder: string,
+): Promise<{ name: "clusters"; figures: Record<string, number> }> {
+  const figures: Record<string, number> = {};
+  const threads = readThreads(dataFolder, THREAD_MESSAGES).map((messages) => storedForest(messages, HOT_SIZE));
+  if (threads.length === 0) console.error(`No threads in ${dataFolder}: their figures are left out.`);
+  else {
+    figures.largestThemeShare = round(mean(threads.map(({ themes }) => largestShare(themes))), 3);
+    figures.largestClusterShare = round(mean(threads.map(({ clusters }) => largestShare(clusters))), 3);
+    figures.singletonShare = round(mean(threads.map(({ clusters }) => singletonShare(clusters))), 3);
+  }
+
+  const channels = readChannels(dataFolder);
+  if (channels.length === 0) console.error(`No IRC channels in ${dataFolder}: their figures are left out.`);
+  else {
+    // The newest message never graduates: it counts as alone.
+    const found = channels.map(({ messages }) => [...storedForest(messages, 1).clusters, -1]);
+    const texts = channels.map(({ messages }) => messages.map(({ text }) => text));
+    Object.assign(figures, channelFigures(channels, found, ""));
+    Object.assign(figures, channelFigures(channels, found.map(fixedRuns), ".fixedRuns"));
+    Object.assign(figures, channelFigures(channels, texts.map(nearestByTfIdf), ".tfidf"));
+  }
+  return { name: "clusters", figures };
+}
+
+/** Both measures over all annotated lines. An event of the server is in nobody's conversation, and so alone. */
+export function channelFigures(
+  channels: readonly Channel[],
+  found: readonly (readonly number[])[],
+  suffix: string,
+): Record<string, number> {
+  const pooled: { found: string[]; gold: string[] } = { found: [], gold: [] };
+  let agreed = 0;
+  for (const [index, { annotated, gold }] of channels.entries()) {
+    const labels = annotated.map((message, line) =>
+      message === undefined ? `event ${line}` : String(found[index]![message]),
+    );
+    // No cluster spans channels, so the best pairing of all is the best pairing of each.
+    agreed += oneToOneOverlap(labels, gold) * labels.length;
+    pooled.found.push(...labels.map((label) => `${index} ${label}`));
+    pooled.gold.push(...gold.map((label) => `${index} ${label}`));
+  }
+  return {
+    [`irc.b3F${suffix}`]: round(100 * bCubedF(pooled.found, pooled.gold), 1),
+    [`irc.oneToOne${suffix}`]: round((100 * agreed) / pooled.found.length, 1),
+  };
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

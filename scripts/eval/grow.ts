@@ -1,0 +1,70 @@
+import { estimatingTokenCounter } from "../../src/core/tokens.ts";
+import type { StepFeatures } from "../../src/forest/cluster.ts";
+import { Decision } from "../../src/forest/decision.ts";
+import { Growth } from "../../src/forest/growth.ts";
+import { STRUCTURE_WEIGHTS, type StructureWeights } from "../../src/forest/placement.ts";
+import { replay } from "../../src/forest/replay.ts";
+import type { Embedder } from "../../src/models/embedder.ts";
+import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import type { EvalMessage } from "./cluster-data.ts";
+
+export interface GrowOptions {
+  embedder: Embedder;
+  similarityMin: number;
+  weights: StructureWeights;
+  openClustersMax: number;
+  maxThemes: number;
+}
+
+export const GROW_DEFAULTS: GrowOptions = {
+  embedder: hashingEmbedder,
+  similarityMin: hashingEmbedder.similarityMin,
+  weights: STRUCTURE_WEIGHTS,
+  openClustersMax: 64,
+  maxThemes: 10,
+};
+
+/** Where each step ended up: the roots of its cluster and of its theme. */
+export interface Grown {
+  clusters: number[];
+  themes: number[];
+}
+
+/** Steps of the given messages: an assistant message takes the tool messages that follow it along. */
+export function stepsOf(messages: readonly EvalMessage[], embedder: Embedder = hashingEmbedder): StepFeatures[] {
+  const groups: number[][] = [];
+  for (const [index, { role }] of messages.entries()) {
+    if (role === "tool" && groups.length > 0 && messages[groups.at(-1)![0]!]!.role === "assistant")
+      groups.at(-1)!.push(index);
+    else groups.push([index]);
+  }
+  let turn = -1;
+  return groups.map((group) => {
+    const members = group.map((index) => messages[index]!);
+    const [first] = members as [EvalMessage];
+    const seqFirst = group[0]!;
+    if (first.role === "user") turn = seqFirst;
+    return {
+      id: seqFirst,
+      seqFirst,
+      seqLast: group.at(-1)!,
+      seqBefore: seqFirst - 1,
+      messageCount: group.length,
+      tokenCount: members.reduce((sum, { text }) => sum + estimatingTokenCounter.count(text) + 4, 0),
+      embeddings: members.map(({ text }) => embedder.embed(text)),
+      turn,
+      speaker: first.name,
+      text: first.text.slice(0, 500),
+      createdAtMs: first.createdAtMs,
+    };
+  });
+}
+
+/** Let steps enter a forest one after another, as a session would. */
+export function growForest(steps: readonly StepFeatures[], options: Partial<GrowOptions> = {}): Grown {
+  const { embedder, ...decisionOptions } = { ...GROW_DEFAULTS, ...options };
+  const decision = new Decision(new Growth(embedder.dimension), 0, decisionOptions);
+  const clusters = steps.map((step) => decision.enter(step).cluster.root);
+  const { forest } = replay(decision.log);
+  return { clusters, themes: steps.map(({ id }) => forest.find(id)!.theme) };
+}

@@ -1,0 +1,31 @@
+import type { AnyCommand } from "./command.ts";
+import { backup } from "./commands/backup.ts";
+import { doctor } from "./commands/doctor.ts";
+import { expand } from "./commands/expand.ts";
+import { exportCommand } from "./commands/export.ts";
+import { forest } from "./commands/forest.ts";
+import { forget } from "./commands/forget.ts";
+import { importCommand } from "./commands/import.ts";
+import { resume } from "./commands/resume.ts";
+import { sessions } from "./commands/sessions.ts";
+import { show } from "./commands/show.ts";
+import { sql } from "./commands/sql.ts";
+import { stats } from "./commands/stats.ts";
+import { verify } from "./commands/verify.ts";
+
+/** Every command, in the order in which help lists them. */
+export const COMMANDS: readonly AnyCommand[] = [
+  importCommand,
+  sessions,
+  show,
+  resume,
+  forest,
+  expand,
+  sql,
+  stats,
+  verify,
+  forget,
+  backup,
+  exportCommand,
+  doctor,
+];

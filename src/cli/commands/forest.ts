@@ -1,0 +1,45 @@
+import type { Session } from "../../session/session.ts";
+import type { Command } from "../command.ts";
+import { findSession } from "../find-session.ts";
+import { type ForestView, forestLines } from "../forest-lines.ts";
+
+/** `forest` draws what became of a session: its themes, their clusters, and the messages that are still hot. */
+export const forest: Command = {
+  name: "forest",
+  summary: "Draw a session's forest: themes, their clusters, and the hot window.",
+  details:
+    "● a theme that summaries cover, ◐ one that has grown since, ○ one without a summary. Every handle can be " +
+    "given to `expand`. With --json: {session, themes, hot, pinnedCount}, each theme with its clusters.",
+  arguments: [{ name: "<session>", meaning: "its id, or the beginning of it" }],
+  examples: ["488c5296", "488c5296 --json"],
+
+  run({ args: [id], stores, terminal }) {
+    const view = viewOf(findSession(stores.openToRead(), id!));
+    return { value: view, lines: forestLines(view, terminal) };
+  },
+};
+
+function viewOf(session: Session): ForestView {
+  const overview = session.info();
+  const clusters = new Map(session.roots({ level: "cluster" }).map((cluster) => [cluster.root, cluster]));
+  const themes = session.roots().map((theme) => ({
+    ...theme,
+    clusters: theme.clusters!.map((handle) => clusters.get(handle)!),
+  }));
+  const coldCount = themes.reduce((count, { messageCount }) => count + messageCount, 0);
+  // Messages enter the forest in order, so those that have not follow the last one that has.
+  const seqFrom = themes.reduce((seq, { seqLast }) => Math.max(seq, seqLast + 1), 0);
+  const newest = session.messages({ seqFrom }).filter(({ pinned }) => !pinned);
+  const hot = {
+    messageCount: newest.length,
+    tokenCount: newest.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
+    seqFirst: newest[0]?.seq ?? 0,
+    seqLast: newest.at(-1)?.seq ?? 0,
+  };
+  return {
+    session: overview,
+    themes,
+    hot: newest.length === 0 ? null : hot,
+    pinnedCount: overview.messageCount - coldCount - newest.length,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Store } from "../../session/store.ts";
+import type { Command } from "../command.ts";
+import { formatBytes, formatNumber } from "../text.ts";
+
+type StoreStats = ReturnType<Store["stats"]>;
+
+const LABEL_WIDTH = 14;
+
+/** `stats` counts what is in the store. */
+export const stats: Command = {
+  name: "stats",
+  summary: "Print counts and sizes of the store.",
+  details: "With --json: an object of numbers.",
+  examples: ["", "--json"],
+
+  run({ stores }) {
+    const found = stores.openToRead().stats();
+    return { value: found, lines: lines(found) };
+  },
+};
+
+function* lines(found: StoreStats): Generator<string> {
+  const facts: [string, string][] = [
+    ["Store", found.path],
+    ["Size", `${formatBytes(found.fileBytes)}, and ${formatBytes(found.walBytes)} of write-ahead log`],
+    ["Sessions", formatNumber(found.sessionCount)],
+    ["Messages", formatNumber(found.messageCount)],
+    ["Tokens", formatNumber(found.tokenCount)],
+    ["Clusters", formatNumber(found.clusterCount)],
+    ["Themes", formatNumber(found.themeCount)],
+    ["Summaries", formatNumber(found.summaryCount)],
+    ["Artifacts", `${formatNumber(found.artifactCount)}, ${formatBytes(found.artifactBytes)} uncompressed`],
+    ["Log position", formatNumber(found.logPosition)],
+    ["Embedder", found.embedderId ?? "none yet"],
+  ];
+  for (const [label, value] of facts) yield `${label.padEnd(LABEL_WIDTH)}${value}`;
+}

@@ -1,0 +1,63 @@
+import { StoreError } from "../core/errors.ts";
+
+/** 1: it was tried and failed. 2: what was typed makes no sense, so nothing was tried. */
+export type FailureExitCode = 1 | 2;
+
+/** What is wrong with what was typed; every other code of the library means that the work itself failed. */
+const MISUSE_CODES: ReadonlySet<string> = new Set(["OPTION_INVALID", "HANDLE_INVALID"]);
+
+/**
+ * Why a command did not succeed, as it is reported: a program reads `code`, a person the message and the hint.
+ *
+ * Codes are the library's, and six of the command line's own: `USAGE_INVALID` (unknown command or flag, wrong number of
+ * arguments), `IMPORT_INCOMPLETE` (a named path could not be read, or `--strict` and there were warnings),
+ * `VERIFY_FAILED` (derived rows do not agree with the log), `DOCTOR_FAILED` (something is wrong with the store),
+ * `EXPORT_INCOMPLETE` (messages could not be read) and `UNEXPECTED` (a bug).
+ */
+export class Failure extends Error {
+  readonly code: string;
+  readonly hint: string | undefined;
+  readonly exitCode: FailureExitCode;
+
+  constructor(
+    code: string,
+    message: string,
+    options: { hint?: string | undefined; exitCode?: FailureExitCode; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+/** Whatever was thrown, as a failure. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof StoreError) {
+    const exitCode = MISUSE_CODES.has(error.code) ? 2 : 1;
+    return new Failure(error.code, error.message, { hint: error.hint, exitCode, cause: error });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = "This is a bug. Run it again with COPPICE_DEBUG=1 to see where it happened.";
+  return new Failure("UNEXPECTED", message, { hint, cause: error });
+}
+
+/** The failure as the one JSON object that `--json` puts on stderr. */
+export function failureJson(failure: Failure, debug: boolean): string {
+  const { code, message, hint } = failure;
+  return JSON.stringify({
+    error: { code, message, hint: hint ?? null, ...(debug ? { stack: stackOf(failure) } : {}) },
+  });
+}
+
+/** The failure as lines for a person. */
+export function failureText(failure: Failure, debug: boolean): string {
+  const hint = failure.hint === undefined ? "" : `\n${failure.hint}`;
+  return `coppice: ${failure.message}${hint}${debug ? `\n${stackOf(failure)}` : ""}`;
+}
+
+/** Where it went wrong: the stack of the first cause. */
+function stackOf(error: Error): string {
+  return error.cause instanceof Error ? stackOf(error.cause) : (error.stack ?? error.message);
+}

@@ -1,0 +1,224 @@
+import { isDeepStrictEqual } from "node:util";
+import { StoreError } from "../core/errors.ts";
+import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
+import { parseMessage } from "../core/message.ts";
+import { cutAtGrapheme } from "../core/text.ts";
+import type { ImportEvent, ImportedSession, ImportFile } from "../importers/importer.ts";
+import { openImport } from "../importers/registry.ts";
+import type { Session } from "../session/session.ts";
+import type { Store } from "../session/store.ts";
+
+/** Something that was left out, or is not as the file says. */
+export interface ImportWarning {
+  /** 1-based; null where it is not one line's doing. */
+  line: number | null;
+  reason: string;
+}
+
+/** What became of one file. */
+export interface FileReport {
+  path: string;
+  /** Null where it could not be told: the file is empty, or was not read. */
+  format: string | null;
+  /** Sessions of the store that it holds a piece of. */
+  sessionIds: string[];
+  newCount: number;
+  /** Messages that were in the store before. */
+  knownCount: number;
+  warnings: ImportWarning[];
+  /** Why it could not be read, or not to its end; what was read by then is in the store. */
+  error: { code: string; message: string } | null;
+}
+
+export interface ImportOptions {
+  /** One of `IMPORT_FORMATS`. */
+  format: string;
+  /** In place of what the files say. */
+  project?: string;
+  /** Called after each batch. */
+  onProgress: (report: FileReport) => void;
+}
+
+type PendingMessage = Extract<ImportEvent, { kind: "message" | "restored" }>;
+
+/** A session while a file of it is read, and its messages that are not yet in the store. */
+interface OpenSession {
+  session: Session;
+  pending: PendingMessage[];
+}
+
+/**
+ * An import into one store: files to sessions, and at the end to summaries.
+ *
+ * Each transaction holds at most 100 messages, so that other processes get their turn. An import that was stopped has
+ * lost nothing: the next one finds by external id what is there already. What the store refuses is reported and costs no
+ * other message.
+ */
+export class ImportRun {
+  readonly #store: Store;
+  readonly #options: ImportOptions;
+  /** The sessions seen, by source and external id. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(store: Store, options: ImportOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  get sessionCount(): number {
+    return this.#sessions.size;
+  }
+
+  /**
+   * Bring what is new in a file into the store. A file that cannot be read is reported, not thrown.
+   *
+   * @throws {StoreError} what hits every file alike: `STORE_BUSY`, `FILE_NOT_USABLE`, `OPTION_INVALID` for the format or
+   *   the project.
+   */
+  async read(file: ImportFile): Promise<FileReport> {
+    const { path } = file;
+    const report: FileReport = {
+      path,
+      format: null,
+      sessionIds: [],
+      newCount: 0,
+      knownCount: 0,
+      warnings: [],
+      error: null,
+    };
+    const open = new Map<string, OpenSession>();
+    let pendingCount = 0;
+    const flush = (): void => {
+      for (const { session, pending } of open.values()) this.#append(session, pending.splice(0), report);
+      pendingCount = 0;
+      this.#options.onProgress(report);
+    };
+    for await (const event of eventsOf(file, this.#options.format, report)) {
+      if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });
+      else if (event.kind === "session") {
+        const session = this.#open(event.session, report);
+        if (session === undefined) continue;
+        open.set(event.session.externalId, { session, pending: [] });
+        report.sessionIds.push(session.id);
+      } else if (open.has(event.session)) {
+        open.get(event.session)!.pending.push(event);
+        pendingCount += 1;
+        if (pendingCount === BATCH_MESSAGES_MAX) flush();
+      }
+    }
+    flush();
+    return report;
+  }
+
+  /** Give every session that was seen its summaries, where it lacks any. Where nothing is to be done, nothing is written. */
+  async resolve(onProgress: (doneCount: number) => void): Promise<Awaited<ReturnType<Session["resolveDirty"]>>> {
+    const total = { resolved: 0, failed: 0, stale: 0, parked: 0 };
+    let doneCount = 0;
+    for (const session of this.#sessions.values()) {
+      onProgress(doneCount++);
+      session.compact();
+      const { resolved, failed, stale, parked } = await session.resolveDirty();
+      session.compact(); // takes the summaries into the context
+      total.resolved += resolved;
+      total.failed += failed;
+      total.stale += stale;
+      total.parked += parked;
+    }
+    return total;
+  }
+
+  /** The session a file speaks of; undefined, with a warning, where the store cannot hold one of that name. */
+  #open({ parentExternalId, project, title, ...origin }: ImportedSession, report: FileReport): Session | undefined {
+    const from = parentExternalId === undefined ? origin : { ...origin, parentExternalId };
+    const names = title === undefined ? {} : { title: titleOf(title) };
+    const given = this.#options.project;
+    const wanted = given ?? project;
+    let session: Session;
+    try {
+      session = this.#store.importedSession(from, wanted === undefined ? names : { ...names, project: wanted });
+    } catch (error) {
+      if (StoreError.is(error, "SESSION_CONFLICT")) {
+        // Imported before, under another project. It stays there: a project is a session's for good.
+        session = this.#store.importedSession(from, names);
+        if (given !== undefined) report.warnings.push({ line: null, reason: error.message });
+      } else if (
+        StoreError.is(error, "OPTION_INVALID") &&
+        !(given !== undefined && error.details.option === "project")
+      ) {
+        const reason = `session ${JSON.stringify(origin.externalId)} is left out: ${error.message}`;
+        report.warnings.push({ line: null, reason });
+        return undefined;
+      } else throw error;
+    }
+    this.#sessions.set(keyOf(origin.source, origin.externalId), session);
+    return session;
+  }
+
+  /**
+   * A message that was imported while it was still being written has grown: what has come since follows as a message of
+   * its own, under an id that the next import finds again.
+   *
+   * @returns whether what is stored is the beginning of what the file says now.
+   */
+  #appendRest(session: Session, { message, ...event }: PendingMessage, error: StoreError, report: FileReport): boolean {
+    if (!StoreError.is(error, "MESSAGE_CONFLICT")) return false;
+    const { seq } = this.#store.find(error.details.messageId);
+    const [stored] = session.messages({ seqFrom: seq, seqTo: seq });
+    const { parts } = parseMessage(message);
+    const begun = stored?.parts ?? [];
+    if (stored?.role !== message.role || !isDeepStrictEqual(begun, parts.slice(0, begun.length))) return false;
+    const { content: _, ...rest } = message;
+    const more = { ...rest, id: `${message.id}+${begun.length}`, parts: parts.slice(begun.length) };
+    this.#append(session, [{ ...event, message: more }], report);
+    return true;
+  }
+
+  #append(session: Session, pending: readonly PendingMessage[], report: FileReport): void {
+    try {
+      // A session comes whole from another store, or whole from another program.
+      const restored = pending.filter((one) => one.kind === "restored");
+      const results =
+        restored.length > 0 ? session.restoreAll(restored) : session.appendAll(pending.map(({ message }) => message));
+      for (const { appended } of results) {
+        if (appended) report.newCount += 1;
+        else report.knownCount += 1;
+      }
+    } catch (error) {
+      if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
+      // Of several messages none was written, and the others are fine.
+      if (pending.length > 1) for (const one of pending) this.#append(session, [one], report);
+      else if (!this.#appendRest(session, pending[0]!, error, report)) {
+        report.warnings.push({ line: pending[0]!.line, reason: error.message });
+      }
+    }
+  }
+}
+
+/** What is in a file, as far as it can be read; why no further goes into the report, and so does the format. */
+async function* eventsOf(file: ImportFile, format: string, report: FileReport): AsyncGenerator<ImportEvent> {
+  try {
+    const opened = await openImport(file, format);
+    report.format = opened.format ?? null;
+    yield* opened.events;
+  } catch (error) {
+    if (!StoreError.is(error, "FILE_NOT_FOUND") && !StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
+    report.error = { code: error.code, message: error.message };
+  }
+}
+
+/** One line that the store accepts; titles are made by models, and hold anything. */
+function titleOf(title: string): string {
+  return (
+    cutAtGrapheme(
+      title
+        .toWellFormed()
+        .replace(/[\s\0-\x1f]+/g, " ")
+        .trim(),
+      ID_CHARS_MAX,
+    ) || "untitled"
+  );
+}
+
+function keyOf(source: string, externalId: string): string {
+  return JSON.stringify([source, externalId]);
+}

@@ -1,0 +1,50 @@
+import type { Message, Part, Role } from "../core/message.ts";
+import { describeFile } from "../core/text.ts";
+import type { Terminal } from "./terminal.ts";
+import { formatTime, printable } from "./text.ts";
+
+const ROLE_FORMATS = { system: "magenta", user: "green", assistant: "cyan", tool: "yellow" } as const;
+
+/** A stored message in full, under a line that says which it is. Ends with an empty line. */
+export function* messageLines(message: Message, terminal: Terminal): Generator<string> {
+  const details = [`#${message.seq}`, `message ${message.id}`, formatTime(message.createdAtMs)];
+  if (message.pinned) details.push("pinned");
+  yield `${speaker(message, terminal)}  ${terminal.style("dim", details.join(" · "))}`;
+  yield* partsLines(message.parts, terminal);
+  yield "";
+}
+
+/** Who speaks: the role, and the name if there is one. */
+export function speaker({ role, name }: { role: Role; name?: string }, terminal: Terminal): string {
+  return terminal.style(["bold", ROLE_FORMATS[role]], name === undefined ? role : `${role} ${printable(name)}`);
+}
+
+export function* partsLines(parts: readonly Part[], terminal: Terminal): Generator<string> {
+  const dim = (text: string): string => terminal.style("dim", text);
+  for (const part of parts) {
+    switch (part.type) {
+      case "text":
+        yield printable(part.text);
+        break;
+      case "reasoning":
+        yield dim(`(thinking) ${printable(part.text)}`);
+        break;
+      case "tool_call":
+        yield `→ ${printable(part.name)} ${printable(JSON.stringify(part.args) ?? "")} ${dim(`call ${printable(part.toolCallId)}`)}`;
+        break;
+      case "tool_result": {
+        const outcome = part.isError === true ? terminal.style("red", "error") : "result";
+        yield `← ${outcome} ${dim(`call ${printable(part.toolCallId)}`)}`;
+        if (typeof part.content === "string") yield printable(part.content);
+        else yield* partsLines(part.content, terminal);
+        break;
+      }
+      case "file":
+        yield `[${printable(describeFile(part))}]`;
+        break;
+      case "data":
+        yield printable(JSON.stringify(part.data) ?? "");
+        break;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** `12,345`, the same in every locale. */
+export function formatNumber(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** `1 message`, `2 messages`. */
+export function formatCount(count: number, one: string, many = `${one}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? one : many}`;
+}
+
+/** `2026-01-15 14:03`, in the user's time zone. */
+export function formatTime(unixMs: number): string {
+  const time = new Date(unixMs);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${date} ${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
+/** `12.5 MB`, in powers of 1,000. */
+export function formatBytes(byteLength: number): string {
+  if (byteLength < 1_000) return formatCount(byteLength, "byte");
+  const units = ["kB", "MB", "GB", "TB"];
+  const power = Math.min(Math.floor(Math.log10(byteLength) / 3), units.length);
+  return `${(byteLength / 1_000 ** power).toFixed(1)} ${units[power - 1]}`;
+}
+
+/**
+ * The text with its control characters made visible, but for line feeds and tabs. A stored message may hold escape
+ * sequences; printed as they are, they would move the cursor, recolor the terminal or write to the clipboard.
+ */
+export function printable(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .replace(/[\0-\x08\x0b-\x1f]/g, (control) => String.fromCharCode(0x2400 + control.charCodeAt(0)))
+    .replaceAll("\x7f", "\u2421")
+    .replace(/[\x80-\x9f]/g, "\ufffd");
+}
+
+/** The text on one line. */
+export function oneLine(text: string): string {
+  return printable(text.replace(/\r?\n/g, "↵").replaceAll("\t", " "));
+}

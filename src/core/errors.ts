@@ -1,0 +1,152 @@
+/**
+ * Every failure this library raises on purpose.
+ *
+ * A caller switches on `code`, a person reads `message`, whoever has to mend it reads `hint`. All three come from the
+ * same typed `details`, so they cannot disagree. Codes are public API: add freely, never rename, never reuse.
+ */
+export interface ErrorDetails {
+  OPTION_INVALID: { option: string; expected: string; actual: unknown };
+  MESSAGE_INVALID: { path: string; reason: string };
+  MESSAGE_CONFLICT: { sessionId: string; externalId: string; messageId: number };
+  MESSAGE_NOT_FOUND: { messageId: number };
+  SESSION_NOT_FOUND: { sessionId: string };
+  SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
+  SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
+  HANDLE_INVALID: { handle: string; reason: string };
+  ROOT_NOT_FOUND: { handle: string };
+  BUDGET_TOO_SMALL: { tokensMax: number; tokensNeeded: number };
+  STORE_CLOSED: { path: string };
+  STORE_READONLY: { path: string; operation: string };
+  STORE_BUSY: { path: string };
+  STORE_CORRUPT: { path: string; reason: string };
+  FILE_NOT_FOUND: { path: string };
+  FILE_EXISTS: { path: string };
+  FILE_NOT_USABLE: { path: string; reason: string };
+  FILE_REPLACED: { path: string };
+  NOT_A_STORE: { path: string; reason: string };
+  FORMAT_UNSUPPORTED: { path: string; reason: string };
+  EMBEDDER_MISMATCH: { stored: string; given: string };
+  VECTOR_INVALID: { reason: string; expected: number; actual: number };
+  QUERY_REFUSED: { reason: string };
+  IMPORT_UNREADABLE: { path: string; reason: string };
+}
+
+export type ErrorCode = keyof ErrorDetails;
+
+interface ErrorText {
+  message: string;
+  /** The next thing to try. Left out when there is nothing useful to say. */
+  hint?: string;
+}
+
+const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
+  OPTION_INVALID: ({ option, expected, actual }) => ({
+    message: `Expected ${option} to be ${expected}, got ${show(actual)}.`,
+  }),
+  MESSAGE_INVALID: ({ path, reason }) => ({
+    message: `The message cannot be stored as it is: ${path}: ${reason}.`,
+    hint: "Nothing was written. Change the named field and append the message again.",
+  }),
+  MESSAGE_CONFLICT: ({ sessionId, externalId, messageId }) => ({
+    message: `Session "${sessionId}" already holds a different message under the id "${externalId}" (message ${messageId}).`,
+    hint: "Stored messages are never altered. Append the new version under another id.",
+  }),
+  MESSAGE_NOT_FOUND: ({ messageId }) => ({
+    message: `No message with id ${messageId}.`,
+    hint: "Message ids are those that `append` and `messages` return; a message's place in its session is its seq.",
+  }),
+  SESSION_NOT_FOUND: ({ sessionId }) => ({
+    message: `No session with id "${sessionId}".`,
+    hint: "List the sessions of this store with `sessions`, or create it with `store.session(id)`.",
+  }),
+  SESSION_CONFLICT: ({ sessionId, field, stored, given }) => ({
+    message: `Session "${sessionId}" has ${field} ${show(stored)}, not ${show(given)}.`,
+    hint: `Leave \`${field}\` out to resume the session as it is, or use another session id.`,
+  }),
+  SESSION_CHANGED: ({ sessionId, seqExpected, seqFound }) => ({
+    message: `Another writer has appended to session "${sessionId}": expected its next seq to be ${seqExpected}, found ${seqFound}.`,
+    hint: "Read the new messages with `session.messages`, then decide whether to append.",
+  }),
+  HANDLE_INVALID: ({ handle, reason }) => ({
+    message: `"${handle}" is not a handle: ${reason}.`,
+    hint: "A handle looks like `cluster:123` or `theme:123@456`; a bare number is a message id.",
+  }),
+  ROOT_NOT_FOUND: ({ handle }) => ({
+    message: `Nothing was ever rooted at "${handle}".`,
+    hint: "List the roots of a session with `session.roots()` or `coppice forest <session>`.",
+  }),
+  BUDGET_TOO_SMALL: ({ tokensMax, tokensNeeded }) => ({
+    message: `A context of ${tokensMax} tokens cannot hold the pinned messages and the newest step: they need ${tokensNeeded}.`,
+    hint: `Render with tokensMax of at least ${tokensNeeded}, or pin less.`,
+  }),
+  STORE_CLOSED: ({ path }) => ({ message: `The store ${path} is closed.`, hint: "Open it again with `openStore`." }),
+  STORE_READONLY: ({ path, operation }) => ({
+    message: `The store ${path} was opened read-only; ${operation} writes.`,
+    hint: "Open it without `readonly` to write.",
+  }),
+  STORE_BUSY: ({ path }) => ({
+    message: `Another process holds the store ${path} locked.`,
+    hint: "Nothing was written. Try again, or raise `busyTimeoutMs`.",
+  }),
+  STORE_CORRUPT: ({ path, reason }) => ({
+    message: `The store ${path} is damaged: ${reason}.`,
+    hint: "Derived rows come back with `verify --rebuild`. For the rest, restore a backup.",
+  }),
+  FILE_NOT_FOUND: ({ path }) => ({ message: `There is no file ${path}.`, hint: "Check the path." }),
+  FILE_EXISTS: ({ path }) => ({
+    message: `There is already a file ${path}.`,
+    hint: "Nothing was written. Give another path, or ask for it to be overwritten.",
+  }),
+  FILE_NOT_USABLE: ({ path, reason }) => ({ message: `Cannot use ${path}: ${reason}.` }),
+  FILE_REPLACED: ({ path }) => ({
+    message: `${path} was deleted, moved or replaced while the store was open.`,
+    hint: "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
+  }),
+  NOT_A_STORE: ({ path, reason }) => ({
+    message: `${path} is not a Coppice store: ${reason}.`,
+    hint: "Give the path of a store, or of a file that does not exist yet.",
+  }),
+  FORMAT_UNSUPPORTED: ({ path, reason }) => ({
+    message: `The store ${path} has a format this version does not read: ${reason}.`,
+    hint: "Open it with the version that wrote it, or a newer one. The file was not touched.",
+  }),
+  EMBEDDER_MISMATCH: ({ stored, given }) => ({
+    message: `This store's forest was grown with the embedder "${stored}"; it was opened with "${given}".`,
+    hint: "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
+  }),
+  VECTOR_INVALID: ({ reason, expected, actual }) => ({
+    message: `The vector cannot be used: ${reason} (expected ${expected}, got ${actual}).`,
+  }),
+  QUERY_REFUSED: ({ reason }) => ({
+    message: `The query was refused: ${reason}.`,
+    hint: "One statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
+  }),
+  IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
+};
+
+export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = "StoreError";
+  readonly code: C;
+  readonly details: ErrorDetails[C];
+  readonly hint: string | undefined;
+
+  constructor(code: C, details: ErrorDetails[C], options?: { cause: unknown }) {
+    const { message, hint } = TEXT[code](details);
+    super(message, options);
+    this.code = code;
+    this.details = details;
+    this.hint = hint;
+  }
+
+  /** Narrow a caught value, and optionally one code: `StoreError.is(error, "SESSION_NOT_FOUND")`. */
+  static is<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is StoreError<C> {
+    return error instanceof StoreError && (code === undefined || error.code === code);
+  }
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

@@ -1,0 +1,30 @@
+import { StoreError } from "./errors.ts";
+
+export type Level = "cluster" | "theme";
+
+/**
+ * A root, its level, and the log position it is meant at: `cluster:123`, `theme:123@456`. With a position it means the
+ * same for ever, even after the root is absorbed; without one it means "now".
+ */
+export interface Handle {
+  level: Level;
+  root: number;
+  position: number | undefined;
+}
+
+export function formatHandle(level: Level, root: number, position?: number): string {
+  return position === undefined ? `${level}:${root}` : `${level}:${root}@${position}`;
+}
+
+/** @throws {StoreError} `HANDLE_INVALID` for anything else, also for numbers past 2^53. */
+export function parseHandle(text: string): Handle {
+  const match = /^(cluster|theme):(\d+)(?:@(\d+))?$/.exec(text);
+  if (match === null)
+    throw new StoreError("HANDLE_INVALID", { handle: text, reason: "expected a level, a colon and a number" });
+  const root = Number(match[2]);
+  const position = match[3] === undefined ? undefined : Number(match[3]);
+  if (!Number.isSafeInteger(root) || !Number.isSafeInteger(position ?? 0)) {
+    throw new StoreError("HANDLE_INVALID", { handle: text, reason: "its number is too large" });
+  }
+  return { level: match[1] as Level, root, position };
+}

@@ -1,0 +1,25 @@
+/** Every maximum, with its unit and its reason. Options that a caller may set are in `options.ts`. */
+
+/** Parts of one message. A step of an agent has tens; a thousand is a long paste, ten thousand is a bug. */
+export const PARTS_MAX = 10_000;
+
+/** Characters (UTF-16 units) in all strings of one message: SQLite rows stop at 1e9 bytes, and V8 strings at 2^29. */
+export const MESSAGE_CHARS_MAX = 64 * 1024 * 1024;
+
+/** Levels of nesting in a message's JSON. Past this, recursive readers of the file overflow their stacks. */
+export const JSON_DEPTH_MAX = 200;
+
+/** Graphemes of a message that are embedded and searched. The whole message is in `parts`. */
+export const TEXT_GRAPHEMES_MAX = 8_000;
+
+/** UTF-16 units from which a string in a message is stored apart, once, compressed. Below, a row of its own costs more than it saves. */
+export const ARTIFACT_CHARS_MIN = 16_384;
+
+/** Messages written in one transaction by long work, so that another process's append waits milliseconds, not seconds. */
+export const BATCH_MESSAGES_MAX = 100;
+
+/** Members that `expand` and `messages` return at once, at most. */
+export const PAGE_LIMIT_MAX = 10_000;
+
+/** Characters of an identifier that a caller gives: session ids, external ids, project names. */
+export const ID_CHARS_MAX = 512;

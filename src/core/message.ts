@@ -1,0 +1,252 @@
+import { z } from "zod";
+import { StoreError } from "./errors.ts";
+import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX } from "./limits.ts";
+
+/** What JSON can hold, and nothing else: what goes in comes out equal. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+export const ROLES = ["system", "user", "assistant", "tool"] as const;
+export type Role = (typeof ROLES)[number];
+
+// Loose objects: a field that a provider added to a part stays in the part, and goes back to the provider with it.
+
+const TextPart = z.looseObject({ type: z.literal("text"), text: z.string() });
+
+/** The model's own thinking. Kept and rendered while hot; never embedded, searched or summarized. */
+const ReasoningPart = z.looseObject({ type: z.literal("reasoning"), text: z.string() });
+
+const ToolCallPart = z.looseObject({
+  type: z.literal("tool_call"),
+  /** Joins the call to its result. Providers repeat these across turns; only the newest open call is meant. */
+  toolCallId: z.string().min(1),
+  name: z.string().min(1),
+  args: z.unknown(),
+});
+
+const FilePart = z.looseObject({
+  type: z.literal("file"),
+  mediaType: z.string().min(1),
+  name: z.string().optional(),
+  /** Base64, exactly as given. */
+  data: z.string().optional(),
+  url: z.string().optional(),
+});
+
+/** Structured content of any other kind, kept as it is. */
+const DataPart = z.looseObject({ type: z.literal("data"), data: z.unknown() });
+
+const ToolResultPart = z.looseObject({
+  type: z.literal("tool_result"),
+  toolCallId: z.string().min(1),
+  name: z.string().optional(),
+  content: z.union([z.string(), z.array(z.discriminatedUnion("type", [TextPart, FilePart, DataPart]))]),
+  isError: z.boolean().optional(),
+});
+
+const PartSchema = z.discriminatedUnion("type", [
+  TextPart,
+  ReasoningPart,
+  ToolCallPart,
+  ToolResultPart,
+  FilePart,
+  DataPart,
+]);
+
+export type TextPart = z.infer<typeof TextPart>;
+export type ReasoningPart = z.infer<typeof ReasoningPart>;
+export type ToolCallPart = z.infer<typeof ToolCallPart>;
+export type ToolResultPart = z.infer<typeof ToolResultPart>;
+export type FilePart = z.infer<typeof FilePart>;
+export type DataPart = z.infer<typeof DataPart>;
+export type Part = z.infer<typeof PartSchema>;
+
+/** What a part of each role may be. A call by the user or an answer by the assistant has no meaning to any provider. */
+const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
+  system: ["text", "file", "data"],
+  user: ["text", "file", "data"],
+  assistant: ["text", "reasoning", "tool_call", "file", "data"],
+  tool: ["tool_result"],
+};
+
+/** Kept in a column of its own, and SQLite's text has no lone surrogates. */
+const Identifier = z
+  .string()
+  .max(ID_CHARS_MAX)
+  .refine((text) => text.isWellFormed(), "half of a surrogate pair cannot be kept here");
+
+const MessageSchema = z.looseObject({
+  role: z.enum(ROLES),
+  content: z.union([z.string(), z.array(PartSchema)]).optional(),
+  parts: z.array(PartSchema).optional(),
+  name: Identifier.optional(),
+  id: Identifier.min(1).optional(),
+  createdAt: z.union([z.number(), z.string()]).optional(),
+  pinned: z.boolean().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+/**
+ * A message as the caller hands it over: `content` (a string or parts) or `parts`, never both.
+ *
+ * - `id`: the caller's own name for it, unique in its session; appending the same message under the same id again is a no-op.
+ * - `createdAt`: Unix milliseconds or an ISO 8601 string; the clock's time if left out.
+ * - `pinned`: never leaves the rendered context.
+ * - `metadata`, and any other field: kept in `metadata` and given back.
+ */
+export interface MessageInput {
+  role: Role;
+  content?: string | readonly PartInput[];
+  parts?: readonly PartInput[];
+  name?: string;
+  id?: string;
+  createdAt?: number | string;
+  pinned?: boolean;
+  metadata?: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+type Input<P> = P extends { type: infer T } ? { type: T } & Omit<P, "type"> : never;
+/** A part as the caller hands it over: the same shape as it comes back. */
+export type PartInput = Input<Part>;
+
+/** A validated message, not yet stored. */
+export interface ParsedMessage {
+  role: Role;
+  parts: Part[];
+  name: string | undefined;
+  externalId: string | undefined;
+  /** Unix milliseconds; undefined means "now". */
+  createdAtMs: number | undefined;
+  pinned: boolean;
+  metadata: Record<string, JsonValue> | undefined;
+}
+
+/** A stored message. `parts` are exactly those appended. */
+export interface Message {
+  /** Unique in the store, never reused. */
+  id: number;
+  sessionId: string;
+  /** 0-based place in the session. */
+  seq: number;
+  role: Role;
+  name?: string;
+  parts: Part[];
+  /** What is embedded and searched: see `textOf`. */
+  text: string;
+  /** Estimated or exact, by the store's token counter: what the whole message costs in a context. */
+  tokenCount: number;
+  /** Unix milliseconds. */
+  createdAtMs: number;
+  /** The first message of the step this one belongs to. */
+  stepId: number;
+  /** seq of the user message that opened its turn; -1 before the first. */
+  turnSeq: number;
+  pinned: boolean;
+  externalId?: string;
+  metadata?: Record<string, JsonValue>;
+}
+
+/**
+ * Check a message at the door and bring it into the one shape everything else knows.
+ *
+ * Nothing is repaired: a value JSON would change on its way (NaN, undefined in a list, a Date, a cycle) is refused
+ * with the path to it. Fields whose value is `undefined` count as absent, and -0 is 0.
+ *
+ * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason.
+ */
+export function parseMessage(input: unknown): ParsedMessage {
+  const result = MessageSchema.safeParse(input);
+  if (!result.success) {
+    const issue = result.error.issues[0]!;
+    throw new StoreError("MESSAGE_INVALID", { path: pathOf(issue.path), reason: issue.message });
+  }
+  // The input itself, now that its shape is known: zod's copy has lost the keys that are named `__proto__`.
+  const message = input as z.infer<typeof MessageSchema>;
+  const { role, content, parts: given, name, id, createdAt, pinned, metadata = {}, ...unknownFields } = message;
+  if (content !== undefined && given !== undefined) invalid("content", "give `content` or `parts`, not both");
+  const parts = given ?? (typeof content === "string" ? [{ type: "text" as const, text: content }] : content);
+  if (parts === undefined) invalid("content", "neither `content` nor `parts` was given");
+  if (parts.length > PARTS_MAX) invalid("parts", `${parts.length} parts; a message has at most ${PARTS_MAX}`);
+
+  parts.forEach((part, index) => {
+    if (!PART_TYPES_BY_ROLE[role].includes(part.type)) {
+      const allowed = PART_TYPES_BY_ROLE[role].join(", ");
+      invalid(`parts[${index}].type`, `a message of role "${role}" has parts of type ${allowed}, not "${part.type}"`);
+    }
+  });
+  const budget = { chars: MESSAGE_CHARS_MAX };
+  const plainParts = plainJson(parts, "parts", budget, 0) as Part[];
+
+  const fields = Object.entries(unknownFields).filter(([, value]) => value !== undefined);
+  for (const [field] of fields) {
+    if (Object.hasOwn(metadata, field)) invalid(field, `also given in \`metadata.${field}\`; give it once`);
+  }
+  const extra = Object.fromEntries([...Object.entries(metadata), ...fields]);
+  const plainMetadata = plainJson(extra, "metadata", budget, 0) as Record<string, JsonValue>;
+  return {
+    role,
+    parts: plainParts,
+    name,
+    externalId: id,
+    createdAtMs: createdAt === undefined ? undefined : parseTime(createdAt),
+    pinned: pinned ?? false,
+    metadata: Object.keys(plainMetadata).length === 0 ? undefined : plainMetadata,
+  };
+}
+
+function parseTime(value: number | string): number {
+  const ms = typeof value === "number" ? value : Date.parse(value);
+  if (!Number.isSafeInteger(Math.trunc(ms))) {
+    invalid("createdAt", `expected Unix milliseconds or an ISO 8601 time, got ${JSON.stringify(value)}`);
+  }
+  return Math.trunc(ms);
+}
+
+/** A copy of `value` that is plain JSON, or a refusal that names the first thing which is not. */
+function plainJson(value: unknown, path: string, budget: { chars: number }, depth: number): JsonValue {
+  if (depth > JSON_DEPTH_MAX) invalid(path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
+  switch (typeof value) {
+    case "string":
+      budget.chars -= value.length;
+      if (budget.chars < 0) invalid(path, `the message is longer than ${MESSAGE_CHARS_MAX} characters`);
+      return value;
+    case "boolean":
+      return value;
+    case "number":
+      if (!Number.isFinite(value)) invalid(path, `${value} is not a JSON number`);
+      return value;
+    case "object": {
+      if (value === null) return null;
+      if (Array.isArray(value)) {
+        return Array.from(value, (item, index) => plainJson(item, `${path}[${index}]`, budget, depth + 1));
+      }
+      const prototype = Object.getPrototypeOf(value);
+      if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) {
+        invalid(path, `expected plain JSON, got an instance of ${value.constructor?.name ?? "a class"}`);
+      }
+      const copy: Record<string, JsonValue> = {};
+      for (const [key, item] of Object.entries(value)) {
+        if (item === undefined) continue;
+        budget.chars -= key.length;
+        const value = plainJson(item, `${path}.${key}`, budget, depth + 1);
+        // `__proto__` from JSON.parse is an own key and must stay one; all others take the short way.
+        if (key === "__proto__")
+          Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+        else copy[key] = value;
+      }
+      return copy;
+    }
+    default:
+      return invalid(path, `${typeof value} is not JSON`);
+  }
+}
+
+function invalid(path: string, reason: string): never {
+  throw new StoreError("MESSAGE_INVALID", { path, reason });
+}
+
+function pathOf(path: readonly PropertyKey[]): string {
+  let text = "";
+  for (const key of path) text += typeof key === "number" ? `[${key}]` : `${text ? "." : ""}${String(key)}`;
+  return text || "message";
+}

@@ -1,0 +1,78 @@
+import { isFull, type OpenCluster, type StepFeatures } from "./cluster.ts";
+import type { LogRow } from "./forest.ts";
+import type { Growth } from "./growth.ts";
+import { choosePlacement, clustersToSettle, type StructureWeights } from "./placement.ts";
+import { leastWardPair } from "./themes.ts";
+
+export interface DecisionOptions {
+  /** Least mean cosine, with what structure adds, at which a step joins a cluster; of the embedder. */
+  similarityMin: number;
+  openClustersMax: number;
+  maxThemes: number;
+  /** Those of `choosePlacement` unless given. */
+  weights?: StructureWeights;
+}
+
+/** A row of the log with what decided it: of a join its score, of a unite its cost. */
+export interface DecidedRow extends LogRow {
+  score: number | null;
+}
+
+/**
+ * Lets steps enter a growing forest: each decision is logged before the next one depends on it.
+ *
+ * One step entering is one start or join, then a settle for each cluster that is full or one too many, then unites until
+ * a context has room for all themes.
+ */
+export class Decision {
+  readonly growth: Growth;
+  readonly log: DecidedRow[] = [];
+  readonly #options: DecisionOptions;
+  #position: number;
+
+  /** @param position  Of the last row of the log so far. */
+  constructor(growth: Growth, position: number, options: DecisionOptions) {
+    this.growth = growth;
+    this.#position = position;
+    this.#options = options;
+  }
+
+  /** Of the last decision. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** @returns the cluster that the step is in now, which may have settled with it, and the position at which it came in. */
+  enter(step: StepFeatures): { cluster: OpenCluster; position: number } {
+    const { growth } = this;
+    const { similarityMin, openClustersMax, maxThemes, weights } = this.#options;
+    const placement = choosePlacement(step, [...growth.open.values()], similarityMin, weights);
+    const root = placement.kind === "start" ? step.id : placement.root;
+    const score = placement.kind === "start" ? null : placement.similarity;
+    const position = this.#add({ level: "cluster", kind: placement.kind, node: step.id, root, score });
+    if (placement.kind === "start") growth.start(step, position);
+    else growth.join(step, root, position);
+
+    const cluster = growth.open.get(root)!;
+    if (isFull(cluster)) this.#settle(root);
+    for (const least of clustersToSettle([...growth.open.values()], openClustersMax)) this.#settle(least.root);
+    while (growth.themes.size > maxThemes) this.#unite();
+    return { cluster, position };
+  }
+
+  #settle(root: number): void {
+    this.#add({ level: "cluster", kind: "settle", node: root, root, score: null });
+    this.growth.settle(root);
+  }
+
+  #unite(): void {
+    const { root, absorbed, cost } = leastWardPair([...this.growth.themes.values()].map(({ theme }) => theme));
+    this.growth.unite(root, absorbed, this.#add({ level: "theme", kind: "unite", node: absorbed, root, score: cost }));
+  }
+
+  #add(row: Omit<DecidedRow, "id">): number {
+    this.#position += 1;
+    this.log.push({ id: this.#position, ...row });
+    return this.#position;
+  }
+}

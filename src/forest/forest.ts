@@ -1,0 +1,164 @@
+import type { Level } from "../core/handle.ts";
+
+/** One row of the log; `id` is its position. Nodes and roots are the ids of steps: of their first messages. */
+export interface LogRow {
+  id: number;
+  level: Level;
+  /** `start`, `join` and `settle` of clusters, `unite` of themes. */
+  kind: "start" | "join" | "settle" | "unite";
+  /** The step; of a settle the cluster; of a unite the root that is absorbed. */
+  node: number;
+  /** Of a start and a settle the node itself; of a join the cluster; of a unite the root that stays. */
+  root: number;
+}
+
+interface Tree {
+  /** In order of entering, the root's own step first. */
+  steps: { id: number; position: number }[];
+  settled: boolean;
+  absorbed: { into: number; position: number } | undefined;
+  /** Roots that this one absorbed, in order. */
+  children: number[];
+}
+
+/**
+ * The forest of one session as its log says it: the reference that replay and `verify` compare with.
+ *
+ * Two levels of disjoint sets over one pointer. A step points to its cluster's root, for ever; a cluster's root points to
+ * itself while it is a theme's root, and to the root that absorbed it afterwards, for ever. Paths are never compressed:
+ * the tree as it grew is the provenance, and since the root of fewer clusters goes under the root of more, no path is
+ * longer than 1 + log₂(clusters) (Tarjan and van Leeuwen, "Worst-case analysis of set union algorithms", J. ACM 31(2),
+ * 1984).
+ *
+ * Every link has a position in the log, and no link is ever undone, so each question can be asked as of any position and
+ * has the same answer for ever.
+ */
+export class Forest {
+  /** By step: where it entered, and when. */
+  readonly #entries = new Map<number, { cluster: number; position: number }>();
+  readonly #trees = new Map<number, Tree>();
+  #position = 0;
+
+  /** Of the last row applied; 0 before the first. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /**
+   * Apply the next row of the log. It is never decided again whether the row was wise, only whether it was possible.
+   *
+   * @returns undefined, or the reason why the row is impossible here; the forest is then as before.
+   */
+  apply(row: LogRow): string | undefined {
+    const reason = this.#refusal(row);
+    if (reason === undefined) this.#apply(row);
+    return reason;
+  }
+
+  /** What `messages.parent_id` of each of the step's messages is; undefined for a step that has not entered. */
+  parentOf(step: number): number | undefined {
+    const cluster = this.#entries.get(step)?.cluster;
+    return cluster === step ? (this.#trees.get(step)!.absorbed?.into ?? step) : cluster;
+  }
+
+  /** The cluster and the theme that hold a step, now or as of a position; undefined if it had not entered. */
+  find(step: number, position = this.#position): { cluster: number; theme: number } | undefined {
+    const entry = this.#entries.get(step);
+    if (entry === undefined || entry.position > position) return undefined;
+    const { cluster } = entry;
+    let theme = cluster;
+    for (;;) {
+      const { absorbed } = this.#trees.get(theme)!;
+      if (absorbed === undefined || absorbed.position > position) return { cluster, theme };
+      theme = absorbed.into;
+    }
+  }
+
+  /** Roots of a level, now or as of a position, oldest first. */
+  roots(level: Level, position = this.#position): number[] {
+    const roots: number[] = [];
+    for (const [root, { steps, absorbed }] of this.#trees) {
+      const exists = steps[0]!.position <= position;
+      const isRoot = level === "cluster" || absorbed === undefined || absorbed.position > position;
+      if (exists && isRoot) roots.push(root);
+    }
+    return roots;
+  }
+
+  /** The clusters under a root as of a position, itself first: what a theme of this root held, also once it is absorbed. */
+  clustersUnder(root: number, position = this.#position): number[] {
+    const tree = this.#trees.get(root);
+    if (tree === undefined || tree.steps[0]!.position > position) return [];
+    const then = tree.children.filter((child) => this.#trees.get(child)!.absorbed!.position <= position);
+    return [root, ...then.flatMap((child) => this.clustersUnder(child, position))];
+  }
+
+  /** The steps of a cluster or of everything under a theme's root as of a position, in order of entering. */
+  stepsOf(level: Level, root: number, position = this.#position): number[] {
+    const clusters = level === "cluster" ? [root] : this.clustersUnder(root, position);
+    return clusters
+      .flatMap((cluster) => this.#trees.get(cluster)?.steps ?? [])
+      .filter((entry) => entry.position <= position)
+      .sort((left, right) => left.position - right.position)
+      .map(({ id }) => id);
+  }
+
+  /** True once the cluster takes no more steps. */
+  isSettled(cluster: number): boolean {
+    return this.#trees.get(cluster)?.settled ?? false;
+  }
+
+  #refusal({ id, level, kind, node, root }: LogRow): string | undefined {
+    if (!(id > this.#position)) return `its position is not after ${this.#position}`;
+    if ((kind === "unite") !== (level === "theme")) return `a ${level} does not ${kind}`;
+    const cluster = this.#trees.get(root);
+    switch (kind) {
+      case "start":
+        if (node !== root) return "a step starts a cluster under a root that is not its own";
+        return this.#entries.has(node) ? "the step has entered already" : undefined;
+      case "join":
+        if (this.#entries.has(node)) return "the step has entered already";
+        if (cluster === undefined) return "no cluster has this root";
+        return cluster.settled ? "the cluster has settled" : undefined;
+      case "settle":
+        if (node !== root || cluster === undefined) return "no cluster has this root";
+        return cluster.settled ? "the cluster has settled already" : undefined;
+      case "unite": {
+        const absorbed = this.#trees.get(node);
+        if (node === root) return "a theme cannot absorb itself";
+        if (cluster === undefined || absorbed === undefined) return "no theme has this root";
+        if (cluster.absorbed ?? absorbed.absorbed) return "one of the roots is no theme's root any more";
+        return undefined;
+      }
+    }
+  }
+
+  #apply({ id, kind, node, root }: LogRow): void {
+    this.#position = id;
+    switch (kind) {
+      case "start":
+        this.#entries.set(node, { cluster: node, position: id });
+        this.#trees.set(node, {
+          steps: [{ id: node, position: id }],
+          settled: false,
+          absorbed: undefined,
+          children: [],
+        });
+        break;
+      case "join":
+        this.#entries.set(node, { cluster: root, position: id });
+        this.#trees.get(root)!.steps.push({ id: node, position: id });
+        break;
+      case "settle":
+        this.#trees.get(root)!.settled = true;
+        break;
+      case "unite": {
+        const target = this.#trees.get(root)!;
+        const source = this.#trees.get(node)!;
+        source.absorbed = { into: root, position: id };
+        target.children.push(node);
+        break;
+      }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { assert } from "../core/assert.ts";
+import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "./cluster.ts";
+import { joinTheme, startTheme, type Theme, uniteThemes } from "./themes.ts";
+
+/** A theme, and the log position of the last start, join or unite inside it. */
+export interface GrowingTheme {
+  theme: Theme;
+  logPosition: number;
+}
+
+/**
+ * The open clusters and the themes of one session while its log is being written or applied again.
+ *
+ * Deciding and replaying go through the same five methods, so both add the same Float32 numbers in the same order and
+ * end with the same bits. Settled clusters and absorbed themes leave; whoever wants them kept keeps them.
+ */
+export class Growth {
+  /** By root. */
+  readonly open = new Map<number, OpenCluster>();
+  /** By root. */
+  readonly themes = new Map<number, GrowingTheme>();
+  readonly #dimension: number;
+  /** The theme that holds a cluster when the growth began; afterwards this object knows. */
+  readonly #initialThemeOf: (clusterRoot: number) => number;
+  readonly #themeRoots = new Map<number, number>();
+
+  constructor(
+    dimension: number,
+    open: Iterable<OpenCluster> = [],
+    themes: Iterable<GrowingTheme> = [],
+    initialThemeOf: (clusterRoot: number) => number = (root) => root,
+  ) {
+    this.#dimension = dimension;
+    this.#initialThemeOf = initialThemeOf;
+    for (const cluster of open) this.open.set(cluster.root, cluster);
+    for (const theme of themes) this.themes.set(theme.theme.root, theme);
+  }
+
+  /** The step starts a cluster, which is a theme of its own. */
+  start(step: StepFeatures, position: number): void {
+    const cluster = startCluster(step, this.#dimension);
+    this.open.set(cluster.root, cluster);
+    this.themes.set(cluster.root, { theme: startTheme(step, this.#dimension), logPosition: position });
+    this.#themeRoots.set(cluster.root, cluster.root);
+  }
+
+  /** The step joins an open cluster, and with it the cluster's theme. */
+  join(step: StepFeatures, root: number, position: number): void {
+    const cluster = this.open.get(root);
+    assert(cluster !== undefined, "a step joins an open cluster");
+    joinCluster(cluster, step);
+    const theme = this.themes.get(this.themeOf(root));
+    assert(theme !== undefined, "an open cluster is in a theme");
+    joinTheme(theme.theme, step);
+    theme.logPosition = position;
+  }
+
+  /** The cluster takes no more members. */
+  settle(root: number): void {
+    assert(this.open.delete(root), "an open cluster settles");
+  }
+
+  /** One theme absorbs another. */
+  unite(root: number, absorbed: number, position: number): void {
+    const target = this.themes.get(root);
+    const source = this.themes.get(absorbed);
+    assert(target !== undefined && source !== undefined && root !== absorbed, "two themes unite");
+    uniteThemes(target.theme, source.theme);
+    target.logPosition = position;
+    this.themes.delete(absorbed);
+    for (const cluster of this.open.keys()) if (this.themeOf(cluster) === absorbed) this.#themeRoots.set(cluster, root);
+  }
+
+  /** The root of the theme that an open cluster is in. */
+  themeOf(clusterRoot: number): number {
+    let root = this.#themeRoots.get(clusterRoot);
+    if (root === undefined) {
+      root = this.#initialThemeOf(clusterRoot);
+      this.#themeRoots.set(clusterRoot, root);
+    }
+    return root;
+  }
+}

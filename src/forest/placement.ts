@@ -1,0 +1,87 @@
+import { dot, squaredLength } from "../vector/vector.ts";
+import { addStep, type OpenCluster, type StepFeatures, type VectorSum } from "./cluster.ts";
+import { speechEvidence } from "./speech.ts";
+
+/**
+ * What structure adds to words, as shares of the way from `similarityMin` to 1, so that they mean the same with any
+ * embedder. `scripts/calibrate.ts` shows how they were chosen and how little depends on their exact values.
+ */
+export interface StructureWeights {
+  /** The step right before is in the cluster. */
+  adjacent: number;
+  /** The cluster's last step is of the same turn. */
+  sameTurn: number;
+  /** Someone addressed, or the speaker, was last heard in the cluster; at full strength in a crowd. */
+  heard: number;
+}
+
+export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.15, heard: 1 };
+
+export type Placement =
+  | { kind: "start"; bestSimilarity: number | undefined }
+  | { kind: "join"; root: number; similarity: number };
+
+/**
+ * Decide where a step that enters the forest goes: into one of the open clusters, or into a new one.
+ *
+ * Leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3): one pass, no revision, so a decision is logged once
+ * and replayed. A cluster's score is the mean cosine of the step's direction with the cluster's messages (average
+ * linkage), plus what structure says. Not the cosine with the centroid: a large cluster's centroid is near everything,
+ * so it would swallow whatever comes; against the mean its size gives it no advantage.
+ *
+ * With the weights above and a `similarityMin` of 0.35, a step stays with the step before it from a mean cosine of 0 within
+ * its turn and of 0.1 at the start of one, and returns to an older cluster from 0.25 within its turn and of 0.35 otherwise.
+ * A step without a vector goes where structure says, or after the step before it, or starts a cluster.
+ *
+ * Equal scores go to the older root, so the result does not depend on the order of `open`.
+ *
+ * @param open  Clusters with room, in any order, possibly none.
+ * @param similarityMin  Least score for joining, inclusive, in [-1, 1): calibrated for the embedder.
+ * @returns `join` with the chosen root and its score, or `start` with the best score that fell short. Scores are in
+ *   [-1, 1] plus the structural terms.
+ */
+export function choosePlacement(
+  step: StepFeatures,
+  open: readonly OpenCluster[],
+  similarityMin: number,
+  weights: StructureWeights = STRUCTURE_WEIGHTS,
+): Placement {
+  const [first] = open;
+  if (first === undefined) return { kind: "start", bestSimilarity: undefined };
+  const direction: VectorSum = { sum: new Float32Array(first.sum.length), vectorCount: 0 };
+  addStep(direction, step);
+  const length = Math.sqrt(squaredLength(direction.sum));
+  const hasDirection = length > 0;
+  const { heard, crowd } = speechEvidence(step, open);
+
+  const scale = 1 - similarityMin;
+  // In a crowd the next message is rarely an answer to the one before. A step without words has nothing better.
+  const adjacent = scale * weights.adjacent * (hasDirection ? 1 - crowd : 1);
+  let best: OpenCluster | undefined;
+  let bestScore = Number.NEGATIVE_INFINITY;
+  for (const cluster of open) {
+    let score =
+      hasDirection && cluster.vectorCount > 0 ? dot(direction.sum, cluster.sum) / (length * cluster.vectorCount) : 0;
+    if (cluster.lastSeq === step.seqBefore) score += adjacent;
+    if (step.turn >= 0 && cluster.lastTurn === step.turn) score += scale * weights.sameTurn;
+    score += scale * weights.heard * (heard.get(cluster.root) ?? 0);
+    if (score > bestScore || (score === bestScore && cluster.root < best!.root)) {
+      best = cluster;
+      bestScore = score;
+    }
+  }
+  const joins = hasDirection ? bestScore >= similarityMin : bestScore > 0;
+  return joins
+    ? { kind: "join", root: best!.root, similarity: bestScore }
+    : { kind: "start", bestSimilarity: bestScore };
+}
+
+/**
+ * The clusters that settle once more than `openClustersMax` are open: those touched longest ago, oldest first. A cluster
+ * that is full settles by itself. What has settled takes no step ever again, so placing costs the same at message 100 and
+ * at 100,000.
+ */
+export function clustersToSettle(open: readonly OpenCluster[], openClustersMax: number): OpenCluster[] {
+  if (open.length <= openClustersMax) return [];
+  return [...open].sort((left, right) => left.lastSeq - right.lastSeq).slice(0, open.length - openClustersMax);
+}

@@ -1,0 +1,103 @@
+/** The newest words of one speaker in one cluster. */
+export interface Speech {
+  /** Lower-cased, and cut to a length no name needs. */
+  name: string;
+  seq: number;
+  /** Unix milliseconds. */
+  atMs: number;
+}
+
+/** What is needed to know who says something to whom. */
+interface Utterance {
+  seqFirst: number;
+  createdAtMs: number;
+  speaker: string | undefined;
+  text: string;
+}
+
+const SPEAKERS_MAX = 4;
+const NAME_CHARS_MAX = 64;
+const NAME_CHARS_MIN = 2;
+/** A speaker's newest words still belong to the same exchange within both: a bulk import gives all messages one time. */
+const EXCHANGE_MS = 10 * 60_000;
+const EXCHANGE_MESSAGES = 50;
+
+/** The speakers of a cluster after one more step: at most four, each with their newest words, oldest first. */
+export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, speaker }: Utterance): Speech[] {
+  if (speaker === undefined) return [...speakers];
+  const name = keyOf(speaker);
+  const others = speakers.filter((speech) => speech.name !== name);
+  return [...others, { name, seq: seqFirst, atMs: createdAtMs }].slice(-SPEAKERS_MAX);
+}
+
+/** Where a step belongs by who speaks. */
+export interface SpeechEvidence {
+  /** By cluster root, in (0, 1]: how strongly someone addressed, or the speaker, was last heard there. */
+  heard: ReadonlyMap<number, number>;
+  /** In [0, 1]: 0 between two people, where who speaks says nothing, towards 1 where the speaker is one of many. */
+  crowd: number;
+}
+
+const NO_EVIDENCE: SpeechEvidence = { heard: new Map(), crowd: 0 };
+
+/**
+ * Where a step belongs by who says it to whom: the clusters in which someone it names, anywhere in its opening, was heard
+ * last; and the one in which its own speaker was, minutes ago. In a channel of many this tells conversations apart far
+ * better than words do (Elsner and Charniak, "Disentangling Chat", Computational Linguistics 36(3), 2010). Between two
+ * people it tells nothing, so a name counts less the larger its share of the speakers that the open clusters remember.
+ */
+export function speechEvidence(
+  step: Utterance,
+  clusters: readonly { root: number; speakers: readonly Speech[] }[],
+): SpeechEvidence {
+  if (step.speaker === undefined) return NO_EVIDENCE;
+  const newest = new Map<string, { speech: Speech; root: number; count: number }>();
+  let total = 0;
+  for (const { root, speakers } of clusters) {
+    for (const speech of speakers) {
+      total += 1;
+      const known = newest.get(speech.name);
+      if (known === undefined) newest.set(speech.name, { speech, root, count: 1 });
+      else {
+        known.count += 1;
+        if (speech.seq > known.speech.seq) Object.assign(known, { speech, root });
+      }
+    }
+  }
+  const distinction = (count: number) => Math.max(0, 1 - 2 * Math.max(count / total, 1 / newest.size));
+  const heard = new Map<number, number>();
+  const hear = (root: number, strength: number) => {
+    if (strength > (heard.get(root) ?? 0)) heard.set(root, strength);
+  };
+
+  const self = keyOf(step.speaker);
+  for (const name of namesIn(step.text)) {
+    const other = name === self ? undefined : newest.get(name);
+    if (other !== undefined) hear(other.root, distinction(other.count));
+  }
+  const own = newest.get(self);
+  if (
+    own !== undefined &&
+    step.createdAtMs - own.speech.atMs <= EXCHANGE_MS &&
+    step.seqFirst - own.speech.seq <= EXCHANGE_MESSAGES
+  ) {
+    hear(own.root, distinction(own.count));
+  }
+  return { heard, crowd: total === 0 ? 0 : distinction(own?.count ?? 0) };
+}
+
+/** A speaker as the text of others names them: by the first word of the name, in any case. */
+function keyOf(speaker: string): string {
+  const [first] = namesIn(speaker);
+  return first ?? speaker.toLowerCase().slice(0, NAME_CHARS_MAX);
+}
+
+/** Everything in a text that could be a name: runs without spaces and the marks that surround names in chat. */
+function namesIn(text: string): Set<string> {
+  const names = new Set<string>();
+  for (const [run] of text.toLowerCase().matchAll(/[^\s,:;!?()<>"'@]+/g)) {
+    const name = run.replace(/\.{1,3}$/, "").slice(0, NAME_CHARS_MAX);
+    if (name.length >= NAME_CHARS_MIN) names.add(name);
+  }
+  return names;
+}

@@ -1,0 +1,106 @@
+import { assert } from "../core/assert.ts";
+import { addInto, dot, squaredLength } from "../vector/vector.ts";
+import { addStep, type StepFeatures, type VectorSum } from "./cluster.ts";
+
+/** Clusters of one session, united because a context has room for few. */
+export interface Theme extends VectorSum {
+  /** First message of the first step of the cluster that names it. */
+  root: number;
+  clusterCount: number;
+  messageCount: number;
+  tokenCount: number;
+  seqFirst: number;
+  seqLast: number;
+}
+
+/** A new cluster is a theme of one. */
+export function startTheme(step: StepFeatures, dimension: number): Theme {
+  const theme: Theme = {
+    root: step.id,
+    sum: new Float32Array(dimension),
+    vectorCount: 0,
+    clusterCount: 1,
+    messageCount: 0,
+    tokenCount: 0,
+    seqFirst: step.seqFirst,
+    seqLast: step.seqLast,
+  };
+  joinTheme(theme, step);
+  return theme;
+}
+
+/** A step came into one of the theme's clusters. */
+export function joinTheme(theme: Theme, step: StepFeatures): void {
+  addStep(theme, step);
+  theme.messageCount += step.messageCount;
+  theme.tokenCount += step.tokenCount;
+  theme.seqLast = Math.max(theme.seqLast, step.seqLast);
+}
+
+/** `absorbed` goes into `theme`, in place. */
+export function uniteThemes(theme: Theme, absorbed: Theme): void {
+  addInto(theme.sum, absorbed.sum);
+  theme.vectorCount += absorbed.vectorCount;
+  theme.clusterCount += absorbed.clusterCount;
+  theme.messageCount += absorbed.messageCount;
+  theme.tokenCount += absorbed.tokenCount;
+  theme.seqFirst = Math.min(theme.seqFirst, absorbed.seqFirst);
+  theme.seqLast = Math.max(theme.seqLast, absorbed.seqLast);
+}
+
+export interface Unite {
+  /** The root that stays: of the theme with more clusters; between equals the older. */
+  root: number;
+  absorbed: number;
+  /** At least 0. */
+  cost: number;
+}
+
+/** Most of all messages that a union may bring into one theme, as long as any other pair is left to unite. */
+const UNITED_SHARE_MAX = 0.3;
+
+/**
+ * The two themes that unite when there is no room for all: of the pairs that would hold at most 30 % of all messages, the
+ * one whose union costs least. Only where every pair would hold more (with fewer than seven themes), the pair with the
+ * fewest messages.
+ *
+ * The cost is Ward's n_a·n_b/(n_a+n_b)·‖c_a−c_b‖² on the means (Ward, "Hierarchical grouping to optimize an objective
+ * function", JASA 58, 1963), whose size term keeps one theme from swallowing the others while they differ in subject. In
+ * conversations about one subject that was not enough: its largest theme held a third of the messages on average and half
+ * at worst; with the limit a quarter and a third, at the same purity. A theme without vectors costs nothing to unite.
+ * Equal pairs go to the older roots, so the result does not depend on the order of `themes`.
+ *
+ * @throws if there are fewer than two themes.
+ */
+export function leastWardPair(themes: readonly Theme[]): Unite {
+  assert(themes.length >= 2, "two themes are needed to unite");
+  const ordered = [...themes].sort((left, right) => left.root - right.root);
+  const squares = ordered.map(({ sum }) => squaredLength(sum));
+  const allowed = UNITED_SHARE_MAX * ordered.reduce((count, { messageCount }) => count + messageCount, 0);
+
+  let best: { a: Theme; b: Theme; cost: number; excess: number } | undefined;
+  for (const [i, a] of ordered.entries()) {
+    for (let j = i + 1; j < ordered.length; j++) {
+      const b = ordered[j]!;
+      const united = a.messageCount + b.messageCount;
+      const excess = united <= allowed ? 0 : united;
+      const cost = wardCost(a, squares[i]!, b, squares[j]!);
+      if (best === undefined || excess < best.excess || (excess === best.excess && cost < best.cost)) {
+        best = { a, b, cost, excess };
+      }
+    }
+  }
+  const { a, b, cost } = best!;
+  return b.clusterCount > a.clusterCount
+    ? { root: b.root, absorbed: a.root, cost }
+    : { root: a.root, absorbed: b.root, cost };
+}
+
+/** From the sums and their squared lengths: ‖s_a/n_a − s_b/n_b‖², without making the means. */
+function wardCost(a: Theme, squareA: number, b: Theme, squareB: number): number {
+  const [countA, countB] = [a.vectorCount, b.vectorCount];
+  if (countA === 0 || countB === 0) return 0;
+  const squaredDistance =
+    squareA / (countA * countA) + squareB / (countB * countB) - (2 * dot(a.sum, b.sum)) / (countA * countB);
+  return ((countA * countB) / (countA + countB)) * Math.max(0, squaredDistance);
+}

@@ -1,0 +1,93 @@
+import type { SessionSettings } from "../core/options.ts";
+
+export interface Frontier {
+  /** Messages before this place are in the forest. */
+  graduatedSeq: number;
+  /** Messages before this place have left the window. At most `graduatedSeq`. */
+  evictedSeq: number;
+}
+
+/** A step of the window. Pinned messages are in no window. */
+export interface WindowStep {
+  seqFirst: number;
+  seqLast: number;
+  messageCount: number;
+  tokenCount: number;
+  /** A call of it is unanswered and may still be. Only the newest step can be open, and that never graduates. */
+  open: boolean;
+}
+
+export type WindowOptions = Pick<SessionSettings, "hotSize" | "overlap" | "evictBatch" | "hotTokensMax">;
+
+/**
+ * Where the frontier goes under the window's pressure, or undefined while there is none.
+ *
+ * It moves in batches: once `evictBatch` messages more than `hotSize` have not graduated, or once the verbatim messages
+ * cost more than `hotTokensMax`. A move lets into the forest all but the newest steps (at most `hotSize` messages and half
+ * of `hotTokensMax`), and evicts what the move before let in, whose summaries have had a batch's time to be made. So
+ * `hotSize` + `evictBatch` messages are left verbatim, or, where it was the tokens, fewer; and after two moves in a row
+ * the window costs at most half of `hotTokensMax`, unless its newest step alone costs more.
+ *
+ * @param steps  Of the window, in order, each whole.
+ */
+export function nextFrontier(
+  steps: readonly WindowStep[],
+  frontier: Frontier,
+  options: WindowOptions,
+): Frontier | undefined {
+  const waiting = messagesIn(steps.filter(({ seqFirst }) => seqFirst >= frontier.graduatedSeq));
+  const tokenCount = steps.reduce((sum, step) => sum + step.tokenCount, 0);
+  if (waiting < options.hotSize + options.evictBatch && tokenCount <= options.hotTokensMax) return undefined;
+  return moved(frontier, {
+    graduatedSeq: Math.max(frontier.graduatedSeq, startOfNewest(steps, options.hotSize, options.hotTokensMax / 2)),
+    evictedSeq: frontier.graduatedSeq,
+  });
+}
+
+/**
+ * Where the frontier goes when the caller asks, or undefined if it is there: all but the newest `hotSize` messages
+ * graduate, and all but `overlap` more leave the window; or more of them, where those cost over `hotTokensMax`.
+ */
+export function compactFrontier(
+  steps: readonly WindowStep[],
+  frontier: Frontier,
+  options: WindowOptions,
+): Frontier | undefined {
+  const { hotSize, overlap, hotTokensMax } = options;
+  const graduatedSeq = Math.max(frontier.graduatedSeq, startOfNewest(steps, hotSize, hotTokensMax));
+  const verbatimFrom = Math.max(
+    startOfAtLeast(steps, hotSize + overlap),
+    startOfNewest(steps, Number.POSITIVE_INFINITY, hotTokensMax),
+  );
+  return moved(frontier, {
+    graduatedSeq,
+    evictedSeq: Math.max(frontier.evictedSeq, verbatimFrom),
+  });
+}
+
+/** First place of the longest run of newest steps within both limits; the newest step is in it whatever its size. */
+function startOfNewest(steps: readonly WindowStep[], messagesMax: number, tokensMax: number): number {
+  let [messages, tokens, from] = [0, 0, 0];
+  for (const [index, step] of steps.toReversed().entries()) {
+    messages += step.messageCount;
+    tokens += step.tokenCount;
+    if (index > 0 && (messages > messagesMax || tokens > tokensMax)) break;
+    from = step.seqFirst;
+  }
+  return from;
+}
+
+/** First place of the shortest run of newest steps that holds this many messages; of all steps if they hold fewer. */
+function startOfAtLeast(steps: readonly WindowStep[], messagesMin: number): number {
+  const newestFirst = steps.toReversed();
+  const enough = newestFirst.findIndex((_, index) => messagesIn(newestFirst.slice(0, index + 1)) >= messagesMin);
+  return (newestFirst[enough] ?? steps[0])?.seqFirst ?? 0;
+}
+
+function messagesIn(steps: readonly WindowStep[]): number {
+  return steps.reduce((sum, { messageCount }) => sum + messageCount, 0);
+}
+
+function moved(from: Frontier, to: Frontier): Frontier | undefined {
+  return to.graduatedSeq === from.graduatedSeq && to.evictedSeq === from.evictedSeq ? undefined : to;
+}

@@ -1,0 +1,178 @@
+import { isDeepStrictEqual } from "node:util";
+import type { JsonValue, MessageInput, Part, Role } from "../../core/message.ts";
+import { derivedId } from "../derived-id.ts";
+import type { JsonObject } from "../lines.ts";
+import { attachmentPartsOf, partsOf } from "./content.ts";
+import { objectOf, stringOf, timeOf } from "./line.ts";
+import { metadataOf } from "./metadata.ts";
+
+/** A message in the making, and the number of its first line. */
+export interface Draft {
+  readonly line: number;
+  readonly message: DraftMessage;
+}
+
+interface DraftMessage extends MessageInput {
+  id: string;
+  parts: Part[];
+  metadata: JsonObject;
+}
+
+/** The newest assistant message, to which lines with the same ids still add. */
+interface OpenMessage {
+  messageId: string;
+  requestId: string | undefined;
+  draft: Draft;
+  uuids: string[];
+  callIds: Set<string>;
+}
+
+/**
+ * One conversation of a transcript, put together line by line.
+ *
+ * Claude Code writes a line for each content block of an assistant message, and may write the results of its first
+ * calls before the line of its last: lines of one `message.id` and `requestId` are one message, as long as no other
+ * assistant message has come between, and where there is no `requestId`, no prompt. (Proxies in front of other models
+ * write no request ids and repeat their message ids.)
+ *
+ * A message's id is its line's uuid, the first line's where several were put together. Where one line holds both tool
+ * results and words of the user, the results get `<uuid>:result`. A line that repeats an earlier one is passed over.
+ */
+export class Conversation {
+  #drafts: Draft[] = [];
+  readonly #ids = new Set<string>();
+  readonly #contentByUuid = new Map<string, JsonValue | undefined>();
+  #open: OpenMessage | undefined;
+
+  /**
+   * Add a line that somebody said: `user`, `assistant` or `attachment`.
+   *
+   * @returns The draft, where the line is a prompt: words of the user that call for an answer.
+   */
+  add(line: JsonObject, number: number): Draft | undefined {
+    const { content = null, id: messageId } = objectOf(line.message);
+    if (this.#isRepeat(line, line.attachment ?? content)) return undefined;
+    const id = stringOf(line.uuid) ?? derivedId(line.timestamp, line.message, line.attachment);
+    if (line.type === "assistant") {
+      this.#addAssistant(line, id, number, stringOf(messageId) ?? id, partsOf("assistant", content));
+      return undefined;
+    }
+    if (line.type === "attachment") return this.#addAttachment(line, id, number);
+    return this.#addUser(line, id, number, partsOf("user", content));
+  }
+
+  /**
+   * Add a remark, the `content` of a `system` or `queue-operation` line. It comes as the user's: that is how the model
+   * is told of such things, and a system message would head every context from now on.
+   */
+  note(line: JsonObject, number: number): Draft | undefined {
+    const { content = null } = line;
+    if (this.#isRepeat(line, content)) return undefined;
+    const id = stringOf(line.uuid) ?? derivedId(line.type, line.timestamp, content);
+    return this.#push(line, id, number, "user", partsOf("user", content));
+  }
+
+  /** Take back a draft that turned out to stand elsewhere too. */
+  remove(draft: Draft): void {
+    this.#drafts = this.#drafts.filter((other) => other !== draft);
+  }
+
+  /** Put a draft behind everything that has come so far. */
+  moveToEnd(draft: Draft): void {
+    this.remove(draft);
+    this.#drafts.push(draft);
+  }
+
+  /**
+   * The messages in conversation order: that of the file, except that results follow their calls at once. What arrives
+   * while a tool runs (a prompt typed meanwhile, a notice) is written at once but reaches the model after the results.
+   */
+  messages(): Draft[] {
+    const ordered: Draft[] = [];
+    const waiting: Draft[] = [];
+    let callIds = new Set<string>();
+    for (const draft of this.#drafts) {
+      const { role, parts } = draft.message;
+      if (role === "assistant") {
+        for (const late of waiting.splice(0)) ordered.push(late);
+        ordered.push(draft);
+        callIds = new Set(callIdsOf(parts));
+      } else if (parts.some((part) => part.type === "tool_result" && callIds.has(part.toolCallId))) {
+        ordered.push(draft);
+      } else {
+        waiting.push(draft);
+      }
+    }
+    return [...ordered, ...waiting];
+  }
+
+  #addAssistant(line: JsonObject, id: string, number: number, messageId: string, parts: Part[]): void {
+    const requestId = stringOf(line.requestId);
+    if (this.#open?.messageId !== messageId || this.#open.requestId !== requestId) {
+      const draft = this.#push(line, id, number, "assistant", parts);
+      this.#open = { messageId, requestId, draft, uuids: [id], callIds: new Set(callIdsOf(parts)) };
+      return;
+    }
+    const { draft, uuids, callIds } = this.#open;
+    const { message } = draft;
+    message.parts.push(...parts.filter((part) => part.type !== "tool_call" || !callIds.has(part.toolCallId)));
+    for (const callId of callIdsOf(parts)) callIds.add(callId);
+    uuids.push(id);
+    message.metadata.uuids = uuids;
+    // Later lines know the final usage and the stop reason.
+    message.metadata.message = { ...objectOf(message.metadata.message), ...objectOf(metadataOf(line).message) };
+  }
+
+  #addUser(line: JsonObject, id: string, number: number, parts: Part[]): Draft | undefined {
+    const results = parts.filter((part) => part.type === "tool_result");
+    const words = parts.filter((part) => part.type !== "tool_result");
+    if (results.length > 0) {
+      this.#push(line, words.length > 0 ? `${id}:result` : id, number, "tool", results);
+      if (words.length === 0) return undefined;
+    }
+    const draft = this.#push(line, id, number, "user", words);
+    if (line.isMeta === true) return undefined;
+    if (!this.#open?.requestId) this.#open = undefined;
+    return draft;
+  }
+
+  #addAttachment(line: JsonObject, id: string, number: number): Draft | undefined {
+    const { prompt, ...about } = objectOf(line.attachment);
+    if (about.type !== "queued_command" || prompt === undefined) {
+      this.#push(line, id, number, "user", attachmentPartsOf(objectOf(line.attachment)));
+      return undefined;
+    }
+    const draft = this.#push(line, id, number, "user", partsOf("user", prompt));
+    draft.message.metadata.attachment = about;
+    return draft;
+  }
+
+  #push(line: JsonObject, id: string, number: number, role: Role, parts: Part[]): Draft {
+    const message: DraftMessage = { id: this.#unused(id), role, parts, metadata: metadataOf(line) };
+    const createdAt = timeOf(line);
+    if (createdAt !== undefined) message.createdAt = createdAt;
+    const draft = { line: number, message };
+    this.#drafts.push(draft);
+    return draft;
+  }
+
+  #isRepeat(line: JsonObject, content: JsonValue): boolean {
+    const uuid = stringOf(line.uuid);
+    if (uuid === undefined) return false;
+    if (this.#contentByUuid.has(uuid)) return isDeepStrictEqual(this.#contentByUuid.get(uuid), content);
+    this.#contentByUuid.set(uuid, content);
+    return false;
+  }
+
+  /** Lines that share a uuid and differ are all kept: the second is called `<uuid>#2`. */
+  #unused(id: string): string {
+    let unused = id;
+    for (let count = 2; this.#ids.has(unused); count++) unused = `${id}#${count}`;
+    this.#ids.add(unused);
+    return unused;
+  }
+}
+
+function callIdsOf(parts: readonly Part[]): string[] {
+  return parts.flatMap((part) => (part.type === "tool_call" ? [part.toolCallId] : []));
+}

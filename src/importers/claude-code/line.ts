@@ -1,0 +1,123 @@
+import type { JsonValue } from "../../core/message.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+
+/**
+ * What becomes of each kind of line. Claude Code calls its format internal, so nothing but `type` is taken for granted,
+ * and whatever is not named here is reported. Read in files of versions 2.0.74 to 2.1.17, and for later ones in the
+ * schemas of github.com/oneryalcin/agent-schemas (2.1.1 to 2.1.144, MIT).
+ */
+
+/** Lines about the program, not the conversation. Prompts and titles among them also stand on lines of their own. */
+export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
+  "agent-color",
+  "agent-name",
+  "agent-setting",
+  "agent_metadata",
+  "atis-latch",
+  "bridge-session",
+  "cost-state",
+  "file-history-snapshot",
+  "last-prompt",
+  "mode",
+  "permission-mode",
+  "pr-link",
+  "saved_hook_context",
+  "tag",
+  "worktree-state",
+]);
+
+/** `system` lines that a reader of the conversation needs to understand it. */
+export const NOTE_SUBTYPES: ReadonlySet<unknown> = new Set([
+  "compact_boundary",
+  "local_command",
+  "microcompact_boundary",
+]);
+
+export const BOOKKEEPING_SUBTYPES: ReadonlySet<unknown> = new Set([
+  "api_error",
+  "away_summary",
+  "bridge_status",
+  "informational",
+  "scheduled_task_fire",
+  "stop_hook_summary",
+  "turn_duration",
+]);
+
+/** `progress` lines whose outcome stands in a tool result. Those of subagents carry messages and are read. */
+export const BOOKKEEPING_PROGRESS: ReadonlySet<unknown> = new Set([
+  "bash_progress",
+  "hook_progress",
+  "mcp_progress",
+  "query_update",
+  "search_results_received",
+  "waiting_for_task",
+]);
+
+/** `attachment` lines in which the user, a hook or a task tells the agent something that stands nowhere else. */
+export const TOLD_ATTACHMENTS: ReadonlySet<unknown> = new Set([
+  "directory",
+  "edited_text_file",
+  "file",
+  "goal_status",
+  "hook_additional_context",
+  "hook_blocking_error",
+  "hook_stopped_continuation",
+  "mcp_resource",
+  "plan_file_reference",
+  "selected_lines_in_ide",
+  "structured_output",
+  "task_status",
+]);
+
+/** Reminders, listings and switches that the program adds to its prompt by itself, over and over. */
+export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
+  "agent_listing_delta",
+  "agent_mention",
+  "auto_mode",
+  "auto_mode_exit",
+  "budget_usd",
+  "command_permissions",
+  "compact_file_reference",
+  "critical_system_reminder",
+  "date_change",
+  "deferred_tools_delta",
+  "hook_cancelled",
+  "hook_deferred_tool",
+  "hook_error_during_execution",
+  "hook_non_blocking_error",
+  "hook_permission_decision",
+  "hook_success",
+  "hook_system_message",
+  "invoked_skills",
+  "max_turns_reached",
+  "mcp_instructions_delta",
+  "nested_memory",
+  "output_style",
+  "plan_mode",
+  "plan_mode_exit",
+  "plan_mode_reentry",
+  "relevant_memories",
+  "skill_listing",
+  "task_reminder",
+  "todo_reminder",
+  "ultra_effort_enter",
+  "ultra_effort_exit",
+]);
+
+export function stringOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+export function objectsOf(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Unix milliseconds, where the line has a time. */
+export function timeOf(line: JsonObject): number | undefined {
+  const time = typeof line.timestamp === "string" ? Date.parse(line.timestamp) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}

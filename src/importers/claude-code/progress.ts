@@ -1,0 +1,63 @@
+import type { JsonValue } from "../../core/message.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+import { objectOf, objectsOf, stringOf } from "./line.ts";
+
+/** Hex digits and hyphens of a uuid that Claude Code keeps when it derives one for each block of a message. */
+const UUID_PREFIX_LENGTH = 24;
+
+/**
+ * The lines of one subagent, out of the `progress` lines by which its session followed it.
+ *
+ * Each of those shows the subagent's newest message (`data.message`) and, in some versions, its messages so far, one
+ * content block each (`data.normalizedMessages`); either may lack what the other has, and the same block comes under
+ * its message's uuid, or under one derived from it. So blocks are counted: a list of messages so far adds what it holds
+ * more often than anything before it did, a newest message what the newest messages together now hold more often.
+ */
+export class AgentProgress {
+  readonly #held = new Map<string, number>();
+  readonly #newest = new Map<string, number>();
+  readonly #newestUuids = new Set<string>();
+
+  /** The new lines in a progress line, each as the subagent's own file would have it. */
+  linesOf(progress: JsonObject): JsonObject[] {
+    const data = objectOf(progress.data);
+    const lines = this.#added(objectsOf(data.normalizedMessages), new Map());
+    const newest = isObject(data.message) ? [data.message] : [];
+    const untold = newest.filter(({ uuid }) => typeof uuid !== "string" || !this.#newestUuids.has(uuid));
+    lines.push(...this.#added(untold, this.#newest));
+    for (const { uuid } of untold) if (typeof uuid === "string") this.#newestUuids.add(uuid);
+    const { sessionId, cwd, gitBranch, version } = progress;
+    return lines.map((line) => ({ ...line, sessionId, cwd, gitBranch, version }) as JsonObject);
+  }
+
+  #added(messages: readonly JsonObject[], counts: Map<string, number>): JsonObject[] {
+    const added: JsonObject[] = [];
+    for (const message of messages) {
+      const fresh = blocksOf(message).filter((block) => {
+        const key = keyOf(message, block);
+        const count = (counts.get(key) ?? 0) + 1;
+        counts.set(key, count);
+        if (count <= (this.#held.get(key) ?? 0)) return false;
+        this.#held.set(key, count);
+        return true;
+      });
+      if (fresh.length === 0) continue;
+      const { message: said } = message;
+      added.push(isObject(said) ? { ...message, message: { ...said, content: fresh } } : message);
+    }
+    return added;
+  }
+}
+
+/** What is counted: the blocks of what somebody said, or the whole of anything else, such as an attachment. */
+function blocksOf(message: JsonObject): JsonValue[] {
+  if (!isObject(message.message)) return [message];
+  const { content } = message.message;
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content : [];
+}
+
+function keyOf({ uuid, message }: JsonObject, block: JsonValue): string {
+  const owner = objectOf(message).id ?? objectOf(block).tool_use_id ?? stringOf(uuid)?.slice(0, UUID_PREFIX_LENGTH);
+  return `${owner} ${JSON.stringify(block)}`;
+}

@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { StoreError } from "../../core/errors.ts";
+import { chunksOf } from "../files.ts";
+import { type JsonObject, readLines } from "../lines.ts";
+import { objectOf, objectsOf, stringOf } from "./line.ts";
+
+/** The tool call that started a subagent. */
+export interface StartingCall {
+  toolCallId: string;
+  /** A few words for what the subagent was to do. */
+  description?: string;
+  /** `Explore`, `general-purpose`, … */
+  agentType?: string;
+}
+
+/**
+ * Which tool call started which subagent, gathered from the lines of the session that started them. An agent's id says
+ * it surely: the call's result and every progress line bear it. Failing that, the agent was told what the call asked
+ * for, word for word.
+ */
+export class StartingCalls {
+  readonly #byId = new Map<string, StartingCall>();
+  readonly #idByAgent = new Map<string, string>();
+  readonly #idByPrompt = new Map<string, string>();
+
+  see(line: JsonObject): void {
+    const { type, agentId: followed } = objectOf(line.data);
+    if (type === "agent_progress") this.#link(stringOf(followed), stringOf(line.parentToolUseID));
+    for (const block of objectsOf(objectOf(line.message).content)) {
+      const id = stringOf(block.type === "tool_use" ? block.id : block.tool_use_id);
+      if (id === undefined) continue;
+      const agentId = stringOf(objectOf(line.toolUseResult).agentId);
+      if (block.type === "tool_result") this.#link(agentId, id);
+      const { prompt, description, subagent_type } = objectOf(block.input);
+      if (block.type !== "tool_use" || typeof prompt !== "string") continue;
+      const call: StartingCall = { toolCallId: id };
+      if (typeof description === "string") call.description = description;
+      if (typeof subagent_type === "string") call.agentType = subagent_type;
+      this.#byId.set(id, call);
+      if (!this.#idByPrompt.has(prompt)) this.#idByPrompt.set(prompt, id);
+    }
+  }
+
+  callOf(agentId: string, prompt: string | undefined): StartingCall | undefined {
+    const id = this.#idByAgent.get(agentId) ?? this.#idByPrompt.get(prompt ?? "");
+    return id === undefined ? undefined : (this.#byId.get(id) ?? { toolCallId: id });
+  }
+
+  /** The first call wins: a later one with the same agent resumes it. */
+  #link(agentId: string | undefined, toolCallId: string | undefined): void {
+    if (agentId === undefined || toolCallId === undefined || this.#idByAgent.has(agentId)) return;
+    this.#idByAgent.set(agentId, toolCallId);
+  }
+}
+
+/** Whether a subagent has a file of its own below its session's file `path`: that is the record, and progress a copy. */
+export function hasOwnFile(path: string, agentId: string): boolean {
+  return existsSync(join(dirname(path), basename(path, ".jsonl"), "subagents", `agent-${agentId}.jsonl`));
+}
+
+/** The call that started the subagent whose file is `path`, found in its session's file if that stands beside it. */
+export async function startingCallBeside(
+  path: string,
+  sessionId: string,
+  agentId: string,
+  prompt: string | undefined,
+): Promise<StartingCall | undefined> {
+  const folder = dirname(path);
+  const name = `${basename(sessionId)}.jsonl`;
+  const candidates = [join(folder, name), join(folder, "..", "..", name)];
+  const parent = candidates.find((candidate) => existsSync(candidate));
+  if (parent === undefined) return undefined;
+  const calls = new StartingCalls();
+  try {
+    // The file is read once for each of its subagents: few of its lines are worth parsing.
+    for await (const { text } of readLines({ path: parent, chunks: chunksOf(parent) })) {
+      if (text?.includes(agentId) || text?.includes('"prompt"')) calls.see(parseOrEmpty(text));
+    }
+  } catch (error) {
+    // A session's file that cannot be read is reported when its own turn comes.
+    if (!StoreError.is(error)) throw error;
+  }
+  return calls.callOf(agentId, prompt);
+}
+
+function parseOrEmpty(text: string): JsonObject {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,206 @@
+import { basename } from "node:path";
+import type { ImportEvent, ImportedSession } from "../importer.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+import { messageEvent } from "../message-event.ts";
+import { Conversation } from "./conversation.ts";
+import {
+  BOOKKEEPING_ATTACHMENTS,
+  BOOKKEEPING_PROGRESS,
+  BOOKKEEPING_SUBTYPES,
+  BOOKKEEPING_TYPES,
+  NOTE_SUBTYPES,
+  objectOf,
+  stringOf,
+  TOLD_ATTACHMENTS,
+} from "./line.ts";
+import { AgentProgress } from "./progress.ts";
+import { PromptQueue } from "./prompt-queue.ts";
+import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
+
+/** The conversation of a session or of one of its subagents, and what the file says about it. */
+interface Thread {
+  externalId: string;
+  conversation: Conversation;
+  queue: PromptQueue;
+  cwd?: string | undefined;
+  customTitle?: string | undefined;
+  aiTitle?: string | undefined;
+  summary?: string | undefined;
+  /** Set for a subagent. */
+  agent?: { id: string; sessionId: string; prompt?: string };
+}
+
+/**
+ * One file of Claude Code, taken apart into conversations.
+ *
+ * A session's lines bear its `sessionId`; lines with `isSidechain` belong to a subagent, told apart by `agentId` or,
+ * before there was one, by the line at the root of their `parentUuid` chain. A subagent becomes a session of its own,
+ * `<session>/agent-<id>`, whichever file it is read from.
+ *
+ * The whole file is held until its end, without what is not imported: titles, the end of a message and the fate of a
+ * queued prompt come late.
+ */
+export class Transcript {
+  readonly #path: string;
+  readonly #threads = new Map<string, Thread>();
+  readonly #threadByUuid = new Map<string, Thread>();
+  readonly #progressByAgent = new Map<string, AgentProgress>();
+  readonly #calls = new StartingCalls();
+  readonly #summaries: JsonObject[] = [];
+  #sessionId: string;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#sessionId = basename(path, ".jsonl");
+  }
+
+  /** Add a line of the file. Yields the reasons for which something in it is not imported, if any. */
+  *add(line: JsonObject, number: number): Generator<string> {
+    const { type } = line;
+    if (type === "summary") {
+      this.#summaries.push(line);
+      return;
+    }
+    if (BOOKKEEPING_TYPES.has(type)) return;
+    const thread = this.#threadOf(line);
+    switch (type) {
+      case "user":
+      case "assistant": {
+        const { content } = objectOf(line.message);
+        if (typeof content !== "string" && !Array.isArray(content)) yield `${type} line without message.content`;
+        else this.#say(thread, line, number);
+        return;
+      }
+      case "attachment": {
+        const kind = objectOf(line.attachment).type;
+        if (kind === "queued_command" || TOLD_ATTACHMENTS.has(kind)) this.#say(thread, line, number);
+        else if (!BOOKKEEPING_ATTACHMENTS.has(kind)) yield `unknown type of attachment: ${JSON.stringify(kind)}`;
+        return;
+      }
+      case "system":
+        if (NOTE_SUBTYPES.has(line.subtype)) thread.conversation.note(line, number);
+        else if (!BOOKKEEPING_SUBTYPES.has(line.subtype)) {
+          yield `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`;
+        }
+        return;
+      case "queue-operation":
+        if (!thread.queue.apply(line, number)) yield `unknown queue operation: ${JSON.stringify(line.operation)}`;
+        return;
+      case "custom-title":
+        thread.customTitle = stringOf(line.customTitle) ?? thread.customTitle;
+        return;
+      case "ai-title":
+        thread.aiTitle = stringOf(line.aiTitle) ?? thread.aiTitle;
+        return;
+      case "progress":
+        yield* this.#follow(line, number);
+        return;
+      default:
+        yield `unknown type of line: ${JSON.stringify(type)}`;
+    }
+  }
+
+  /** The sessions of the file with their messages, each after the session that started it. */
+  async *events(): AsyncGenerator<ImportEvent> {
+    for (const { summary, leafUuid } of this.#summaries) {
+      // Claude Code also writes the titles of other conversations into a file; their leaves are not in it.
+      const thread = this.#threadByUuid.get(leafUuid as string);
+      if (thread !== undefined) thread.summary = stringOf(summary) ?? thread.summary;
+    }
+    const threads = [...this.#threads.values()];
+    for (const thread of [...threads.filter(({ agent }) => !agent), ...threads.filter(({ agent }) => agent)]) {
+      const events = thread.conversation
+        .messages()
+        .map(({ message, line }) => messageEvent(thread.externalId, message, line));
+      const first = events.find((event) => event.kind === "message");
+      if (first !== undefined) {
+        const session = await this.#sessionOf(thread);
+        if (typeof first.message.createdAt === "number") session.createdAtMs = first.message.createdAt;
+        yield { kind: "session", session };
+      }
+      yield* events;
+    }
+  }
+
+  #say(thread: Thread, line: JsonObject, number: number): void {
+    this.#calls.see(line);
+    const prompt = thread.conversation.add(line, number);
+    if (prompt === undefined) return;
+    thread.queue.see(prompt);
+    const [words] = prompt.message.parts;
+    if (thread.agent && words?.type === "text") thread.agent.prompt ??= words.text;
+  }
+
+  /** Follow a subagent through its session's progress lines, unless it has a file of its own. */
+  *#follow(line: JsonObject, number: number): Generator<string> {
+    const { type, message, normalizedMessages, agentId } = objectOf(line.data);
+    if (!isObject(message) && !Array.isArray(normalizedMessages)) {
+      if (!BOOKKEEPING_PROGRESS.has(type)) yield `unknown type of progress: ${JSON.stringify(type)}`;
+      return;
+    }
+    this.#calls.see(line);
+    const agent = stringOf(agentId) ?? stringOf(line.parentToolUseID) ?? "unknown";
+    if (hasOwnFile(this.#path, agent)) return;
+    let progress = this.#progressByAgent.get(agent);
+    if (progress === undefined) {
+      progress = new AgentProgress();
+      this.#progressByAgent.set(agent, progress);
+    }
+    for (const told of progress.linesOf(line)) yield* this.add({ ...told, isSidechain: true, agentId: agent }, number);
+  }
+
+  #threadOf(line: JsonObject): Thread {
+    this.#sessionId = stringOf(line.sessionId) ?? this.#sessionId;
+    const thread = line.isSidechain === true ? this.#agentThread(line) : this.#thread(this.#sessionId);
+    thread.cwd ??= stringOf(line.cwd);
+    const uuid = stringOf(line.uuid);
+    if (uuid !== undefined) this.#threadByUuid.set(uuid, thread);
+    return thread;
+  }
+
+  #agentThread(line: JsonObject): Thread {
+    const parent = this.#threadByUuid.get(line.parentUuid as string);
+    const named = stringOf(line.agentId) ?? /^agent-(.+)\.jsonl$/.exec(basename(this.#path))?.[1];
+    if (named === undefined && parent?.agent !== undefined) return parent;
+    const id = named ?? stringOf(line.uuid) ?? "unknown";
+    const thread = this.#thread(`${this.#sessionId}/agent-${id}`);
+    thread.agent ??= { id, sessionId: this.#sessionId };
+    return thread;
+  }
+
+  #thread(externalId: string): Thread {
+    let thread = this.#threads.get(externalId);
+    if (thread === undefined) {
+      const conversation = new Conversation();
+      thread = { externalId, conversation, queue: new PromptQueue(conversation) };
+      this.#threads.set(externalId, thread);
+    }
+    return thread;
+  }
+
+  async #sessionOf(thread: Thread): Promise<ImportedSession> {
+    const { externalId, agent, cwd } = thread;
+    const metadata: JsonObject = {};
+    const session: ImportedSession = { externalId, source: "claude-code", metadata };
+    let title = thread.customTitle ?? thread.aiTitle ?? thread.summary;
+    if (agent !== undefined) {
+      const { id, sessionId, prompt } = agent;
+      const inFile = this.#calls.callOf(id, prompt);
+      const { description, ...call } = inFile ?? (await startingCallBeside(this.#path, sessionId, id, prompt)) ?? {};
+      session.parentExternalId = sessionId;
+      Object.assign(metadata, { agentId: id, ...call });
+      title ??= description;
+    }
+    if (title !== undefined) session.title = title;
+    if (cwd !== undefined) {
+      metadata.cwd = cwd;
+      session.project = projectOf(cwd);
+    }
+    return session;
+  }
+}
+
+/** The name of the folder the session began in: what people call the project, on any machine it is checked out on. */
+function projectOf(cwd: string): string {
+  return cwd.split(/[\\/]/).filter(Boolean).at(-1) ?? cwd;
+}

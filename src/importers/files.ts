@@ -1,0 +1,114 @@
+import type { Dirent } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { StoreError } from "../core/errors.ts";
+import type { ImportFile } from "./importer.ts";
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** What is looked at in a folder. A file that is named is read whatever its name. */
+const TRANSCRIPT_NAME = /\.jsonl$/;
+
+/**
+ * The files behind the paths a person typed: files, folders with all that is below them, and `-` for standard input.
+ *
+ * Each file comes once, however many names and links lead to it, and a loop of links ends. Names are in code unit
+ * order, files before folders and subagents (`agent-…`) last, so that a session comes before what it started; a named
+ * `x.jsonl` brings the folder `x/subagents` with it, where Claude Code keeps the rest of that session.
+ *
+ * Nothing is thrown: what does not exist, may not be read or has gone meanwhile comes as a file whose `chunks` throw
+ * the reason, so that one bad path does not cost the others.
+ */
+export async function* walkFiles(
+  paths: readonly string[],
+  stdin: AsyncIterable<Uint8Array> = process.stdin,
+): AsyncGenerator<ImportFile> {
+  const visited = new Set<string>();
+  for (const path of paths) {
+    if (path === "-") {
+      yield { path, chunks: stdin };
+      continue;
+    }
+    yield* walk(path, visited);
+    if (TRANSCRIPT_NAME.test(path)) {
+      const subagents = join(path.replace(TRANSCRIPT_NAME, ""), "subagents");
+      if (await isFolder(subagents)) yield* walk(subagents, visited);
+    }
+  }
+}
+
+async function* walk(path: string, visited: Set<string>): AsyncGenerator<ImportFile> {
+  let entries: Dirent[];
+  try {
+    const real = await realpath(path);
+    if (visited.has(real)) return;
+    visited.add(real);
+    if (!(await stat(real)).isDirectory()) {
+      yield { path, chunks: chunksOf(path) };
+      return;
+    }
+    entries = await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    yield { path, chunks: failing(unreadable(path, error)) };
+    return;
+  }
+
+  const folders: string[] = [];
+  const files: string[] = [];
+  for (const entry of entries) {
+    const child = join(path, entry.name);
+    const folder = entry.isSymbolicLink() ? await isFolder(child) : entry.isDirectory();
+    if (folder) folders.push(child);
+    else if (TRANSCRIPT_NAME.test(entry.name) && (entry.isFile() || entry.isSymbolicLink())) files.push(child);
+  }
+  for (const child of [...files.sort(subagentsLast), ...folders.sort()]) yield* walk(child, visited);
+}
+
+function subagentsLast(a: string, b: string): number {
+  const [aLast, bLast] = [a, b].map((path) => basename(path).startsWith("agent-"));
+  if (aLast !== bLast) return aLast ? 1 : -1;
+  return a < b ? -1 : 1;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/**
+ * A file's bytes. It is opened when the first chunk is asked for, and closed when the last was given or the reader stops.
+ *
+ * @throws {StoreError} `FILE_NOT_FOUND`, `IMPORT_UNREADABLE`.
+ */
+export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+  const handle = await open(path).catch((error) => {
+    throw unreadable(path, error);
+  });
+  try {
+    for (;;) {
+      // A buffer of its own for each chunk: a reader may keep pieces of it until a long line ends.
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES)).catch((error) => {
+        throw unreadable(path, error);
+      });
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+// biome-ignore lint/correctness/useYield: a stream that fails before its first chunk.
+async function* failing(error: StoreError): AsyncGenerator<Uint8Array> {
+  throw error;
+}
+
+function unreadable(path: string, cause: unknown): StoreError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === "ENOENT") return new StoreError("FILE_NOT_FOUND", { path }, { cause });
+  // "EACCES: permission denied, open 'x'"
+  const reason = /^\w+: ([^,]+)/.exec(message)?.[1] ?? message;
+  return new StoreError("IMPORT_UNREADABLE", { path, reason }, { cause });
+}

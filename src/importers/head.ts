@@ -1,0 +1,33 @@
+/** The beginning of a stream, and the stream as if nobody had looked. */
+export interface Peeked {
+  /** `byteCount` bytes, or all there are. */
+  head: Buffer;
+  /** Every chunk, from the first on. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** Instead of reading `chunks`: close what they come from. */
+  close(): Promise<void>;
+}
+
+/** Look at the first `byteCount` bytes of a stream without using them up. */
+export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number): Promise<Peeked> {
+  const iterator = source[Symbol.asyncIterator]();
+  const close = async () => void (await iterator.return?.());
+  const taken: Uint8Array[] = [];
+  let takenLength = 0;
+  while (takenLength < byteCount) {
+    const { value, done } = await iterator.next();
+    if (done) break;
+    taken.push(value);
+    takenLength += value.length;
+  }
+
+  async function* replay(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* taken;
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await close();
+    }
+  }
+  return { head: Buffer.concat(taken).subarray(0, byteCount), chunks: replay(), close };
+}

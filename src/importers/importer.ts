@@ -1,0 +1,65 @@
+import type { JsonValue, MessageInput } from "../core/message.ts";
+import type { SessionSettings } from "../core/options.ts";
+
+/** A conversation found in a file. What the file does not say is left out. */
+export interface ImportedSession {
+  /** Names the conversation in its source, in every file that holds a piece of it. */
+  externalId: string;
+  /** The format it was read from: `claude-code`. */
+  source: string;
+  /** The conversation that started this one: a subagent's. It may stand in another file, or in none. */
+  parentExternalId?: string;
+  project?: string;
+  title?: string;
+  /** Unix milliseconds of its first message. */
+  createdAtMs?: number;
+  metadata?: Record<string, JsonValue>;
+  /** Where the session comes from another store: what it was there. `externalId` is then its id in that store. */
+  exported?: ExportedOrigin;
+}
+
+/** What brings a session of another store back as it was. */
+export interface ExportedOrigin {
+  /** Where that store had it from, and its name there. */
+  source?: string;
+  externalId?: string;
+  forkSeq?: number;
+  settings?: Partial<SessionSettings>;
+}
+
+/** A message with its external id: unique in its session, and the same each time the file is read. */
+export type ImportedMessage = MessageInput & { id: string };
+
+export type ImportEvent =
+  /** Once for each session, before its first message; a parent in the same file comes before its children. */
+  | { kind: "session"; session: ImportedSession }
+  /** `session` is the session's external id, `line` where the message begins. Messages of one session come in conversation order, and each is one that
+   *  `parseMessage` accepts. */
+  | { kind: "message"; session: string; message: ImportedMessage; line: number }
+  /** A message of a session that comes from another store: with or without an id, as it had there, and at the place `seq`. */
+  | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
+  /** Something of the file that did not become a message. `line` is 1-based; `reason` has no period at its end. */
+  | { kind: "warning"; line: number; reason: string };
+
+/** A file to read: `path` is for names and errors, `chunks` are its bytes, cut anywhere. */
+export interface ImportFile {
+  path: string;
+  /** May be read once. Reading throws `FILE_NOT_FOUND` or `IMPORT_UNREADABLE` where the file cannot be read. */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Port: a foreign history as a stream of our messages. Writes nothing, and decides nothing about what is new.
+ *
+ * The same bytes give the same events, however they are cut into chunks. A file that has grown gives the ids it gave
+ * before and new ones, so an id that a session already holds means: imported before. A line that cannot be read is a
+ * warning and costs no other line; only a file that is not text at all is refused.
+ */
+export interface Importer {
+  /** What `--format` calls it. */
+  readonly format: string;
+  /** Whether a file that begins with `head` is in this format. The last line of `head` may be cut short. */
+  detect(head: string): boolean;
+  /** @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws. */
+  read(file: ImportFile): AsyncIterable<ImportEvent>;
+}

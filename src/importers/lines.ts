@@ -1,0 +1,127 @@
+import { isUtf8 } from "node:buffer";
+import { StoreError } from "../core/errors.ts";
+import { JSON_DEPTH_MAX } from "../core/limits.ts";
+import type { JsonValue } from "../core/message.ts";
+import { peek } from "./head.ts";
+import type { ImportFile } from "./importer.ts";
+
+/** Bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
+const LINE_BYTES_MAX = 256 * 1024 * 1024;
+
+/** As far as git looks for a NUL before it calls a file binary. */
+const BINARY_HEAD_BYTES = 8_000;
+
+const LINE_FEED = 0x0a;
+const BRACE = 0x7b;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+export type JsonObject = Record<string, JsonValue>;
+
+/** A line that holds a JSON object, or what is wrong with it. Numbers are 1-based and count blank lines. */
+export type JsonLine = { line: number; value: JsonObject } | { line: number; problem: string };
+
+/**
+ * The lines of a JSON Lines file. Blank lines are passed over; a byte order mark and carriage returns are no part of a
+ * line. The last line needs no line feed: cut in mid-write, it is a problem like any other damaged line.
+ *
+ * Time is linear in the file's size and memory is that of its longest line.
+ *
+ * @throws {StoreError} `IMPORT_UNREADABLE` when the file is binary.
+ */
+export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine> {
+  for await (const { line, text, problem } of readLines(file)) {
+    if (text === undefined) {
+      yield { line, problem };
+      continue;
+    }
+    if (text.trim() === "") continue;
+    let value: JsonValue;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      yield { line, problem: `not JSON: ${(error as Error).message}` };
+      continue;
+    }
+    if (isDeeper(value, JSON_DEPTH_MAX)) yield { line, problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };
+    else if (isObject(value)) yield { line, value };
+    else yield { line, problem: `expected a JSON object, got ${kindOf(value)}` };
+  }
+}
+
+/** Asked before anything walks the value to its end: recursion has one too. */
+function isDeeper(value: JsonValue, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+}
+
+function kindOf(value: JsonValue): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "an array" : `a ${typeof value}`;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A line as text, or why its bytes are none. */
+export type TextLine =
+  | { line: number; text: string; problem?: undefined }
+  | { line: number; text?: undefined; problem: string };
+
+export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
+  let line = 1;
+  let pieces: Uint8Array[] = [];
+  let byteLength = 0;
+
+  function take(piece: Uint8Array): void {
+    byteLength += piece.length;
+    if (byteLength <= LINE_BYTES_MAX) pieces.push(piece);
+    else pieces = [];
+  }
+  function finish(): TextLine {
+    const finished =
+      byteLength > LINE_BYTES_MAX
+        ? { line, problem: `${byteLength} bytes long; a line has at most ${LINE_BYTES_MAX}` }
+        : decode(line, pieces);
+    line++;
+    pieces = [];
+    byteLength = 0;
+    return finished;
+  }
+
+  for await (const chunk of refuseBinary(file)) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    let start = 0;
+    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
+      take(bytes.subarray(start, end));
+      yield finish();
+      start = end + 1;
+    }
+    if (start < bytes.length) take(bytes.subarray(start));
+  }
+  if (byteLength > 0) yield finish();
+}
+
+function decode(line: number, pieces: readonly Uint8Array[]): TextLine {
+  let bytes = Buffer.concat(pieces);
+  if (line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+    bytes = bytes.subarray(BYTE_ORDER_MARK.length);
+  }
+  // Decoding anyway would put U+FFFD where the person wrote something else.
+  if (!isUtf8(bytes)) return { line, problem: "not valid UTF-8" };
+  return { line, text: bytes.toString("utf8") };
+}
+
+/**
+ * The file's chunks, unless it is binary: a NUL near its beginning. JSON has no NUL; but where a machine went down, the
+ * end of a good file may be filled with them, so a file that begins with a brace is read, and its bad lines named.
+ */
+async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array> {
+  const { head, chunks, close } = await peek(file.chunks, BINARY_HEAD_BYTES);
+  const start = head.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  if (head[start] !== BRACE && head.includes(0)) {
+    await close();
+    throw new StoreError("IMPORT_UNREADABLE", { path: file.path, reason: "it is not a text file" });
+  }
+  yield* chunks;
+}

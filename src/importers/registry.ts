@@ -1,0 +1,51 @@
+import { StoreError } from "../core/errors.ts";
+import { claudeCode } from "./claude-code/importer.ts";
+import { peek } from "./head.ts";
+import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
+import { jsonl } from "./jsonl.ts";
+
+/** How far into a file its format is looked for: a first line may hold a pasted screenshot. */
+const HEAD_BYTES = 8 * 1024 * 1024;
+
+export const IMPORTERS: readonly Importer[] = [claudeCode, jsonl];
+
+/** What `--format` accepts. */
+export const IMPORT_FORMATS: readonly string[] = ["auto", ...IMPORTERS.map(({ format }) => format)];
+
+/** The importer for a file that begins with `head`, told by its content alone; undefined where none knows it. */
+export function detectImporter(head: string): Importer | undefined {
+  const text = head.replace(/^\uFEFF/, "");
+  return IMPORTERS.find((importer) => importer.detect(text));
+}
+
+export interface OpenedImport {
+  /** Undefined for a file with nothing but white space in it, which gives no events. */
+  format: string | undefined;
+  events: AsyncIterable<ImportEvent>;
+}
+
+/**
+ * Start reading a file, in the given format or the one its content shows.
+ *
+ * @throws {StoreError} `OPTION_INVALID` for a format nobody knows; `IMPORT_UNREADABLE` where `auto` finds none, and what
+ *   the file's chunks throw. `events` throws `IMPORT_UNREADABLE` for a binary file.
+ */
+export async function openImport(file: ImportFile, format = "auto"): Promise<OpenedImport> {
+  if (!IMPORT_FORMATS.includes(format)) {
+    throw new StoreError("OPTION_INVALID", { option: "format", expected: IMPORT_FORMATS.join(", "), actual: format });
+  }
+  const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
+  const text = head.toString("utf8");
+  const importer =
+    format === "auto" ? detectImporter(text) : IMPORTERS.find((candidate) => candidate.format === format);
+  if (importer !== undefined) return { format: importer.format, events: importer.read({ path: file.path, chunks }) };
+  await close();
+  if (head.length < HEAD_BYTES && text.trim() === "") return { format: undefined, events: nothing() };
+  const known = IMPORT_FORMATS.slice(1).join(", ");
+  throw new StoreError("IMPORT_UNREADABLE", {
+    path: file.path,
+    reason: `it is in no format that is known by its beginning (${known}); name it if it is one`,
+  });
+}
+
+async function* nothing(): AsyncGenerator<ImportEvent> {}

@@ -1,0 +1,29 @@
+// Public API. A name added here is supported until the next major version.
+export type { ContextMessage, Omission, RenderResult, Source } from "./context/result.ts";
+export type { Clock } from "./core/clock.ts";
+export { type ErrorCode, StoreError } from "./core/errors.ts";
+export type { Level } from "./core/handle.ts";
+export type { JsonValue, Message, MessageInput, Part, PartInput, Role } from "./core/message.ts";
+export type { SessionOptions } from "./core/options.ts";
+export type { TokenCounter } from "./core/tokens.ts";
+export type { AppendResult } from "./ingest/append.ts";
+export type { Embedder } from "./models/embedder.ts";
+export type { SourceText, SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
+export type { ExpandOptions, Expansion, FoundRoots } from "./recall/expand.ts";
+export type {
+  ExportedMessage,
+  ExportedSession,
+  ExportLine,
+  ExportOptions,
+  UnreadableMessage,
+} from "./session/export.ts";
+export type { RootInfo, RootSummary } from "./session/roots.ts";
+export type { MessagesOptions, RenderOptions, ResolveDirtyOptions, Session } from "./session/session.ts";
+export { type OpenOptions, openStore, type SessionOrigin, type Store } from "./session/store.ts";
+export type { BackupOptions, BackupReport } from "./store/backup.ts";
+export type { Finding } from "./store/finding.ts";
+export type { ForgetReport } from "./store/forget.ts";
+export type { SessionOverview } from "./store/sessions.ts";
+export type { StoreStats } from "./store/stats.ts";
+export type { VerifyReport } from "./store/verify.ts";
+export type { ResolveResult } from "./summaries/resolve.ts";

@@ -1,0 +1,185 @@
+import { type CoverageItem, selectByCoverage } from "./coverage.ts";
+import { labelOf } from "./label.ts";
+import { beginningThatFits, cutLine } from "./lines.ts";
+import { isProse } from "./shapes.ts";
+import { Pace, readSources, wordlessLine } from "./source-reader.ts";
+import { lineOf, type Statement } from "./statements.ts";
+import type { SummarizeRequest, Summarizer, SummaryText } from "./summarizer.ts";
+import { forEachWord } from "./words.ts";
+import { filesLine } from "./working-set.ts";
+
+/** Statements that compete; beyond, those that tell least are left out. */
+const STATEMENTS_MAX = 1_000;
+/** UTF-16 units of a line. What the user asked is cut last. */
+const LINE_CHARS_MAX = 240;
+const USER_LINE_CHARS_MAX = 360;
+const LINE_CHARS_MIN = 60;
+const TITLE_CHARS_MAX = 60;
+/** A line costs its length and this: where it begins, who speaks, one thing more to read. */
+const LINE_COST_CHARS = 40;
+/** About what one new name adds to a line of the model's: with less, a line is not worth its tokens. */
+const GAIN_MIN = 0.05;
+/** Most of a summary that the list of files may take where there is more to tell. */
+const FILES_SHARE = 0.35;
+const FILES_MAX = 40;
+const TITLE_FILES_MAX = 5;
+const REFUSALS_MAX = 20;
+
+const HAS_WORDS = /[\p{L}\p{N}]/u;
+
+/** What covering a term is worth: names more than words, their pieces little, for they come with the name. */
+const TERM_WEIGHT = { whole: 2, word: 1, gram: 0.5, piece: 0.3 };
+
+/** Lines with a term beyond which it weighs no more: what everyone speaks of must not drown what one said. */
+const TERM_COUNT_MAX = 25;
+
+/**
+ * A summarizer without a model: it chooses statements, and changes nothing in them but white space and length.
+ *
+ * Messages are split into statements, weighed by what they are (`statements.ts`) and chosen for coverage of the terms of
+ * the conversation (`coverage.ts`). They stand in conversation order, one a line, with `user: `, `tool: ` or a name
+ * before what is not the model's; the last line, `files: …`, lists the files that were worked on. Earlier summaries
+ * compete line by line with the new statements, so nothing nests or repeats.
+ *
+ * By `countTokens` the text costs at most `tokensMax`, and no more than what it was made from. Where no whole line fits,
+ * it is the beginning of the best; where not even a character fits, it is empty. Of messages without words it says how
+ * many they are. Deterministic; yields to the event loop every few milliseconds of work.
+ */
+export function extractiveSummarizer(): Summarizer {
+  return { id: "extractive", promptVersion: 1, summarize };
+}
+
+async function summarize(request: SummarizeRequest): Promise<SummaryText> {
+  const { countTokens } = request;
+  const pace = new Pace(request.signal);
+  const reading = await readSources(request, pace);
+  const statements = mostTelling(reading.statements);
+  if (statements.length === 0 && reading.files.length === 0) {
+    // The one text that may be longer than its sources: an empty one would say that there were none.
+    const line = wordlessLine(reading.wordlessCount);
+    const text = beginningThatFits(line, LINE_CHARS_MAX, (beginning) => countTokens(beginning) <= request.tokensMax);
+    return { title: line, text };
+  }
+
+  const tokensMax = Math.min(request.tokensMax, reading.tokenCount);
+  const fits = (text: string) => countTokens(text) <= tokensMax;
+  const { lines, items, weights } = await linesOf(statements, request.tokensMax, pace);
+  const filesMax = statements.length > 0 ? tokensMax * FILES_SHARE : tokensMax;
+  const files = filesThatFit(reading.files, (line) => countTokens(line) <= filesMax);
+
+  const chosen: number[] = []; // the best first
+  const textWith = (more: readonly number[]) => {
+    const ordered = inOrder([...chosen, ...more]).map((index) => lines[index]!);
+    return (files === "" ? ordered : [...ordered, files]).join("\n");
+  };
+  let tokens = countTokens(files);
+  let best: number | undefined;
+  selectByCoverage(items, weights, { gainMin: GAIN_MIN, refusalsMax: REFUSALS_MAX }, (index) => {
+    best ??= index;
+    // Counting line by line is quick and may be off: where it says no, the whole is asked.
+    let sum = tokens + countTokens(lines[index]!) + 1;
+    if (sum > tokensMax) sum = countTokens(textWith([index]));
+    if (sum > tokensMax) return false;
+    tokens = sum;
+    chosen.push(index);
+    return true;
+  });
+  while (chosen.length > 0 && !fits(textWith([]))) chosen.pop();
+
+  const told = chosen.length > 0 ? inOrder(chosen).map((index) => statements[index]!) : statements;
+  return { title: titleOf(told, reading.files), text: textWith([]) || oneThatFits() };
+
+  /** Where no whole line fits or tells anything: the best statement, bare if its speaker would take its room, or a file. */
+  function oneThatFits(): string {
+    const line = lines[best ?? 0] ?? filesLine(reading.files.slice(0, 1));
+    return fits(line) ? line : beginningThatFits(statements[best ?? 0]?.text ?? line, LINE_CHARS_MAX, fits);
+  }
+}
+
+function inOrder(indexes: readonly number[]): number[] {
+  return indexes.toSorted((a, b) => a - b);
+}
+
+/** Statements with words, the last of each key, in order; of too many, those of most value, then the newest. */
+function mostTelling(statements: readonly Statement[]): Statement[] {
+  const last = new Map<string, Statement>();
+  for (const statement of statements) {
+    if (!HAS_WORDS.test(statement.text)) continue;
+    last.delete(statement.key);
+    last.set(statement.key, statement);
+  }
+  const distinct = [...last.values()];
+  if (distinct.length <= STATEMENTS_MAX) return distinct;
+  const valueMin = Float64Array.from(distinct, ({ value }) => value)
+    .sort()
+    .at(-STATEMENTS_MAX)!;
+  let ties = STATEMENTS_MAX - distinct.filter(({ value }) => value > valueMin).length;
+  const newestFirst = distinct
+    .toReversed()
+    .filter(({ value }) => value > valueMin || (value === valueMin && ties-- > 0));
+  return newestFirst.reverse();
+}
+
+function lineCharsMax({ speaker }: Statement, tokensMax: number): number {
+  const charsMax = speaker === "user" ? USER_LINE_CHARS_MAX : LINE_CHARS_MAX;
+  // One line must not fill a small summary.
+  return Math.max(LINE_CHARS_MIN, Math.min(charsMax, tokensMax));
+}
+
+/** Each statement's line, what it covers, and what covering is worth: terms in many lines weigh more, sublinearly. */
+async function linesOf(statements: readonly Statement[], tokensMax: number, pace: Pace) {
+  const lines: string[] = [];
+  const ids = new Map<string, number>();
+  const kindWeights: number[] = [];
+  const counts: number[] = [];
+  const items: CoverageItem[] = [];
+  for (const statement of statements) {
+    const line = cutLine(lineOf(statement), lineCharsMax(statement, tokensMax));
+    const terms = new Set<number>();
+    forEachWord(line.slice(lineOf(statement).length - statement.text.length), (word, kind) => {
+      const id = ids.get(word) ?? ids.size;
+      if (id === ids.size) {
+        ids.set(word, id);
+        kindWeights.push(TERM_WEIGHT[kind]);
+        counts.push(0);
+      }
+      terms.add(id);
+    });
+    for (const id of terms) counts[id]!++;
+    lines.push(line);
+    items.push({
+      terms: [...terms],
+      value: statement.value,
+      cost: (line.length + LINE_COST_CHARS) * statement.costFactor,
+    });
+    await pace.worked(line.length);
+  }
+  return {
+    lines,
+    items,
+    weights: counts.map((count, id) => kindWeights[id]! * (Math.sqrt(Math.min(count, TERM_COUNT_MAX)) - 0.5)),
+  };
+}
+
+/** The line of as many files, the heaviest first, as fit; "" if none does. */
+function filesThatFit(files: readonly string[], fits: (line: string) => boolean): string {
+  let line = "";
+  for (let count = 1; count <= Math.min(files.length, FILES_MAX); count++) {
+    const longer = filesLine(files.slice(0, count));
+    if (!fits(longer)) break;
+    line = longer;
+  }
+  return line;
+}
+
+/** What the user asked first, or the telling words. Several named speakers have no one request. */
+function titleOf(statements: readonly Statement[], files: readonly string[]): string {
+  const request = statements.find(({ speaker, text }) => speaker === "user" && isProse(text));
+  if (request !== undefined) return cutLine(request.text, TITLE_CHARS_MAX);
+  const said = statements.filter(({ speaker }) => speaker !== "tool");
+  const texts = (said.length > 0 ? said : statements).map(({ text }) => text);
+  const words = labelOf([...texts, ...files.slice(0, TITLE_FILES_MAX)]).split(", ");
+  while (words.length > 1 && words.join(", ").length > TITLE_CHARS_MAX) words.pop();
+  const title = words.join(", ") || texts[0] || files[0] || "";
+  return cutLine(title, TITLE_CHARS_MAX);
+}

@@ -1,0 +1,85 @@
+import { oneLine } from "./lines.ts";
+
+/** A line or sentence of prose and what stood around it. */
+export interface Sentence {
+  /** One line, without its bullet, quote or heading mark. */
+  text: string;
+  kind: "prose" | "heading" | "row" | "quote" | "code";
+}
+
+/** Sentences up to this length are kept with a neighbor: alone, "No." says nothing. */
+const SHORT_CHARS = 40;
+const JOINED_CHARS_MAX = 200;
+/** A line at least this long that goes on in lower case was wrapped by an editor. */
+const WRAPPED_CHARS_MIN = 50;
+
+const FENCE = /^\s*(?:```|~~~)/;
+const BULLET = /^\s*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\[[ xX]\])\s+/;
+const HEADING = /^\s*#{1,6}\s+/;
+const QUOTE = /^\s*>\s?/;
+const ROW = /^\s*\|.*\|\s*$/;
+const RULE = /^[\s|:=_*#~+-]*$/;
+/** After a full stop, mark or the like, closed quotes and brackets, and a space, something that begins a sentence. */
+const SENTENCE_END =
+  /(?<=[.!?…]["'”’)\]*_`]{0,3})(?<!\b(?:e\.g|i\.e|vs|cf|al|Dr|Mr|Ms|Mrs)\.)\s+(?=["'“‘([*_]{0,3}(?:[\p{Lu}\p{Lt}\p{Lo}\p{N}]|`))|(?<=[。！？])/u;
+
+/**
+ * Split text as people and models write it (paragraphs, lists, tables, fenced code) into statements of about a sentence.
+ *
+ * Short neighbors of one paragraph stay together, hard-wrapped lines are joined, fenced lines come out one by one as
+ * `code`. Nothing is reworded; white space becomes single spaces.
+ */
+export function sentencesOf(text: string): Sentence[] {
+  const found: Sentence[] = [];
+  let fenced = false;
+  let open: string | undefined; // a paragraph or list item whose wrapped lines may follow
+
+  const close = () => {
+    if (open !== undefined) for (const sentence of splitProse(open)) found.push({ text: sentence, kind: "prose" });
+    open = undefined;
+  };
+  const push = (kind: Sentence["kind"], line: string) => {
+    close();
+    const single = oneLine(line);
+    if (single !== "") found.push({ text: single, kind });
+  };
+
+  for (const line of text.split("\n")) {
+    if (FENCE.test(line)) {
+      close();
+      fenced = !fenced;
+    } else if (fenced) push("code", line);
+    else if (RULE.test(line)) close();
+    else if (ROW.test(line)) push("row", line);
+    else if (HEADING.test(line)) push("heading", line.replace(HEADING, ""));
+    else if (QUOTE.test(line)) push("quote", line.replace(QUOTE, ""));
+    else if (BULLET.test(line)) {
+      close();
+      open = line.replace(BULLET, "");
+    } else if (open !== undefined && goesOn(open, line)) open += ` ${line}`;
+    else {
+      close();
+      open = line;
+    }
+  }
+  close();
+  return found;
+}
+
+function goesOn(above: string, line: string): boolean {
+  return above.length >= WRAPPED_CHARS_MIN && !/[.:;!?。]\s*$/.test(above) && /^\s*\p{Ll}/u.test(line);
+}
+
+function splitProse(paragraph: string): string[] {
+  const joined: string[] = [];
+  for (const sentence of oneLine(paragraph).split(SENTENCE_END)) {
+    if (sentence === "") continue;
+    const last = joined.at(-1);
+    const short = last !== undefined && Math.min(last.length, sentence.length) <= SHORT_CHARS;
+    if (short && last.length + sentence.length < JOINED_CHARS_MAX) {
+      const gap = /[。！？]$/.test(last) ? "" : " ";
+      joined[joined.length - 1] = `${last}${gap}${sentence}`;
+    } else joined.push(sentence);
+  }
+  return joined;
+}

@@ -1,0 +1,66 @@
+/** What kind of thing a line is, by its shape alone. English where words count; other languages fall back on shape. */
+
+const LINE_CHARS_MAX = 2_000;
+
+/** Ends and beginnings of statements of code, line numbers of listings and searches, data, comments, changed lines. */
+const CODE = anyOf("", [
+  /[;{}]\s*$/,
+  /=>|:=/,
+  /^\s*\d+\s*[→│|:]/,
+  /^[^\s:]*\.\w+[:-]\d+[:-](?!\d+:?\s)/,
+  /^\s*[+-]?\s*(?:\/\/|\/\*|\*\/|\* |#!|@@)/,
+  /^\s*[{}()\]<"]/,
+  // An array, but not a tag before a message: `[lint] 0 issues.`
+  /^\s*\[(?![A-Za-z][^\]"',]*\] )/,
+  /^[+-](?=[\s\w])/,
+  /^\s*(?:import|export|const|let|var|func|function|def|class|return|if|for|package|public|private)\b.*[({=;:]/,
+]);
+
+const ERROR = anyOf("u", [
+  /^(?:[\w.]*(?:Error|Exception)|error|fatal|panic|FAIL(?:ED|URE)?|not ok|Traceback)\b/,
+  /^[✗✘✖×]/,
+  /\.\w+(?::\d+:\d+|\(\d+,\d+\)):? \p{L}/u,
+  /--- FAIL: /,
+  /\b(?:command not found|No such file or directory|Permission denied)\b/,
+  /\bexit(?:ed)?(?: with)? (?:code|status):? [1-9]/,
+]);
+
+const OUTCOME = anyOf("i", [
+  /\b\d+ (?:(?:tests?|specs?|checks?|files?|suites?) )?(?:passed|passing|failed|failing|errors?|warnings?|issues?|problems?|vulnerabilit\w+)\b/,
+  /\b\d+ files? changed\b/,
+  /^(?:tests?|test files|test suites)\b.*\d/,
+  /\b(?:build|tests?|lint\w*) (?:succeeded|passed|failed)\b/,
+  // git, of a commit
+  /^\[[^\]\s]+ (?:\([^)]*\) )?[0-9a-f]{7,}\] /,
+]);
+
+const PLAIN_WORD = /^["'“‘(*_`]*[\p{L}\p{M}'’-]+[.,:;!?)"'”’*_`]*$/u;
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]{4}/u;
+
+/** Code, a listing, a diff or data rather than something said. Lines too long to read count as data. */
+export function isCode(line: string): boolean {
+  return line.length > LINE_CHARS_MAX || CODE.test(line);
+}
+
+/** An error as a compiler, test runner, interpreter or shell prints it. Code that mentions errors must be ruled out before. */
+export function isError(line: string): boolean {
+  return ERROR.test(line);
+}
+
+/** A count or verdict of tests, a linter, a build, or a commit. */
+export function isOutcome(line: string): boolean {
+  return OUTCOME.test(line);
+}
+
+/** Sentences rather than code or data: half of it plain words, or a script that writes no spaces. */
+export function isProse(line: string): boolean {
+  if (UNSPACED.test(line)) return true;
+  if (isCode(line)) return false;
+  const tokens = line.split(" ");
+  const plain = tokens.filter((token) => PLAIN_WORD.test(token)).length;
+  return plain >= 2 && plain * 2 >= tokens.length;
+}
+
+function anyOf(flags: string, patterns: readonly RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), flags);
+}

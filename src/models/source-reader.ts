@@ -1,0 +1,109 @@
+import { setImmediate } from "node:timers/promises";
+import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
+import type { SummarizeRequest } from "./summarizer.ts";
+import { filesIn, parseFilesLine, WorkingSet } from "./working-set.ts";
+
+/** Characters read of one source: its beginning and its end. */
+const SOURCE_HEAD_CHARS = 6_000;
+const SOURCE_TAIL_CHARS = 2_000;
+/** Characters of work between two looks at the event loop: a few milliseconds. */
+const SLICE_CHARS = 16_000;
+/** Where a message has no statement, its first line with words is looked for this far. */
+const FIRST_LINE_CHARS = 1_000;
+
+/** Naming a file counts by who does it: an agent acts on what it calls, and a search lists what it never opens. */
+const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
+/** Files of an earlier summary weigh from this, for the first, down to nothing. */
+const PREVIOUS_FILE_WEIGHT = 2;
+const FILES_PER_OUTPUT_MAX = 20;
+/** Earlier lines were chosen from many, each time: at full cost, every summary would halve what is left of the oldest. */
+const PREVIOUS_COST_FACTOR = 0.5;
+
+/** Everything that may stand in a summary. */
+export interface Reading {
+  /** In conversation order, earlier summaries first. */
+  statements: Statement[];
+  /** Heaviest first. */
+  files: string[];
+  /** Messages, where there is nothing to tell of them but that. */
+  wordlessCount: number;
+  /** What all that was read costs; once it is `tokensMax`, counting stops. */
+  tokenCount: number;
+}
+
+/** Lets others run now and then, and stops when the signal is aborted: a long summary must not block its process. */
+export class Pace {
+  #signal: AbortSignal;
+  #chars = 0;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.throwIfAborted();
+  }
+
+  /** @throws the signal's reason once it is aborted. */
+  async worked(chars: number): Promise<void> {
+    this.#chars += chars;
+    if (this.#chars < SLICE_CHARS) return;
+    this.#chars = 0;
+    await setImmediate();
+    this.#signal.throwIfAborted();
+  }
+}
+
+/** The line that stands for messages which have no words. */
+export function wordlessLine(count: number): string {
+  return count === 1 ? "1 message without words" : `${count} messages without words`;
+}
+
+/** Read what a summary is made from. */
+export async function readSources(request: SummarizeRequest, pace: Pace): Promise<Reading> {
+  const { previous, sources, tokensMax, countTokens } = request;
+  const statements: Statement[] = [];
+  let tokenCount = 0;
+  const files = new WorkingSet();
+  let wordlessCount = sources.length;
+
+  for (const { text } of previous) {
+    if (tokenCount < tokensMax) tokenCount += countTokens(text);
+    for (const line of text.split("\n")) {
+      const wordless = /^(\d+) messages? without words$/.exec(line);
+      const listed = parseFilesLine(line);
+      if (wordless !== null) wordlessCount += Number(wordless[1]);
+      else if (listed !== undefined) {
+        for (const [index, path] of listed.entries())
+          files.add(path, PREVIOUS_FILE_WEIGHT * (1 - index / listed.length));
+      } else if (line.trim() !== "") statements.push({ ...statementOfLine(line), costFactor: PREVIOUS_COST_FACTOR });
+    }
+    await pace.worked(text.length);
+  }
+
+  for (const [index, source] of sources.entries()) {
+    const text = excerpt(source.text);
+    if (tokenCount < tokensMax) tokenCount += countTokens(text);
+    const nextRole = sources[index + 1]?.role;
+    statements.push(...statementsOf({ ...source, text }, nextRole !== "assistant" && nextRole !== "tool"));
+    const recency = 0.5 + (0.5 * (index + 1)) / sources.length;
+    const named = filesIn(text);
+    for (const path of source.role === "tool" ? named.slice(0, FILES_PER_OUTPUT_MAX) : named) {
+      files.add(path, FILE_WEIGHT[source.role] * recency);
+    }
+    await pace.worked(text.length);
+  }
+  const ranked = files.ranked();
+  if (statements.length === 0 && ranked.length === 0) {
+    for (const source of sources) {
+      statements.push(...firstLineOf({ ...source, text: source.text.slice(0, FIRST_LINE_CHARS) }));
+      await pace.worked(Math.min(source.text.length, FIRST_LINE_CHARS));
+    }
+  }
+  return { statements, files: ranked, wordlessCount, tokenCount };
+}
+
+/** Beginning and end, marked where they are cut, so that no half sentence passes for a whole one. */
+function excerpt(text: string): string {
+  if (text.length <= SOURCE_HEAD_CHARS + SOURCE_TAIL_CHARS) return text;
+  const head = text.slice(0, SOURCE_HEAD_CHARS).replace(/[\ud800-\udbff]$/, "");
+  const tail = text.slice(-SOURCE_TAIL_CHARS).replace(/^[\udc00-\udfff]/, "");
+  return `${head}…\n…${tail}`;
+}

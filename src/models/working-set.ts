@@ -1,0 +1,151 @@
+/** What file names are made of here: no spaces, quotes, commas or braces, so that a list of them can be read back. */
+const CANDIDATE = /[\p{L}\p{N}_@~.$+%/\\:*-]{3,}/gu;
+const PATH_CHARS_MAX = 200;
+const EXTENSION = /[^.]\.(?:[a-z][a-z0-9]{0,7}|[CHRS])$/;
+/** Without a folder, `a.b` is a file only if it ends like one: `fmt.Errorf`, `e.g` and `example.org` do not. */
+const KNOWN_EXTENSION =
+  /[^.]\.(?:[cm]?[jt]sx?|astro|bash|c|cc|cfg|clj|cpp|cs|css|csv|dart|db|exs?|go|gradle|h|hpp|hs|html?|ini|ipynb|java|json[cl5]?|kts?|less|lock|lua|mdx?|mk|ml|patch|php|pl|proto|ps1|pyi?|rb|rs|rst|scala|scss|sh|snap|sql|sqlite3?|svelte|svg|swift|tf|toml|txt|vue|xml|ya?ml|zig)$/i;
+const KNOWN_NAME = /^(?:Makefile|Dockerfile|Gemfile|Rakefile|Procfile|Jenkinsfile|go\.mod|\.env|\.gitignore)$/;
+/** Products, whatever their names look like. */
+const NOT_A_FILE = /^(?:node|next|nuxt|vue|react|three|d3|express|ember|backbone|chart|socket)\.js$/i;
+const BOLD = /^\*{1,3}([^*]+)\*{1,3}:?$/;
+const DRIVE = /^[A-Za-z]:\\/;
+/** A folder in a variable (`$dir/a.ts`) leaves a lone slash. */
+const LEADING = /^[+%-]*(?:\.{3,}|\.\/|\/(?=[^/]*$))?/;
+const TRAILING = /(?::\d+)*[.:,/-]*$/;
+/** A diff names a file as `a/` and `b/` of it. */
+const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
+
+/**
+ * Files named in a text, each once, in order of first mention, as written but for line numbers. Linear in its length.
+ * A URL is not a file; a Windows path is one if it starts at its drive.
+ */
+export function filesIn(text: string): string[] {
+  const found = new Set<string>();
+  for (const [candidate] of text.replace(DIFF_PREFIX, " ").matchAll(CANDIDATE)) {
+    // JSON inside a text brings line breaks as two characters.
+    const pieces = candidate.includes("\\") && !DRIVE.test(candidate) ? candidate.split(/\\+[nrt]?/) : [candidate];
+    for (const piece of pieces) {
+      if (piece.length > PATH_CHARS_MAX || piece.includes("://")) continue;
+      const bare = piece.replace(BOLD, "$1").replace(TRAILING, "");
+      const named = DRIVE.test(bare) ? bare : bare.slice(bare.lastIndexOf(":") + 1); // `HEAD:src/a.ts`
+      const path = named.replace(LEADING, "");
+      if (isFile(path)) found.add(path);
+    }
+  }
+  return [...found];
+}
+
+function isFile(path: string): boolean {
+  const base = baseOf(path);
+  // A pattern and a shell's variable name no file.
+  if (path.includes("*") || /^\$|\/\$[^/]*\//.test(path) || NOT_A_FILE.test(path)) return false;
+  if (base === path && path.includes("@")) return false; // an address
+  if (KNOWN_NAME.test(base)) return true;
+  return (base === path ? KNOWN_EXTENSION : EXTENSION).test(base);
+}
+
+function baseOf(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf("/"), DRIVE.test(path) ? path.lastIndexOf("\\") : -1) + 1);
+}
+
+/** Files that were touched, and how much. */
+export class WorkingSet {
+  /** In order of last mention. */
+  #weights = new Map<string, number>();
+
+  /** @param weight  Above 0; weights of one file add up. */
+  add(path: string, weight: number): void {
+    const before = this.#weights.get(path) ?? 0;
+    this.#weights.delete(path);
+    this.#weights.set(path, before + weight);
+  }
+
+  /**
+   * The heaviest first; equals by last mention, the newest first. A path that ends another (`cli/a.ts` and
+   * `/srv/cli/a.ts`) is the same file: its weight goes to the longer one, or the heaviest of several.
+   */
+  ranked(): string[] {
+    const weights = new Map([...this.#weights].reverse());
+    const longerBySuffix = new Map<string, string[]>();
+    for (const path of weights.keys()) {
+      for (let at = path.indexOf("/", 1); at >= 0; at = path.indexOf("/", at + 1)) {
+        const suffix = path.slice(at + 1);
+        if (weights.has(suffix)) append(longerBySuffix, suffix, path);
+      }
+    }
+    const shortestFirst = [...longerBySuffix].sort(([a], [b]) => a.length - b.length);
+    for (const [path, longer] of shortestFirst) {
+      const target = longer.reduce((best, other) => (weights.get(other)! > weights.get(best)! ? other : best));
+      weights.set(target, weights.get(target)! + weights.get(path)!);
+      weights.delete(path);
+    }
+    return [...weights].sort(([, a], [, b]) => b - a).map(([path]) => path);
+  }
+}
+
+function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+const LABEL = "files: ";
+
+/**
+ * The line that lists files, as a shell would read it: `files: /srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. A folder is
+ * written once; folders stand in the order of their first file. Absolute paths share what they have in common.
+ */
+export function filesLine(paths: readonly string[]): string {
+  const absolute = paths.filter((path) => path.startsWith("/"));
+  const root = commonFolder(absolute);
+  if (absolute.length < 2 || root.length < 2) return LABEL + byFolder(paths).join(", ");
+  const others = paths.filter((path) => !path.startsWith("/"));
+  const inRoot = byFolder(absolute.map((path) => path.slice(root.length)));
+  const shared = inRoot.length === 1 ? `${root}${inRoot[0]}` : `${root}{${inRoot.join(", ")}}`;
+  return LABEL + [shared, ...byFolder(others)].join(", ");
+}
+
+/** The files of a `filesLine`, or undefined for any other line. */
+export function parseFilesLine(line: string): string[] | undefined {
+  if (!line.startsWith(LABEL)) return undefined;
+  const prefixes = [""];
+  const found: string[] = [];
+  let current = "";
+  const close = () => {
+    if (current !== "") found.push(prefixes.at(-1) + current);
+    current = "";
+  };
+  for (const character of line.slice(LABEL.length)) {
+    if (character === "{") {
+      prefixes.push(prefixes.at(-1) + current);
+      current = "";
+    } else if (character === "}") {
+      close();
+      if (prefixes.length > 1) prefixes.pop();
+    } else if (character === ",") close();
+    else if (character !== " ") current += character;
+  }
+  close();
+  return found;
+}
+
+function byFolder(paths: readonly string[]): string[] {
+  const folders = new Map<string, string[]>();
+  for (const path of paths) append(folders, path.slice(0, path.length - baseOf(path).length), path);
+  return [...folders].flatMap(([folder, members]) => {
+    const bases = members.map((path) => path.slice(folder.length));
+    return folder === "" || bases.length === 1 ? bases.map((base) => folder + base) : `${folder}{${bases.join(", ")}}`;
+  });
+}
+
+/** The longest folder, with its last slash, that holds all of the paths; "" for none. */
+function commonFolder(paths: readonly string[]): string {
+  let common = paths[0] ?? "";
+  for (const path of paths) {
+    let length = 0;
+    while (length < common.length && common[length] === path[length]) length++;
+    common = common.slice(0, length);
+  }
+  return common.slice(0, common.lastIndexOf("/") + 1);
+}

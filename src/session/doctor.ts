@@ -1,0 +1,43 @@
+import { StoreError } from "../core/errors.ts";
+import { databaseFindings } from "../store/database-findings.ts";
+import { fileFindings } from "../store/file-findings.ts";
+import { type Finding, problem } from "../store/finding.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { dirtyRoots } from "../summaries/dirty.ts";
+
+/** What an open store is like: its file, then its rows, as far as they can be read. */
+export function examine(repositories: Repositories, embedderId: string): Finding[] {
+  const { database } = repositories;
+  database.assertOpen();
+  const findings = fileFindings(database.path, !database.readonly);
+  try {
+    return [...findings, ...database.read(() => rowFindings(repositories, embedderId))];
+  } catch (error) {
+    if (!StoreError.is(error)) throw error;
+    return [refusal("integrity", error), ...findings];
+  }
+}
+
+function rowFindings(repositories: Repositories, embedderId: string): Finding[] {
+  const { sessions } = repositories;
+  const wanting = sessions
+    .ids()
+    .map((id) => ({ id, themeCount: dirtyRoots(repositories, id, sessions.byId(id)!.settings).dirty.length }))
+    .filter(({ themeCount }) => themeCount > 0);
+  return databaseFindings(repositories, embedderId, {
+    themeCount: wanting.reduce((sum, { themeCount }) => sum + themeCount, 0),
+    sessionIds: wanting.map(({ id }) => id),
+  });
+}
+
+/** Why a store cannot be opened, and what its file is like as far as that can be told from outside. */
+export function examineUnopened(error: StoreError): Finding[] {
+  // Of a file that is not ours, nobody has asked who may read it.
+  const path = "path" in error.details && error.code !== "NOT_A_STORE" ? error.details.path : undefined;
+  const findings = path === undefined ? [] : fileFindings(path, false);
+  return [refusal("open", error), ...findings.filter(({ text }) => text !== error.message)];
+}
+
+function refusal(check: "open" | "integrity", { message, hint }: StoreError): Finding {
+  return problem(check, message, hint ?? "Mend what is named here, then try again.");
+}

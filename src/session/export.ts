@@ -1,0 +1,158 @@
+import { StoreError } from "../core/errors.ts";
+import type { JsonValue, Message, Part, Role } from "../core/message.ts";
+import type { SessionSettings } from "../core/options.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { SessionRow } from "../store/sessions.ts";
+
+/** Messages in memory at once. Few: each may have megabytes. */
+const PAGE_MESSAGES = 50;
+
+/** A session, before its messages. It has no `role`, and that tells the two kinds of lines apart. */
+export interface ExportedSession {
+  session: string;
+  project?: string;
+  title?: string;
+  /** Where it was imported from, and its name there. */
+  source?: string;
+  externalId?: string;
+  /** Id of the session that it was started by or forked from, and up to which of its places. */
+  parent?: string;
+  forkSeq?: number;
+  /** Unix milliseconds. */
+  createdAt: number;
+  settings: SessionSettings;
+  metadata?: Record<string, JsonValue>;
+}
+
+/** A message, in the shape in which `append` takes it. */
+export interface ExportedMessage {
+  session: string;
+  /** 0-based place in the session. One that is left out was forgotten, or cannot be read. */
+  seq: number;
+  role: Role;
+  /** Of a message that is one plain text; any other has `parts`. */
+  content?: string;
+  parts?: Part[];
+  name?: string;
+  id?: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+  pinned?: true;
+  metadata?: Record<string, JsonValue>;
+}
+
+export type ExportLine = ExportedSession | ExportedMessage;
+
+/** A message that cannot be read because the file is damaged. */
+export interface UnreadableMessage {
+  sessionId: string;
+  seq: number;
+  reason: string;
+}
+
+export interface ExportOptions {
+  /** Ids; all sessions if left out. */
+  sessions?: readonly string[];
+  /** Called for each message that cannot be read; the others are exported. Unless given, the first such message throws. */
+  onUnreadable?: (message: UnreadableMessage) => void;
+}
+
+/**
+ * The lines of the neutral format, one object each: a session, then its messages in order, then the next session. A
+ * session comes after the one that started it.
+ *
+ * Everything that was appended is in it; what was made of it (forest, summaries, embeddings) is not. Memory does not grow
+ * with the history. No transaction stays open between two lines, so others go on writing meanwhile; of what they append
+ * to a session after its first line was made, nothing is exported.
+ *
+ * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` as `onUnreadable` says.
+ */
+export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
+  const { database, sessions, messages } = repositories;
+  for (const row of database.read(() => rowsInOrder(repositories, options.sessions))) {
+    const isThere = database.read(() => sessions.byId(row.id) !== undefined);
+    if (!isThere) continue; // forgotten meanwhile
+    const lastSeq = database.read(() => messages.lastPlace(row.id)?.seq ?? -1);
+    yield sessionLine(row);
+    for (let first = 0; first <= lastSeq; ) {
+      const places = database.read(() => messages.places(row.id, first, PAGE_MESSAGES));
+      const seqs = places.map(({ seq }) => seq).filter((seq) => seq <= lastSeq);
+      for (const message of readable(repositories, row.id, seqs, options)) yield messageLine(message);
+      if (places.length < PAGE_MESSAGES) break;
+      first = places.at(-1)!.seq + 1;
+    }
+  }
+}
+
+/** The rows of the sessions with these ids, oldest first but each after its parent. */
+function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefined): SessionRow[] {
+  const asked = (ids ?? sessions.ids()).map((id) => {
+    const row = sessions.byId(id);
+    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+    return row;
+  });
+  const waiting = new Map(asked.map((row) => [row.id, row]));
+  const ordered: SessionRow[] = [];
+  const take = (row: SessionRow): void => {
+    if (!waiting.delete(row.id)) return;
+    const parent = waiting.get(row.parentSessionId ?? "");
+    if (parent !== undefined) take(parent);
+    ordered.push(row);
+  };
+  for (const row of asked) take(row);
+  return ordered;
+}
+
+/** The messages at these places, in order. Where the file is damaged, one by one, so that a bad one costs no other. */
+function readable(
+  repositories: Repositories,
+  sessionId: string,
+  seqs: readonly number[],
+  options: ExportOptions,
+): Message[] {
+  const { database, messages } = repositories;
+  const [first, last] = [seqs[0], seqs.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  try {
+    const found = database.read(() => messages.range(sessionId, first, last));
+    if (found.length === seqs.length) return found;
+    const reason = `of ${seqs.length} messages that its index names, ${found.length} are there`;
+    throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
+  } catch (error) {
+    if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
+    if (seqs.length > 1) return seqs.flatMap((seq) => readable(repositories, sessionId, [seq], options));
+    options.onUnreadable({ sessionId, seq: first, reason: error.details.reason });
+    return [];
+  }
+}
+
+function sessionLine(row: SessionRow): ExportedSession {
+  const line: ExportedSession = { session: row.id, createdAt: row.createdAtMs, settings: row.settings };
+  if (row.project !== null) line.project = row.project;
+  if (row.title !== null) line.title = row.title;
+  if (row.source !== null) line.source = row.source;
+  if (row.externalId !== null) line.externalId = row.externalId;
+  if (row.parentSessionId !== null) line.parent = row.parentSessionId;
+  if (row.forkSeq !== null) line.forkSeq = row.forkSeq;
+  if (row.metadata !== null) line.metadata = row.metadata;
+  return line;
+}
+
+function messageLine(message: Message): ExportedMessage {
+  const { sessionId: session, seq, role, parts, createdAtMs: createdAt } = message;
+  const text = plainTextOf(parts);
+  const said = text === undefined ? { parts } : { content: text };
+  const line: ExportedMessage = { session, seq, role, ...said, createdAt };
+  if (message.name !== undefined) line.name = message.name;
+  if (message.externalId !== undefined) line.id = message.externalId;
+  // A system message is pinned by its role, a result with its call.
+  if (message.pinned && (role === "user" || role === "assistant")) line.pinned = true;
+  if (message.metadata !== undefined) line.metadata = message.metadata;
+  return line;
+}
+
+/** The text of parts that are one text and nothing else. */
+function plainTextOf([part, ...others]: readonly Part[]): string | undefined {
+  if (part?.type !== "text" || others.length > 0) return undefined;
+  return Object.keys(part).length === 2 ? part.text : undefined;
+}

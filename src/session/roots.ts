@@ -1,0 +1,94 @@
+import { formatHandle, type Level } from "../core/handle.ts";
+import { Coverage } from "../store/coverage.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { DoneSummary } from "../store/summaries.ts";
+
+/** A theme or a cluster of a session. */
+export interface RootInfo {
+  /** Handle at the log position of its last change. */
+  root: string;
+  level: Level;
+  sessionId: string;
+  messageCount: number;
+  tokenCount: number;
+  seqFirst: number;
+  seqLast: number;
+  /** Its telling words; of a theme, those of the cluster that names it. May be empty. */
+  label: string;
+  /** Of a theme: its clusters' handles, oldest first. */
+  clusters?: string[];
+  /** Of a cluster: its steps. */
+  stepCount?: number;
+  /** Of a cluster: it takes no more members. */
+  settled?: boolean;
+  /** Of a theme: what stands for it, oldest sources first, ready or already in the context. */
+  summaries?: RootSummary[];
+  /** Of a theme: its members that no summary covers. */
+  uncoveredCount?: number;
+}
+
+export interface RootSummary {
+  /** What it covers. */
+  root: string;
+  title: string;
+  text: string;
+  messageCount: number;
+  tokenCount: number;
+  summarizerId: string;
+  /** Whether the frontier has taken it into the context. */
+  shown: boolean;
+}
+
+/** The themes or clusters of a session, oldest first. */
+export function rootsOf(repositories: Repositories, sessionId: string, level: Level): RootInfo[] {
+  const { clusters, themes, summaries, unions } = repositories;
+  const overviews = clusters.overviews(sessionId);
+  if (level === "cluster") {
+    return overviews.map((cluster) => ({
+      root: formatHandle("cluster", cluster.root, cluster.logPosition),
+      level,
+      sessionId,
+      messageCount: cluster.messageCount,
+      tokenCount: cluster.tokenCount,
+      seqFirst: cluster.seqFirst,
+      seqLast: cluster.seqLast,
+      label: cluster.label,
+      stepCount: cluster.stepCount,
+      settled: cluster.settled,
+    }));
+  }
+  const coverage = new Coverage(unions);
+  const standing = coverage.maximal([...summaries.shown(sessionId), ...summaries.waiting(sessionId)]);
+  return themes
+    .ofSession(sessionId)
+    .sort((left, right) => left.theme.seqFirst - right.theme.seqFirst)
+    .map(({ theme, logPosition }) => {
+      const members = overviews.filter(({ themeRoot }) => themeRoot === theme.root);
+      const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
+      return {
+        root: formatHandle("theme", theme.root, logPosition),
+        level,
+        sessionId,
+        messageCount: theme.messageCount,
+        tokenCount: theme.tokenCount,
+        seqFirst: theme.seqFirst,
+        seqLast: theme.seqLast,
+        label: members.find(({ root }) => root === theme.root)!.label,
+        clusters: members.map((cluster) => formatHandle("cluster", cluster.root, cluster.logPosition)),
+        summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
+        uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),
+      };
+    });
+}
+
+function rootSummary(summary: DoneSummary): RootSummary {
+  return {
+    root: formatHandle("theme", summary.rootId, summary.logPosition),
+    title: summary.title,
+    text: summary.text,
+    messageCount: summary.messageCount,
+    tokenCount: summary.tokenCount,
+    summarizerId: summary.summarizerId,
+    shown: summary.shownFrom !== null,
+  };
+}

@@ -1,0 +1,383 @@
+import { type ColdView, loadColdView } from "../context/load-view.ts";
+import { type Memory, renderMemory } from "../context/memory.ts";
+import { renderUnionFind } from "../context/render.ts";
+import type { RenderResult } from "../context/result.ts";
+import type { RenderView } from "../context/view.ts";
+import type { Clock } from "../core/clock.ts";
+import { digestOf } from "../core/digest.ts";
+import { StoreError } from "../core/errors.ts";
+import type { Level } from "../core/handle.ts";
+import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
+import { oneOf, wholeNumber } from "../core/options.ts";
+import type { TokenCounter } from "../core/tokens.ts";
+import { type AppendResult, append, catchUp, compact } from "../ingest/append.ts";
+import { prepareMessage } from "../ingest/prepare.ts";
+import { newMessages, type SyncKey } from "../ingest/sync.ts";
+import type { Embedder } from "../models/embedder.ts";
+import type { Summarizer } from "../models/summarizer.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { loadSessionState, messageCountOf, type SessionState } from "../store/session-state.ts";
+import type { SessionOverview } from "../store/sessions.ts";
+import { RESOLVE_CONCURRENCY, type ResolveResult, resolveDirty, untilAborted } from "../summaries/resolve.ts";
+import type { ResidentSessions } from "./resident.ts";
+import { type RootInfo, rootsOf } from "./roots.ts";
+
+/** What a session needs of the store that opened it. */
+export interface SessionPorts {
+  repositories: Repositories;
+  embedder: Embedder;
+  summarizer: Summarizer;
+  tokenCounter: TokenCounter;
+  clock: Clock;
+  /** Aborted when the store closes. */
+  closing: AbortSignal;
+  /** Counts what this very connection changed behind its sessions' backs: settings, a rebuild. */
+  changes: { count: number };
+  resident: ResidentSessions;
+}
+
+export interface RenderOptions {
+  /** Most tokens of the whole context, by the store's token counter. */
+  tokensMax?: number;
+}
+
+export interface MessagesOptions {
+  /** First place, inclusive. */
+  seqFrom?: number;
+  /** Last place, inclusive; the session's last if left out. */
+  seqTo?: number;
+  /** Most messages, from `seqFrom` on: at most 10,000, and so many unless given. For more, go on from the last one's seq. */
+  limit?: number;
+}
+
+export interface ResolveDirtyOptions {
+  signal?: AbortSignal;
+  /** Calls of the summarizer under way at once. */
+  concurrency?: number;
+}
+
+/** `tokensMax` of a render that does not say: room for a question and its answer in any current model. */
+export const TOKENS_MAX_DEFAULT = 16_000;
+
+/** Comparisons of one `sync` with a session that others are writing to. */
+const SYNC_ATTEMPTS_MAX = 10;
+
+/**
+ * One agent's conversation: append to it, render it for the next model call, look into its forest.
+ *
+ * Every method but `resolveDirty` is synchronous and calls no model and no network. Any number of processes may hold
+ * the same session: each sees what the others have written at its next call.
+ */
+export class Session {
+  readonly id: string;
+  readonly #ports: SessionPorts;
+  #state: SessionState | undefined;
+  #changesSeen = 0;
+  /** What `sync` compares with, from its first use on. */
+  #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
+  #lastHistory: SyncKey[] = [];
+  #coldPart: ColdPart | undefined;
+  /** Ends, and never rejects, with the last `resolveDirty` that was begun. */
+  #resolving: Promise<void> | undefined;
+  #rendered: { key: string; result: RenderResult } | undefined;
+
+  constructor(ports: SessionPorts, id: string) {
+    this.#ports = ports;
+    this.id = id;
+  }
+
+  /**
+   * Append one message. It is on disk, with its embedding and its parent pointer, when this returns.
+   *
+   * @param options.seq  The place it must get; refused with `SESSION_CHANGED` if another writer was faster.
+   * @returns its id and place. A message whose `id` is already there, with the same content, is not appended again.
+   * @throws {StoreError} `MESSAGE_INVALID`, `MESSAGE_CONFLICT`, `SESSION_CHANGED`, `STORE_READONLY`, `STORE_CLOSED`,
+   *   `STORE_BUSY`, `FILE_NOT_USABLE`, `FILE_REPLACED`, `STORE_CORRUPT`. Nothing was written then.
+   */
+  append(message: MessageInput, options: { seq?: number } = {}): AppendResult {
+    return this.#append([message], options.seq)[0]!;
+  }
+
+  /** Append several messages in one transaction: all of them, or none. */
+  appendAll(messages: readonly MessageInput[], options: { seq?: number } = {}): AppendResult[] {
+    return messages.length === 0 ? [] : this.#append(messages, options.seq);
+  }
+
+  /**
+   * Append messages that the session had in another store, each at its place there. One whose place is taken is compared
+   * with what stands there and not appended again, so that the same export can come twice.
+   *
+   * @param messages  With rising places. Where one is missing, those after it move up.
+   * @throws {StoreError} as `append`; `MESSAGE_INVALID` where another message stands at a place.
+   */
+  restoreAll(messages: readonly { seq: number; message: MessageInput }[]): AppendResult[] {
+    const { nextSeq } = this.#current();
+    const known = messages.filter(({ seq }) => seq < nextSeq);
+    const stored = known.length === 0 ? [] : this.messages({ seqFrom: known[0]!.seq, seqTo: known.at(-1)!.seq });
+    const bySeq = new Map(stored.map((message) => [message.seq, message]));
+    const results = known.map(({ seq, message }) => {
+      const parsed = parseMessage(message);
+      const there = bySeq.get(seq);
+      if (there === undefined || there.externalId !== parsed.externalId || !digestOf(there).equals(digestOf(parsed))) {
+        const reason = `another message stands at place ${seq} of session "${this.id}"`;
+        throw new StoreError("MESSAGE_INVALID", { path: "seq", reason });
+      }
+      return { messageId: there.id, seq, appended: false };
+    });
+    const fresh = messages.slice(known.length).map(({ message }) => message);
+    return [...results, ...this.appendAll(fresh, { seq: nextSeq })];
+  }
+
+  /**
+   * Append what is new in the host's own message array, all of it passed each turn. Messages are matched by `id` or by
+   * content, never by position, so an array that the host has truncated or compressed loses and repeats nothing. Content
+   * alone cannot tell everything: where several writers share a session, or a host goes back and repeats itself, give ids.
+   *
+   * @returns one entry for each message that was new.
+   * @throws {StoreError} `MESSAGE_CONFLICT` if a message's content is not what was stored under its `id`;
+   *   `SESSION_CHANGED` if other writers were faster ten times over.
+   */
+  sync(history: readonly MessageInput[]): AppendResult[] {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return this.#sync(history);
+      } catch (error) {
+        // Another writer came in between comparing and appending; some of it may be what is new here.
+        if (!StoreError.is(error, "SESSION_CHANGED") || attempt === SYNC_ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  #sync(history: readonly MessageInput[]): AppendResult[] {
+    const parsed = history.map(parseMessage);
+    const digests = parsed.map(digestOf);
+    const { nextSeq } = this.#current();
+    const { messages } = this.#ports.repositories;
+    this.#syncKeys ??= { keys: [], nextSeq: 0 };
+    if (this.#syncKeys.nextSeq < nextSeq) {
+      this.#syncKeys.keys.push(...messages.syncKeys(this.id, this.#syncKeys.nextSeq));
+      this.#syncKeys.nextSeq = nextSeq;
+    }
+    parsed.forEach(({ externalId }, index) => {
+      const known = externalId === undefined ? undefined : messages.byExternalId(this.id, externalId);
+      if (known === undefined || known.digest.equals(digests[index]!)) return;
+      throw new StoreError("MESSAGE_CONFLICT", { sessionId: this.id, externalId: externalId!, messageId: known.id });
+    });
+    const keys = parsed.map((message, index) => ({
+      externalId: message.externalId,
+      digest: syncDigest(message, digests[index]!),
+    }));
+    const fresh = newMessages(keys, this.#syncKeys.keys, this.#lastHistory).map((index) => history[index]!);
+    // In batches: a first sync of a long history must not keep other writers waiting. What is stored when one fails is found
+    // again by the next sync.
+    const results: AppendResult[] = [];
+    for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
+      const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
+      results.push(...this.appendAll(batch, { seq: nextSeq + from }));
+    }
+    this.#lastHistory = keys;
+    return results.filter(({ appended }) => appended);
+  }
+
+  /**
+   * The context for the next model call: pinned and system messages, what is left of the old conversation, and the newest
+   * messages word for word.
+   *
+   * A pure function of what is stored: it writes nothing. Until the frontier moves, everything before newly appended
+   * messages stays byte-identical.
+   *
+   * @throws {StoreError} `BUDGET_TOO_SMALL` if the pinned messages and the newest step do not fit; `OPTION_INVALID`.
+   */
+  render(options: RenderOptions = {}): RenderResult {
+    const tokensMax = wholeNumber("tokensMax", options.tokensMax ?? TOKENS_MAX_DEFAULT, 1, Number.MAX_SAFE_INTEGER);
+    const { state, cold } = this.#view();
+    const key = `${tokensMax} ${state.frontierVersion} ${state.nextSeq}`;
+    if (this.#rendered?.key === key) return copyOf(this.#rendered.result);
+    const renderOptions = { tokensMax, tokenCounter: this.#ports.tokenCounter };
+    const { view: coldView, memories } = cold;
+    const view: RenderView = {
+      ...coldView,
+      sessionId: this.id,
+      messageCount: messageCountOf(state),
+      pinned: state.pinned,
+      window: state.window,
+      evictedSeq: state.evictedSeq,
+      openStepId: state.openStep?.id,
+    };
+    const result = this.#ports.repositories.database.guard(() => {
+      let memory = memories.get(tokensMax);
+      if (memory === undefined) {
+        memory = renderMemory(view, renderOptions);
+        memories.set(tokensMax, memory);
+      }
+      return renderUnionFind(view, renderOptions, memory);
+    });
+    this.#rendered = { key, result };
+    return copyOf(result);
+  }
+
+  /**
+   * Summarize what has no summary yet, in the background of the caller's own model call. The context shows the result from
+   * the next move of the frontier on.
+   *
+   * @returns how many themes were resolved, failed, stale (grew meanwhile) and parked (cannot be made shorter).
+   * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes. A failing model never rejects.
+   */
+  async resolveDirty(options: ResolveDirtyOptions = {}): Promise<ResolveResult> {
+    const { repositories, summarizer, tokenCounter, clock, closing } = this.#ports;
+    if (repositories.database.readonly) {
+      throw new StoreError("STORE_READONLY", { path: repositories.database.path, operation: "resolveDirty" });
+    }
+    const { settings } = this.#current();
+    const concurrency = wholeNumber("concurrency", options.concurrency ?? RESOLVE_CONCURRENCY, 1, 64);
+    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
+    signal.throwIfAborted();
+    // One at a time: a second one would summarize, and pay for, the same themes again. It finds what the first has left.
+    const before = this.#resolving;
+    const run = (async () => {
+      if (before !== undefined) await untilAborted(before, signal);
+      return resolveDirty(repositories, this.id, { summarizer, tokenCounter, settings, clock, concurrency, signal });
+    })();
+    this.#resolving = run.then(
+      () => {},
+      () => {},
+    );
+    return run;
+  }
+
+  /**
+   * Move the frontier now: all but the newest `hotSize` messages enter the forest, all but those and `overlap` leave the
+   * window, and the context takes in every summary that is ready. Nothing is deleted.
+   */
+  compact(): void {
+    this.#change((state) => compact(this.#ports.repositories, state, this.#ports.embedder.similarityMin));
+  }
+
+  /** Messages as they were appended, by place. */
+  messages(options: MessagesOptions = {}): Message[] {
+    const seqFrom = wholeNumber("seqFrom", options.seqFrom ?? 0, 0, Number.MAX_SAFE_INTEGER);
+    const seqTo = wholeNumber("seqTo", options.seqTo ?? Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER);
+    const limit = wholeNumber("limit", options.limit ?? PAGE_LIMIT_MAX, 0, PAGE_LIMIT_MAX);
+    const { database, messages } = this.#ports.repositories;
+    if (limit === 0) return [];
+    return database.read(() => messages.range(this.id, seqFrom, seqTo, limit));
+  }
+
+  /** The roots of the session's forest, oldest first: its themes, or with `level: "cluster"` its clusters. */
+  roots(options: { level?: Level } = {}): RootInfo[] {
+    const { repositories } = this.#ports;
+    const level = oneOf("level", options.level ?? "theme", ["cluster", "theme"]);
+    return repositories.database.read(() => rootsOf(repositories, this.id, level));
+  }
+
+  /** Counts, times and names. */
+  info(): SessionOverview {
+    const { database, sessions } = this.#ports.repositories;
+    const overview = database.read(() => sessions.overview(this.id));
+    if (overview === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
+    return overview;
+  }
+
+  #append(inputs: readonly MessageInput[], seqExpected: number | undefined): AppendResult[] {
+    const { repositories, embedder } = this.#ports;
+    const rows = inputs.map((input) => prepareMessage(parseMessage(input), this.#ports));
+    return this.#change((state) =>
+      append(repositories, state, rows, { similarityMin: embedder.similarityMin, seqExpected }),
+    );
+  }
+
+  /**
+   * Run a change of the session, which catches up with other writers inside its own transaction. If it fails, memory may be
+   * ahead of the file, so it is loaded again when next needed.
+   */
+  #change<T>(change: (state: SessionState) => T): T {
+    const state = this.#held ?? this.#current();
+    this.#ports.resident.touch(this.id, () => this.#release());
+    try {
+      return change(state);
+    } catch (error) {
+      this.#state = undefined;
+      throw error;
+    }
+  }
+
+  /** The session as it is in the file, whoever wrote it. */
+  #current(): SessionState {
+    const { database } = this.#ports.repositories;
+    this.#ports.resident.touch(this.id, () => this.#release());
+    database.assertOpen();
+    // Most calls end here, without a transaction: nobody has written since the last look.
+    if (this.#held?.dataVersion === database.dataVersion()) return this.#held;
+    return database.read(() => this.#reload());
+  }
+
+  /** Drop what can be loaded again. */
+  #release(): void {
+    this.#state = undefined;
+    this.#coldPart = undefined;
+    this.#rendered = undefined;
+    this.#syncKeys = undefined;
+  }
+
+  /** What is in memory, as long as this connection has not changed it behind our back. */
+  get #held(): SessionState | undefined {
+    return this.#changesSeen === this.#ports.changes.count ? this.#state : undefined;
+  }
+
+  #reload(): SessionState {
+    const { repositories, changes } = this.#ports;
+    if (this.#changesSeen !== changes.count) this.#state = undefined;
+    this.#changesSeen = changes.count;
+    if (this.#state === undefined) {
+      this.#release();
+      this.#state = loadSessionState(repositories, this.id);
+    } else {
+      const { frontierVersion } = this.#state;
+      catchUp(repositories, this.#state);
+      // Another process has moved the frontier, or forgotten messages: then `sync` must not know them any more.
+      if (frontierVersion !== this.#state.frontierVersion) this.#syncKeys = undefined;
+    }
+    if (this.#state === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
+    return this.#state;
+  }
+
+  /** The session and its cold part, of one snapshot; the cold part is read once for each move of the frontier. */
+  #view(): { state: SessionState; cold: ColdPart } {
+    const isFresh = (state: SessionState, cold: ColdPart | undefined): cold is ColdPart =>
+      cold?.frontierVersion === state.frontierVersion && cold.pinnedCount === state.pinned.length;
+    const known = this.#current();
+    if (isFresh(known, this.#coldPart)) return { state: known, cold: this.#coldPart };
+    const { repositories } = this.#ports;
+    return repositories.database.read(() => {
+      const state = this.#reload();
+      if (!isFresh(state, this.#coldPart)) {
+        const { frontierVersion, pinned } = state;
+        const view = loadColdView(repositories, state);
+        this.#coldPart = { frontierVersion, pinnedCount: pinned.length, view, memories: new Map() };
+      }
+      return { state, cold: this.#coldPart! };
+    });
+  }
+}
+
+interface ColdPart {
+  frontierVersion: number;
+  pinnedCount: number;
+  view: ColdView;
+  /** By `tokensMax`. */
+  memories: Map<number, Memory>;
+}
+
+/** A result of the caller's own, all the way down: what it does to it must not change what is rendered next. */
+function copyOf<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)])) as T;
+}
+
+/** As `MessageRepository.syncKeys` has it of stored messages. */
+function syncDigest({ role, parts }: ParsedMessage, digest: Buffer): string {
+  if (role !== "tool") return digest.toString("hex");
+  return JSON.stringify(parts.map((part) => (part.type === "tool_result" ? part.toolCallId : null)));
+}

@@ -1,0 +1,172 @@
+import { and, asc, eq, isNull, sql } from "drizzle-orm";
+import type { OpenCluster } from "../forest/cluster.ts";
+import type { StoreDatabase } from "./open.ts";
+import { clusters } from "./schema.ts";
+
+export type ClusterRow = typeof clusters.$inferSelect;
+
+/** What a row of `clusters` adds to the cluster that the forest knows. */
+export interface ClusterState {
+  cluster: OpenCluster;
+  label: string;
+  logPosition: number;
+}
+
+/** All that a row of `clusters` holds. */
+export interface StoredCluster extends ClusterState {
+  /** Log position from which it takes no members; null while it is open. */
+  settledAt: number | null;
+}
+
+/** A cluster as `roots` shows it. */
+export interface ClusterOverview {
+  root: number;
+  stepCount: number;
+  messageCount: number;
+  tokenCount: number;
+  seqFirst: number;
+  seqLast: number;
+  label: string;
+  logPosition: number;
+  settled: boolean;
+  /** Root of the theme it is in now. */
+  themeRoot: number;
+}
+
+/** Rows of `clusters`. */
+export class ClusterRepository {
+  readonly #put;
+  readonly #settle;
+  readonly #open;
+  readonly #ofSession;
+  readonly #deleteOf;
+  readonly #overviews;
+  readonly #labelOf;
+
+  constructor({ orm, client }: StoreDatabase) {
+    const changing = {
+      stepCount: sql.placeholder("stepCount"),
+      messageCount: sql.placeholder("messageCount"),
+      tokenCount: sql.placeholder("tokenCount"),
+      centroidSum: sql.placeholder("centroidSum"),
+      vectorCount: sql.placeholder("vectorCount"),
+      seqFirst: sql.placeholder("seqFirst"),
+      seqLast: sql.placeholder("seqLast"),
+      turnLast: sql.placeholder("turnLast"),
+      lastAtMs: sql.placeholder("lastAtMs"),
+      speakers: sql.placeholder("speakers"),
+      label: sql.placeholder("label"),
+      logPosition: sql.placeholder("logPosition"),
+    };
+    this.#put = orm
+      .insert(clusters)
+      .values({ rootId: sql.placeholder("rootId"), sessionId: sql.placeholder("sessionId"), ...changing })
+      .onConflictDoUpdate({
+        target: clusters.rootId,
+        set: Object.fromEntries(
+          Object.keys(changing).map((key) => {
+            const column = clusters[key as keyof typeof changing].name;
+            return [key, sql.raw(`excluded.${column}`)];
+          }),
+        ),
+      })
+      .prepare();
+    this.#settle = client.prepare<[number, number]>("UPDATE clusters SET settled_at = ? WHERE root_id = ?");
+    this.#open = orm
+      .select()
+      .from(clusters)
+      .where(and(eq(clusters.sessionId, sql.placeholder("sessionId")), isNull(clusters.settledAt)))
+      .orderBy(asc(clusters.rootId))
+      .prepare();
+    this.#ofSession = orm
+      .select()
+      .from(clusters)
+      .where(eq(clusters.sessionId, sql.placeholder("sessionId")))
+      .orderBy(asc(clusters.rootId))
+      .prepare();
+    this.#deleteOf = client.prepare<[string]>("DELETE FROM clusters WHERE session_id = ?");
+    this.#overviews = client.prepare<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>(
+      `WITH RECURSIVE up(cluster, root) AS (
+         SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
+         UNION
+         SELECT up.cluster, m.parent_id FROM up JOIN messages m ON m.id = up.root WHERE m.parent_id <> up.root
+       )
+       SELECT c.root_id AS root, c.step_count AS stepCount, c.message_count AS messageCount,
+              c.token_count AS tokenCount, c.seq_first AS seqFirst, c.seq_last AS seqLast, c.label,
+              c.log_position AS logPosition, c.settled_at IS NOT NULL AS settled, up.root AS themeRoot
+       FROM clusters c
+       JOIN up ON up.cluster = c.root_id
+       JOIN themes t ON t.root_id = up.root
+       WHERE c.session_id = @sessionId
+       ORDER BY c.seq_first`,
+    );
+    this.#labelOf = client.prepare<[number], string>("SELECT label FROM clusters WHERE root_id = ?").pluck();
+  }
+
+  put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
+    this.#put.run({
+      rootId: cluster.root,
+      sessionId,
+      stepCount: cluster.stepCount,
+      messageCount: cluster.messageCount,
+      tokenCount: cluster.tokenCount,
+      centroidSum: cluster.sum,
+      vectorCount: cluster.vectorCount,
+      seqFirst: cluster.firstSeq,
+      seqLast: cluster.lastSeq,
+      turnLast: cluster.lastTurn,
+      lastAtMs: cluster.lastAtMs,
+      speakers: JSON.stringify(cluster.speakers),
+      label,
+      logPosition,
+    });
+  }
+
+  settle(root: number, position: number): void {
+    this.#settle.run(position, root);
+  }
+
+  /** Those that may still take members, oldest root first. */
+  open(sessionId: string): OpenCluster[] {
+    return this.#open.all({ sessionId }).map(clusterOf);
+  }
+
+  /** All of them, oldest root first. */
+  ofSession(sessionId: string): StoredCluster[] {
+    return this.#ofSession.all({ sessionId }).map((row) => ({
+      cluster: clusterOf(row),
+      label: row.label,
+      logPosition: row.logPosition,
+      settledAt: row.settledAt,
+    }));
+  }
+
+  deleteOf(sessionId: string): void {
+    this.#deleteOf.run(sessionId);
+  }
+
+  /** Every cluster of a session with the theme it is in, oldest first. */
+  overviews(sessionId: string): ClusterOverview[] {
+    return this.#overviews.all({ sessionId }).map((row) => ({ ...row, settled: row.settled === 1 }));
+  }
+
+  labelOf(root: number): string {
+    return this.#labelOf.get(root) ?? "";
+  }
+}
+
+function clusterOf(row: typeof clusters.$inferSelect): OpenCluster {
+  return {
+    root: row.rootId,
+    sum: row.centroidSum,
+    vectorCount: row.vectorCount,
+    messageCount: row.messageCount,
+    stepCount: row.stepCount,
+    tokenCount: row.tokenCount,
+    firstSeq: row.seqFirst,
+    lastSeq: row.seqLast,
+    lastTurn: row.turnLast,
+    lastAtMs: row.lastAtMs,
+    speakers: JSON.parse(row.speakers) as OpenCluster["speakers"],
+  };
+}

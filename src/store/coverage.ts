@@ -1,0 +1,57 @@
+import type { DoneSummary } from "./summaries.ts";
+import type { UnionRepository } from "./unions.ts";
+
+/** What a summary stands for: its root, and the log position at which its sources were read. */
+export type Covering = Pick<DoneSummary, "rootId" | "logPosition">;
+
+/**
+ * Which summaries cover what.
+ *
+ * A summary covers what the tree under its root held at its log position. Trees only grow, by one unite at a root, so
+ * two summaries are either nested or disjoint, and one walk up from a cluster's root answers every question.
+ */
+export class Coverage {
+  readonly #unions: UnionRepository;
+  /** What has been looked up so far: one of these lives no longer than the snapshot it reads. */
+  readonly #unites = new Map<number, { position: number; root: number } | undefined>();
+
+  constructor(unions: UnionRepository) {
+    this.#unions = unions;
+  }
+
+  /** The root of the theme that holds this root now. */
+  themeOf(root: number): number {
+    let current = root;
+    for (let unite = this.#uniteOf(current); unite !== undefined; unite = this.#uniteOf(current)) current = unite.root;
+    return current;
+  }
+
+  /** Whether `summary` covers what entered under `root` at `position`. */
+  covers(summary: Covering, root: number, position: number): boolean {
+    if (position > summary.logPosition) return false;
+    let current = root;
+    while (current !== summary.rootId) {
+      const unite = this.#uniteOf(current);
+      if (unite === undefined || unite.position > summary.logPosition) return false;
+      current = unite.root;
+    }
+    return true;
+  }
+
+  /** Those of `summaries` that no other of them covers: disjoint, and together covering the same. Of equals the newest. */
+  maximal<S extends Covering>(summaries: readonly S[]): S[] {
+    return summaries.filter(
+      (summary, index) =>
+        !summaries.some((other, otherIndex) => {
+          if (other === summary || !this.covers(other, summary.rootId, summary.logPosition)) return false;
+          const equal = other.rootId === summary.rootId && other.logPosition === summary.logPosition;
+          return !equal || otherIndex > index;
+        }),
+    );
+  }
+
+  #uniteOf(root: number): { position: number; root: number } | undefined {
+    if (!this.#unites.has(root)) this.#unites.set(root, this.#unions.uniteOf(root));
+    return this.#unites.get(root);
+  }
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { advice, type Finding, ok, problem } from "./finding.ts";
+import type { Repositories } from "./repositories.ts";
+
+/** Beside `src` and beside `dist`. */
+const PACKAGE = new URL("../../package.json", import.meta.url);
+
+/** Faults named of a damaged file; the rest is for `verify`. */
+const FAULTS_MAX = 3;
+
+/** What themes of a store want a summary, as `resolveDirty` sees it. */
+export interface DirtyCount {
+  themeCount: number;
+  /** Ids of the sessions that have any. */
+  sessionIds: readonly string[];
+}
+
+/** Everything about an open store that its rows tell. Reads all pages, and changes none. */
+export function databaseFindings(repositories: Repositories, embedderId: string, dirty: DirtyCount): Finding[] {
+  return [
+    versionFinding(repositories),
+    integrityFinding(repositories),
+    embedderFinding(repositories, embedderId),
+    summaryFinding(repositories, dirty),
+  ];
+}
+
+function versionFinding({ database: { client } }: Repositories): Finding {
+  const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
+  const format = client.pragma("user_version", { simple: true });
+  const sqlite = client.prepare<[], string>("SELECT sqlite_version()").pluck().get();
+  return ok("versions", `Coppice ${version}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`);
+}
+
+function integrityFinding({ database: { client } }: Repositories): Finding {
+  // SQLite heads its list of broken pages with a line that says in which database.
+  const faults = (client.pragma(`quick_check(${FAULTS_MAX})`) as { quick_check: string }[]).flatMap((row) =>
+    row.quick_check.split("\n").filter((line) => !line.startsWith("***")),
+  );
+  if (faults[0] === "ok") return ok("integrity", "Every page can be read.");
+  const text = `The file is damaged: ${faults.join("; ")}.`;
+  return problem("integrity", text, "Save what can be read with `coppice export`, then restore a backup.");
+}
+
+function embedderFinding({ generations }: Repositories, embedderId: string): Finding {
+  const stored = generations.newest()?.embedderId;
+  if (stored === undefined) return ok("embedder", "Nothing has been embedded yet.");
+  if (stored === embedderId) return ok("embedder", `The forest is grown with ${stored}.`);
+  const text = `The forest is grown with ${stored}, and the store was opened with ${embedderId}: it can be read only.`;
+  return problem("embedder", text, `Open it with the embedder ${stored} to append.`);
+}
+
+function summaryFinding({ database: { client } }: Repositories, { themeCount, sessionIds }: DirtyCount): Finding {
+  if (themeCount === 0) return ok("summaries", "Every theme that is worth a summary has one.");
+  const ids = JSON.stringify(sessionIds);
+  const { messageCount, tokenCount } = client
+    .prepare<[string], { messageCount: number; tokenCount: number }>(
+      `SELECT count(*) AS messageCount, coalesce(sum(token_count), 0) AS tokenCount FROM uncovered
+       WHERE session_id IN (SELECT value FROM json_each(?))`,
+    )
+    .get(ids)!;
+  const bareCount = client
+    .prepare<[string], number>(
+      `SELECT count(*) FROM json_each(?) s
+       WHERE NOT EXISTS (SELECT 1 FROM summaries WHERE session_id = s.value AND status = 'done')`,
+    )
+    .pluck()
+    .get(ids);
+  const lastError = client
+    .prepare<[string], string>(
+      `SELECT error FROM summaries f WHERE status = 'failed' AND session_id IN (SELECT value FROM json_each(?))
+       AND NOT EXISTS (SELECT 1 FROM summaries d WHERE d.root_id = f.root_id AND d.status = 'done' AND d.id > f.id)
+       ORDER BY id DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(ids);
+  const text = [
+    `${counted(themeCount, "theme")} in ${counted(sessionIds.length, "session")} want a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all.`,
+    `${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.`,
+    ...(lastError === undefined ? [] : [`The last try failed: ${lastError}.`]),
+  ];
+  return advice(
+    "summaries",
+    text.join(" "),
+    "`await session.resolveDirty()` in each of them; an import does it at its end.",
+  );
+}
+
+function counted(count: number, one: string): string {
+  return `${count.toLocaleString("en-US")} ${one}${count === 1 ? "" : "s"}`;
+}

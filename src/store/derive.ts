@@ -1,0 +1,96 @@
+import type { OpenCluster } from "../forest/cluster.ts";
+import { type GrowingTheme, Growth } from "../forest/growth.ts";
+import { replay } from "../forest/replay.ts";
+import type { StoredCluster } from "./clusters.ts";
+import { enteringSteps } from "./features.ts";
+import type { Repositories } from "./repositories.ts";
+import type { SessionRow } from "./sessions.ts";
+import type { UnionRow } from "./unions.ts";
+
+export interface DeriveOptions {
+  /** The telling words of a cluster's members. */
+  labelOf: (texts: readonly string[]) => string;
+  /** Characters of each member that `labelOf` reads. */
+  labelTextChars: number;
+}
+
+/** What the log says the derived rows are. */
+export interface DerivedRows {
+  /** By message id: the parent of every message that is not its own. */
+  parents: Map<number, number>;
+  clusters: StoredCluster[];
+  themes: GrowingTheme[];
+}
+
+/** Apply the log to the messages. Nothing, and a note, where the two do not fit. */
+export function derive(
+  repositories: Repositories,
+  session: SessionRow,
+  options: DeriveOptions,
+  note: (text: string) => void,
+): { unionCount: number; derived: DerivedRows | undefined } {
+  const log = repositories.unions.ofSession(session.id);
+  return { unionCount: log.length, derived: applied(repositories, session, log, options, note) };
+}
+
+function applied(
+  repositories: Repositories,
+  session: SessionRow,
+  log: readonly UnionRow[],
+  { labelOf, labelTextChars }: DeriveOptions,
+  note: (text: string) => void,
+): DerivedRows | undefined {
+  const { messages, generations } = repositories;
+  const { forest, refused } = replay(log);
+  if (refused !== undefined) {
+    note(`row ${refused.row.id} of the log cannot have happened: ${refused.reason}`);
+    return undefined;
+  }
+  const steps = enteringSteps(messages.graduating(session.id, 0, session.graduatedSeq - 1), -1);
+  const stepOf = new Map(steps.map((step) => [step.features.id, step]));
+  const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
+  const strangers = entries.filter(({ node }) => !stepOf.has(node));
+  if (strangers.length > 0 || entries.length !== steps.length) {
+    note(
+      `the log lets ${entries.length} steps into the forest, the frontier ${steps.length}; ${strangers.length} of the log's are unknown`,
+    );
+    return undefined;
+  }
+
+  const growth = new Growth(generations.newest()!.dimension);
+  const clusters = new Map<
+    number,
+    { cluster: OpenCluster; logPosition: number; settledAt: number | null; texts: string[] }
+  >();
+  for (const { id: position, kind, node, root } of log) {
+    if (kind === "settle") {
+      growth.settle(root);
+      clusters.get(root)!.settledAt = position;
+    } else if (kind === "unite") {
+      growth.unite(root, node, position);
+    } else {
+      const { features, texts } = stepOf.get(node)!;
+      if (kind === "start") growth.start(features, position);
+      else growth.join(features, root, position);
+      const entry = clusters.get(root) ?? {
+        cluster: growth.open.get(root)!,
+        logPosition: 0,
+        settledAt: null,
+        texts: [],
+      };
+      entry.logPosition = position;
+      entry.texts.push(...texts.map((text) => text.slice(0, labelTextChars)));
+      clusters.set(root, entry);
+    }
+  }
+  const parents = new Map<number, number>();
+  for (const { features, messageIds } of steps) {
+    const { cluster } = forest.find(features.id)!;
+    for (const id of messageIds) parents.set(id, id === cluster ? forest.parentOf(cluster)! : cluster);
+  }
+  return {
+    parents,
+    clusters: [...clusters.values()].map(({ texts, ...state }) => ({ ...state, label: labelOf(texts) })),
+    themes: [...growth.themes.values()],
+  };
+}

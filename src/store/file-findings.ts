@@ -1,0 +1,171 @@
+import { accessSync, constants, type Stats, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { advice, type Finding, ok, problem } from "./finding.ts";
+import { type LockHolders, lockHolders } from "./lock-holders.ts";
+
+/** Free bytes below which the next writes are at risk. */
+const FREE_BYTES_MIN = 100_000_000;
+
+/** A write-ahead log that is emptied as it should be stays below a tenth of this. */
+const WAL_BYTES_MAX = 64_000_000;
+
+/** How long another process may write before it looks stuck, and how often it is looked at meanwhile. */
+const WRITE_MS_MAX = 1_000;
+const WRITE_LOOKS = 10;
+
+/** File systems of other machines, by the `f_type` of Linux (statfs(2)): their locks and shared memory are not SQLite's. */
+const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x01021997, "9P"],
+  [0x00c36400, "Ceph"],
+]);
+
+/**
+ * Everything about a store's file that can be told without opening it: whether it is there, who may use it, what stands
+ * beside it, who has it open, and how much room its disk has. Nothing is written and nothing locked.
+ *
+ * @param path  Absolute, or `:memory:`, of which there is nothing to tell.
+ * @param writesHere  Whether this process has it open to write, so that its write-ahead log may be this process's own.
+ */
+export function fileFindings(path: string, writesHere: boolean): Finding[] {
+  if (path === ":memory:") return [ok("file", "The store is in memory and goes with its process.")];
+  const stat = statSync(path, { throwIfNoEntry: false });
+  const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (stat === undefined || stat.size === 0) {
+    if (walBytes > 0) {
+      const what = stat === undefined ? `There is no file ${path}` : `${path} is empty`;
+      const text = `${what}, but its write-ahead log ${path}-wal holds ${bytes(walBytes)}.`;
+      const mend =
+        "The database was moved, replaced or deleted without its log. Put it back beside it before opening it.";
+      return [problem("file", text, mend)];
+    }
+    if (stat === undefined) return [problem("file", `There is no file ${path}.`, "Check the path.")];
+  }
+  if (!stat.isFile()) return []; // whoever refuses to open it says so
+  const holders = lockHolders(path);
+  const isOpen = writesHere || holders === undefined || holders.open.length > 0;
+  return [
+    ok("file", `${path} has ${bytes(stat.size)}.`),
+    ...permissionFindings(path),
+    ...diskFindings(path, stat, walBytes),
+    walFinding(path, walBytes, isOpen),
+    processFinding(path, holders),
+  ];
+}
+
+function permissionFindings(path: string): Finding[] {
+  const findings: Finding[] = [];
+  const folder = dirname(path);
+  if (process.platform !== "win32") {
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+      const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+      if ((mode & 0o077) === 0) continue;
+      const text = `${file} may be used by others than its owner (mode ${mode.toString(8)}), and it holds conversations.`;
+      findings.push(problem("permissions", text, `chmod 600 ${quoted(file)}`));
+    }
+    const folderMode = statSync(folder).mode;
+    if ((folderMode & constants.S_IWOTH) !== 0 && (folderMode & 0o1000) === 0) {
+      const text = `Anybody may replace files in the folder ${folder}.`;
+      findings.push(problem("permissions", text, `chmod o-w ${quoted(folder)}`));
+    }
+  }
+  if (!mayUse(path, constants.R_OK)) {
+    findings.push(
+      problem("permissions", `This user may not read ${path}.`, `chmod u+rw ${quoted(path)}, as its owner`),
+    );
+  } else if (!mayUse(path, constants.W_OK) || !mayUse(folder, constants.W_OK)) {
+    const text = `This user may read the store but not write to ${mayUse(path, constants.W_OK) ? folder : path}.`;
+    const mend = "To append, give this user the right to write to the file and to its folder.";
+    findings.push(advice("permissions", text, mend));
+  }
+  return findings.length > 0 ? findings : [ok("permissions", "Only its owner may use it.")];
+}
+
+function mayUse(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function diskFindings(path: string, { size }: Stats, walBytes: number): Finding[] {
+  const { type, bavail, bsize } = statfsSync(dirname(path));
+  const storeBytes = size + walBytes;
+  const findings = [roomFinding(bavail * bsize, storeBytes)];
+  const network = process.platform === "linux" ? networkFinding(type) : undefined;
+  return network === undefined ? findings : [...findings, network];
+}
+
+/** Whether a disk with `freeBytes` left is room enough for a store of `storeBytes`. */
+export function roomFinding(freeBytes: number, storeBytes: number): Finding {
+  const text = `The disk has ${bytes(freeBytes)} left.`;
+  if (freeBytes < FREE_BYTES_MIN) {
+    return problem("disk", `${text} The next writes may fail.`, `Free at least ${bytes(FREE_BYTES_MIN)}.`);
+  }
+  if (freeBytes < storeBytes) {
+    const mend = `Free at least ${bytes(storeBytes - freeBytes)} more, or back up to another disk.`;
+    return advice("disk", `${text} A backup of ${bytes(storeBytes)} does not fit beside the store.`, mend);
+  }
+  return ok("disk", text);
+}
+
+/** What is wrong with a file system of this type, by Linux's number for it; undefined where nothing is. */
+export function networkFinding(type: number): Finding | undefined {
+  const name = NETWORK_FILE_SYSTEMS.get(type);
+  if (name === undefined) return undefined;
+  const text = `The file is on a network drive (${name}), where SQLite's write-ahead log does not work.`;
+  return problem("file-system", text, "Move the file to a local disk, while no process has it open.");
+}
+
+function walFinding(path: string, walBytes: number, isOpen: boolean): Finding {
+  if (walBytes > 0 && !isOpen) {
+    const text = `A process ended without closing the store and left ${bytes(walBytes)} in ${path}-wal. Nothing is lost.`;
+    const mend = "Keep it beside the file: the next process that opens the store to write takes it in.";
+    return advice("write-ahead-log", text, mend);
+  }
+  if (walBytes > WAL_BYTES_MAX) {
+    const text = `The write-ahead log has grown to ${bytes(walBytes)}: something reads for a long time, or a writer died.`;
+    const mend = `End long reads, then run: sqlite3 ${quoted(path)} "PRAGMA wal_checkpoint(TRUNCATE)"`;
+    return advice("write-ahead-log", text, mend);
+  }
+  return ok(
+    "write-ahead-log",
+    walBytes === 0 ? "The write-ahead log is empty." : `The write-ahead log has ${bytes(walBytes)}.`,
+  );
+}
+
+function processFinding(path: string, holders: LockHolders | undefined): Finding {
+  if (holders === undefined) return ok("processes", "Which other processes have it open is not known on this system.");
+  const stuck = stuckWriter(path, holders);
+  if (stuck !== undefined) {
+    const text = `Process ${stuck} has been writing for more than a second; other writers get STORE_BUSY.`;
+    return problem("processes", text, `Wait for it, wake it if it is stopped, or end it: kill ${stuck}`);
+  }
+  if (holders.open.length > 0) return ok("processes", `Also open in process ${holders.open.join(", ")}.`);
+  return ok("processes", "No other process has it open.");
+}
+
+/** The process that is writing at every look; undefined, mostly at once, if there is none. */
+function stuckWriter(path: string, { writing }: LockHolders): number | undefined {
+  if (writing === undefined) return undefined;
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (let look = 0; look < WRITE_LOOKS; look++) {
+    Atomics.wait(sleeper, 0, 0, WRITE_MS_MAX / WRITE_LOOKS);
+    if (lockHolders(path)?.writing !== writing) return undefined;
+  }
+  return writing;
+}
+
+/** As a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function bytes(count: number): string {
+  return `${(count / 1_000_000).toLocaleString("en-US", { maximumFractionDigits: 1 })} MB`;
+}

@@ -1,0 +1,125 @@
+import { fileURLToPath } from "node:url";
+import type Database from "better-sqlite3";
+import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
+import { assert } from "../core/assert.ts";
+import { StoreError } from "../core/errors.ts";
+
+/** Beside `src` and beside `dist`, so the same path holds for both. */
+const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../migrations", import.meta.url));
+
+/** The table that drizzle's own tools read, so `drizzle-kit` understands our files too. */
+const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTEGER PRIMARY KEY, hash text NOT NULL, created_at numeric)`;
+
+interface AppliedMigration {
+  hash: string;
+  created_at: number;
+}
+
+/**
+ * Bring the file to this version's format, or refuse it untouched.
+ *
+ * drizzle writes the migrations; it does not run them, because its migrator notices neither an edited migration nor a
+ * file newer than the package, and a table rebuilt inside its transaction deletes every child row. Here foreign keys are
+ * off before the transaction begins and checked before it ends, views and triggers (which a rebuild breaks or drops) are
+ * taken down first and put up again, the last id that each table has ever given is kept (a rebuilt table would give those of
+ * forgotten rows again), and all of it commits or none.
+ *
+ * @throws {StoreError} `FORMAT_UNSUPPORTED`, `STORE_CORRUPT`.
+ */
+export function migrate(
+  client: Database.Database,
+  path: string,
+  options: { applicationId: number; readonly: boolean; folder?: string },
+): void {
+  const known = readMigrationFiles({ migrationsFolder: options.folder ?? MIGRATIONS_FOLDER });
+  if (checkApplied(client, path, known) === known.length) return;
+  if (options.readonly) {
+    const reason = "it is older, and bringing it up to date writes; open it once for writing";
+    throw new StoreError("FORMAT_UNSUPPORTED", { path, reason });
+  }
+  client.pragma("foreign_keys = OFF"); // has no effect inside a transaction
+  try {
+    client.transaction(() => applyMissing(client, path, known, options.applicationId)).immediate();
+  } finally {
+    client.pragma("foreign_keys = ON");
+  }
+}
+
+/** How many of the known migrations the file has seen. */
+function checkApplied(client: Database.Database, path: string, known: readonly MigrationMeta[]): number {
+  const hasTable = client.prepare("SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'").get();
+  if (hasTable === undefined) return 0;
+  const applied = client
+    .prepare<[], AppliedMigration>("SELECT hash, created_at FROM __drizzle_migrations ORDER BY created_at")
+    .all();
+  applied.forEach(({ hash, created_at }, index) => {
+    const expected = known[index];
+    if (expected === undefined) {
+      const reason = `a newer version has written it (${applied.length} migrations; this version knows ${known.length})`;
+      throw new StoreError("FORMAT_UNSUPPORTED", { path, reason });
+    }
+    if (hash !== expected.hash || Number(created_at) !== expected.folderMillis) {
+      const reason = `its migration ${index + 1} is not the one this version carries: one of the two was edited`;
+      throw new StoreError("FORMAT_UNSUPPORTED", { path, reason });
+    }
+  });
+  return applied.length;
+}
+
+function applyMissing(
+  client: Database.Database,
+  path: string,
+  known: readonly MigrationMeta[],
+  applicationId: number,
+): void {
+  // Again, inside the transaction: another process may have migrated the file while this one waited for the lock.
+  const appliedCount = checkApplied(client, path, known);
+  client.exec(CREATE_APPLIED);
+  const dependents = client
+    .prepare<[], { type: string; name: string; sql: string }>(
+      "SELECT type, name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND sql IS NOT NULL",
+    )
+    .all();
+  for (const { type, name } of dependents) client.exec(`DROP ${type} IF EXISTS "${name}"`);
+  const lastIds = lastIdsOf(client);
+
+  const record = client.prepare("INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)");
+  for (const migration of known.slice(appliedCount)) {
+    for (const statement of migration.sql) client.exec(statement);
+    record.run(migration.hash, migration.folderMillis);
+  }
+
+  const exists = client.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
+  for (const { name, sql } of dependents) {
+    if (exists.get(name) === undefined) client.exec(sql);
+  }
+  keepLastIds(client, lastIds);
+  const orphans = client.pragma("foreign_key_check") as unknown[];
+  if (orphans.length > 0) {
+    throw new StoreError("STORE_CORRUPT", { path, reason: `${orphans.length} rows point to rows that do not exist` });
+  }
+  client.pragma(`application_id = ${applicationId}`);
+  client.pragma(`user_version = ${known.length}`);
+  assert(checkApplied(client, path, known) === known.length, "every known migration is recorded");
+}
+
+interface LastId {
+  name: string;
+  seq: number;
+}
+
+/** By table with AUTOINCREMENT that has ever held a row. */
+function lastIdsOf(client: Database.Database): LastId[] {
+  const hasAny = client.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'").get() !== undefined;
+  return hasAny ? client.prepare<[], LastId>("SELECT name, seq FROM sqlite_sequence").all() : [];
+}
+
+function keepLastIds(client: Database.Database, lastIds: readonly LastId[]): void {
+  const now = new Map(lastIdsOf(client).map(({ name, seq }) => [name, seq]));
+  const tables = client.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+  for (const { name, seq } of lastIds) {
+    if (!tables.includes(name) || (now.get(name) ?? -1) >= seq) continue;
+    client.prepare("DELETE FROM sqlite_sequence WHERE name = ?").run(name);
+    client.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)").run(name, seq);
+  }
+}

@@ -1,0 +1,79 @@
+import Database from "better-sqlite3";
+import { StoreError } from "../core/errors.ts";
+import { connect } from "./connect.ts";
+import { type StoreDatabase, storeErrorOf } from "./open.ts";
+
+/** The first word of a statement, behind white space and comments. */
+const FIRST_WORD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*([a-z]+)/i;
+
+export type QueryValue = string | number | bigint | null | Buffer;
+export type QueryRow = Record<string, QueryValue>;
+
+/**
+ * Run one SQL statement that only reads, whatever was typed.
+ *
+ * Three locks, each enough by itself: a connection opened read-only, `query_only`, and a statement that SQLite itself
+ * says returns rows and changes nothing. PRAGMA and ATTACH are refused too: both can reach past the file.
+ *
+ * @returns rows in order; an integer past 2^53 as a `bigint`.
+ * @throws {StoreError} `QUERY_REFUSED` with the reason: SQLite's own where the statement does not parse or fails.
+ */
+export function runQuery(database: StoreDatabase, query: string): QueryRow[] {
+  database.assertOpen();
+  if (database.path === ":memory:")
+    throw new StoreError("QUERY_REFUSED", { reason: "a store in memory has no second connection" });
+  database.assertInPlace(); // the path might lead to another store by now
+  let client: Database.Database | undefined;
+  try {
+    client = connect(database.path, { readonly: true, busyTimeoutMs: 5_000 }).client;
+    client.pragma("query_only = ON");
+    client.pragma("trusted_schema = OFF");
+    const statement = prepare(client, query);
+    if (!statement.reader || !statement.readonly)
+      throw new StoreError("QUERY_REFUSED", { reason: "it does not only read" });
+    const keyword = FIRST_WORD.exec(query)?.[1]?.toUpperCase();
+    if (keyword === undefined || !["SELECT", "WITH", "VALUES", "EXPLAIN"].includes(keyword)) {
+      throw new StoreError("QUERY_REFUSED", { reason: `it begins with ${keyword ?? "no word"}` });
+    }
+    const names = uniqueNames(statement.columns().map(({ name }) => name));
+    return (statement.safeIntegers().raw().all() as QueryValue[][]).map((values) => rowOf(names, values));
+  } catch (error) {
+    const known = storeErrorOf(error, database.path);
+    throw known instanceof Database.SqliteError ? refusal(known) : known;
+  } finally {
+    client?.close();
+  }
+}
+
+function prepare(client: Database.Database, query: string): Database.Statement {
+  try {
+    return client.prepare(query);
+  } catch (cause) {
+    throw refusal(cause as Error);
+  }
+}
+
+function refusal(cause: Error): StoreError {
+  return new StoreError("QUERY_REFUSED", { reason: cause.message }, { cause });
+}
+
+/** As SQLite's own shell names columns that share a name: `id`, `id:1`. */
+function uniqueNames(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    let unique = name;
+    for (let number = 1; taken.has(unique); number++) unique = `${name}:${number}`;
+    taken.add(unique);
+    return unique;
+  });
+}
+
+/** Integers as numbers, but for those that a number cannot hold. */
+function rowOf(names: readonly string[], values: readonly QueryValue[]): QueryRow {
+  return Object.fromEntries(
+    values.map((value, index) => {
+      const fits = typeof value === "bigint" && Number.isSafeInteger(Number(value));
+      return [names[index]!, fits ? Number(value) : value];
+    }),
+  );
+}

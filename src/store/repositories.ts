@@ -1,0 +1,39 @@
+import type { TokenCounter } from "../core/tokens.ts";
+import { ArtifactRepository } from "./artifacts.ts";
+import { ClusterRepository } from "./clusters.ts";
+import { GenerationRepository } from "./generations.ts";
+import { MessageRepository } from "./messages.ts";
+import type { StoreDatabase } from "./open.ts";
+import { SessionRepository } from "./sessions.ts";
+import { SummaryRepository } from "./summaries.ts";
+import { ThemeRepository } from "./themes.ts";
+import { UnionRepository } from "./unions.ts";
+
+/**
+ * The rows of one store file. A repository turns rows into values and back; it decides nothing and opens no transaction.
+ * What writes is in write.ts.
+ */
+export class Repositories {
+  readonly database: StoreDatabase;
+  readonly generations: GenerationRepository;
+  readonly sessions: SessionRepository;
+  readonly artifacts: ArtifactRepository;
+  readonly messages: MessageRepository;
+  readonly unions: UnionRepository;
+  readonly clusters: ClusterRepository;
+  readonly themes: ThemeRepository;
+  readonly summaries: SummaryRepository;
+
+  /** @param tokenCounter  In whose tokens messages are counted when they are read. */
+  constructor(database: StoreDatabase, tokenCounter: TokenCounter) {
+    this.database = database;
+    this.generations = new GenerationRepository(database);
+    this.sessions = new SessionRepository(database);
+    this.artifacts = new ArtifactRepository(database);
+    this.messages = new MessageRepository(database, this.artifacts, tokenCounter);
+    this.unions = new UnionRepository(database);
+    this.clusters = new ClusterRepository(database);
+    this.themes = new ThemeRepository(database);
+    this.summaries = new SummaryRepository(database);
+  }
+}

@@ -1,0 +1,115 @@
+import { StoreError } from "../core/errors.ts";
+import type { Message } from "../core/message.ts";
+import type { SessionSettings } from "../core/options.ts";
+import type { OpenCluster } from "../forest/cluster.ts";
+import type { GrowingTheme } from "../forest/growth.ts";
+import type { Repositories } from "./repositories.ts";
+
+/** A step whose calls are not all answered: the next matching result belongs to it. */
+export interface OpenStep {
+  /** Its first message. */
+  id: number;
+  pinned: boolean;
+  pendingCallIds: Set<string>;
+}
+
+/**
+ * What a running session holds in memory: the window, the open clusters, the themes. Nothing in it grows with the
+ * history, and all of it can be loaded again from rows, so a session goes on in another process exactly as in this one.
+ */
+export interface SessionState {
+  sessionId: string;
+  /** `data_version` of the connection when this was loaded or found current. */
+  dataVersion: number;
+  settings: SessionSettings;
+  dimension: number;
+  /** Moves of the frontier so far. */
+  frontierVersion: number;
+  nextSeq: number;
+  /** seq of the newest user message; -1 before the first. */
+  turnSeq: number;
+  openStep: OpenStep | undefined;
+  graduatedSeq: number;
+  evictedSeq: number;
+  pinned: Message[];
+  /** The messages from `evictedSeq` on that are not pinned, in order. */
+  window: Message[];
+  /** Oldest root first. */
+  openClusters: OpenCluster[];
+  /** By root. */
+  themes: Map<number, GrowingTheme>;
+}
+
+/** @returns undefined where there is no such session. */
+export function loadSessionState(repositories: Repositories, sessionId: string): SessionState | undefined {
+  const { sessions, messages, clusters, themes, generations } = repositories;
+  const row = sessions.byId(sessionId);
+  const generation = generations.newest();
+  if (row === undefined || generation === undefined) return undefined;
+  const last = messages.lastOf(sessionId);
+  const states = themes.ofSession(sessionId);
+  if (states.length === 0 && repositories.unions.lastPosition(sessionId) > 0) {
+    const reason = `the themes of session "${sessionId}" are missing`;
+    throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
+  }
+  const pinned = messages.pinnedOf(sessionId);
+  const window = messages.unpinnedFrom(sessionId, row.evictedSeq);
+  return {
+    sessionId,
+    dataVersion: repositories.database.dataVersion(),
+    settings: row.settings,
+    dimension: generation.dimension,
+    frontierVersion: row.frontierVersion,
+    nextSeq: messages.nextSeq(sessionId),
+    turnSeq: last?.turnSeq ?? -1,
+    openStep: openStepOf(pinned, window),
+    graduatedSeq: row.graduatedSeq,
+    evictedSeq: row.evictedSeq,
+    pinned,
+    window,
+    openClusters: clusters.open(sessionId),
+    themes: new Map(states.map((state) => [state.theme.root, state])),
+  };
+}
+
+/**
+ * Follow a new message: does it answer the open step, close it, or open one?
+ *
+ * A user or assistant message closes whatever was open. A system message passes by: it belongs to no conversation.
+ */
+export function advanceOpenStep(open: OpenStep | undefined, message: Message): OpenStep | undefined {
+  switch (message.role) {
+    case "system":
+      return open;
+    case "user":
+      return undefined;
+    case "assistant": {
+      const pendingCallIds = new Set<string>();
+      for (const part of message.parts) if (part.type === "tool_call") pendingCallIds.add(part.toolCallId);
+      return pendingCallIds.size === 0 ? undefined : { id: message.id, pinned: message.pinned, pendingCallIds };
+    }
+    case "tool": {
+      if (open === undefined || message.stepId !== open.id) return open;
+      const pendingCallIds = new Set(open.pendingCallIds);
+      for (const part of message.parts) if (part.type === "tool_result") pendingCallIds.delete(part.toolCallId);
+      return pendingCallIds.size === 0 ? undefined : { ...open, pendingCallIds };
+    }
+  }
+}
+
+/** The step that is still open after all messages so far: the newest one, if any, and that never leaves the window. */
+function openStepOf(pinned: readonly Message[], window: readonly Message[]): OpenStep | undefined {
+  const newest = [...pinned, ...window].sort((left, right) => left.seq - right.seq);
+  const start = newest.findLastIndex(({ role }) => role === "assistant" || role === "user");
+  let open: OpenStep | undefined;
+  for (const message of newest.slice(Math.max(0, start))) open = advanceOpenStep(open, message);
+  return open;
+}
+
+/** All messages of the session, counted without looking at them: pinned, in the forest, and not yet in it. */
+export function messageCountOf({ pinned, window, graduatedSeq, themes }: SessionState): number {
+  let count = pinned.length;
+  for (const { theme } of themes.values()) count += theme.messageCount;
+  for (const { seq } of window) if (seq >= graduatedSeq) count += 1;
+  return count;
+}

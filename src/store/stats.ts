@@ -1,0 +1,50 @@
+import { statSync } from "node:fs";
+import type { Repositories } from "./repositories.ts";
+
+/** Counts and sizes of a whole store. */
+export interface StoreStats {
+  path: string;
+  sessionCount: number;
+  messageCount: number;
+  /** Of all messages, by the counter that was in use when each was appended. */
+  tokenCount: number;
+  clusterCount: number;
+  themeCount: number;
+  summaryCount: number;
+  artifactCount: number;
+  /** Of all artifacts, uncompressed. */
+  artifactBytes: number;
+  /** Position of the last row of the log. */
+  logPosition: number;
+  /** Size of the database file, without its write-ahead log. 0 in memory. */
+  fileBytes: number;
+  walBytes: number;
+  embedderId: string | null;
+}
+
+export function storeStats({ database, unions, generations }: Repositories): StoreStats {
+  const counts = database.client
+    .prepare<[], Omit<StoreStats, "path" | "logPosition" | "fileBytes" | "walBytes" | "embedderId">>(
+      `SELECT (SELECT count(*) FROM sessions) AS sessionCount,
+              (SELECT count(*) FROM messages) AS messageCount,
+              (SELECT coalesce(sum(token_count), 0) FROM messages) AS tokenCount,
+              (SELECT count(*) FROM clusters) AS clusterCount,
+              (SELECT count(*) FROM themes) AS themeCount,
+              (SELECT count(*) FROM summaries WHERE status = 'done') AS summaryCount,
+              (SELECT count(*) FROM artifacts) AS artifactCount,
+              (SELECT coalesce(sum(byte_length), 0) FROM artifacts) AS artifactBytes`,
+    )
+    .get()!;
+  return {
+    path: database.path,
+    ...counts,
+    logPosition: unions.newestPosition(),
+    fileBytes: sizeOf(database.path),
+    walBytes: sizeOf(`${database.path}-wal`),
+    embedderId: generations.newest()?.embedderId ?? null,
+  };
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,137 @@
+import { sql } from "drizzle-orm";
+import type { Level } from "../core/handle.ts";
+import type { StoreDatabase } from "./open.ts";
+import { unions } from "./schema.ts";
+
+/** One row of the log; `id` is its position. */
+export type UnionRow = Omit<typeof unions.$inferSelect, "sessionId" | "generation">;
+
+/** A step that entered a cluster. */
+export interface Entry {
+  /** Log position. */
+  position: number;
+  /** First message of the step. */
+  stepId: number;
+  clusterRoot: number;
+}
+
+/**
+ * The tree under a root as it stood at a log position: the clusters of a theme, found downwards through the unites that
+ * named them. A root is absorbed once and for all, so every unite into a node that happened by the position counts.
+ */
+const TREE = `
+  WITH RECURSIVE tree(root) AS (
+    SELECT @root
+    UNION
+    SELECT u.node FROM tree JOIN unions u ON u.root = tree.root WHERE u.kind = 'unite' AND u.id <= @position
+  )`;
+
+/** Rows of the log, and the trees they make. */
+export class UnionRepository {
+  readonly #insert;
+  readonly #newestPosition;
+  readonly #deleteOf;
+  readonly #lastPosition;
+  readonly #ofSession;
+  readonly #stepsOfTheme;
+  readonly #stepsOfCluster;
+  readonly #newestEntries;
+  readonly #uniteOf;
+  readonly #clusterOf;
+  readonly #started;
+
+  constructor({ orm, client }: StoreDatabase) {
+    this.#insert = orm
+      .insert(unions)
+      .values({
+        id: sql.placeholder("id"),
+        sessionId: sql.placeholder("sessionId"),
+        generation: sql.placeholder("generation"),
+        level: sql.placeholder("level"),
+        kind: sql.placeholder("kind"),
+        node: sql.placeholder("node"),
+        root: sql.placeholder("root"),
+        score: sql.placeholder("score"),
+      })
+      .prepare();
+    this.#newestPosition = client.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'unions'").pluck();
+    this.#deleteOf = client.prepare<[string]>("DELETE FROM unions WHERE session_id = ?");
+    this.#lastPosition = client.prepare<[string], number>("SELECT max(id) FROM unions WHERE session_id = ?").pluck();
+    this.#ofSession = client.prepare<[string], UnionRow>(
+      "SELECT id, level, kind, node, root, score FROM unions WHERE session_id = ? ORDER BY id",
+    );
+    this.#stepsOfCluster = client
+      .prepare<{ root: number; position: number }, number>(
+        "SELECT node FROM unions WHERE root = @root AND kind IN ('start', 'join') AND id <= @position",
+      )
+      .pluck();
+    this.#stepsOfTheme = client
+      .prepare<{ root: number; position: number }, number>(
+        `${TREE} SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
+         WHERE u.kind IN ('start', 'join') AND u.id <= @position`,
+      )
+      .pluck();
+    this.#newestEntries = client.prepare<[string, number], Entry>(
+      `SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions
+       WHERE session_id = ? AND kind IN ('start', 'join') ORDER BY id DESC LIMIT ?`,
+    );
+    this.#uniteOf = client.prepare<[number], { position: number; root: number }>(
+      "SELECT id AS position, root FROM unions WHERE node = ? AND kind = 'unite'",
+    );
+    this.#clusterOf = client
+      .prepare<[number], number>("SELECT root FROM unions WHERE node = ? AND kind IN ('start', 'join')")
+      .pluck();
+    this.#started = client.prepare<[number], { position: number; sessionId: string }>(
+      "SELECT id AS position, session_id AS sessionId FROM unions WHERE node = ? AND kind = 'start'",
+    );
+  }
+
+  /** The newest position ever given in this store, of any session. */
+  newestPosition(): number {
+    return this.#newestPosition.get() ?? 0;
+  }
+
+  add(sessionId: string, generation: number, union: UnionRow): void {
+    this.#insert.run({ sessionId, generation, ...union });
+  }
+
+  /** Put other rows in place of a session's log. */
+  replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
+    this.#deleteOf.run(sessionId);
+    for (const row of rows) this.add(sessionId, generation, row);
+  }
+
+  /** Position of the session's last union; 0 before the first. */
+  lastPosition(sessionId: string): number {
+    return this.#lastPosition.get(sessionId) ?? 0;
+  }
+
+  ofSession(sessionId: string): UnionRow[] {
+    return this.#ofSession.all(sessionId);
+  }
+
+  /** First messages of the steps that a root of the given level held at a position, in no order. */
+  stepsOf(level: Level, root: number, position: number): number[] {
+    return (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
+  }
+
+  /** Steps that entered the session's forest, newest first. */
+  newestEntries(sessionId: string, limit: number): Entry[] {
+    return this.#newestEntries.all(sessionId, limit);
+  }
+
+  /** The unite that absorbed this root, or undefined while it is a theme's root. */
+  uniteOf(root: number): { position: number; root: number } | undefined {
+    return this.#uniteOf.get(root);
+  }
+
+  /** The cluster that a step is in, by its first message; undefined while it has not graduated. */
+  clusterOf(stepId: number): number | undefined {
+    return this.#clusterOf.get(stepId);
+  }
+
+  /** Where a root began: every root of a theme was once the root of a cluster. */
+  started(root: number): { position: number; sessionId: string } | undefined {
+    return this.#started.get(root);
+  }
+}

@@ -1,0 +1,167 @@
+import { digestOf } from "../core/digest.ts";
+import { StoreError } from "../core/errors.ts";
+import type { GrowingTheme } from "../forest/growth.ts";
+import type { StoredCluster } from "./clusters.ts";
+import { type DerivedRows, type DeriveOptions, derive } from "./derive.ts";
+import type { Repositories } from "./repositories.ts";
+import { rebuildSession } from "./write.ts";
+
+/** Most problems listed; with more, the rest is only counted. */
+const PROBLEMS_MAX = 100;
+
+/** Most missing places named. */
+const LOST_MAX = 10;
+
+export interface Problem {
+  sessionId: string | null;
+  /** What does not hold, and where. */
+  text: string;
+  /** Whether `verify --rebuild` mends it: derived rows come back, facts do not. */
+  rebuildable: boolean;
+}
+
+export interface VerifyReport {
+  /** No problem was found; with `rebuild`, none is left. */
+  ok: boolean;
+  sessionCount: number;
+  messageCount: number;
+  unionCount: number;
+  /** Sessions whose derived rows were written again. */
+  rebuiltCount: number;
+  problemCount: number;
+  /** The first hundred. */
+  problems: Problem[];
+}
+
+export interface VerifyOptions extends DeriveOptions {
+  rebuild: boolean;
+}
+
+/**
+ * Derive everything derived again, and compare.
+ *
+ * Facts are checked too, as far as they check themselves: SQLite's own integrity, each message against its digest, each
+ * artifact against its name, no place without its message, steps and log rows that can be applied. Sessions are taken one by one, each on one
+ * snapshot, so other processes may go on writing meanwhile.
+ */
+export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
+  const { database, sessions } = repositories;
+  const report: VerifyReport = {
+    ok: true,
+    sessionCount: 0,
+    messageCount: 0,
+    unionCount: 0,
+    rebuiltCount: 0,
+    problemCount: 0,
+    problems: [],
+  };
+  const note = (sessionId: string | null, text: string, rebuildable: boolean): void => {
+    report.problemCount += 1;
+    if (report.problems.length < PROBLEMS_MAX) report.problems.push({ sessionId, text, rebuildable });
+  };
+  /** What is too damaged to be looked at is a problem like others, and what comes after it is still looked at. */
+  const noting = (sessionId: string | null, run: () => void): void => {
+    try {
+      run();
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+      note(sessionId, error.details.reason, false);
+    }
+  };
+  noting(null, () => {
+    for (const text of database.read(() => integrityProblems(repositories))) note(null, text, false);
+  });
+
+  const checkSession = (id: string): void => {
+    const noteHere = (text: string): void => note(id, text, false);
+    const checked = database.read(() => {
+      const row = sessions.byId(id);
+      if (row === undefined) return undefined; // forgotten meanwhile
+      report.sessionCount += 1;
+      report.messageCount += checkMessages(repositories, id, noteHere);
+      const { unionCount, derived } = derive(repositories, row, options, noteHere);
+      report.unionCount += unionCount;
+      if (derived === undefined) return undefined;
+      return { derived, frontierVersion: row.frontierVersion, differences: differencesOf(repositories, id, derived) };
+    });
+    if (checked === undefined || checked.differences.length === 0) return;
+    if (!options.rebuild) {
+      for (const text of checked.differences) note(id, text, true);
+      return;
+    }
+    database.write("verify --rebuild", () => {
+      const row = sessions.byId(id);
+      if (row === undefined) return;
+      // What was derived still holds unless the frontier has moved since; so others seldom wait for more than the writing.
+      const isCurrent = row.frontierVersion === checked.frontierVersion;
+      const derived = isCurrent ? checked.derived : derive(repositories, row, options, noteHere).derived;
+      if (derived === undefined) return;
+      rebuildSession(repositories, id, derived);
+      for (const text of differencesOf(repositories, id, derived)) noteHere(text);
+    });
+    report.rebuiltCount += 1;
+  };
+  noting(null, () => {
+    for (const id of database.read(() => sessions.ids())) noting(id, () => checkSession(id));
+  });
+  report.ok = report.problemCount === 0;
+  return report;
+}
+
+function integrityProblems({ database }: Repositories): string[] {
+  const { client } = database;
+  const problems = (client.pragma("integrity_check(20)") as { integrity_check: string }[])
+    .map(({ integrity_check }) => integrity_check)
+    .filter((line) => line !== "ok");
+  const orphans = client.pragma("foreign_key_check") as { table: string; rowid: number; parent: string }[];
+  for (const { table, rowid, parent } of orphans.slice(0, 20)) {
+    problems.push(`row ${rowid} of ${table} points to a row of ${parent} that does not exist`);
+  }
+  return problems;
+}
+
+/** @returns how many messages can be read. */
+function checkMessages(repositories: Repositories, sessionId: string, note: (text: string) => void): number {
+  let count = 0;
+  for (const { message, digest } of repositories.messages.each(sessionId, note)) {
+    count += 1;
+    if (!digestOf(message).equals(digest)) note(`message ${message.id} is not what was appended: its digest differs`);
+  }
+  const lost = repositories.messages.lostSeqs(sessionId, LOST_MAX);
+  if (lost.length > 0)
+    note(`no message is at seq ${lost.join(", ")}${lost.length === LOST_MAX ? ", …" : ""}, and none was forgotten`);
+  return count;
+}
+
+function differencesOf(repositories: Repositories, sessionId: string, derived: DerivedRows): string[] {
+  const { clusters, themes, messages, sessions } = repositories;
+  const differences: string[] = [];
+  let wrongParents = 0;
+  for (const { id, parentId } of messages.parents(sessionId)) {
+    if (parentId !== (derived.parents.get(id) ?? id)) wrongParents += 1;
+  }
+  if (wrongParents > 0) differences.push(`${wrongParents} parent pointers are not what the log says`);
+  const compare = (what: string, stored: readonly string[], expected: readonly string[]): void => {
+    const known = new Set(stored);
+    const right = expected.filter((row) => known.has(row)).length;
+    if (right === expected.length && stored.length === expected.length) return;
+    differences.push(
+      `${expected.length - right} of ${expected.length} rows of ${what} are missing or differ; ${stored.length} are there`,
+    );
+  };
+  const bytesOf = (sum: Float32Array): string =>
+    Buffer.from(sum.buffer, sum.byteOffset, sum.byteLength).toString("base64");
+  // Labels are left out: a later version may choose other words, and nothing depends on them.
+  const ofCluster = ({ cluster, label: _, ...state }: StoredCluster): string =>
+    JSON.stringify([Object.entries({ ...cluster, sum: bytesOf(cluster.sum) }).sort(), Object.entries(state).sort()]);
+  const ofTheme = ({ theme, logPosition }: GrowingTheme): string =>
+    JSON.stringify([Object.entries({ ...theme, sum: bytesOf(theme.sum) }).sort(), logPosition]);
+  compare("clusters", clusters.ofSession(sessionId).map(ofCluster), derived.clusters.map(ofCluster));
+  compare("themes", themes.ofSession(sessionId).map(ofTheme), derived.themes.map(ofTheme));
+  const memberCount = derived.themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
+  for (const [view, count] of Object.entries(sessions.viewCounts(sessionId))) {
+    if (count !== memberCount)
+      differences.push(`the view ${view} has ${count} rows; ${memberCount} messages are in the forest`);
+  }
+  return differences;
+}

@@ -1,0 +1,169 @@
+import { StoreError } from "../core/errors.ts";
+import type { SessionSettings } from "../core/options.ts";
+import type { GrowingTheme } from "../forest/growth.ts";
+import type { ClusterState } from "./clusters.ts";
+import type { DerivedRows } from "./derive.ts";
+import type { GenerationRow } from "./generations.ts";
+import type { MessagePlace, MessageRow } from "./messages.ts";
+import type { Repositories } from "./repositories.ts";
+import type { NewSession } from "./sessions.ts";
+import type { NewSummary } from "./summaries.ts";
+import type { UnionRow } from "./unions.ts";
+
+// One exported function for each thing that can happen, each one transaction. Nobody else writes.
+
+/** What one move of the frontier changes. */
+export interface FrontierMove {
+  graduatedSeq: number;
+  evictedSeq: number;
+  /** In order, with their log positions: those that follow the one the move was planned at. */
+  unions: readonly UnionRow[];
+  /** The log position after the last of them. */
+  position: number;
+  /** Clusters that a step started or joined, as they are after the move. */
+  clusters: readonly ClusterState[];
+  /** Clusters that took their last member. */
+  settled: readonly { root: number; position: number }[];
+  /** Themes that changed and still are one. */
+  themes: readonly GrowingTheme[];
+  absorbedThemes: readonly number[];
+  /** Summaries that the context shows from now on, and no longer. */
+  shownSummaries: readonly number[];
+  hiddenSummaries: readonly number[];
+}
+
+/** The first embedder came to a new store. Returns the generation in use, whoever started it. */
+export function startGeneration(
+  { database, generations }: Repositories,
+  embedderId: string,
+  dimension: number,
+  createdAtMs: number,
+): GenerationRow {
+  const newest = database.read(() => generations.newest());
+  if (newest !== undefined) return newest;
+  return database.write(
+    "open",
+    () => generations.newest() ?? generations.insert({ embedderId, dimension, createdAtMs }),
+  );
+}
+
+/**
+ * A session was made.
+ *
+ * @returns the id of the session that was there already, by its id or by its name at its source, made by another process a
+ *   moment ago; undefined if it was made here.
+ */
+export function createSession({ database, sessions }: Repositories, session: NewSession): string | undefined {
+  return database.write("session", () => {
+    if (sessions.byId(session.id) !== undefined) return session.id;
+    const { source, externalId } = session;
+    const known =
+      source === undefined || externalId === undefined ? undefined : sessions.idByExternalId(source, externalId);
+    if (known === undefined) sessions.insert(session);
+    return known;
+  });
+}
+
+/** What was not known of a session when it was made has come to light. What is known already stays. */
+export function completeSession(
+  { database, sessions }: Repositories,
+  id: string,
+  known: { title: string | undefined; project: string | undefined; parentSessionId: string | undefined },
+): void {
+  database.write("session", () =>
+    sessions.complete(id, known.title ?? null, known.project ?? null, known.parentSessionId ?? null),
+  );
+}
+
+/** A session was given other settings. */
+export function changeSettings(repositories: Repositories, sessionId: string, settings: SessionSettings): void {
+  repositories.database.write("session", () => repositories.sessions.setSettings(sessionId, settings));
+}
+
+/** What the transaction of an append asks of the one who appends. */
+export interface AppendPlan<T> {
+  /** Called first, inside the transaction: the moment to notice that another process has been here. */
+  begin(): void;
+  /** Where the next message stands, given the id it gets; undefined if the session holds it already. */
+  place(row: MessageRow, id: number): MessagePlace | undefined;
+  /** The frontier's move after the message just inserted, planned at the given log position; undefined if it stays. */
+  move(position: () => number): FrontierMove | undefined;
+  /** What the append returns, when all is written. */
+  end(): T;
+}
+
+/** Messages were appended to a session, and the frontier moved wherever that put the window under pressure. */
+export function appendMessages<T>(repositories: Repositories, rows: readonly MessageRow[], plan: AppendPlan<T>): T {
+  const { database, messages } = repositories;
+  return database.write("append", () => {
+    plan.begin();
+    let lastId = messages.lastId();
+    for (const row of rows) {
+      const place = plan.place(row, lastId + 1);
+      if (place === undefined) continue;
+      messages.insert(place, row);
+      lastId = place.id;
+      const move = plan.move(() => repositories.unions.newestPosition());
+      if (move !== undefined) writeMove(repositories, place.sessionId, move);
+    }
+    return plan.end();
+  });
+}
+
+/** The frontier of a session moved without an append. `plan` may find that there is nothing to move. */
+export function moveFrontier(
+  repositories: Repositories,
+  sessionId: string,
+  plan: (position: number) => FrontierMove | undefined,
+): void {
+  repositories.database.write("compact", () => {
+    const move = plan(repositories.unions.newestPosition());
+    if (move !== undefined) writeMove(repositories, sessionId, move);
+  });
+}
+
+/** A theme was summarized, or the try failed. */
+export function recordSummary(repositories: Repositories, row: NewSummary): number {
+  return repositories.database.write("resolveDirty", () => {
+    if (repositories.sessions.byId(row.sessionId) === undefined) {
+      throw new StoreError("SESSION_NOT_FOUND", { sessionId: row.sessionId });
+    }
+    return repositories.summaries.add(row);
+  });
+}
+
+/** The derived rows of a session were lost or damaged, and derived again from the log. */
+export function rebuildSession(repositories: Repositories, sessionId: string, derived: DerivedRows): void {
+  const { database, messages, clusters, themes, sessions } = repositories;
+  database.write("verify --rebuild", () => {
+    for (const { id, parentId } of messages.parents(sessionId)) {
+      const parent = derived.parents.get(id) ?? id;
+      if (parent !== parentId) messages.setParent(id, parent);
+    }
+    clusters.deleteOf(sessionId);
+    themes.deleteOf(sessionId);
+    for (const row of derived.clusters) {
+      clusters.put(sessionId, row);
+      if (row.settledAt !== null) clusters.settle(row.cluster.root, row.settledAt);
+    }
+    for (const theme of derived.themes) themes.put(sessionId, theme);
+    sessions.countRewrite(sessionId); // other processes hold the rows as they were
+  });
+}
+
+function writeMove(repositories: Repositories, sessionId: string, move: FrontierMove): void {
+  const { sessions, messages, unions, clusters, themes, summaries, generations } = repositories;
+  const generation = generations.newest()!.id;
+  for (const union of move.unions) {
+    unions.add(sessionId, generation, union);
+    if (union.kind === "unite") messages.setParent(union.node, union.root);
+    else if (union.kind !== "settle") messages.setParentOfStep(union.node, union.root);
+  }
+  for (const state of move.clusters) clusters.put(sessionId, state);
+  for (const { root, position: settledAt } of move.settled) clusters.settle(root, settledAt);
+  for (const root of move.absorbedThemes) themes.delete(root);
+  for (const state of move.themes) themes.put(sessionId, state);
+  for (const id of move.shownSummaries) summaries.markShown(id, move.position);
+  for (const id of move.hiddenSummaries) summaries.markHidden(id, move.position);
+  sessions.moveFrontier(sessionId, move.graduatedSeq, move.evictedSeq);
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { numberedMessage } from "../support/numbered-message.ts";
+import { allRows } from "../support/rows.ts";
+import { inputOf } from "../support/said.ts";
+import { watchingStatements } from "../support/statements.ts";
+import { openForEvent, STORE_EVENTS } from "../support/store-events.ts";
+import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
+
+interface Acknowledged {
+  number: number;
+  messageId: number;
+  seq: number;
+}
+
+const APPENDING = fileURLToPath(new URL("../support/appending-child.ts", import.meta.url));
+const DYING = fileURLToPath(new URL("../support/dying-child.ts", import.meta.url));
+
+/** A process that appends, and what it has been told was appended, line by line as it says so. */
+function appending(path: string, first: number, count: number): { child: ChildProcess; lines: AsyncIterable<string> } {
+  const child = spawn(process.execPath, ["--import", "tsx", APPENDING, path, String(first), String(count)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return { child, lines: createInterface({ input: child.stdout! }) };
+}
+
+/** All that the process acknowledged by the time it was dead. It is killed after `countMax` lines, whatever it does then. */
+async function acknowledgedUntilKilled(path: string, first: number, countMax: number): Promise<Acknowledged[]> {
+  const { child, lines } = appending(path, first, 1_000_000);
+  const acknowledged: Acknowledged[] = [];
+  for await (const line of lines) {
+    acknowledged.push(JSON.parse(line));
+    if (acknowledged.length === countMax) child.kill("SIGKILL");
+  }
+  return acknowledged;
+}
+
+function expectAll(path: string, acknowledged: readonly Acknowledged[]): number {
+  const store = openedStore(path);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  const messages = store.resume("s").messages();
+  for (const { number, messageId, seq } of acknowledged) {
+    const message = messages[seq]!;
+    expect(message.id).toBe(messageId);
+    const { createdAt, ...said } = inputOf(message);
+    expect(said).toEqual(numberedMessage(number));
+  }
+  expect(messages.map(({ seq }) => seq)).toEqual(messages.map((_, index) => index));
+  store.close();
+  return messages.length;
+}
+
+/**
+ * Goal: what a process was told was appended is there after `kill -9`, unaltered, and the file is sound.
+ * Method: five times, a process appends to one session as fast as it can and says what it was told; it is killed after
+ * some number of lines, in the middle of whatever it does by then. The next one goes on with the numbers that follow.
+ */
+test("nothing that was acknowledged is lost when the process is killed, five times over", async () => {
+  const path = temporaryPath();
+  const acknowledged: Acknowledged[] = [];
+  for (const linesUntilKill of [1, 9, 27, 60, 120]) {
+    const first = (acknowledged.at(-1)?.number ?? -1) + 1;
+    // The number after the last acknowledged one may be there already: its id says so, and it is not appended again.
+    acknowledged.push(...(await acknowledgedUntilKilled(path, first, linesUntilKill)));
+    const count = expectAll(path, acknowledged);
+    expect(count - acknowledged.length).toBeLessThanOrEqual(1); // at most the one that was under way
+  }
+  expect(acknowledged.map(({ number, seq }) => number - seq)).toEqual(acknowledged.map(() => 0));
+  expect(acknowledged.length).toBeGreaterThanOrEqual(217);
+});
+
+/**
+ * Goal: two processes append to one session at once, one is killed, and neither loses a message.
+ * Method: as above with two; the second is to finish its forty.
+ */
+test("a process that is killed takes nothing from another that appends to the same session", async () => {
+  const path = temporaryPath();
+  openedStore(path).close(); // made before, so that both find it
+  const survivor = appending(path, 1_000, 40);
+  const killed = acknowledgedUntilKilled(path, 0, 30);
+  const acknowledged: Acknowledged[] = [];
+  for await (const line of survivor.lines) acknowledged.push(JSON.parse(line));
+  expect(acknowledged).toHaveLength(40);
+  acknowledged.push(...(await killed));
+  expect(acknowledged.length).toBeGreaterThanOrEqual(70);
+  expectAll(path, acknowledged);
+});
+
+/**
+ * Goal: a death in the middle of a transaction is no different for a process than for the copies of its files that
+ * every-statement.test.ts takes.
+ * Method: count the statements of the longest event in this process; three others die before the first of them, the
+ * middle one and COMMIT.
+ */
+test("a process that dies inside an append leaves the file as it was before", async () => {
+  const name = "a message is appended that moves the frontier";
+  const event = STORE_EVENTS[name]!;
+  const folder = temporaryFolder();
+  const path = join(folder, "prepared.db");
+  const store = openForEvent(path);
+  await event.prepare(store, path);
+  store.close();
+  const before = allRows(path);
+  const done = join(folder, "done.db");
+  copyFileSync(path, done);
+  const doing = openForEvent(done);
+  const { count } = await watchingStatements(
+    () => {},
+    () => event.happen(doing),
+  );
+  doing.close();
+  expect(count).toBeGreaterThan(20);
+  const deaths = [1, Math.floor(count / 2), count].map(async (number) => {
+    const file = join(folder, `${number}.db`);
+    copyFileSync(path, file);
+    const child = spawn(process.execPath, ["--import", "tsx", DYING, file, name, String(number)], { stdio: "inherit" });
+    expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+    const survivor = openForEvent(file);
+    expect(survivor.verify()).toMatchObject({ ok: true, problems: [] });
+    survivor.close();
+    expect(allRows(file)).toEqual(before);
+  });
+  await Promise.all(deaths);
+});

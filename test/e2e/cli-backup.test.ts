@@ -1,0 +1,174 @@
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+
+const folder = new CliFolder();
+
+beforeAll(async () => {
+  await folder.json("import", folder.jsonl("both.jsonl", [...longSession("lamp", 120), ...longSession("lens", 3)]));
+});
+
+describe("backup", () => {
+  test("writes a store that other commands read, and says what is in it", async () => {
+    const path = join(folder.path, "copy.db");
+    const { exitCode, stdout, stderr } = await folder.run(["backup", path]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^2 sessions and 123 messages copied and checked: .*\/copy\.db \(\d+\.\d [kM]B\)\.\n$/);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(await folder.json("verify", "--db", path)).toMatchObject({ ok: true, messageCount: 123 });
+    expect(await folder.json("forest", "lamp", "--db", path)).toEqual(await folder.json("forest", "lamp"));
+  });
+
+  test("refuses a file that is there, until it is told to overwrite it", async () => {
+    const path = join(folder.path, "precious.txt");
+    writeFileSync(path, "precious");
+    const { exitCode, stderr } = await folder.run(["backup", path, "--json"]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stderr).error).toMatchObject({ code: "FILE_EXISTS" });
+    expect(readFileSync(path, "utf8")).toBe("precious");
+    expect(await folder.json("backup", path, "--overwrite")).toMatchObject({ path, messageCount: 123 });
+  });
+
+  test("leaves nothing behind where the disk takes no more", async () => {
+    const before = readdirSync(folder.path).sort();
+    // A file may grow to 100 kB only: what a full disk looks like to whoever writes.
+    const script = `ulimit -f 100; exec "$0" "$@"`;
+    const args = [
+      "-c",
+      script,
+      process.execPath,
+      MAIN,
+      "backup",
+      join(folder.path, "full.db"),
+      "--db",
+      folder.db,
+      "--json",
+    ];
+    const child = spawn("bash", args, { stdio: ["ignore", "ignore", "pipe"] });
+    let stderr = "";
+    child.stderr.on("data", (bytes) => {
+      stderr += bytes;
+    });
+    const exitCode = await new Promise((resolve) => child.once("close", resolve));
+    expect([exitCode, JSON.parse(stderr).error.code]).toEqual([1, "FILE_NOT_USABLE"]);
+    expect(readdirSync(folder.path).sort()).toEqual(before);
+  });
+});
+
+describe("export", () => {
+  test("prints lines from which an import makes the same sessions again", async () => {
+    const { exitCode, stdout, stderr } = await folder.run(["export"]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout.split("\n")).toHaveLength(2 + 123 + 1);
+    const db = join(folder.path, "again.db");
+    writeFileSync(join(folder.path, "export.jsonl"), stdout);
+    const report = await folder.json("import", join(folder.path, "export.jsonl"), "--db", db);
+    expect(report).toMatchObject({ newCount: 123, warningCount: 0, files: [{ format: "jsonl" }] });
+    const rows = "SELECT session_id, seq, role, name, parts, created_at_ms, external_id FROM messages ORDER BY 1, 2";
+    expect(await folder.json("sql", rows, "--db", db)).toEqual(await folder.json("sql", rows));
+    expect(await folder.json("import", join(folder.path, "export.jsonl"), "--db", db)).toMatchObject({ newCount: 0 });
+  });
+
+  test("takes the beginnings of ids, each session once", async () => {
+    const { stdout } = await folder.run(["export", "len", "lens"]);
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ session, seq }) => [session, seq])).toEqual([
+      ["lens", undefined],
+      ["lens", 0],
+      ["lens", 1],
+      ["lens", 2],
+    ]);
+    expect(await folder.json("export", "lens")).toEqual(lines);
+  });
+
+  test("refuses a session that is not there before it prints anything", async () => {
+    const { exitCode, stdout, stderr } = await folder.run(["export", "lens", "nobody"]);
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain('No session with id "nobody".');
+  });
+
+  test("waits for a slow reader, and ends in silence where the reader goes away", async () => {
+    const db = join(folder.path, "long.db");
+    const long = Array.from({ length: 40 }, (_, seq) => ({
+      session: "long",
+      id: `${seq}`,
+      role: "user",
+      content: `${seq} `.repeat(50_000),
+    }));
+    await folder.json("import", folder.jsonl("long.jsonl", long), "--db", db);
+    for (const mode of ["slow", "gone"]) {
+      const child = spawn(process.execPath, [MAIN, "export", "--db", db], { stdio: ["ignore", "pipe", "pipe"] });
+      let [byteLength, stderr] = [0, ""];
+      child.stderr.on("data", (bytes) => {
+        stderr += bytes;
+      });
+      child.stdout.on("data", (bytes) => {
+        byteLength += bytes.length;
+        if (mode === "gone") return child.stdout.destroy();
+        child.stdout.pause();
+        setTimeout(() => child.stdout.resume(), 1);
+      });
+      const exitCode = await new Promise((resolve) => child.once("close", resolve));
+      expect([exitCode, stderr]).toEqual([0, ""]);
+      expect(byteLength > 5_000_000).toBe(mode === "slow");
+    }
+  });
+
+  test("of a damaged store prints what can be read, names the rest, and fails", async () => {
+    const db = join(folder.path, "damaged.db");
+    await folder.json("backup", db);
+    const database = new Database(db);
+    database.exec("UPDATE messages SET parts = '[{' WHERE session_id = 'lens' AND seq = 1");
+    database.close();
+    const { exitCode, stdout, stderr } = await folder.run(["export", "lens", "--db", db]);
+    expect(exitCode).toBe(1);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(3);
+    expect(stderr).toMatch(/^lens #1: .*JSON.*\ncoppice: 1 message could not be read\.\n/);
+    const asJson = await folder.run(["export", "lens", "--db", db, "--json"]);
+    expect([asJson.exitCode, JSON.parse(asJson.stdout).length]).toEqual([1, 3]);
+    expect(JSON.parse(asJson.stderr).error.code).toBe("EXPORT_INCOMPLETE");
+  });
+});
+
+describe("doctor", () => {
+  test("finds that all is well, and writes nothing", async () => {
+    const before = readFileSync(folder.db);
+    const { exitCode, stdout, stderr } = await folder.run(["doctor"]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    for (const line of stdout.trimEnd().split("\n")) expect(line).toMatch(/^✓ .*\.$/);
+    expect(await folder.json("doctor")).toMatchObject({ ok: true, findings: expect.any(Array) });
+    expect(readFileSync(folder.db).equals(before)).toBe(true);
+  });
+
+  test("says what is wrong and what would mend it, and fails", async () => {
+    chmodSync(folder.db, 0o604);
+    const { exitCode, stdout, stderr } = await folder.run(["doctor"]);
+    const asJson = await folder.run(["doctor", "--json"]);
+    chmodSync(folder.db, 0o600);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(`✗ ${folder.db} may be used by others than its owner (mode 604)`);
+    expect(stdout).toContain(`\n  → chmod 600 ${folder.db}\n`);
+    expect(stderr).toMatch(/^coppice: \d problems? found\.\n/);
+    expect([asJson.exitCode, JSON.parse(asJson.stdout).ok]).toEqual([1, false]);
+    expect(JSON.parse(asJson.stderr).error.code).toBe("DOCTOR_FAILED");
+  });
+
+  test("says why a store cannot be opened", async () => {
+    const db = join(folder.path, "diary.db");
+    writeFileSync(db, "Dear diary, this is no database. ".repeat(50));
+    const { exitCode, stdout } = await folder.run(["doctor", "--db", db]);
+    expect([exitCode, stdout]).toEqual([
+      1,
+      `✗ ${db} is not a Coppice store: file is not a database.\n  → Give the path of a store, or of a file that does not exist yet.\n`,
+    ]);
+    const none = join(folder.path, "none.db");
+    expect((await folder.run(["doctor", "--db", none])).exitCode).toBe(1);
+    expect(existsSync(none)).toBe(false);
+  });
+});

@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CliFolder, FIXTURES, longSession } from "../support/cli.ts";
+
+const folder = new CliFolder();
+
+describe("import", () => {
+  test("brings a folder of both formats in, subagents as children of their session", async () => {
+    const session = "3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f";
+    const home = join(folder.path, "home");
+    const subagents = join(home, session, "subagents");
+    mkdirSync(subagents, { recursive: true });
+    copyFileSync(join(FIXTURES, "neutral.jsonl"), join(home, "neutral.jsonl"));
+    copyFileSync(join(FIXTURES, "claude-code", `${session}.jsonl`), join(home, `${session}.jsonl`));
+    const line = { type: "user", sessionId: session, isSidechain: true, agentId: "d7", uuid: "u1", parentUuid: null };
+    const message = { role: "user", content: "Which gauge drifts?" };
+    writeFileSync(join(subagents, "agent-d7.jsonl"), `${JSON.stringify({ ...line, message })}\n`);
+
+    const db = join(folder.path, "both.db");
+    const report = await folder.json("import", home, "--db", db);
+    expect(report).toMatchObject({ sessionCount: 6, newCount: 30, knownCount: 0, warningCount: 0 });
+    expect(report.files).toMatchObject([
+      { format: "claude-code", newCount: 21 },
+      { format: "jsonl", newCount: 8 },
+      { format: "claude-code", newCount: 1 },
+    ]);
+    const children = `SELECT id FROM sessions WHERE parent_session_id = '${session}' ORDER BY id`;
+    expect(await folder.json("sql", children, "--db", db)).toEqual([
+      { id: `${session}/agent-00000017-1111-4111-8111-000000000017` },
+      { id: `${session}/agent-a77` },
+      { id: `${session}/agent-d7` },
+    ]);
+  });
+
+  test("adds nothing the second time, and writes nothing", async () => {
+    const db = join(folder.path, "twice.db");
+    const file = folder.jsonl("twice.jsonl", longSession("long", 250));
+    const first = await folder.json("import", file, "--db", db);
+    expect(first).toMatchObject({ newCount: 250, knownCount: 0 });
+    expect(first.summaries.resolved).toBeGreaterThan(0);
+    const before = digest(db);
+    const second = await folder.json("import", file, "--db", db);
+    expect(second).toMatchObject({ newCount: 0, knownCount: 250, summaries: { resolved: 0, failed: 0 } });
+    expect(digest(db)).toBe(before);
+  });
+
+  test("adds only what a file has grown by", async () => {
+    const db = join(folder.path, "grown.db");
+    const lines = longSession("grown", 30);
+    await folder.json("import", folder.jsonl("grown.jsonl", lines.slice(0, 20)), "--db", db);
+    const report = await folder.json("import", folder.jsonl("grown.jsonl", lines), "--db", db);
+    expect(report).toMatchObject({ newCount: 10, knownCount: 20 });
+    const { messages } = await folder.json("show", "grown", "--db", db);
+    expect(messages).toMatchObject(lines.map(({ id }, seq) => ({ seq, externalId: id })));
+  });
+
+  test("reports damaged lines by file and number, and imports the others", async () => {
+    const file = folder.jsonl("damaged.jsonl", [
+      { session: "damaged", role: "user", content: "before" },
+      '{"session":"damaged","role":"user","content":"cut sho',
+      { session: "damaged", role: "wizard", content: "abracadabra" },
+      { session: "damaged", role: "user", content: "after" },
+    ]);
+    const { exitCode, stdout, stderr } = await folder.run(["import", file, "--db", join(folder.path, "damaged.db")]);
+    expect(exitCode).toBe(0);
+    const warnings = stderr.trimEnd().split("\n");
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toContain(`${file}:2: not JSON: `);
+    expect(warnings[1]).toContain(`${file}:3: role: `);
+    expect(stdout).toContain("1 file, 1 session, 2 new messages and 0 already there, 2 warnings.");
+  });
+
+  test("keeps what it has where a file now says something else, and imports what is new", async () => {
+    const db = join(folder.path, "edited.db");
+    const lines = longSession("edited", 4);
+    await folder.json("import", folder.jsonl("edited.jsonl", lines.slice(0, 3)), "--db", db);
+    const edited = lines.with(1, { ...lines[1]!, content: "never said" });
+    const report = await folder.json("import", folder.jsonl("edited.jsonl", edited), "--db", db);
+    expect(report).toMatchObject({ newCount: 1, knownCount: 2, warningCount: 1 });
+    expect(report.files[0].warnings[0].reason).toContain('already holds a different message under the id "m1"');
+    const { messages } = await folder.json("show", "edited", "--db", db);
+    expect(messages).toMatchObject(lines.map(({ content }) => ({ parts: [{ type: "text", text: content }] })));
+  });
+
+  test("fails with --strict where there are warnings, with the good lines imported", async () => {
+    const db = join(folder.path, "strict.db");
+    const file = folder.jsonl("strict.jsonl", [{ session: "strict", role: "user", content: "good" }, "bad"]);
+    const { exitCode, stdout, stderr } = await folder.run(["import", file, "--strict", "--json", "--db", db]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ newCount: 1, warningCount: 1 });
+    expect(JSON.parse(stderr).error).toMatchObject({ code: "IMPORT_INCOMPLETE", message: "There were warnings: 1." });
+  });
+
+  test("fails for a path that is not there, with the other paths imported", async () => {
+    const db = join(folder.path, "partly.db");
+    const file = folder.jsonl("there.jsonl", [{ session: "there", role: "user", content: "hello" }]);
+    const { exitCode, stdout, stderr } = await folder.run(["import", "/nowhere.jsonl", file, "--db", db]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("1 new message and 0 already there");
+    expect(stderr).toBe("coppice: There is no file /nowhere.jsonl.\nThe other files were imported.\n");
+  });
+
+  test("passes over a file of no known format in a folder, and refuses it when it is named", async () => {
+    const inside = join(folder.path, "mixed");
+    mkdirSync(inside);
+    writeFileSync(join(inside, "other.jsonl"), '{"some":"thing"}\n');
+    copyFileSync(join(FIXTURES, "neutral.jsonl"), join(inside, "neutral.jsonl"));
+    const db = join(folder.path, "mixed.db");
+    const found = await folder.run(["import", inside, "--db", db]);
+    expect(found.exitCode).toBe(0);
+    expect(found.stderr).toContain("other.jsonl: Cannot import ");
+    const named = await folder.run(["import", join(inside, "other.jsonl"), "--db", db]);
+    expect(named.exitCode).toBe(1);
+  });
+
+  test("puts sessions into the given project, and leaves them there when they are imported without it", async () => {
+    const db = join(folder.path, "project.db");
+    const file = folder.jsonl("project.jsonl", [{ session: "p", role: "user", content: "hello", project: "own" }]);
+    await folder.json("import", file, "--project", "given", "--db", db);
+    expect((await folder.json("import", file, "--db", db)).warningCount).toBe(0);
+    expect(await folder.json("sessions", "--project", "given", "--db", db)).toMatchObject([{ id: "p" }]);
+    const moved = await folder.json("import", file, "--project", "another", "--db", db);
+    expect(moved.files[0].warnings).toEqual([
+      { line: null, reason: 'Session "p" has project "given", not "another".' },
+    ]);
+  });
+
+  test("reads standard input", async () => {
+    const db = join(folder.path, "stdin.db");
+    const stdin = '{"session":"piped","role":"user","content":"hello"}\n';
+    const { exitCode } = await folder.run(["import", "-", "--db", db], { stdin });
+    expect(exitCode).toBe(0);
+    expect(await folder.json("sessions", "--db", db)).toMatchObject([{ id: "piped", messageCount: 1 }]);
+  });
+
+  test("makes the store in the user's data folder, for its owner only", async () => {
+    const data = join(folder.path, "data");
+    const env = { COPPICE_DB: "", XDG_DATA_HOME: data };
+    const { exitCode } = await folder.run(["import", join(FIXTURES, "neutral.jsonl")], { env });
+    expect(exitCode).toBe(0);
+    expect(existsSync(join(data, "coppice", "agent.db"))).toBe(true);
+    expect(statSync(join(data, "coppice")).mode & 0o777).toBe(0o700);
+    expect(statSync(join(data, "coppice", "agent.db")).mode & 0o777).toBe(0o600);
+  });
+});
+
+function digest(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex");
+}

@@ -1,0 +1,148 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { CliFolder, longSession } from "../support/cli.ts";
+
+const folder = new CliFolder();
+
+/** 120 messages with the id `m0` to `m119`, of two subjects; and a short one whose id begins alike. */
+beforeAll(async () => {
+  const file = folder.jsonl("notes.jsonl", [
+    ...longSession("village-notes", 120),
+    { session: "village-news", role: "user", content: "Nothing \u001b[31mnew\u001b[0m.", project: "gazette" },
+  ]);
+  await folder.json("import", file);
+});
+
+describe("sessions", () => {
+  test("lists the most recently used first, with what they hold", async () => {
+    expect(await folder.json("sessions")).toMatchObject([
+      { id: "village-news", project: "gazette", source: "jsonl", messageCount: 1, themeCount: 0 },
+      { id: "village-notes", project: null, source: "jsonl", messageCount: 120 },
+    ]);
+    const [header, first, second] = (await folder.run(["sessions"])).stdout.split("\n");
+    expect(header).toBe("Session        Project  Title  Messages  Tokens  Themes  Last message");
+    expect(first).toMatch(/^village-news {3}gazette +1 /);
+    expect(second).toMatch(/^village-notes +120 .* 2026-03-01 01:59$/);
+  });
+
+  test("lists those of one project", async () => {
+    expect(await folder.json("sessions", "--project", "gazette")).toMatchObject([{ id: "village-news" }]);
+    expect(await folder.json("sessions", "--project", "none")).toEqual([]);
+  });
+});
+
+describe("show", () => {
+  test("prints messages word for word, a page at a time, and says how to go on", async () => {
+    const { stdout } = await folder.run(["show", "village-notes", "--limit", "2", "--offset", "58"]);
+    expect(stdout).toContain("session village-notes · from jsonl\n");
+    expect(stdout).toContain(
+      "assistant  #59 · message 60 · 2026-03-01 00:59\nThe lighthouse lamp 59 needs a new lens,",
+    );
+    expect(stdout).not.toContain("lamp 57");
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("… 60 more; continue with --offset 60");
+    const rest = await folder.run(["show", "village-notes", "--offset", "118"]);
+    expect(rest.stdout).toContain("oven 119");
+    expect(rest.stdout).not.toContain("more");
+  });
+
+  test("gives the session, the messages and how many there are", async () => {
+    const shown = await folder.json("show", "village-notes", "--limit", "1", "--offset", "119");
+    expect(Object.keys(shown)).toEqual(["session", "messages", "messageCount"]);
+    expect(shown).toMatchObject({ session: { id: "village-notes" }, messages: [{ seq: 119 }], messageCount: 120 });
+  });
+
+  test("does not let a message write to the terminal as it likes", async () => {
+    const { stdout } = await folder.run(["show", "village-news"]);
+    expect(stdout).toContain("Nothing ␛[31mnew␛[0m.");
+    const { messages } = await folder.json("show", "village-news");
+    expect(messages[0].parts).toEqual([{ type: "text", text: "Nothing \u001b[31mnew\u001b[0m." }]);
+  });
+
+  test("takes the beginning of an id, if it is one session's only", async () => {
+    expect(await folder.json("show", "village-no", "--limit", "0")).toMatchObject({ session: { id: "village-notes" } });
+    const { exitCode, stderr } = await folder.run(["show", "village"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("not of 2 (village-news, village-notes)");
+  });
+});
+
+describe("resume", () => {
+  test("prints what the model would be given, under its token count", async () => {
+    const context = await folder.json("resume", "village-notes", "--tokens-max", "2000");
+    expect(Object.keys(context)).toEqual(["messages", "tokenCount", "sources", "omitted"]);
+    expect(context.tokenCount).toBeLessThanOrEqual(2_000);
+    const claimed = [...context.sources, ...context.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
+    expect(claimed).toBe(120);
+
+    const { stdout } = await folder.run(["resume", "village-notes", "--tokens-max", "2000"]);
+    const tokens = context.tokenCount.toLocaleString("en-US");
+    expect(stdout.split("\n")[0]).toBe(`village-notes · ${tokens} of 2,000 tokens for 120 messages`);
+    expect(stdout).toContain("The bakery oven 119 burns the bread");
+    for (const { parts } of context.messages) expect(stdout).toContain(parts[0].text);
+  });
+});
+
+describe("forest", () => {
+  test("draws themes over their clusters, and the hot window last", async () => {
+    const { stdout } = await folder.run(["forest", "village-notes"]);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toBe("village-notes");
+    expect(lines[1]).toMatch(/^village-notes · 120 messages · [\d,]+ tokens$/);
+    expect(lines[3]).toMatch(/^├─ ● .* theme:1@\d+ .* #0–\d+ +summarized$/);
+    expect(lines[4]).toMatch(/^│ {2}[├└]─ .* cluster:1@\d+ .* #0–\d+/);
+    expect(lines.at(-1)).toMatch(/^└─ ◆ hot window +30 +[\d,]+ +#90–119 +word for word$/);
+  });
+
+  test("fits the width it is given", async () => {
+    const { stdout } = await folder.run(["forest", "village-notes"], { env: { COLUMNS: "64" } });
+    expect(stdout).toContain("…");
+    for (const line of stdout.split("\n").slice(2)) expect(line.length).toBeLessThanOrEqual(64);
+  });
+
+  test("gives every message of the session once, in a theme, in the hot window or pinned", async () => {
+    const { themes, hot, pinnedCount } = await folder.json("forest", "village-notes");
+    expect(hot).toMatchObject({ messageCount: 30, seqFirst: 90, seqLast: 119 });
+    expect(pinnedCount).toBe(0);
+    const ids: number[] = [];
+    for (const theme of themes) {
+      const { members, memberCount } = await folder.json("expand", theme.root, "--limit", "1000");
+      expect(memberCount).toBe(theme.messageCount);
+      ids.push(...members.map(({ id }: { id: number }) => id));
+    }
+    expect(ids.sort((left, right) => left - right)).toEqual(Array.from({ length: 90 }, (_, index) => index + 1));
+  });
+});
+
+describe("expand", () => {
+  test("gives a message's step, cluster or theme", async () => {
+    const step = await folder.json("expand", "5", "--level", "step");
+    expect(Object.keys(step)).toEqual(["root", "level", "members", "memberCount"]);
+    expect(step).toMatchObject({
+      root: null,
+      level: "step",
+      members: [{ id: 5, seq: 4, externalId: "m4" }],
+      memberCount: 1,
+    });
+    const cluster = await folder.json("expand", "5");
+    expect(cluster).toMatchObject({ root: expect.stringMatching(/^cluster:\d+@\d+$/), level: "cluster" });
+    const theme = await folder.json("expand", "5", "--level", "theme");
+    expect(theme).toMatchObject({ root: expect.stringMatching(/^theme:\d+@\d+$/), level: "theme" });
+    expect(theme.memberCount).toBeGreaterThanOrEqual(cluster.memberCount);
+  });
+
+  test("prints the members word for word, a page at a time", async () => {
+    const { stdout } = await folder.run(["expand", "theme:1", "--limit", "1", "--offset", "1"]);
+    expect(stdout).toMatch(/^theme:1@\d+ · \d+ messages\n/);
+    expect(stdout).toContain("The lighthouse lamp 1 needs a new lens");
+    expect(stdout).toMatch(/… \d+ more; continue with --offset 2\n$/);
+  });
+});
+
+describe("stats", () => {
+  test("counts what is there", async () => {
+    const stats = await folder.json("stats");
+    expect(stats).toMatchObject({ path: folder.db, sessionCount: 2, messageCount: 121 });
+    expect(stats.themeCount).toBeGreaterThan(1);
+    const { stdout } = await folder.run(["stats"]);
+    expect(stdout).toContain("Messages      121\n");
+  });
+});

@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CliFolder, longSession } from "../support/cli.ts";
+
+const folder = new CliFolder();
+
+beforeAll(async () => {
+  await folder.json("import", folder.jsonl("sql.jsonl", longSession("sql", 3)));
+});
+
+describe("sql", () => {
+  test("prints a table, numbers to the right, blobs as their size, each row on one line", async () => {
+    const query = "SELECT seq, 'a' || char(10) || 'b' AS text, x'00ff' AS bytes, NULL AS none FROM messages";
+    expect((await folder.run(["sql", query])).stdout.split("\n")).toEqual([
+      "seq  text  bytes          none",
+      "  0  a↵b   blob, 2 bytes  NULL",
+      "  1  a↵b   blob, 2 bytes  NULL",
+      "  2  a↵b   blob, 2 bytes  NULL",
+      "",
+    ]);
+  });
+
+  test("gives an array of row objects, blobs as base64", async () => {
+    const query = "SELECT seq, role, x'00ff' AS bytes, NULL AS none, 1.5 AS real FROM messages WHERE seq < 2";
+    expect(await folder.json("sql", query)).toEqual([
+      { seq: 0, role: "user", bytes: "AP8=", none: null, real: 1.5 },
+      { seq: 1, role: "assistant", bytes: "AP8=", none: null, real: 1.5 },
+    ]);
+    expect(await folder.json("sql", "SELECT 1 WHERE false")).toEqual([]);
+  });
+
+  test("aligns what is twice as wide", async () => {
+    const { stdout } = await folder.run(["sql", "SELECT '灯台' AS name, 1 AS n UNION ALL SELECT 'pier', 22"]);
+    expect(stdout).toBe("name   n\n灯台   1\npier  22\n");
+  });
+
+  test("asks the views", async () => {
+    expect(await folder.json("sql", "SELECT message_count, hot_count FROM session_stats")).toEqual([
+      { message_count: 3, hot_count: 3 },
+    ]);
+  });
+
+  const WRITES = [
+    "INSERT INTO sessions (id, settings, created_at_ms) VALUES ('x', '{}', 0)",
+    "DELETE FROM messages RETURNING id",
+    "WITH old AS (SELECT id FROM messages) DELETE FROM messages WHERE id IN old RETURNING id",
+    "DROP TABLE messages",
+    "CREATE TEMP TABLE x (y)",
+    "ATTACH DATABASE 'other.db' AS other",
+    "PRAGMA user_version = 7",
+    "PRAGMA table_info(messages)",
+    "VACUUM INTO 'copy.db'",
+    "BEGIN IMMEDIATE",
+    "SELECT 1; DELETE FROM messages",
+    "/* SELECT */ DELETE FROM messages",
+  ];
+
+  test.each(WRITES)("refuses %s, and writes nothing", async (query) => {
+    const before = digest(folder.db);
+    const { exitCode, stdout, stderr } = await folder.run(["sql", query, "--json"]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe("");
+    expect(JSON.parse(stderr).error.code).toBe("QUERY_REFUSED");
+    expect(digest(folder.db)).toBe(before);
+    for (const name of ["other.db", "copy.db"]) expect(existsSync(join(folder.path, name))).toBe(false);
+  });
+
+  test("says what does not parse", async () => {
+    const { exitCode, stderr } = await folder.run(["sql", "SELEC 1"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('near "SELEC": syntax error');
+  });
+});
+
+function digest(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex");
+}

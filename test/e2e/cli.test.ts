@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+
+const folder = new CliFolder();
+
+beforeAll(async () => {
+  await folder.json("import", folder.jsonl("cli.jsonl", longSession("cli", 120)));
+});
+
+describe("help", () => {
+  test("lists the commands, and exits 0", async () => {
+    const { exitCode, stdout, stderr } = await folder.run(["--help"]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
+    expect(names.join(" ")).toBe(
+      "import sessions show resume forest expand sql stats verify forget backup export doctor help",
+    );
+  });
+
+  test("shows each command's options and examples", async () => {
+    const { stdout } = await folder.run(["expand", "--help"]);
+    expect(stdout).toContain("--level <level>");
+    expect(stdout).toContain("--db <file>");
+    expect(stdout).toContain("Examples:\n  coppice expand theme:123@456\n");
+  });
+
+  test("says the package's version", async () => {
+    expect((await folder.run(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("misuse exits with 2 and says what to type instead", () => {
+  test.each([
+    [["sesions"], "Unknown command 'sesions'.\nDid you mean sessions?"],
+    [["sessions", "--projct", "x"], "Unknown option '--projct'.\nDid you mean --project?"],
+    [["--jsno", "sessions"], "Unknown option '--jsno'.\nDid you mean --json?"],
+    [["show"], "Missing required argument 'session'."],
+    [["sql", "SELECT", "1"], "Too many arguments for 'sql'. Expected 1 argument but got 2."],
+    [["show", "cli", "--limit", "many"], 'Expected --limit to be a whole number from 0 to 10000, got "many".'],
+    [["show", "cli", "--offset", "-1"], 'Expected --offset to be a whole number from 0, got "-1".'],
+    [["resume", "cli", "--tokens-max", "0"], "Expected --tokens-max to be a whole number from 1, got 0."],
+    [["expand", "1", "--level", "forest"], "Allowed choices are step, cluster, theme."],
+    [["expand", "theme:"], '"theme:" is not a handle'],
+    [["import", "x.jsonl", "--format", "xml"], "Allowed choices are auto, claude-code, jsonl."],
+    [["import"], "Missing required argument 'paths'."],
+    [[], "Name a command."],
+  ])("coppice %j", async (args, message) => {
+    const { exitCode, stdout, stderr } = await folder.run(args);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+
+  test("with --json, as one object on stderr", async () => {
+    const { exitCode, stdout, stderr } = await folder.run(["sesions", "--json"]);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: "USAGE_INVALID", message: "Unknown command 'sesions'.", hint: "Did you mean sessions?" },
+    });
+  });
+});
+
+describe("failure exits with 1", () => {
+  test("for a store that is not there, which is not made", async () => {
+    const db = join(folder.path, "none.db");
+    for (const args of [
+      ["sessions"],
+      ["stats"],
+      ["show", "cli"],
+      ["sql", "SELECT 1"],
+      ["verify"],
+      ["verify", "--rebuild"],
+    ]) {
+      const { exitCode, stdout, stderr } = await folder.run([...args, "--db", db, "--json"]);
+      expect([exitCode, stdout]).toEqual([1, ""]);
+      const { code, hint } = JSON.parse(stderr).error;
+      expect(code).toBe("FILE_NOT_FOUND");
+      expect(hint).toContain("coppice import <path>");
+    }
+    expect(existsSync(db)).toBe(false);
+  });
+
+  test("for a file that is no store, which is not touched", async () => {
+    const db = join(folder.path, "text.db");
+    writeFileSync(db, "Dear diary, this is not a database, however long it may get.\n".repeat(20));
+    const { exitCode, stderr } = await folder.run(["sessions", "--db", db]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("is not a Coppice store");
+  });
+
+  test("for a session, a message or a root that is not there", async () => {
+    for (const [args, code] of [
+      [["show", "nobody"], "SESSION_NOT_FOUND"],
+      [["expand", "4711"], "MESSAGE_NOT_FOUND"],
+      [["expand", "theme:4711"], "ROOT_NOT_FOUND"],
+      [["resume", "cli", "--tokens-max", "3"], "BUDGET_TOO_SMALL"],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await folder.run([...args, "--json"]);
+      expect([exitCode, stdout]).toEqual([1, ""]);
+      expect(JSON.parse(stderr).error.code).toBe(code);
+    }
+  });
+
+  test("shows a stack only where COPPICE_DEBUG asks for one", async () => {
+    expect((await folder.run(["show", "nobody"])).stderr).not.toContain("    at ");
+    expect((await folder.run(["show", "nobody"], { env: { COPPICE_DEBUG: "1" } })).stderr).toContain("    at ");
+  });
+});
+
+describe("verify", () => {
+  test("finds that everything agrees", async () => {
+    const { exitCode, stdout } = await folder.run(["verify"]);
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Checked 1 session, 120 messages, \d+ rows of the log\.\n/),
+    ]);
+    expect(stdout).toContain("Everything agrees.");
+    expect(await folder.json("verify")).toMatchObject({ ok: true, messageCount: 120, problems: [] });
+  });
+
+  test("fails where derived rows are gone, and brings them back with --rebuild", async () => {
+    const rows = "SELECT * FROM clusters ORDER BY root_id";
+    const before = await folder.json("sql", rows);
+    expect(before.length).toBeGreaterThan(1);
+    const database = new Database(folder.db);
+    database.exec("DELETE FROM clusters");
+    database.close();
+
+    const { exitCode, stdout, stderr } = await folder.run(["verify", "--json"]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout).ok).toBe(false);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "VERIFY_FAILED",
+      hint: expect.stringContaining("verify --rebuild"),
+    });
+
+    expect(await folder.json("verify", "--rebuild")).toMatchObject({ ok: true, rebuiltCount: 1 });
+    expect(await folder.json("sql", rows)).toEqual(before);
+  });
+});
+
+describe("output", () => {
+  function show(stdout: "pipe" | number): {
+    child: ChildProcess;
+    ended: Promise<[exitCode: number | null, stderr: string]>;
+  } {
+    const args = [MAIN, "show", "cli", "--limit", "120", "--db", folder.db];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", stdout, "pipe"] });
+    let stderr = "";
+    child.stderr!.on("data", (bytes) => {
+      stderr += bytes;
+    });
+    return { child, ended: new Promise((resolve) => child.once("close", (exitCode) => resolve([exitCode, stderr]))) };
+  }
+
+  test("that nobody reads to its end is no failure", async () => {
+    const { child, ended } = show("pipe");
+    child.stdout!.destroy();
+    expect(await ended).toEqual([0, ""]);
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("that cannot be written is a failure", async () => {
+    const full = openSync("/dev/full", "w");
+    const [exitCode, stderr] = await show(full).ended;
+    closeSync(full);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^coppice: The output cannot be written: ENOSPC[^\n]*\n$/);
+  });
+});

@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import { type ErrorCode, type ErrorDetails, StoreError } from "../../src/core/errors.ts";
+
+// Programs switch on the code, people read the message, whoever mends it reads the hint. Codes are never renamed and never
+// used for something else.
+
+type Pin<C extends ErrorCode> = [details: ErrorDetails[C], message: string, hint: string | undefined];
+
+/** The compiler sees to it that no code is missing here and none is too many. */
+const PINS: { [C in ErrorCode]: Pin<C> } = {
+  OPTION_INVALID: [
+    { option: "limit", expected: "a whole number from 0", actual: "x" },
+    'Expected limit to be a whole number from 0, got "x".',
+    undefined,
+  ],
+  MESSAGE_INVALID: [
+    { path: "parts[0].text", reason: "expected string" },
+    "The message cannot be stored as it is: parts[0].text: expected string.",
+    "Nothing was written. Change the named field and append the message again.",
+  ],
+  MESSAGE_CONFLICT: [
+    { sessionId: "s", externalId: "m1", messageId: 7 },
+    'Session "s" already holds a different message under the id "m1" (message 7).',
+    "Stored messages are never altered. Append the new version under another id.",
+  ],
+  MESSAGE_NOT_FOUND: [
+    { messageId: 7 },
+    "No message with id 7.",
+    "Message ids are those that `append` and `messages` return; a message's place in its session is its seq.",
+  ],
+  SESSION_NOT_FOUND: [
+    { sessionId: "s" },
+    'No session with id "s".',
+    "List the sessions of this store with `sessions`, or create it with `store.session(id)`.",
+  ],
+  SESSION_CONFLICT: [
+    { sessionId: "s", field: "project", stored: null, given: "web" },
+    'Session "s" has project null, not "web".',
+    "Leave `project` out to resume the session as it is, or use another session id.",
+  ],
+  SESSION_CHANGED: [
+    { sessionId: "s", seqExpected: 3, seqFound: 4 },
+    'Another writer has appended to session "s": expected its next seq to be 3, found 4.',
+    "Read the new messages with `session.messages`, then decide whether to append.",
+  ],
+  HANDLE_INVALID: [
+    { handle: "x", reason: "expected a level" },
+    '"x" is not a handle: expected a level.',
+    "A handle looks like `cluster:123` or `theme:123@456`; a bare number is a message id.",
+  ],
+  ROOT_NOT_FOUND: [
+    { handle: "theme:7" },
+    'Nothing was ever rooted at "theme:7".',
+    "List the roots of a session with `session.roots()` or `coppice forest <session>`.",
+  ],
+  BUDGET_TOO_SMALL: [
+    { tokensMax: 10, tokensNeeded: 20 },
+    "A context of 10 tokens cannot hold the pinned messages and the newest step: they need 20.",
+    "Render with tokensMax of at least 20, or pin less.",
+  ],
+  STORE_CLOSED: [{ path: "a.db" }, "The store a.db is closed.", "Open it again with `openStore`."],
+  STORE_READONLY: [
+    { path: "a.db", operation: "append" },
+    "The store a.db was opened read-only; append writes.",
+    "Open it without `readonly` to write.",
+  ],
+  STORE_BUSY: [
+    { path: "a.db" },
+    "Another process holds the store a.db locked.",
+    "Nothing was written. Try again, or raise `busyTimeoutMs`.",
+  ],
+  STORE_CORRUPT: [
+    { path: "a.db", reason: "malformed" },
+    "The store a.db is damaged: malformed.",
+    "Derived rows come back with `verify --rebuild`. For the rest, restore a backup.",
+  ],
+  FILE_NOT_FOUND: [{ path: "a.db" }, "There is no file a.db.", "Check the path."],
+  FILE_EXISTS: [
+    { path: "a.db" },
+    "There is already a file a.db.",
+    "Nothing was written. Give another path, or ask for it to be overwritten.",
+  ],
+  FILE_NOT_USABLE: [{ path: "a.db", reason: "it is a folder" }, "Cannot use a.db: it is a folder.", undefined],
+  FILE_REPLACED: [
+    { path: "a.db" },
+    "a.db was deleted, moved or replaced while the store was open.",
+    "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
+  ],
+  NOT_A_STORE: [
+    { path: "a.db", reason: "file is not a database" },
+    "a.db is not a Coppice store: file is not a database.",
+    "Give the path of a store, or of a file that does not exist yet.",
+  ],
+  FORMAT_UNSUPPORTED: [
+    { path: "a.db", reason: "it is newer" },
+    "The store a.db has a format this version does not read: it is newer.",
+    "Open it with the version that wrote it, or a newer one. The file was not touched.",
+  ],
+  EMBEDDER_MISMATCH: [
+    { stored: "a", given: "b" },
+    'This store\'s forest was grown with the embedder "a"; it was opened with "b".',
+    "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
+  ],
+  VECTOR_INVALID: [
+    { reason: "too short", expected: 8, actual: 4 },
+    "The vector cannot be used: too short (expected 8, got 4).",
+    undefined,
+  ],
+  QUERY_REFUSED: [
+    { reason: "it does not only read" },
+    "The query was refused: it does not only read.",
+    "One statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
+  ],
+  IMPORT_UNREADABLE: [
+    { path: "a.jsonl", reason: "no such format" },
+    "Cannot import a.jsonl: no such format.",
+    undefined,
+  ],
+};
+
+test.each(Object.entries(PINS))("%s", (code, [details, message, hint]) => {
+  const cause = new Error("underneath");
+  const error = new StoreError(code as ErrorCode, details, { cause });
+  expect({ ...error, message: error.message, cause: error.cause }).toEqual({
+    name: "StoreError",
+    code,
+    details,
+    hint,
+    message,
+    cause,
+  });
+  expect(StoreError.is(error)).toBe(true);
+  expect(StoreError.is(error, code as ErrorCode)).toBe(true);
+  expect(StoreError.is(error, code === "STORE_BUSY" ? "STORE_CLOSED" : "STORE_BUSY")).toBe(false);
+});
+
+test("nothing else is a StoreError", () => {
+  expect(StoreError.is(Object.assign(new Error("x"), { code: "STORE_BUSY" }))).toBe(false);
+  expect(StoreError.is(undefined)).toBe(false);
+});
+
+test("there are 24 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(24);
+});

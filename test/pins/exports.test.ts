@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import * as coppice from "../../src/index.ts";
+
+// What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
+
+test("values", () => {
+  expect(Object.keys(coppice).sort()).toEqual(["StoreError", "openStore"]);
+});
+
+test("types", () => {
+  const source = readFileSync(fileURLToPath(new URL("../../src/index.ts", import.meta.url)), "utf8");
+  const names = [...source.matchAll(/^export (type )?\{([^}]*)\}/gms)].flatMap(([, type, list]) =>
+    list!
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== "" && (type !== undefined || name.startsWith("type ")))
+      .map((name) => name.replace(/^type /, "")),
+  );
+  expect(names.sort()).toEqual([
+    "AppendResult",
+    "BackupOptions",
+    "BackupReport",
+    "Clock",
+    "ContextMessage",
+    "Embedder",
+    "ErrorCode",
+    "ExpandOptions",
+    "Expansion",
+    "ExportLine",
+    "ExportOptions",
+    "ExportedMessage",
+    "ExportedSession",
+    "Finding",
+    "ForgetReport",
+    "FoundRoots",
+    "JsonValue",
+    "Level",
+    "Message",
+    "MessageInput",
+    "MessagesOptions",
+    "Omission",
+    "OpenOptions",
+    "Part",
+    "PartInput",
+    "RenderOptions",
+    "RenderResult",
+    "ResolveDirtyOptions",
+    "ResolveResult",
+    "Role",
+    "RootInfo",
+    "RootSummary",
+    "Session",
+    "SessionOptions",
+    "SessionOrigin",
+    "SessionOverview",
+    "Source",
+    "SourceText",
+    "Store",
+    "StoreStats",
+    "SummarizeRequest",
+    "Summarizer",
+    "SummaryText",
+    "TokenCounter",
+    "UnreadableMessage",
+    "VerifyReport",
+  ]);
+});
+
+test("methods of a store and of a session", () => {
+  const store = coppice.openStore(":memory:");
+  const session = store.session("s");
+  const methodsOf = (value: object): string[] =>
+    Object.getOwnPropertyNames(Object.getPrototypeOf(value))
+      .filter((name) => name !== "constructor")
+      .sort();
+  expect(methodsOf(store)).toEqual([
+    "backup",
+    "close",
+    "doctor",
+    "erase",
+    "expand",
+    "export",
+    "find",
+    "forget",
+    "importedSession",
+    "path",
+    "query",
+    "resume",
+    "session",
+    "sessionIds",
+    "sessions",
+    "stats",
+    "verify",
+  ]);
+  expect(methodsOf(session)).toEqual([
+    "append",
+    "appendAll",
+    "compact",
+    "info",
+    "messages",
+    "render",
+    "resolveDirty",
+    "restoreAll",
+    "roots",
+    "sync",
+  ]);
+  store.close();
+});

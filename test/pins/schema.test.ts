@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { temporaryStore } from "../support/temporary-store.ts";
+
+// The vocabulary of the SQL that users write. A name that goes from here breaks somebody's query.
+
+test("tables and views, with their columns in order", () => {
+  const rows = temporaryStore().query(
+    `SELECT m.type, m.name, group_concat(c.name, ' ') AS columns
+     FROM sqlite_master m JOIN pragma_table_info(m.name) c
+     WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' GROUP BY m.name ORDER BY m.type, m.name`,
+  );
+  expect(rows.map(({ type, name, columns }) => [type, name, columns])).toEqual([
+    ["table", "__drizzle_migrations", "id hash created_at"],
+    ["table", "artifacts", "sha256 encoding byte_length compressed content"],
+    [
+      "table",
+      "clusters",
+      "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at",
+    ],
+    ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
+    ["table", "generations", "id embedder_id dimension created_at_ms"],
+    ["table", "message_artifacts", "message_id pointer sha256"],
+    [
+      "table",
+      "messages",
+      "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata text parts",
+    ],
+    [
+      "table",
+      "sessions",
+      "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms",
+    ],
+    [
+      "table",
+      "summaries",
+      "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until",
+    ],
+    [
+      "table",
+      "themes",
+      "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position",
+    ],
+    ["table", "unions", "id session_id generation level kind node root score"],
+    ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
+    ["view", "message_zones", "message_id session_id seq zone is_hot is_cold"],
+    [
+      "view",
+      "session_stats",
+      "session_id project title message_count token_count pinned_count hot_count cold_count overlap_count cluster_count theme_count summary_count created_at_ms updated_at_ms",
+    ],
+    ["view", "theme_members", "theme_id cluster_id message_id session_id seq log_position"],
+    ["view", "uncovered", "message_id session_id seq role token_count"],
+  ]);
+});
+
+test("indexes", () => {
+  const rows = temporaryStore().query(
+    "SELECT name FROM sqlite_master WHERE type = 'index' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+  );
+  expect(rows.map(({ name }) => name)).toEqual([
+    "clusters_by_session",
+    "clusters_open",
+    "message_artifacts_by_sha256",
+    "messages_by_external_id",
+    "messages_by_seq",
+    "messages_by_step",
+    "messages_pinned",
+    "sessions_by_external_id",
+    "sessions_by_parent",
+    "sessions_by_project",
+    "summaries_by_root",
+    "summaries_by_session",
+    "summaries_standing",
+    "themes_by_session",
+    "unions_by_node",
+    "unions_by_root",
+    "unions_by_session",
+  ]);
+});
+
+test("what the file says of itself", () => {
+  const store = temporaryStore();
+  // "Copp", two migrations, UTF-8.
+  expect(
+    store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
+  ).toEqual([{ application_id: 0x436f7070, user_version: 2, encoding: "UTF-8", journal_mode: "wal" }]);
+});
+
+test("words in the columns that have few", () => {
+  const checks = temporaryStore().query("SELECT sql FROM sqlite_master WHERE sql LIKE '%CONSTRAINT%' ORDER BY name");
+  const words = checks.map(({ sql }) =>
+    [...String(sql).matchAll(/in \(([^)]*)\)|= '(\w+)'/g)].map(([, list, word]) => list ?? word),
+  );
+  expect(words).toEqual([
+    ["'system', 'user', 'assistant', 'tool'"],
+    [],
+    ["done"],
+    ["cluster", "'start', 'join', 'settle'", "theme", "unite"],
+  ]);
+});

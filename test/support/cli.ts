@@ -1,0 +1,91 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, inject } from "vitest";
+
+export const MAIN = join(inject("packageFolder"), "dist", "cli", "main.js");
+export const FIXTURES = fileURLToPath(new URL("../fixtures/importers", import.meta.url));
+
+export interface CliResult {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CliOptions {
+  env?: Record<string, string>;
+  stdin?: string;
+}
+
+/** A folder of its own, and the built command line with a store and a home in it. The folder goes after the file's tests. */
+export class CliFolder {
+  readonly path = mkdtempSync(join(tmpdir(), "coppice-cli-"));
+  readonly db = join(this.path, "agent.db");
+
+  constructor() {
+    afterAll(() => rmSync(this.path, { recursive: true, force: true }));
+  }
+
+  /** Write a file of the neutral format into the folder. Returns its path. */
+  jsonl(name: string, lines: readonly (object | string)[]): string {
+    const path = join(this.path, name);
+    writeFileSync(path, lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""));
+    return path;
+  }
+
+  /** Run `coppice …` as a process of its own, to its end. */
+  run(args: readonly string[], { env = {}, stdin = "" }: CliOptions = {}): Promise<CliResult> {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      cwd: this.path,
+      env: { PATH: process.env.PATH, HOME: this.path, TZ: "UTC", COPPICE_DB: this.db, ...env },
+    });
+    child.stdin.end(stdin);
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    return new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (exitCode) => resolve({ exitCode, stdout, stderr }));
+    });
+  }
+
+  /** Run it with `--json`, expect it to succeed in silence, and return the value. */
+  // biome-ignore lint/suspicious/noExplicitAny: what it is, is what the tests look at.
+  async json(...args: string[]): Promise<any> {
+    const { exitCode, stdout, stderr } = await this.run([...args, "--json"]);
+    if (exitCode !== 0 || stderr !== "") throw new Error(`coppice ${args.join(" ")}: exit ${exitCode}\n${stderr}`);
+    return JSON.parse(stdout);
+  }
+}
+
+export interface JsonlLine {
+  session: string;
+  id: string;
+  role: string;
+  content: string;
+  createdAt: string;
+}
+
+/** A session of `count` messages of about 30 tokens each: half of them of one subject, then half of another. */
+export function longSession(session: string, count: number): JsonlLine[] {
+  return Array.from({ length: count }, (_, index) => {
+    const subject =
+      index < count / 2
+        ? `The lighthouse lamp ${index} needs a new lens, and the lens grinder in the harbor has quoted a price for the glass.`
+        : `The bakery oven ${index} burns the bread, so the baker wants the thermostat and the yeast supplier checked today.`;
+    return {
+      session,
+      id: `m${index}`,
+      role: index % 2 === 0 ? "user" : "assistant",
+      content: subject,
+      createdAt: `2026-03-01T${String(Math.floor(index / 60)).padStart(2, "0")}:${String(index % 60).padStart(2, "0")}:00Z`,
+    };
+  });
+}

@@ -1,0 +1,23 @@
+import type { StepFeatures } from "../../src/forest/cluster.ts";
+
+/** A step of one message at place `seq`, right after the one before it, in no turn and by nobody, unless said otherwise. */
+export function stepAt(
+  seq: number,
+  given: Partial<StepFeatures> & { vector?: readonly number[] | undefined } = {},
+): StepFeatures {
+  const { vector, ...features } = given;
+  return {
+    id: seq + 100,
+    seqFirst: seq,
+    seqLast: seq,
+    seqBefore: seq - 1,
+    messageCount: 1,
+    tokenCount: 10,
+    embeddings: [vector === undefined ? undefined : new Float32Array(vector)],
+    turn: -1,
+    speaker: undefined,
+    text: "",
+    createdAtMs: 0,
+    ...features,
+  };
+}

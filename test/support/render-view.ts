@@ -1,0 +1,49 @@
+import type { RenderView, SummaryView, ThemeView } from "../../src/context/view.ts";
+import { openStepIdOf } from "./render-model.ts";
+
+/** A session of nothing, to be filled in by the test. */
+export function viewOf(fields: Partial<RenderView>): RenderView {
+  const { pinned = [], window = [] } = fields;
+  const openStepId = openStepIdOf([...pinned, ...window]);
+  const view = {
+    openStepId,
+    sessionId: "s1",
+    pinned: [],
+    window: [],
+    evictedSeq: 0,
+    overlap: new Map(),
+    themes: [],
+    ...fields,
+  };
+  const cold = view.themes.reduce((sum, theme) => sum + theme.messageCount, 0) - view.overlap.size;
+  return { ...view, messageCount: view.pinned.length + view.window.length + cold };
+}
+
+/** Members that no summary covers are counted, not at hand. */
+export function themeOf(root: number, messageCount: number, fields: Partial<ThemeView> = {}): ThemeView {
+  const summaries = fields.summaries ?? [];
+  const covered = summaries.reduce((sum, summary) => sum + summary.messageCount, 0);
+  return {
+    handle: `theme:${root}@99`,
+    label: `label ${root}`,
+    messageCount,
+    tokenCount: 0,
+    seqFirst: root,
+    seqLast: root + messageCount - 1,
+    summaries,
+    uncovered: [],
+    uncoveredCount: messageCount - covered,
+    ...fields,
+  };
+}
+
+export function summaryOf(root: number, messageCount: number, text = `Summary of ${root}.`): SummaryView {
+  return {
+    handle: `theme:${root}@50`,
+    title: `Title ${root}`,
+    text,
+    messageCount,
+    seqFirst: root,
+    seqLast: root + messageCount - 1,
+  };
+}

@@ -1,0 +1,146 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
+
+/** From the ground up: a room may name only rooms written before it. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  core: [],
+  vector: ["core"],
+  forest: ["core", "vector"],
+  store: ["core", "vector", "forest"],
+  models: ["core", "vector"],
+  ann: ["core", "vector", "forest"],
+  ingest: ["core", "vector", "forest", "store", "models", "ann"],
+  summaries: ["core", "forest", "store", "models"],
+  context: ["core", "vector", "forest", "store"],
+  recall: ["core", "vector", "forest", "store", "models", "ann"],
+  session: ["core", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
+  adapters: ["core"],
+  importers: ["core", "adapters"],
+  // It may start the other surfaces.
+  cli: ["core", "session", "importers", "mcp", "inspector"],
+  mcp: ["core", "session"],
+  inspector: ["core", "session"],
+};
+
+/** Packages that only some rooms know, or only one file. `node:` modules and zod are free to all. */
+const PACKAGE_AT: Record<string, readonly string[]> = {
+  "drizzle-orm": ["store"],
+  // Other programs' histories are databases, too.
+  "better-sqlite3": ["store", "importers"],
+  "@google/genai": ["models"],
+  "hnswlib-node": ["ann"],
+  tokenx: ["core/tokens.ts"],
+  uuid: ["session"],
+  commander: ["cli"],
+};
+const PURE_ROOMS = ["vector", "forest"];
+
+interface Import {
+  file: string;
+  specifier: string;
+  /** Relative to the source, for an import of ours. */
+  target: string | undefined;
+}
+
+const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+const imports = files.flatMap(importsOf);
+
+/** Of a statement, of a type, of a call: everything that names another module. */
+function importsOf(file: string): Import[] {
+  const source = readFileSync(join(SOURCE, file), "utf8");
+  const specifiers = [
+    ...source.matchAll(/^(?:import|export)\s[^;"']*?\bfrom\s*["']([^"']+)["']/gm),
+    ...source.matchAll(/^import\s*["']([^"']+)["']/gm),
+    ...source.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g),
+  ];
+  return specifiers.map(([, specifier]) => {
+    const isOurs = specifier!.startsWith(".");
+    const target = isOurs ? relative(SOURCE, join(SOURCE, dirname(file), specifier!)) : undefined;
+    return { file, specifier: specifier!, target };
+  });
+}
+
+function roomOf(file: string): string {
+  return file.split("/")[0]!;
+}
+
+test("the imports are seen", () => {
+  expect(files.length).toBeGreaterThan(60);
+  expect(imports).toContainEqual({ file: "session/store.ts", specifier: "../store/open.ts", target: "store/open.ts" });
+  expect(imports).toContainEqual({ file: "core/tokens.ts", specifier: "tokenx", target: undefined });
+  expect(imports.filter(({ target }) => target !== undefined && !files.includes(target))).toEqual([]);
+});
+
+test("every folder is a room, and index.ts alone stands outside", () => {
+  const strangers = files.filter((file) => file !== "index.ts" && !Object.hasOwn(MAY_IMPORT, roomOf(file)));
+  expect(strangers).toEqual([]);
+});
+
+test("no room imports what the table does not grant it", () => {
+  const trespasses = imports.filter(({ file, target }) => {
+    if (target === undefined || file === "index.ts") return false;
+    const [from, to] = [roomOf(file), roomOf(target)];
+    return from !== to && !MAY_IMPORT[from]?.includes(to);
+  });
+  expect(trespasses.map(({ file, target }) => `${file} → ${target}`)).toEqual([]);
+});
+
+test("a package stays in the rooms that are to know it", () => {
+  const strays = imports.filter(({ file, specifier, target }) => {
+    if (target !== undefined || specifier.startsWith("node:")) return false;
+    const name = specifier
+      .split("/")
+      .slice(0, specifier.startsWith("@") ? 2 : 1)
+      .join("/");
+    const allowed = name === "zod" ? [roomOf(file)] : (PACKAGE_AT[name] ?? []);
+    return !allowed.some((place) => file === place || roomOf(file) === place);
+  });
+  expect(strays.map(({ file, specifier }) => `${file} → ${specifier}`)).toEqual([]);
+});
+
+test("pure rooms have no clock, no randomness and nothing of the machine", () => {
+  const impure = files.filter((file) => {
+    if (!PURE_ROOMS.includes(roomOf(file))) return false;
+    const source = readFileSync(join(SOURCE, file), "utf8");
+    return /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.|\bprocess\.|["']node:/.test(source);
+  });
+  expect(impure).toEqual([]);
+});
+
+test("no file is in a circle of imports", () => {
+  const targetsOf = new Map<string, string[]>();
+  for (const { file, target } of imports) {
+    if (target !== undefined) targetsOf.set(file, [...(targetsOf.get(file) ?? []), target]);
+  }
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) circles.push([...path.slice(start), file].join(" → "));
+    if (start >= 0 || finished.has(file)) return;
+    for (const target of targetsOf.get(file) ?? []) visit(target, [...path, file]);
+    finished.add(file);
+  };
+  for (const file of files) visit(file, []);
+  expect(circles).toEqual([]);
+});
+
+test("core, adapters and importers' formats load no native module", () => {
+  const native = new Set(["better-sqlite3", "hnswlib-node"]);
+  const reach = (entry: string, seen = new Set<string>()): Set<string> => {
+    for (const { specifier, target } of imports.filter(({ file }) => file === entry)) {
+      const next = target ?? specifier;
+      if (seen.has(next)) continue;
+      seen.add(next);
+      if (target !== undefined) reach(target, seen);
+    }
+    return seen;
+  };
+  const entries = files.filter((file) => ["core", "adapters", "vector", "forest", "models"].includes(roomOf(file)));
+  const loading = entries.filter((entry) => [...reach(entry)].some((name) => native.has(name)));
+  expect(loading).toEqual([]);
+});

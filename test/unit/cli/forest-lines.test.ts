@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import { type ForestView, forestLines } from "../../../src/cli/forest-lines.ts";
+import { plainTerminal } from "../../support/fake-terminal.ts";
+
+const EXTENT = { sessionId: "s", tokenCount: 900, seqFirst: 0, seqLast: 9 };
+const SUMMARY = { root: "theme:1@4", text: "", messageCount: 10, tokenCount: 9, summarizerId: "x", shown: true };
+
+function cluster(root: string, label: string, settled: boolean): ForestView["themes"][number]["clusters"][number] {
+  return { ...EXTENT, root, level: "cluster", label, messageCount: 5, stepCount: 3, settled };
+}
+
+const VIEW: ForestView = {
+  session: {
+    id: "harbor-1",
+    project: "lights",
+    title: "The north light",
+    source: null,
+    externalId: null,
+    parentSessionId: null,
+    messageCount: 1_034,
+    tokenCount: 8_100,
+    themeCount: 3,
+    clusterCount: 4,
+    createdAtMs: 0,
+    updatedAtMs: 0,
+  },
+  themes: [
+    {
+      ...EXTENT,
+      root: "theme:1@4",
+      level: "theme",
+      label: "lamp",
+      messageCount: 10,
+      uncoveredCount: 0,
+      summaries: [{ ...SUMMARY, title: "Lamp\nand lens" }],
+      clusters: [cluster("cluster:1@2", "lamp", true), cluster("cluster:3@4", "lens", false)],
+    },
+    {
+      ...EXTENT,
+      root: "theme:9@9",
+      level: "theme",
+      label: "oven",
+      messageCount: 1_000,
+      uncoveredCount: 4,
+      summaries: [{ ...SUMMARY, title: "" }],
+      clusters: [cluster("cluster:9@9", "", true)],
+    },
+    {
+      ...EXTENT,
+      root: "theme:11@12",
+      level: "theme",
+      label: "灯台",
+      messageCount: 5,
+      uncoveredCount: 5,
+      summaries: [],
+      clusters: [cluster("cluster:11@12", "灯台", true)],
+    },
+  ],
+  hot: { messageCount: 18, tokenCount: 400, seqFirst: 1_016, seqLast: 1_033 },
+  pinnedCount: 1,
+};
+
+describe("forestLines", () => {
+  test("draws the tree, with the state of each theme", () => {
+    expect([...forestLines(VIEW, plainTerminal())]).toEqual([
+      "The north light",
+      "harbor-1 · lights · 1,034 messages · 8,100 tokens · 1 pinned",
+      "                    handle         messages  tokens  from–to",
+      "├─ ● Lamp↵and lens  theme:1@4            10     900  #0–9        summarized",
+      "│  ├─ lamp          cluster:1@2           5     900  #0–9",
+      "│  └─ lens          cluster:3@4           5     900  #0–9        open",
+      "├─ ◐ oven           theme:9@9         1,000     900  #0–9        4 of 1,000 dirty",
+      "│  └─ (no words)    cluster:9@9           5     900  #0–9",
+      "├─ ○ 灯台           theme:11@12           5     900  #0–9        no summary",
+      "│  └─ 灯台          cluster:11@12         5     900  #0–9",
+      "└─ ◆ hot window                          18     400  #1016–1033  word for word",
+    ]);
+  });
+
+  test("ends with the last theme where nothing is hot", () => {
+    const lines = [...forestLines({ ...VIEW, hot: null }, plainTerminal())];
+    expect(lines.slice(-2)).toEqual([
+      "└─ ○ 灯台           theme:11@12           5     900  #0–9     no summary",
+      "   └─ 灯台          cluster:11@12         5     900  #0–9",
+    ]);
+  });
+
+  test("draws no tree for a session without a message", () => {
+    const empty = { ...VIEW, themes: [], hot: null, pinnedCount: 0 };
+    expect([...forestLines(empty, plainTerminal())]).toHaveLength(2);
+  });
+});

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type FileReport, ImportRun } from "../../../src/cli/import-run.ts";
+import { Session } from "../../../src/session/session.ts";
+import { openStore, type Store } from "../../../src/session/store.ts";
+
+let folder: string;
+let store: Store;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "coppice-import-"));
+  store = openStore(join(folder, "agent.db"));
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Import lines of the neutral format. */
+function read(lines: readonly object[], options: { project?: string; run?: ImportRun } = {}): Promise<FileReport> {
+  const { run = newRun(options.project) } = options;
+  const bytes = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return run.read({
+    path: "notes.jsonl",
+    chunks: (async function* () {
+      yield bytes;
+    })(),
+  });
+}
+
+function newRun(project?: string): ImportRun {
+  return new ImportRun(store, { format: "auto", onProgress: () => {}, ...(project === undefined ? {} : { project }) });
+}
+
+const say = (session: string, id: string, content: string): object => ({ session, id, role: "user", content });
+
+describe("ImportRun", () => {
+  test("appends at most 100 messages at once, those of interleaved sessions together", async () => {
+    const appendAll = vi.spyOn(Session.prototype, "appendAll");
+    const lines = Array.from({ length: 250 }, (_, index) => say(`s${index % 3}`, `m${index}`, `message ${index}`));
+    expect(await read(lines)).toMatchObject({ newCount: 250, sessionIds: ["s0", "s1", "s2"] });
+    const sizes = appendAll.mock.calls.map(([messages]) => messages.length).filter((size) => size > 0);
+    expect(sizes).toEqual([34, 33, 33, 33, 34, 33, 17, 16, 17]);
+    expect(
+      store
+        .resume("s1")
+        .messages()
+        .map(({ externalId }) => externalId),
+    ).toEqual(Array.from({ length: 83 }, (_, index) => `m${index * 3 + 1}`));
+  });
+
+  test("leaves out only what the store refuses", async () => {
+    await read([say("s", "a", "one"), say("s", "b", "two")]);
+    const report = await read([say("s", "b", "CHANGED"), say("s", "c", "three")]);
+    expect(report).toMatchObject({ newCount: 1, knownCount: 0 });
+    expect(report.warnings).toHaveLength(1);
+    expect(
+      store
+        .resume("s")
+        .messages()
+        .map(({ text }) => text),
+    ).toEqual(["one", "two", "three"]);
+  });
+
+  test("leaves out a session whose name the store refuses, and says so once", async () => {
+    const report = await read([say("bad\nname", "a", "one"), say("good", "b", "two"), say("bad\nname", "c", "three")]);
+    expect(report).toMatchObject({ newCount: 1, sessionIds: ["good"] });
+    expect(report.warnings.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/^session "bad\\nname" is left out: /),
+    ]);
+  });
+
+  test("refuses a project that the store refuses, if it was asked for", async () => {
+    await expect(read([say("s", "a", "one")], { project: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("summarizes what it has imported, and the second time finds nothing to do", async () => {
+    const text =
+      "The lighthouse lamp needs a new lens, and the lens grinder in the harbor has quoted a price for the glass.";
+    const lines = Array.from({ length: 120 }, (_, index) => say("s", `m${index}`, `${text} ${index}`));
+    const run = newRun();
+    await read(lines, { run });
+    const { resolved } = await run.resolve(() => {});
+    expect(resolved).toBeGreaterThan(0);
+    const roots = store.resume("s").roots();
+    expect(roots.map(({ uncoveredCount }) => uncoveredCount)).toEqual(roots.map(() => 0));
+    expect(roots.flatMap(({ summaries }) => summaries!.map(({ shown }) => shown))).toEqual(roots.map(() => true));
+    expect(await run.resolve(() => {})).toMatchObject({ resolved: 0, failed: 0 });
+  });
+
+  test("finds the parent of a subagent in an earlier import", async () => {
+    const line = { sessionId: "p", uuid: "u1", parentUuid: null, timestamp: "2026-03-01T00:00:00Z" };
+    const message = { role: "user", content: "Look around." };
+    await read([{ ...line, type: "user", message }]);
+    await read([{ ...line, type: "user", isSidechain: true, agentId: "x", message }]);
+    expect(store.resume("p/agent-x").info().parentSessionId).toBe("p");
+  });
+});

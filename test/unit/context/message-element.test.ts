@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { messageElement } from "../../../src/context/message-element.ts";
+import { call, messageOf, result } from "../../support/render-message.ts";
+
+test("names its id, place, role and speaker", () => {
+  const message = { ...messageOf(9, "user", [{ type: "text", text: "Why <that>?" }]), id: 12, name: "bob" };
+  expect(messageElement(message)).toEqual({
+    text: '<message id="12" seq="9" role="user" name="bob">Why &lt;that&gt;?</message>',
+    whole: true,
+  });
+});
+
+test("writes calls and results out", () => {
+  const calls = messageOf(1, "assistant", [
+    { type: "text", text: "Let me see." },
+    call("c1", "read_file", { path: "ci.yml" }),
+  ]);
+  expect(messageElement(calls)).toEqual({
+    text: '<message id="1" seq="1" role="assistant">Let me see.\n[call read_file] {"path":"ci.yml"}</message>',
+    whole: true,
+  });
+  const failed = messageOf(2, "tool", [{ ...result("c1", "ENOENT"), name: "read_file", isError: true }]);
+  expect(messageElement(failed).text).toBe('<message id="2" seq="2" role="tool">[error read_file] ENOENT</message>');
+});
+
+test("is not whole without the reasoning and the bytes of files", () => {
+  const thought = messageOf(1, "assistant", [
+    { type: "reasoning", text: "Secret plan" },
+    { type: "text", text: "Yes." },
+  ]);
+  expect(messageElement(thought)).toEqual({
+    text: '<message id="1" seq="1" role="assistant">[reasoning]\nYes.</message>',
+    whole: false,
+  });
+  const shot = messageOf(2, "tool", [
+    {
+      type: "tool_result",
+      toolCallId: "c1",
+      content: [
+        { type: "data", data: { n: 1 } },
+        { type: "file", mediaType: "image/png", name: "a.png", data: "AAAA" },
+      ],
+    },
+  ]);
+  expect(messageElement(shot)).toEqual({
+    text: '<message id="2" seq="2" role="tool">[result] {"n":1}\n[file image/png "a.png" (3 bytes)]</message>',
+    whole: false,
+  });
+});
+
+test("cuts the middle out before it escapes", () => {
+  const { text, whole } = messageElement(messageOf(3, "user", [{ type: "text", text: "<".repeat(500) }]), 100);
+  expect(whole).toBe(false);
+  expect(text.replaceAll("&lt;", "<")).toMatch(
+    /^<message id="3" seq="3" role="user"><{30,34}\n\[… \d+ characters left out, expand message 3 …\]\n<{14,17}<\/message>$/,
+  );
+});

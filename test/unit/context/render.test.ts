@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+import { renderUnionFind } from "../../../src/context/render.ts";
+import type { RenderView } from "../../../src/context/view.ts";
+import type { Message } from "../../../src/core/message.ts";
+import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
+import { quarterCounter } from "../../support/render-model.ts";
+import { summaryOf, themeOf, viewOf } from "../../support/render-view.ts";
+
+function render(view: RenderView, tokensMax: number) {
+  return renderUnionFind(view, { tokensMax, tokenCounter: quarterCounter });
+}
+
+function tokensNeeded(view: RenderView, tokensMax: number): unknown {
+  try {
+    return render(view, tokensMax);
+  } catch (error) {
+    return error;
+  }
+}
+
+const cold = [themeOf(0, 30, { summaries: [summaryOf(0, 20)] })];
+
+test("puts the pinned first, then one memory message, then the window", () => {
+  const system = { ...textMessage(31, "system", 10), pinned: true };
+  const user = textMessage(30, "user", 10);
+  const assistant = textMessage(32, "assistant", 10);
+  const view = viewOf({ pinned: [system], window: [user, assistant], evictedSeq: 30, themes: cold });
+  const { messages, tokenCount, sources, omitted } = render(view, 1_000);
+  expect(messages.map(({ role }) => role)).toEqual(["system", "user", "user", "assistant"]);
+  expect(messages[1]!.parts).toHaveLength(1);
+  expect(messages[2]!.parts).toBe(user.parts);
+  // Three messages of 10, and 4 for the memory message besides its text of 363 characters.
+  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(363);
+  expect(tokenCount).toBe(30 + 4 + 91);
+  const whole = { how: "verbatim", messageCount: 1 };
+  expect(sources).toEqual([
+    { ...whole, messageIndex: 0, messageId: 31, seqFirst: 31, seqLast: 31 },
+    { ...whole, messageIndex: 2, messageId: 30, seqFirst: 30, seqLast: 30 },
+    { ...whole, messageIndex: 3, messageId: 32, seqFirst: 32, seqLast: 32 },
+    { how: "summary", messageIndex: 1, handle: "theme:0@50", seqFirst: 0, seqLast: 19, messageCount: 20 },
+  ]);
+  expect(omitted).toEqual([
+    { kind: "theme", messageIndex: 1, handle: "theme:0@99", seqFirst: 0, seqLast: 29, messageCount: 10 },
+  ]);
+});
+
+test("renders an empty session as nothing", () => {
+  expect(render(viewOf({}), 1)).toEqual({ messages: [], tokenCount: 0, sources: [], omitted: [] });
+});
+
+test("has no memory message when there is nothing to put into it", () => {
+  const window = [textMessage(0, "user", 10), textMessage(1, "assistant", 10)];
+  expect(render(viewOf({ window }), 20).messages).toHaveLength(2);
+});
+
+test("names hidden messages of the window in the memory message", () => {
+  const window = Array.from({ length: 30 }, (_, seq) => textMessage(seq, "user", 50));
+  // The twenty-first no longer fits. A pointer line and its message cost 35; of the 915 that leaves, half may stay: nine.
+  const { messages, omitted } = render(viewOf({ window }), 1_000);
+  expect(messages[0]).toEqual({
+    role: "user",
+    parts: [
+      {
+        type: "text",
+        text: '<pointer seq="0-10" messages="11">Left out for lack of room; session.messages reads them by seq.</pointer>',
+      },
+    ],
+  });
+  expect(messages).toHaveLength(20);
+  expect(omitted).toEqual([{ kind: "range", messageIndex: 0, seqFirst: 0, seqLast: 10, messageCount: 11 }]);
+});
+
+test("lets the window use all that the memory block leaves", () => {
+  // The block of `cold` costs 91 and its message 4, which leaves 205.
+  const window = [textMessage(30, "user", 100), textMessage(31, "assistant", 105)];
+  const view = viewOf({ window, evictedSeq: 30, themes: cold });
+  expect(render(view, 300).tokenCount).toBe(300);
+  expect(render(view, 299).omitted[0]).toMatchObject({ kind: "range", messageCount: 1 });
+});
+
+test("names everything cold in one line when the themes' lines have no room", () => {
+  const view = viewOf({ window: [textMessage(30, "user", 50)], evictedSeq: 30, themes: cold });
+  const { messages, omitted } = render(view, 120);
+  expect(messages[0]!.parts).toMatchObject([{ text: expect.stringContaining('<pointer seq="0-29" messages="30">') }]);
+  expect(omitted).toEqual([{ kind: "range", messageIndex: 0, seqFirst: 0, seqLast: 29, messageCount: 30 }]);
+});
+
+test("leaves hidden messages that a shown summary covers to the summary", () => {
+  const window = Array.from({ length: 30 }, (_, index) => textMessage(20 + index, "user", 50));
+  const view = viewOf({
+    window,
+    evictedSeq: 20,
+    overlap: new Map([
+      [20, { theme: 0, summary: 0 }],
+      [21, { theme: 0, summary: undefined }],
+    ]),
+    themes: [themeOf(0, 22, { summaries: [summaryOf(0, 11)], uncoveredCount: 10 })],
+  });
+  const { sources, omitted } = render(view, 1_200);
+  expect(sources.at(-1)).toMatchObject({ how: "summary", messageCount: 11 });
+  expect(omitted).toMatchObject([
+    { kind: "range", seqFirst: 20, messageCount: omitted[0]!.seqLast - 20 },
+    { kind: "theme", messageCount: 10 },
+  ]);
+});
+
+describe("a newest step that is too large", () => {
+  const question = textMessage(30, "user", 20);
+  const asks = messageOf(31, "assistant", [call("c1", "run", { command: "npm test" })]);
+  const output = (tokens: number): Message => messageOf(32, "tool", [result("c1", "line\n".repeat(tokens))], 31);
+
+  test("takes the room of the memory block and stays whole", () => {
+    const summaries = [summaryOf(0, 20, "word ".repeat(400))];
+    const themes = [themeOf(0, 30, { summaries })];
+    const answer = output(500); // 647 tokens
+    const view = viewOf({ window: [question, asks, answer], evictedSeq: 30, themes });
+    expect(render(viewOf({ ...view, window: [question] }), 1_500).sources.at(-1)!.how).toBe("summary");
+    const { messages, sources } = render(view, 1_000);
+    expect(sources.map(({ how }) => how)).not.toContain("summary");
+    expect(messages.at(-1)!.parts).toBe(answer.parts);
+  });
+
+  test("is shortened when it does not fit beside one pointer line, and leaves room for what came before", () => {
+    const view = viewOf({ window: [question, asks, output(5_000)], evictedSeq: 30, themes: cold });
+    const { messages, sources, tokenCount } = render(view, 1_000);
+    expect(messages.map(({ role }) => role)).toEqual(["user", "user", "assistant", "tool"]);
+    expect(messages[2]!.parts).toBe(asks.parts);
+    const [part] = messages[3]!.parts as unknown as [{ content: string }];
+    expect(part.content).toMatch(
+      /^(line\n)+l?i?n?e?\n\[… \d+ characters left out, expand message 32 …\]\n(l?i?n?e?\n)(line\n)+$/,
+    );
+    expect(sources.find((source) => "messageId" in source && source.messageId === 32)!.how).toBe("shortened");
+    expect(tokenCount).toBeLessThanOrEqual(1_000);
+  });
+
+  test("looks the same once it is no longer the newest", () => {
+    const view = viewOf({ window: [question, asks, output(5_000)], evictedSeq: 30, themes: cold });
+    const later = viewOf({ ...view, window: [...view.window, textMessage(33, "assistant", 30)] });
+    const before = JSON.stringify(render(view, 1_000).messages);
+    expect(JSON.stringify(render(later, 1_000).messages).startsWith(before.slice(0, -1))).toBe(true);
+  });
+
+  test("is never a shortened question", () => {
+    const view = viewOf({ window: [textMessage(30, "user", 2_000)], evictedSeq: 30, themes: cold });
+    // The question, and a pointer line of up to 122 characters in a message.
+    expect(tokensNeeded(view, 1_000)).toMatchObject({
+      code: "BUDGET_TOO_SMALL",
+      details: { tokensMax: 1_000, tokensNeeded: 2_000 + 4 + 31 },
+    });
+    expect(render(view, 2_035).messages).toHaveLength(2);
+  });
+
+  test("is refused with what it needs when its shortest form does not fit", () => {
+    const view = viewOf({ window: [question, asks, output(5_000)], evictedSeq: 30, themes: cold });
+    const error = tokensNeeded(view, 60) as { details: { tokensNeeded: number } };
+    expect(error).toMatchObject({ code: "BUDGET_TOO_SMALL" });
+    expect(render(view, error.details.tokensNeeded).messages.at(-1)!.role).toBe("tool");
+    expect(tokensNeeded(view, error.details.tokensNeeded - 1)).toBeInstanceOf(Error);
+  });
+});
+
+describe("the budget that is asked for", () => {
+  test("has no pointer line in it when there is nothing to point at", () => {
+    expect(tokensNeeded(viewOf({ window: [textMessage(0, "user", 50)] }), 49)).toMatchObject({
+      details: { tokensNeeded: 50 },
+    });
+  });
+
+  test("shows a few short messages rather than a longer line that stands for them", () => {
+    const view = viewOf({ window: [textMessage(0, "user", 10), textMessage(1, "assistant", 10)] });
+    expect(tokensNeeded(view, 19)).toMatchObject({ details: { tokensNeeded: 20 } });
+    expect(render(view, 20).messages).toHaveLength(2);
+  });
+
+  test("is that of the whole step where its shortened form would cost more", () => {
+    const cheap = { ...textMessage(0, "assistant", 100), tokenCount: 30 }; // by another counter
+    const view = viewOf({ window: [cheap] });
+    expect(tokensNeeded(view, 29)).toMatchObject({ details: { tokensNeeded: 30 } });
+    expect(render(view, 30).sources).toMatchObject([{ how: "verbatim" }]);
+  });
+});
+
+test("shows a large step that is open as it will be when nobody has answered it", () => {
+  const asks = messageOf(0, "assistant", [call("c1", "run", { script: "line\n".repeat(400) })]);
+  const open = viewOf({ window: [asks] });
+  const closed = viewOf({ window: [asks, textMessage(1, "user", 10)] });
+  // The call fits, but not with a result of 15 tokens that says it was interrupted.
+  const tokensMax = asks.tokenCount + 10;
+  const before = JSON.stringify(render(open, tokensMax).messages);
+  expect(render(open, tokensMax).sources).toMatchObject([{ how: "shortened" }]);
+  expect(JSON.stringify(render(closed, tokensMax).messages).startsWith(before.slice(0, -1))).toBe(true);
+});
+
+describe("a call without an answer", () => {
+  const asks = messageOf(1, "assistant", [call("call_0", "run")]);
+
+  test("waits for it at the end of the session", () => {
+    const view = viewOf({ window: [textMessage(0, "user", 10), asks] });
+    expect(render(view, 1_000).messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+
+  test("was interrupted when something follows, be it pinned", () => {
+    const next = textMessage(2, "user", 10);
+    const followed = viewOf({ window: [textMessage(0, "user", 10), asks, next] });
+    expect(render(followed, 1_000).messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+    const pinned = viewOf({ window: [textMessage(0, "user", 10), asks], pinned: [{ ...next, pinned: true }] });
+    expect(render(pinned, 1_000).messages.map(({ role }) => role)).toEqual(["user", "user", "assistant", "tool"]);
+  });
+
+  test("still waits when only a system message follows", () => {
+    const view = viewOf({ window: [asks], pinned: [textMessage(2, "system", 10)] });
+    expect(render(view, 1_000).messages.map(({ role }) => role)).toEqual(["system", "assistant"]);
+  });
+});

@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { shorten } from "../../../src/context/shorten.ts";
+
+test("leaves a text that is short enough as it is", () => {
+  expect(shorten("twelve chars", 12, "message 7")).toBe("twelve chars");
+});
+
+test("keeps head and tail, and says how much is missing and where it is", () => {
+  const text = `${"a".repeat(500)}${"z".repeat(500)}`;
+  // The marker for up to 9,999 characters is 50 long; of the other 100, 66 are head and 33 tail.
+  expect(shorten(text, 150, "message 7")).toBe(
+    `${"a".repeat(66)}\n[… 901 characters left out, expand message 7 …]\n${"z".repeat(33)}`,
+  );
+});
+
+test("gives the marker alone where nothing else has room", () => {
+  expect(shorten("a".repeat(1_000), 10, "message 7")).toBe("\n[… 1000 characters left out, expand message 7 …]\n");
+});
+
+test("cuts before and after a family, not through it", () => {
+  const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}"; // 8 UTF-16 units, one grapheme
+  const short = shorten(family.repeat(100), 100, "message 7");
+  const [head, tail] = short.split(/\n.*\n/);
+  expect(head).toBe(family.repeat(4));
+  expect(tail).toBe(family.repeat(2));
+});
+
+test("takes as long for ten million characters as for ten thousand", () => {
+  const text = "é\u{1f33f} ".repeat(2_500_000);
+  const begun = performance.now();
+  for (let i = 0; i < 100; i++) shorten(text, 1_000, "message 7");
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
+
+/**
+ * Goal: the result is never longer than asked for (or than its marker), and what is left out is what it says.
+ * Method: random texts of graphemes of one to eight units, cut at random lengths.
+ */
+test("accounts for every character", () => {
+  let cut = 0;
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", maxLength: 400, size: "max" }), fc.nat(300), (text, charsMax) => {
+      const short = shorten(text, charsMax, "message 7");
+      if (text.length <= charsMax) {
+        expect(short).toBe(text);
+        return;
+      }
+      const marker = /\n\[… (\d+) characters left out, expand message 7 …\]\n/.exec(short)!;
+      const head = short.slice(0, marker.index);
+      const tail = short.slice(marker.index + marker[0].length);
+      expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
+      expect(head.length + Number(marker[1]) + tail.length).toBe(text.length);
+      expect(short.length).toBeLessThanOrEqual(Math.max(charsMax, 50));
+      if (head.length > 0 && tail.length > 0) cut++;
+    }),
+    { numRuns: 500 },
+  );
+  expect(cut).toBeGreaterThan(50);
+});

@@ -1,0 +1,172 @@
+import { describe, expect, test } from "vitest";
+import { type ParsedMessage, parseMessage } from "../../../src/core/message.ts";
+
+/** A value as it comes from a provider: `__proto__` is a key like any other. */
+const json = (text: string): unknown => JSON.parse(text);
+
+function refusalOf(input: unknown): string {
+  try {
+    parseMessage(input);
+  } catch (error) {
+    expect(error).toMatchObject({ code: "MESSAGE_INVALID" });
+    const { path, reason } = (error as { details: { path: string; reason: string } }).details;
+    return `${path}: ${reason}`;
+  }
+  throw new Error("It was taken");
+}
+
+const user = (...parts: unknown[]): unknown => ({ role: "user", parts });
+const data = (value: unknown): unknown => user({ type: "data", data: value });
+const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
+
+describe("parseMessage", () => {
+  test("takes a string for one text part", () => {
+    expect(parseMessage({ role: "user", content: "hello" })).toEqual({
+      role: "user",
+      parts: [{ type: "text", text: "hello" }],
+      name: undefined,
+      externalId: undefined,
+      createdAtMs: undefined,
+      pinned: false,
+      metadata: undefined,
+    } satisfies ParsedMessage);
+  });
+
+  test("takes parts under either name", () => {
+    const parts = [{ type: "text", text: "a" }];
+    expect(parseMessage({ role: "user", content: parts }).parts).toEqual(parts);
+    expect(parseMessage({ role: "user", parts }).parts).toEqual(parts);
+  });
+
+  test("keeps what it does not know of a message beside the metadata given", () => {
+    const input = { role: "user", content: "a", metadata: { turn: 1 }, cache_control: { type: "ephemeral" } };
+    expect(parseMessage(input).metadata).toEqual({ turn: 1, cache_control: { type: "ephemeral" } });
+  });
+
+  test("keeps what it does not know of a part, in its order", () => {
+    const part = { signature: "abc", type: "text", text: "a", index: 0 };
+    expect(JSON.stringify(parseMessage(user(part)).parts)).toBe(
+      '[{"signature":"abc","type":"text","text":"a","index":0}]',
+    );
+  });
+
+  test.each([
+    ["a message", '{"role":"user","content":"a","__proto__":{"x":1}}', '{"__proto__":{"x":1}}', "metadata"],
+    ["metadata", '{"role":"user","content":"a","metadata":{"__proto__":1}}', '{"__proto__":1}', "metadata"],
+    [
+      "a part",
+      '{"role":"user","parts":[{"type":"text","text":"a","__proto__":{"x":1}}]}',
+      '[{"type":"text","text":"a","__proto__":{"x":1}}]',
+      "parts",
+    ],
+    [
+      "a part of a result",
+      '{"role":"tool","parts":[{"type":"tool_result","toolCallId":"c","content":[{"type":"text","text":"a","__proto__":1}]}]}',
+      '[{"type":"tool_result","toolCallId":"c","content":[{"type":"text","text":"a","__proto__":1}]}]',
+      "parts",
+    ],
+    [
+      "arguments",
+      '{"role":"assistant","parts":[{"type":"tool_call","toolCallId":"c","name":"f","args":{"__proto__":{"x":1}}}]}',
+      '[{"type":"tool_call","toolCallId":"c","name":"f","args":{"__proto__":{"x":1}}}]',
+      "parts",
+    ],
+  ] as const)("keeps a key __proto__ of %s, and changes no prototype", (_, input, expected, field) => {
+    const kept = parseMessage(json(input))[field];
+    expect(JSON.stringify(kept)).toBe(expected);
+    expect(Object.getPrototypeOf(kept)).toBe(field === "parts" ? Array.prototype : Object.prototype);
+  });
+
+  test("gives a copy: the caller may go on changing what was handed over", () => {
+    const args = { path: "a.ts" };
+    const message = parseMessage({
+      role: "assistant",
+      parts: [{ type: "tool_call", toolCallId: "c", name: "f", args }],
+    });
+    args.path = "b.ts";
+    expect(message.parts[0]).toMatchObject({ args: { path: "a.ts" } });
+  });
+
+  test("counts a field that is undefined as absent", () => {
+    expect(parseMessage({ role: "user", content: "a", name: undefined, extra: undefined }).metadata).toBeUndefined();
+    expect(parseMessage(data({ a: undefined, b: 1 })).parts).toEqual([{ type: "data", data: { b: 1 } }]);
+  });
+
+  test.each([
+    [1_700_000_000_000, 1_700_000_000_000],
+    [1_700_000_000_000.9, 1_700_000_000_000],
+    ["2023-11-14T22:13:20Z", 1_700_000_000_000],
+    ["2023-11-14T23:13:20.5+01:00", 1_700_000_000_500],
+    [-1, -1],
+  ])("reads the time %s", (createdAt, expected) => {
+    expect(parseMessage({ role: "user", content: "a", createdAt }).createdAtMs).toBe(expected);
+  });
+
+  test.each<[unknown, string]>([
+    [null, "message: Invalid input: expected object, received null"],
+    ["hello", "message: Invalid input: expected object, received string"],
+    [[], "message: Invalid input: expected object, received array"],
+    [{ content: "a" }, 'role: Invalid option: expected one of "system"|"user"|"assistant"|"tool"'],
+    [{ role: "model", content: "a" }, 'role: Invalid option: expected one of "system"|"user"|"assistant"|"tool"'],
+    [{ role: "user" }, "content: neither `content` nor `parts` was given"],
+    [{ role: "user", content: "a", parts: [] }, "content: give `content` or `parts`, not both"],
+    [user({ type: "text" }), "parts[0].text: Invalid input: expected string, received undefined"],
+    [
+      user({ type: "tool_call", toolCallId: "c", name: "f", args: {} }),
+      'parts[0].type: a message of role "user" has parts of type text, file, data, not "tool_call"',
+    ],
+    [
+      { role: "assistant", parts: [{ type: "tool_result", toolCallId: "c", content: "a" }] },
+      'parts[0].type: a message of role "assistant" has parts of type text, reasoning, tool_call, file, data, not "tool_result"',
+    ],
+    [
+      { role: "tool", content: "done" },
+      'parts[0].type: a message of role "tool" has parts of type tool_result, not "text"',
+    ],
+    [data(Number.NaN), "parts[0].data: NaN is not a JSON number"],
+    [data([1, { a: Number.POSITIVE_INFINITY }]), "parts[0].data[1].a: Infinity is not a JSON number"],
+    [data([undefined]), "parts[0].data[0]: undefined is not JSON"],
+    [data(new Array(1)), "parts[0].data[0]: undefined is not JSON"],
+    [data(1n), "parts[0].data: bigint is not JSON"],
+    [data(() => 1), "parts[0].data: function is not JSON"],
+    [data(new Date(0)), "parts[0].data: expected plain JSON, got an instance of Date"],
+    [data(new Map()), "parts[0].data: expected plain JSON, got an instance of Map"],
+    [data(Buffer.from("a")), "parts[0].data: expected plain JSON, got an instance of Buffer"],
+    [
+      user(
+        new (class Part {
+          type = "text";
+          text = "a";
+        })(),
+      ),
+      "parts[0]: expected plain JSON, got an instance of Part",
+    ],
+    [{ role: "user", content: "a", id: "" }, "id: Too small: expected string to have >=1 characters"],
+    [{ role: "user", content: "a", id: "a\ud800" }, "id: half of a surrogate pair cannot be kept here"],
+    [{ role: "user", content: "a", name: "\udc00" }, "name: half of a surrogate pair cannot be kept here"],
+    [{ role: "user", content: "a", id: "x".repeat(513) }, "id: Too big: expected string to have <=512 characters"],
+    [
+      { role: "user", content: "a", turn: 1, metadata: { turn: 2 } },
+      "turn: also given in `metadata.turn`; give it once",
+    ],
+    [
+      { role: "user", content: "a", createdAt: "soon" },
+      'createdAt: expected Unix milliseconds or an ISO 8601 time, got "soon"',
+    ],
+    [user(...Array(10_001).fill({ type: "text", text: "" })), "parts: 10001 parts; a message has at most 10000"],
+    [
+      user({ type: "text", text: "x".repeat(67_108_865) }),
+      "parts[0].text: the message is longer than 67108864 characters",
+    ],
+  ])("refuses with the path and the reason (%#)", (input, expected) => {
+    expect(refusalOf(input)).toBe(expected);
+  });
+
+  test("takes 198 levels below a part and refuses one more, and a cycle", () => {
+    expect(parseMessage(data(nested(198))).parts).toHaveLength(1);
+    expect(refusalOf(data(nested(199)))).toMatch(/: nested deeper than 200 levels$/);
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    expect(refusalOf(data(cycle))).toMatch(/: nested deeper than 200 levels$/);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { compactFrontier, type Frontier, nextFrontier, type WindowStep } from "../../../src/forest/window.ts";
+
+const OPTIONS = { hotSize: 4, overlap: 2, evictBatch: 3, hotTokensMax: 1000 };
+
+/** Steps of these many messages in a row from place `from` on, each message of `tokens` tokens. */
+function steps(messageCounts: readonly number[], { from = 0, tokens = 10 } = {}): WindowStep[] {
+  let seq = from;
+  return messageCounts.map((messageCount) => {
+    const seqFirst = seq;
+    seq += messageCount;
+    return { seqFirst, seqLast: seq - 1, messageCount, tokenCount: messageCount * tokens, open: false };
+  });
+}
+
+const at = (graduatedSeq: number, evictedSeq: number): Frontier => ({ graduatedSeq, evictedSeq });
+const ones = (count: number) => new Array<number>(count).fill(1);
+
+describe("nextFrontier by messages", () => {
+  test("waits for a whole batch more than the hot window", () => {
+    expect(nextFrontier(steps(ones(6)), at(0, 0), OPTIONS)).toBeUndefined();
+    expect(nextFrontier(steps(ones(7)), at(0, 0), OPTIONS)).toEqual(at(3, 0));
+  });
+
+  test("evicts at the next move what the last one let in", () => {
+    expect(nextFrontier(steps(ones(10)), at(3, 0), OPTIONS)).toEqual(at(6, 3));
+  });
+
+  test("never splits a step", () => {
+    // Place 3 is inside the second step: 3 messages would fit beside its last two, 5 do not.
+    expect(nextFrontier(steps([1, 3, 3]), at(0, 0), OPTIONS)).toEqual(at(4, 0));
+  });
+
+  test("keeps the newest step out of the forest, whatever its size", () => {
+    expect(nextFrontier(steps([1, 1, 9]), at(0, 0), OPTIONS)).toEqual(at(2, 0));
+    expect(nextFrontier(steps([9]), at(0, 0), OPTIONS)).toBeUndefined();
+  });
+
+  test("counts messages, not places: pinned ones among them are not in the window", () => {
+    const spread = steps(ones(7)).map((step) => ({
+      ...step,
+      seqFirst: step.seqFirst * 10,
+      seqLast: step.seqLast * 10,
+    }));
+    expect(nextFrontier(spread, at(0, 0), OPTIONS)).toEqual(at(30, 0));
+  });
+
+  test("has nowhere to go in an empty window", () => {
+    expect(nextFrontier([], at(5, 5), OPTIONS)).toBeUndefined();
+  });
+});
+
+describe("nextFrontier by tokens", () => {
+  test("moves as soon as the window costs more than its limit, down to half of it", () => {
+    expect(nextFrontier(steps(ones(4), { tokens: 250 }), at(0, 0), OPTIONS)).toBeUndefined();
+    expect(nextFrontier(steps(ones(5), { tokens: 250 }), at(0, 0), OPTIONS)).toEqual(at(3, 0));
+  });
+
+  test("brings the window under half of the limit in two moves", () => {
+    const window = steps(ones(5), { tokens: 250 });
+    const next = nextFrontier(window, at(3, 0), OPTIONS)!;
+    expect(next).toEqual(at(3, 3));
+    expect(nextFrontier(window.slice(3), next, OPTIONS)).toBeUndefined();
+  });
+
+  test("stays where it is when the newest step alone is too large", () => {
+    expect(nextFrontier(steps([1], { from: 8, tokens: 5000 }), at(8, 8), OPTIONS)).toBeUndefined();
+  });
+});
+
+describe("compactFrontier", () => {
+  test("lets in all but the hot window at once, and keeps the overlap verbatim", () => {
+    expect(compactFrontier(steps(ones(20)), at(0, 0), OPTIONS)).toEqual(at(16, 14));
+  });
+
+  test("keeps at most the hot window out of the forest, and at least it and the overlap verbatim", () => {
+    // Newest first: 3, 3, 3, 3 messages. Two steps are more than 4; two steps are 6.
+    expect(compactFrontier(steps([3, 3, 3, 3]), at(0, 0), OPTIONS)).toEqual(at(9, 6));
+    // Newest first: 4, 5, 5. One step is 4; two are 9.
+    expect(compactFrontier(steps([5, 5, 4]), at(0, 0), OPTIONS)).toEqual(at(10, 5));
+  });
+
+  test("keeps less verbatim where that costs too much", () => {
+    expect(compactFrontier(steps(ones(20), { tokens: 300 }), at(0, 0), OPTIONS)).toEqual(at(17, 17));
+  });
+
+  test("has nothing to do a second time", () => {
+    expect(compactFrontier(steps(ones(6), { from: 14 }), at(16, 14), OPTIONS)).toBeUndefined();
+    expect(compactFrontier([], at(3, 3), OPTIONS)).toBeUndefined();
+  });
+
+  test("never goes back", () => {
+    expect(compactFrontier(steps(ones(3), { from: 8 }), at(10, 8), OPTIONS)).toBeUndefined();
+  });
+});

@@ -1,0 +1,95 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { walkFiles } from "../../../src/importers/files.ts";
+import { collect, fileOf } from "./read.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "importers-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function put(name: string, content = name): string {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  return path;
+}
+
+async function namesIn(...paths: string[]): Promise<string[]> {
+  const files = await collect(walkFiles(paths.map((path) => join(folder, path))));
+  return files.map(({ path }) => path.slice(folder.length + 1));
+}
+
+async function contentOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await collect(chunks)).toString();
+}
+
+describe("walkFiles", () => {
+  test("finds the transcripts below a folder: sessions, then their subagents, then the folders", async () => {
+    for (const name of ["b.jsonl", "agent-a1.jsonl", "f.jsonl", "notes.md", "b/tool-results/x.txt"]) put(name);
+    for (const name of ["b/subagents/agent-z.jsonl", ".hidden/c.jsonl", "empty/x.json"]) put(name);
+    expect(await namesIn("")).toEqual([
+      "b.jsonl",
+      "f.jsonl",
+      "agent-a1.jsonl",
+      ".hidden/c.jsonl",
+      "b/subagents/agent-z.jsonl",
+    ]);
+  });
+
+  test("reads a named file whatever it is called, and the subagents beside a named session", async () => {
+    put("history.log");
+    put("s.jsonl");
+    put("s/subagents/agent-1.jsonl");
+    put("other.jsonl");
+    expect(await namesIn("history.log", "s.jsonl")).toEqual(["history.log", "s.jsonl", "s/subagents/agent-1.jsonl"]);
+  });
+
+  test("gives each file once, however often it is named or linked, and ends in a loop of links", async () => {
+    put("a/s.jsonl");
+    symlinkSync(folder, join(folder, "a/loop"));
+    symlinkSync(join(folder, "a/s.jsonl"), join(folder, "a/t.jsonl"));
+    symlinkSync(join(folder, "a"), join(folder, "b"));
+    expect(await namesIn("a", "a/s.jsonl", "b", "")).toEqual(["a/s.jsonl"]);
+  });
+
+  test("gives the bytes of a file, and of standard input for -", async () => {
+    const path = put("s.jsonl", "x".repeat(300_000));
+    const [file, stdin] = await collect(walkFiles([path, "-"], fileOf("typed").chunks));
+    expect(await contentOf(file!.chunks)).toBe("x".repeat(300_000));
+    expect(stdin!.path).toBe("-");
+    expect(await contentOf(stdin!.chunks)).toBe("typed");
+  });
+
+  test("leaves it to each file's reader to say that it is missing, gone or a folder meanwhile", async () => {
+    const gone = put("gone.jsonl");
+    const swapped = put("swapped.jsonl");
+    put("z-good.jsonl", "good");
+    symlinkSync(join(folder, "nowhere"), join(folder, "dangling.jsonl"));
+    const files = await collect(walkFiles([join(folder, "missing.jsonl"), folder]));
+    rmSync(gone);
+    rmSync(swapped);
+    mkdirSync(swapped);
+    const outcomes = await Promise.all(files.map(({ chunks }) => contentOf(chunks).catch((error) => error.message)));
+    expect(outcomes).toEqual([
+      `There is no file ${join(folder, "missing.jsonl")}.`,
+      `There is no file ${join(folder, "dangling.jsonl")}.`,
+      `There is no file ${gone}.`,
+      `Cannot import ${swapped}: illegal operation on a directory.`,
+      "good",
+    ]);
+  });
+
+  test("reports what cannot be opened at all, and goes on", async () => {
+    symlinkSync("self.jsonl", join(folder, "self.jsonl"));
+    put("z-good.jsonl", "good");
+    const [self, good] = await collect(walkFiles([folder]));
+    await expect(contentOf(self!.chunks)).rejects.toThrow(/self\.jsonl: too many symbolic links encountered\.$/);
+    expect(await contentOf(good!.chunks)).toBe("good");
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { detectImporter, openImport } from "../../../src/importers/registry.ts";
+import { collect, fileOf } from "./read.ts";
+
+const NEUTRAL = '{"session":"s","role":"user","content":"hi"}\n';
+const CLAUDE = '{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n';
+
+describe("detectImporter", () => {
+  test.each([
+    ["jsonl", NEUTRAL],
+    ["jsonl", `\uFEFF${NEUTRAL}`],
+    ["jsonl", `half a li\n${NEUTRAL}`],
+    ["claude-code", CLAUDE],
+    ["claude-code", '{"type":"summary","summary":"Title","leafUuid":"u"}\n'],
+    ["claude-code", '{"type":"queue-operation","operation":"dequeue","sessionId":"s"}\n'],
+    ["claude-code", `{"type":"brand-new","x":1}\n${CLAUDE}`],
+    [undefined, '{"timestamp":"2026-01-01","type":"response_item","payload":{}}\n'],
+    [undefined, '{"sessionId":"s","type":"user","content":[]}\n'],
+    [undefined, '{"type":"summary","text":"of something else"}\n'],
+    [undefined, '{"role":"user","content":"no session"}\n'],
+    [undefined, "{}"],
+    [undefined, ""],
+  ])("says %s of %j", (format, head) => {
+    expect(detectImporter(head)?.format).toBe(format);
+  });
+});
+
+describe("openImport", () => {
+  test("tells the format by the content and reads the whole file in it", async () => {
+    const { format, events } = await openImport(fileOf(NEUTRAL, 5));
+    expect(format).toBe("jsonl");
+    expect((await collect(events)).map(({ kind }) => kind)).toEqual(["session", "message"]);
+  });
+
+  test("believes the caller who names the format, and reports each line that does not fit it", async () => {
+    const { format, events } = await openImport(fileOf(CLAUDE), "jsonl");
+    expect(format).toBe("jsonl");
+    expect(await collect(events)).toEqual([
+      { kind: "warning", line: 1, reason: "session: expected a name, as a string" },
+    ]);
+  });
+
+  test("finds nothing in a file of white space, and no fault with it", async () => {
+    const { format, events } = await openImport(fileOf(" \n\n"));
+    expect(format).toBeUndefined();
+    expect(await collect(events)).toEqual([]);
+  });
+
+  test("refuses a format that nobody knows, before it opens the file", async () => {
+    let opened = false;
+    async function* chunks() {
+      opened = true;
+      yield Buffer.from(NEUTRAL);
+    }
+    await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
+      'Expected format to be auto, claude-code, jsonl, got "csv".',
+    );
+    expect(opened).toBe(false);
+  });
+
+  test("refuses a file in no known format, and closes it", async () => {
+    let closed = false;
+    async function* chunks() {
+      try {
+        for (;;) yield Buffer.alloc(1_000_000, "dear diary\n");
+      } finally {
+        closed = true;
+      }
+    }
+    await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
+      "Cannot import diary.txt: it is in no format that is known by its beginning (claude-code, jsonl); name it if it is one.",
+    );
+    expect(closed).toBe(true);
+  });
+});

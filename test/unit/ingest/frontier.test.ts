@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import type { MessageInput, Session, Store } from "../../../src/index.ts";
+import { calls, results, talk, user } from "../../support/said.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const SMALL = { hotSize: 4, overlap: 2, evictBatch: 3 };
+
+function zonesOf(store: Store): string {
+  const letters = { hot: "H", overlap: "o", cold: "c" } as Record<string, string>;
+  return store
+    .query("SELECT zone FROM message_zones ORDER BY seq")
+    .map(({ zone }) => letters[zone as string])
+    .join("");
+}
+
+function zonesAfterEach(messages: readonly MessageInput[], options: Parameters<Store["session"]>[1] = SMALL): string[] {
+  const store = temporaryStore();
+  const session = store.session("s", options);
+  return messages.map((message) => {
+    session.append(message);
+    return zonesOf(store);
+  });
+}
+
+describe("the frontier", () => {
+  test("moves in batches, and evicts what the move before let in", () => {
+    expect(zonesAfterEach(talk(14))).toEqual([
+      "H",
+      "HH",
+      "HHH",
+      "HHHH",
+      "HHHHH",
+      "HHHHHH",
+      "oooHHHH", // hotSize + evictBatch: a batch enters the forest
+      "oooHHHHH",
+      "oooHHHHHH",
+      "cccoooHHHH",
+      "cccoooHHHHH",
+      "cccoooHHHHHH",
+      "ccccccoooHHHH",
+      "ccccccoooHHHHH",
+    ]);
+  });
+
+  test("never parts a step: the results wait for the step to be whole, and go together", () => {
+    const step = [calls(["a", "b", "c"]), results(["a"]), results(["b"]), results(["c"])];
+    const zones = zonesAfterEach([...talk(3), ...step, ...talk(5)]);
+    expect(zones.slice(6)).toEqual([
+      "oooHHHH",
+      "oooHHHHH",
+      "oooHHHHHH",
+      "cccooooHHH", // four messages of one step, though the batch has three
+      "cccooooHHHH",
+      "cccooooHHHHH",
+    ]);
+  });
+
+  test("waits for an open step, whatever follows it that does not close it", () => {
+    const strays = Array.from({ length: 12 }, (_, index) => results([`stray_${index}`]));
+    const store = temporaryStore();
+    const session = store.session("s", SMALL);
+    session.appendAll([...talk(3), calls(["a", "b"]), results(["a"]), ...strays]);
+    session.compact();
+    expect(zonesOf(store)).toBe(`ccc${"H".repeat(14)}`);
+    session.append(results(["b"]));
+    expect(session.messages().at(-1)).toMatchObject({ stepId: session.messages()[3]!.id });
+    session.appendAll(talk(10));
+    session.compact();
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+    expect(store.expand(session.messages()[3]!.id, { level: "step" }).memberCount).toBe(3);
+  });
+
+  test("moves steps that stand in each other's middle as one", () => {
+    const store = temporaryStore();
+    const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 1 });
+    session.appendAll([...talk(2), calls(["a"]), results(["stray"]), results(["a"]), user("one")]);
+    expect(zonesOf(store)).toBe("ccoooH"); // and not "cccHHH", though the stray and the last would be two
+    session.appendAll([user("two"), user("three")]);
+    expect(zonesOf(store)).toBe("cccccoHH");
+    expect(store.verify().ok).toBe(true);
+  });
+
+  test("leaves pinned messages where they are", () => {
+    const messages = talk(10).map((message, index) => ({ ...message, pinned: index === 1 }));
+    expect(zonesAfterEach(messages).at(-1)).toBe("oHooHHHHHH");
+  });
+
+  test("moves before the messages are many where they are long", () => {
+    const long = (text: string): MessageInput => user(`${text} ${"word ".repeat(60)}`); // some 66 tokens
+    const zones = zonesAfterEach(["a", "b", "c", "d", "e"].map(long), { ...SMALL, hotTokensMax: 150 });
+    expect(zones).toEqual(["H", "HH", "ooH", "ccoH", "cccoH"]);
+  });
+
+  test("keeps the newest step, however long it is", () => {
+    const long = user("word ".repeat(1_000));
+    expect(zonesAfterEach([user("a"), long, user("b")], { ...SMALL, hotTokensMax: 100 })).toEqual(["H", "oH", "coH"]);
+  });
+});
+
+describe("compact", () => {
+  const compacted = (count: number, options = SMALL): { zones: string; session: Session } => {
+    const store = temporaryStore();
+    const session = store.session("s", options);
+    session.appendAll(talk(count));
+    session.compact();
+    return { zones: zonesOf(store), session };
+  };
+
+  test("leaves hotSize messages out of the forest and overlap more in the window", () => {
+    expect(compacted(12).zones).toBe("ccccccooHHHH");
+  });
+
+  test("does nothing where there is nothing to move", () => {
+    expect(compacted(4).zones).toBe("HHHH");
+    const { session } = compacted(12);
+    const before = session.info();
+    session.compact();
+    expect(session.info()).toEqual(before);
+  });
+
+  test("does nothing in an empty session", () => {
+    expect(compacted(0).zones).toBe("");
+  });
+
+  test("deletes nothing", () => {
+    const { session } = compacted(12);
+    expect(session.messages()).toHaveLength(12);
+  });
+});
+
+test("total = hot + cold - overlap, in the views as in the lists", () => {
+  const store = temporaryStore();
+  const session = store.session("s", SMALL);
+  session.append({ role: "system", content: "Be brief." });
+  session.appendAll(talk(23));
+  store.session("empty");
+  expect(
+    store.query(
+      `SELECT session_id, count(*) AS total, sum(is_hot) AS hot, sum(is_cold) AS cold, sum(zone = 'overlap') AS overlap
+       FROM message_zones GROUP BY session_id`,
+    ),
+  ).toEqual([{ session_id: "s", total: 24, hot: 9, cold: 18, overlap: 3 }]);
+  expect(
+    store.query(
+      "SELECT message_count, hot_count, cold_count, overlap_count, pinned_count FROM session_stats ORDER BY 1",
+    ),
+  ).toEqual([
+    { message_count: 0, hot_count: 0, cold_count: 0, overlap_count: 0, pinned_count: 0 },
+    { message_count: 24, hot_count: 9, cold_count: 18, overlap_count: 3, pinned_count: 1 },
+  ]);
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { MessageInput } from "../../../src/index.ts";
+import { newMessages, type SyncKey } from "../../../src/ingest/sync.ts";
+import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { assistant, inputOf, user } from "../../support/said.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+/** One letter a message; `a:1` is the message `a` under the id `1`. */
+function keysOf(letters: string): SyncKey[] {
+  if (letters === "") return [];
+  return letters.split(" ").map((letter) => {
+    const [digest, externalId] = letter.split(":");
+    return { digest: digest!, externalId };
+  });
+}
+
+describe("newMessages", () => {
+  test.each<[what: string, stored: string, history: string, fresh: number[]]>([
+    ["everything, to an empty session", "", "a b c", [0, 1, 2]],
+    ["nothing of an empty history", "a b", "", []],
+    ["nothing of the same history", "a b c", "a b c", []],
+    ["what follows the end", "a b", "a b c d", [2, 3]],
+    ["what follows the end of a history without its head", "a b c", "c d", [1]],
+    ["words said again", "a ok b ok", "a ok b ok ok", [4]],
+    ["words said again after the head is gone", "a ok b ok", "b ok ok", [2]],
+    ["an old message said again", "a b c", "c a", [1]],
+    ["a summary in place of the head, and what follows the end", "a b c d", "S c d e", [0, 3]],
+    ["nothing for a summary that is known", "a b c d S e", "S c d e", []],
+    ["nothing where a known summary is the last that was stored", "a b c S", "S b c", []],
+    ["what follows a known summary", "a b c d S e", "S c d e f", [4]],
+    ["a second summary in place of the first", "a b c d S e f", "T e f g", [0, 3]],
+    ["a history that was never here", "a b", "x y", [0, 1]],
+    ["a message that was put in between", "a b c", "a x b c", [1]],
+    ["a message under a new id, whatever it says", "a:1 b:2", "a:1 b:2 a:3", [2]],
+    ["nothing for an id that is known, wherever it stands", "a:1 b:2 c:3", "c:3 a:1", []],
+    ["nothing for a message that has lost its id", "a:1 b:2", "a b", []],
+    ["nothing for a message that has been given an id since", "a b", "a:1 b:2", []],
+  ])("finds %s", (_, stored, history, fresh) => {
+    expect(newMessages(keysOf(history), keysOf(stored))).toEqual(fresh);
+  });
+
+  test("goes by the host's own order where that explains more: a summary stands before the one message that is left", () => {
+    const stored = keysOf("a b S");
+    expect(newMessages(keysOf("S b c"), stored, keysOf("S b"))).toEqual([2]);
+    expect(newMessages(keysOf("a b S c"), stored, keysOf("S b"))).toEqual([3]);
+  });
+
+  test("finds the end among ten thousand messages that say the same two things", () => {
+    const times = (count: number): SyncKey[] => keysOf(Array(count).fill("call pending").join(" "));
+    expect(newMessages(times(5_001), times(5_000))).toEqual([10_000, 10_001]);
+    expect(newMessages([...times(100), ...keysOf("done")], times(5_000))).toEqual([200]);
+  });
+});
+
+describe("sync", () => {
+  test("appends what is new and says where it stands", () => {
+    const session = temporaryStore().session("s");
+    expect(session.sync([user("a"), assistant("b")])).toEqual([
+      { messageId: 1, seq: 0, appended: true },
+      { messageId: 2, seq: 1, appended: true },
+    ]);
+    expect(session.sync([user("a"), assistant("b")])).toEqual([]);
+    expect(session.sync([assistant("b"), user("c")])).toEqual([{ messageId: 3, seq: 2, appended: true }]);
+  });
+
+  test("sees what was appended beside it, and in another process", () => {
+    const path = temporaryPath();
+    const [one, other] = [openedStore(path).session("s"), openedStore(path).session("s")];
+    one.sync([user("a")]);
+    one.append(assistant("b"));
+    other.append(user("c"));
+    expect(one.sync([user("a"), assistant("b"), user("c"), assistant("d")])).toMatchObject([{ seq: 3 }]);
+    expect(other.sync([user("c"), assistant("d")])).toEqual([]);
+  });
+
+  test("knows its own messages when a host starts again from them", () => {
+    const session = temporaryStore().session("s");
+    session.appendAll([user("a", { id: "m1", metadata: { n: 1 } }), assistant("b"), user("ok"), user("ok")]);
+    const host = session.messages().map(inputOf);
+    expect(session.sync([...host, user("ok")])).toMatchObject([{ seq: 4 }]);
+  });
+
+  test("refuses other words under a known id, and appends nothing", () => {
+    const session = temporaryStore().session("s");
+    session.append(user("a", { id: "m1" }));
+    expect(() => session.sync([user("b", { id: "m1" }), user("c")])).toThrow(
+      expect.objectContaining({ code: "MESSAGE_CONFLICT", details: expect.objectContaining({ messageId: 1 }) }),
+    );
+    expect(session.messages()).toHaveLength(1);
+  });
+
+  test("appends nothing twice when another process syncs the same at the same moment", () => {
+    const path = temporaryPath();
+    const history = (count: number): MessageInput[] =>
+      Array.from({ length: count }, (_, index) => user(`message ${index}`));
+    const other = openedStore(path).session("s");
+    let raced = false;
+    // What happens between comparing and appending: the embedder is asked.
+    const embedder = {
+      ...hashingEmbedder,
+      embed(text: string) {
+        if (!raced) {
+          raced = true;
+          other.sync(history(3));
+        }
+        return hashingEmbedder.embed(text);
+      },
+    };
+    const session = openedStore(path, { embedder }).session("s");
+    expect(session.sync(history(5))).toMatchObject([{ seq: 3 }, { seq: 4 }]);
+    expect(session.messages().map(({ text }) => text)).toEqual([
+      "message 0",
+      "message 1",
+      "message 2",
+      "message 3",
+      "message 4",
+    ]);
+  });
+});

@@ -1,0 +1,54 @@
+import { expect, onTestFinished, test } from "vitest";
+import { Coverage } from "../../../src/store/coverage.ts";
+import { openDatabase } from "../../../src/store/open.ts";
+import { UnionRepository } from "../../../src/store/unions.ts";
+
+/**
+ * Clusters 1, 2 and 3 start at positions 1, 2 and 3. Cluster 2 is absorbed by 1 at 5, cluster 3 by 1 at 8. Steps join 1 at
+ * 4, 2 at 6 and 3 at 7.
+ */
+function coverage(): Coverage {
+  const database = openDatabase(":memory:", { readonly: false, durability: "process", busyTimeoutMs: 0 });
+  onTestFinished(() => void database.client.close());
+  database.client.exec(`
+    INSERT INTO generations VALUES (1, 'e', 2, 0);
+    INSERT INTO sessions (id, settings, created_at_ms) VALUES ('s', '{}', 0);
+    INSERT INTO unions (id, session_id, generation, level, kind, node, root) VALUES
+      (1, 's', 1, 'cluster', 'start', 1, 1), (2, 's', 1, 'cluster', 'start', 2, 2), (3, 's', 1, 'cluster', 'start', 3, 3),
+      (4, 's', 1, 'cluster', 'join', 4, 1), (5, 's', 1, 'theme', 'unite', 2, 1), (6, 's', 1, 'cluster', 'join', 6, 2),
+      (7, 's', 1, 'cluster', 'join', 7, 3), (8, 's', 1, 'theme', 'unite', 3, 1)`);
+  return new Coverage(new UnionRepository(database));
+}
+
+const of = (rootId: number, logPosition: number) => ({ rootId, logPosition });
+
+test.each([
+  // A summary of 1 at 4 is of steps 1 and 4 alone.
+  [of(1, 4), 1, 1, true],
+  [of(1, 4), 1, 4, true],
+  [of(1, 3), 1, 4, false], // the step came later
+  [of(1, 4), 2, 2, false], // its cluster was absorbed later
+  [of(1, 5), 2, 2, true],
+  [of(1, 5), 2, 6, false], // absorbed by then, but the step came later
+  [of(1, 6), 2, 6, true],
+  [of(1, 7), 3, 7, false],
+  [of(1, 8), 3, 7, true],
+  [of(2, 8), 2, 6, true], // an absorbed root goes on covering what is under it
+  [of(2, 8), 1, 1, false],
+  [of(3, 8), 2, 2, false],
+])("whether %j covers what entered under %i at %i: %s", (summary, root, position, expected) => {
+  expect(coverage().covers(summary, root, position)).toBe(expected);
+});
+
+test("a summary is maximal that no other covers; of equal ones the newest", () => {
+  const summaries = [of(2, 4), of(3, 7), of(1, 4), of(1, 7), of(1, 7)];
+  // 1 at 7 holds 2 as it was at 4, but 3 only from 8 on.
+  expect(coverage().maximal(summaries)).toEqual([summaries[1], summaries[4]]);
+  expect(coverage().maximal([...summaries, of(1, 8)])).toEqual([of(1, 8)]);
+  expect(coverage().maximal([])).toEqual([]);
+});
+
+test("the theme that holds a root is at the end of its unites", () => {
+  expect([1, 2, 3].map((root) => coverage().themeOf(root))).toEqual([1, 1, 1]);
+  expect(coverage().themeOf(99)).toBe(99);
+});

@@ -1,0 +1,317 @@
+import { fork } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { type ErrorCode, openStore, StoreError } from "../../../src/index.ts";
+import { openDatabase, storeErrorOf } from "../../../src/store/open.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+/** The refusal, which must be one of ours, must say what to do or why, and must leave the file as it was. */
+function refusalOf(path: string, options: Parameters<typeof openStore>[1] = {}): { code: ErrorCode; message: string } {
+  try {
+    openStore(path, options).close();
+  } catch (error) {
+    if (StoreError.is(error)) return { code: error.code, message: error.message };
+    throw error;
+  }
+  throw new Error(`${path} was opened`);
+}
+
+/** A store file with one message in it. */
+function storeFile(): string {
+  const path = temporaryPath();
+  const store = openStore(path);
+  store.session("s").append({ role: "user", content: "Why did the deploy fail?" });
+  store.close();
+  return path;
+}
+
+/** Without the superuser's right to use every file. */
+function asNobody<T>(run: () => T): T {
+  const uid = process.geteuid!();
+  if (uid !== 0) return run();
+  process.seteuid!(65_534);
+  try {
+    return run();
+  } finally {
+    process.seteuid!(uid);
+  }
+}
+
+describe("a path that is no store", () => {
+  test.each([
+    ["a text", "hello, this is no database. ".repeat(100)],
+    ["one byte", "x"],
+    ["the beginning of a database's header", "SQLite form"],
+  ])("refuses %s and leaves it as it was", (_, content) => {
+    const path = temporaryPath();
+    writeFileSync(path, content);
+    expect(refusalOf(path).code).toBe("NOT_A_STORE");
+    expect(readFileSync(path, "utf8")).toBe(content);
+  });
+
+  test("refuses a database's header without a database", () => {
+    const path = temporaryPath();
+    writeFileSync(path, `SQLite format 3\0${"x".repeat(1_000)}`);
+    expect(refusalOf(path).code).toBe("NOT_A_STORE");
+  });
+
+  test("refuses another program's database by its application_id, and leaves it as it was", () => {
+    const path = temporaryPath();
+    inDatabase(path, (database) => database.exec("PRAGMA application_id = 252006673; CREATE TABLE notes (a)"));
+    const before = readFileSync(path);
+    expect(refusalOf(path)).toEqual({
+      code: "NOT_A_STORE",
+      message: `${path} is not a Coppice store: it is an SQLite database of another program (application_id 252006673, 1 tables and indexes).`,
+    });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test("refuses a database that has tables and says nothing of whose they are", () => {
+    const path = temporaryPath();
+    inDatabase(path, (database) => database.exec("CREATE TABLE messages (a)"));
+    expect(refusalOf(path).code).toBe("NOT_A_STORE");
+  });
+
+  test("refuses an empty database that another program has marked as its own", () => {
+    const path = temporaryPath();
+    inDatabase(path, (database) =>
+      database.exec("PRAGMA application_id = 252006673; CREATE TABLE a (b); DROP TABLE a"),
+    );
+    expect(refusalOf(path).code).toBe("NOT_A_STORE");
+  });
+
+  test("refuses a folder", () => {
+    const folder = temporaryFolder();
+    expect(refusalOf(folder)).toEqual({
+      code: "FILE_NOT_USABLE",
+      message: `Cannot use ${folder}: it is a folder; give the path of a file in it.`,
+    });
+  });
+
+  test("refuses what is neither a file nor a folder", () => {
+    expect(refusalOf("/dev/null")).toEqual({
+      code: "FILE_NOT_USABLE",
+      message: "Cannot use /dev/null: it is not a regular file.",
+    });
+  });
+
+  test("names the folder that is missing", () => {
+    const folder = join(temporaryFolder(), "no", "such");
+    expect(refusalOf(join(folder, "agent.db"))).toEqual({
+      code: "FILE_NOT_FOUND",
+      message: `There is no file ${folder}.`,
+    });
+  });
+
+  test("refuses a path below a file", () => {
+    const path = temporaryPath();
+    writeFileSync(path, "x");
+    expect(refusalOf(join(path, "agent.db")).code).toBe("FILE_NOT_USABLE");
+  });
+
+  test("refuses a folder in which nothing can be made", () => {
+    expect(refusalOf("/proc/agent.db").code).toBe("FILE_NOT_USABLE");
+  });
+
+  test("refuses a file that it may not use", () => {
+    const path = storeFile();
+    chmodSync(dirname(path), 0o755);
+    chmodSync(path, 0o000);
+    expect(asNobody(() => refusalOf(path).code)).toBe("FILE_NOT_USABLE");
+  });
+
+  test("does not make a file that it was to read", () => {
+    const path = temporaryPath();
+    expect(refusalOf(path, { readonly: true })).toEqual({
+      code: "FILE_NOT_FOUND",
+      message: `There is no file ${path}.`,
+    });
+    expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test("refuses a name that the driver would shorten to another store's, and makes no file", () => {
+    const path = storeFile();
+    expect(refusalOf(`${path} `).code).toBe("FILE_NOT_USABLE");
+    expect(statSync(`${path} `, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test("refuses a damaged store", () => {
+    const path = storeFile();
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.subarray(0, 6_000)); // a page and a half of many
+    expect(refusalOf(path).code).toBe("STORE_CORRUPT");
+  });
+});
+
+describe("SQLite's own failures", () => {
+  test.each<[string, ErrorCode]>([
+    ["SQLITE_BUSY", "STORE_BUSY"],
+    ["SQLITE_BUSY_SNAPSHOT", "STORE_BUSY"],
+    ["SQLITE_CORRUPT", "STORE_CORRUPT"],
+    ["SQLITE_CORRUPT_INDEX", "STORE_CORRUPT"],
+    ["SQLITE_NOTADB", "NOT_A_STORE"],
+    ["SQLITE_FULL", "FILE_NOT_USABLE"],
+    ["SQLITE_IOERR_WRITE", "FILE_NOT_USABLE"],
+    ["SQLITE_CANTOPEN", "FILE_NOT_USABLE"],
+    ["SQLITE_READONLY", "FILE_NOT_USABLE"],
+    ["SQLITE_PERM", "FILE_NOT_USABLE"],
+  ])("calls %s %s and keeps the cause", (sqliteCode, code) => {
+    const cause = new Database.SqliteError("as SQLite puts it", sqliteCode);
+    const error = storeErrorOf(cause, "/tmp/agent.db");
+    expect(error).toMatchObject({ name: "StoreError", code, cause });
+  });
+
+  test("leaves everything else as it came", () => {
+    const ours = new Error("Invariant broken");
+    expect(storeErrorOf(ours, "/tmp/agent.db")).toBe(ours);
+  });
+});
+
+describe("a store of another version", () => {
+  test("refuses a newer format, and leaves it as it was", () => {
+    const path = storeFile();
+    inDatabase(path, (database) =>
+      database.exec("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('abc', 99999999999999)"),
+    );
+    expect(refusalOf(path)).toEqual({
+      code: "FORMAT_UNSUPPORTED",
+      message: `The store ${path} has a format this version does not read: a newer version has written it (3 migrations; this version knows 2).`,
+    });
+    expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
+    inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
+    expect(openedStore(path).verify()).toMatchObject({ ok: true, messageCount: 1 });
+  });
+
+  test("refuses a migration that was edited after it ran", () => {
+    const path = storeFile();
+    inDatabase(path, (database) => database.exec("UPDATE __drizzle_migrations SET hash = 'abc' WHERE id = 1"));
+    expect(refusalOf(path)).toEqual({
+      code: "FORMAT_UNSUPPORTED",
+      message: `The store ${path} has a format this version does not read: its migration 1 is not the one this version carries: one of the two was edited.`,
+    });
+  });
+
+  test("finishes a format that is incomplete, and does not when it may only read", () => {
+    const path = storeFile();
+    inDatabase(path, (database) => {
+      const views = database.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'view'").pluck().all();
+      for (const view of views) database.exec(`DROP VIEW ${view}`);
+      database.exec("DELETE FROM __drizzle_migrations WHERE id = 2");
+    });
+    expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
+    expect(openedStore(path).query("SELECT count(*) AS n FROM message_zones")).toEqual([{ n: 1 }]);
+  });
+
+  test("refuses another embedder than the one the forest was grown with", () => {
+    const path = storeFile();
+    const other = { id: "other-2", dimension: 2, similarityMin: 0.5, embed: () => undefined };
+    expect(refusalOf(path, { embedder: other })).toEqual({
+      code: "EMBEDDER_MISMATCH",
+      message: `This store's forest was grown with the embedder "hashing-v1-384"; it was opened with "other-2".`,
+    });
+    expect(openedStore(path, { embedder: other, readonly: true }).resume("s").messages()).toHaveLength(1);
+  });
+});
+
+describe("a store file", () => {
+  test("is for its owner only, and so is what SQLite puts beside it", () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    store.session("s").append({ role: "user", content: "secret" });
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test("may be made through a link", () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "data"));
+    symlinkSync(join(folder, "data", "real.db"), join(folder, "link.db"));
+    openedStore(join(folder, "link.db")).session("s");
+    expect(statSync(join(folder, "data", "real.db")).isFile()).toBe(true);
+  });
+
+  test("may begin as an empty file", () => {
+    const path = temporaryPath();
+    writeFileSync(path, "");
+    expect(openedStore(path).sessions()).toEqual([]);
+  });
+
+  test.each([
+    ["process", 1],
+    ["power", 2],
+  ] as const)("is written with durability %s as synchronous %i", (durability, synchronous) => {
+    const path = temporaryPath();
+    openStore(path).close(); // so that nothing is left over from making it
+    const database = openDatabase(path, { readonly: false, durability, busyTimeoutMs: 1_234 });
+    const pragma = (name: string): unknown => database.client.pragma(name, { simple: true });
+    expect({
+      synchronous: pragma("synchronous"),
+      journal: pragma("journal_mode"),
+      foreignKeys: pragma("foreign_keys"),
+      trustedSchema: pragma("trusted_schema"),
+      busyTimeout: pragma("busy_timeout"),
+    }).toEqual({ synchronous, journal: "wal", foreignKeys: 1, trustedSchema: 0, busyTimeout: 1_234 });
+    database.client.close();
+  });
+
+  test.each([
+    [{ durability: "paper" as "power" }, "durability"],
+    [{ busyTimeoutMs: -1 }, "busyTimeoutMs"],
+    [{ busyTimeoutMs: 1.5 }, "busyTimeoutMs"],
+    [{ busyTimeoutMs: 600_001 }, "busyTimeoutMs"],
+  ])("refuses the option %j and makes no file", (options, option) => {
+    const path = temporaryPath();
+    expect(() => openStore(path, options)).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", details: expect.objectContaining({ option }) }),
+    );
+    expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test("lives in memory under the name :memory:, each by itself", () => {
+    const [one, other] = [openedStore(":memory:"), openedStore(":memory:")];
+    one.session("s").append({ role: "user", content: "hello" });
+    expect(one.stats()).toMatchObject({ path: ":memory:", messageCount: 1, fileBytes: 0, walBytes: 0 });
+    expect(one.verify().ok).toBe(true);
+    expect(other.sessions()).toEqual([]);
+  });
+
+  test("can be closed twice", () => {
+    const store = temporaryStore();
+    store.close();
+    expect(() => store.close()).not.toThrow();
+  });
+
+  test("can be made by three processes at once", async () => {
+    const path = temporaryPath();
+    const opener = new URL("../../support/opening-child.ts", import.meta.url);
+    const children = ["a", "b", "c"].map((session) =>
+      fork(opener, [path, session], { execArgv: ["--import", "tsx"], stdio: ["ignore", "inherit", "inherit", "ipc"] }),
+    );
+    const heard = (message: string): Promise<unknown[]> =>
+      Promise.all(
+        children.map(
+          (child) =>
+            new Promise((resolve, reject) => {
+              child.once("exit", reject);
+              child.on("message", (text) => text === message && resolve(text));
+            }),
+        ),
+      );
+    await heard("ready"); // all are loaded, and none has opened it
+    const done = heard("done");
+    for (const child of children) child.send("open");
+    await done;
+    for (const child of children) child.disconnect();
+    const store = openedStore(path);
+    expect(
+      store
+        .sessions()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(["a", "b", "c"]);
+    expect(store.verify()).toMatchObject({ ok: true, messageCount: 3 });
+    expect(store.query("SELECT count(*) AS n FROM generations")).toEqual([{ n: 1 }]);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../../src/index.ts";
+import { allRows } from "../../support/rows.ts";
+import { user } from "../../support/said.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+function storeOfOne(): Store {
+  const store = temporaryStore();
+  store.session("s").append(user("hello"));
+  return store;
+}
+
+describe("query", () => {
+  test.each([
+    "DELETE FROM messages",
+    "delete from messages returning id",
+    "INSERT INTO sessions (id, settings, created_at_ms) VALUES ('x', '{}', 0)",
+    "INSERT INTO sessions SELECT * FROM sessions RETURNING id",
+    "UPDATE messages SET text = '' RETURNING 1",
+    "WITH doomed AS (SELECT 1) DELETE FROM messages",
+    "REPLACE INTO sessions SELECT * FROM sessions",
+    "DROP TABLE messages",
+    "CREATE TABLE notes (a)",
+    "CREATE TEMP TABLE notes (a)",
+    "ALTER TABLE messages ADD COLUMN a",
+    "PRAGMA journal_mode = DELETE",
+    "PRAGMA user_version",
+    "ATTACH '/tmp/other.db' AS other",
+    "DETACH main",
+    "VACUUM",
+    "VACUUM INTO '/tmp/copy.db'",
+    "BEGIN IMMEDIATE",
+    "COMMIT",
+    "SAVEPOINT a",
+    "REINDEX",
+    "ANALYZE",
+    "EXPLAIN DELETE FROM messages",
+    "SELECT 1; DELETE FROM messages",
+    "SELECT load_extension('/tmp/x.so')",
+    "SELECT nothing FROM nowhere",
+    "SELECT json('{')",
+    "SELECT abs(-9223372036854775808)",
+    "hello",
+    ";",
+    "",
+    "-- nothing but this",
+  ])("refuses %j and changes nothing", (query) => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    store.session("s").append(user("hello"));
+    const before = allRows(path);
+    expect(() => store.query(query)).toThrow(expect.objectContaining({ code: "QUERY_REFUSED" }));
+    expect(allRows(path)).toEqual(before);
+    expect(store.verify().ok).toBe(true);
+  });
+
+  test.each([
+    "SELECT 1 AS a",
+    "  select 1 as a ;  ",
+    "VALUES (1)",
+    "-- why\n/* not * / here */ SELECT 1 AS a",
+    "WITH one(a) AS (SELECT 1) SELECT a FROM one",
+  ])("answers %j", (query) => {
+    expect(
+      storeOfOne()
+        .query(query)
+        .map((row) => Object.values(row)),
+    ).toEqual([[1]]);
+  });
+
+  test("explains a query", () => {
+    expect(storeOfOne().query("EXPLAIN QUERY PLAN SELECT * FROM messages")).not.toEqual([]);
+  });
+
+  test("gives values as they are: text, numbers, NULL, bytes, and integers past 2^53 exactly", () => {
+    expect(
+      storeOfOne().query("SELECT 'a' AS a, 1.5 AS b, NULL AS c, x'00ff' AS d, 9007199254740993 AS e, -3 AS f"),
+    ).toEqual([{ a: "a", b: 1.5, c: null, d: Buffer.from([0, 255]), e: 9007199254740993n, f: -3 }]);
+  });
+
+  test("sees what was just appended", () => {
+    const store = storeOfOne();
+    store.session("s").append(user("again"));
+    expect(store.query("SELECT text FROM messages ORDER BY seq")).toEqual([{ text: "hello" }, { text: "again" }]);
+  });
+
+  test("is refused in memory, where there is no second connection, and once the store is closed", () => {
+    const store = openedStore(":memory:");
+    expect(() => store.query("SELECT 1")).toThrow(expect.objectContaining({ code: "QUERY_REFUSED" }));
+    store.close();
+    expect(() => store.query("SELECT 1")).toThrow(expect.objectContaining({ code: "STORE_CLOSED" }));
+  });
+});

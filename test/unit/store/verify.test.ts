@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import type { Store, VerifyReport } from "../../../src/index.ts";
+import { derivedRows, inDatabase } from "../../support/rows.ts";
+import { calls, results, talk, user } from "../../support/said.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+/** A store with a forest of several themes, and a long string kept apart. */
+function grownStore(): { path: string; store: Store } {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3, maxThemes: 3, openClustersMax: 3 });
+  session.appendAll([...talk(30), calls(["a"]), results(["a"], "x".repeat(20_000)), ...talk(8)]);
+  return { path, store };
+}
+
+function afterDamage(sql: string): VerifyReport {
+  const { path, store } = grownStore();
+  inDatabase(path, (database) => {
+    database.pragma("foreign_keys = OFF");
+    database.pragma("ignore_check_constraints = ON");
+    database.exec(sql);
+  });
+  return store.verify();
+}
+
+const textsOf = ({ problems }: VerifyReport): string[] => problems.map(({ text }) => text);
+
+describe("verify", () => {
+  test("finds nothing in a sound store, and counts what it saw", () => {
+    const { store } = grownStore();
+    const [log] = store.query("SELECT count(*) AS n FROM unions");
+    expect(store.verify()).toEqual({
+      ok: true,
+      sessionCount: 1,
+      messageCount: 40,
+      unionCount: log!.n,
+      rebuiltCount: 0,
+      problemCount: 0,
+      problems: [],
+    });
+  });
+
+  test("finds nothing in an empty store", () => {
+    expect(temporaryStore().verify()).toMatchObject({ ok: true, sessionCount: 0 });
+  });
+
+  test.each([
+    [
+      "UPDATE messages SET parts = replace(parts, 'Message 3:', 'Message 4:') WHERE seq = 3",
+      "message 4 is not what was appended: its digest differs",
+    ],
+    ["UPDATE messages SET role = 'user' WHERE seq = 3", "message 4 is not what was appended: its digest differs"],
+    ["UPDATE messages SET seq = 40 WHERE seq = 39", "no message is at seq 39, and none was forgotten"],
+    ["UPDATE messages SET parts = '[' WHERE seq = 3", /^message 4 cannot be read: /],
+    [
+      "UPDATE artifacts SET content = x'00'",
+      /^message 32 cannot be read: The store .* is damaged: artifact [0-9a-f]{64} does not inflate\.$/,
+    ],
+    [
+      "UPDATE artifacts SET content = x'78', byte_length = 1, compressed = 0",
+      /^message 32 cannot be read: .* artifact [0-9a-f]{64} has other bytes\.$/,
+    ],
+    [
+      "DELETE FROM unions WHERE id = 2",
+      "the log lets 34 steps into the forest, the frontier 35; 0 of the log's are unknown",
+    ],
+    [
+      "INSERT INTO unions (session_id, generation, level, kind, node, root) VALUES ('s', 1, 'theme', 'unite', 1, 99)",
+      "row 40 of the log cannot have happened: no theme has this root",
+    ],
+  ])("finds damaged facts, which nothing brings back: %s", (sql, text) => {
+    const report = afterDamage(sql);
+    expect(report.ok).toBe(false);
+    expect(textsOf(report)).toContainEqual(typeof text === "string" ? text : expect.stringMatching(text));
+    expect(report.problems.every(({ rebuildable }) => !rebuildable)).toBe(true);
+  });
+
+  test("finds rows that point to rows that are not there", () => {
+    expect(textsOf(afterDamage("DELETE FROM artifacts"))).toContain(
+      "row 1 of message_artifacts points to a row of artifacts that does not exist",
+    );
+  });
+
+  test.each([
+    ["DELETE FROM clusters WHERE root_id = 1", /^1 of \d+ rows of clusters are missing or differ; \d+ are there$/],
+    [
+      "UPDATE clusters SET centroid_sum = zeroblob(length(centroid_sum)) WHERE root_id = 1",
+      /^1 of \d+ rows of clusters/,
+    ],
+    ["UPDATE clusters SET settled_at = 1 WHERE settled_at IS NULL", /^\d+ of \d+ rows of clusters/],
+    ["UPDATE themes SET token_count = token_count + 1", "3 of 3 rows of themes are missing or differ; 3 are there"],
+    ["DELETE FROM themes", "3 of 3 rows of themes are missing or differ; 0 are there"],
+    ["UPDATE messages SET parent_id = 1 WHERE seq >= 38", "2 parent pointers are not what the log says"],
+  ])("finds damaged derived rows, and brings them back bit for bit: %s", (sql, text) => {
+    const { path, store } = grownStore();
+    const before = derivedRows(path);
+    inDatabase(path, (database) => database.exec(sql));
+    const report = store.verify();
+    expect(textsOf(report)).toContainEqual(typeof text === "string" ? text : expect.stringMatching(text));
+    expect(report.problems.every(({ rebuildable }) => rebuildable)).toBe(true);
+    expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 1, problemCount: 0 });
+    expect(derivedRows(path)).toEqual(before);
+    expect(store.verify()).toMatchObject({ ok: true, rebuiltCount: 0 });
+  });
+
+  test("rebuilds labels from what they were made of, in the order in which steps entered", () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
+    session.appendAll([
+      { role: "assistant", parts: [{ type: "tool_call", toolCallId: "a", name: "run", args: {} }] },
+      results(["stray"], "lockfile stalemate mandarin"), // in the middle of a step, and after it in the log
+      results(["a"], "lockfile stalemate platinum elephant"),
+      user("lockfile stalemate"),
+      user("lockfile stalemate"),
+      user("hot"),
+    ]);
+    // Of the words said once, the first two of the log have room: those of the step, though the stray was said before.
+    expect(session.roots({ level: "cluster" })[0]!.label.split(", ").sort()).toEqual([
+      "elephant",
+      "lockfile",
+      "platinum",
+      "stalemate",
+    ]);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("rebuilds labels of texts that are long in characters that take two units", () => {
+    const store = temporaryStore();
+    const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 2 });
+    for (let round = 0; round < 6; round++)
+      session.append(user(`harbour ${"🎉 ".repeat(900)} banana ${"🎉".repeat(900)} cherry ${round}`));
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("rebuilds while a session is open, which then goes on with what was rebuilt", () => {
+    const { path, store } = grownStore();
+    const session = store.session("s");
+    const before = JSON.stringify(session.render());
+    inDatabase(path, (database) => database.exec("DELETE FROM themes; DELETE FROM clusters"));
+    store.verify({ rebuild: true });
+    expect(JSON.stringify(session.render())).toBe(before);
+    session.appendAll(talk(12));
+    expect(store.verify().ok).toBe(true);
+  });
+
+  test("is refused once the store is closed, and a rebuild that has to write where nothing may be written", () => {
+    const { path, store } = grownStore();
+    expect(openedStore(path, { readonly: true }).verify({ rebuild: true })).toMatchObject({
+      ok: true,
+      rebuiltCount: 0,
+    });
+    inDatabase(path, (database) => database.exec("DELETE FROM themes"));
+    const reader = openedStore(path, { readonly: true });
+    expect(() => reader.verify({ rebuild: true })).toThrow(expect.objectContaining({ code: "STORE_READONLY" }));
+    expect(reader.verify()).toMatchObject({ ok: false, problemCount: 2 });
+    store.close();
+    expect(() => store.verify()).toThrow(expect.objectContaining({ code: "STORE_CLOSED" }));
+  });
+});

@@ -1,0 +1,95 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Session, Store } from "../../../src/index.ts";
+import { idsOf } from "../../support/claims.ts";
+import { talk, user } from "../../support/said.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 4, maxThemes: 3, openClustersMax: 3, resolveTokensMin: 50 };
+
+let store: Store;
+let session: Session;
+beforeEach(() => {
+  store = temporaryStore({ summarizer: scriptedSummarizer("good") });
+  session = store.session("s", SETTINGS);
+  session.append({ role: "system", content: "Be brief." });
+  session.appendAll(talk(60));
+});
+
+const column = (query: string): unknown[] => store.query(query).map((row) => Object.values(row)[0]);
+const rootOf = (handle: string): number => Number(/:(\d+)/.exec(handle)![1]);
+
+describe("the views agree with the library", () => {
+  test("cluster_members with expand", () => {
+    for (const { root } of session.roots({ level: "cluster" })) {
+      expect(column(`SELECT message_id FROM cluster_members WHERE cluster_id = ${rootOf(root)} ORDER BY seq`)).toEqual(
+        idsOf(store, root),
+      );
+    }
+  });
+
+  test("theme_members with expand, and with the recursive walk over parents", () => {
+    const themes = session.roots();
+    expect(themes).toHaveLength(3);
+    for (const { root } of themes) {
+      const members = idsOf(store, root);
+      expect(column(`SELECT message_id FROM theme_members WHERE theme_id = ${rootOf(root)} ORDER BY seq`)).toEqual(
+        members,
+      );
+      const walked = column(
+        `WITH RECURSIVE down(id) AS (
+           SELECT ${rootOf(root)} UNION SELECT m.id FROM messages m JOIN down ON m.parent_id = down.id
+         ) SELECT id FROM down ORDER BY id`,
+      );
+      expect(walked).toEqual(members);
+    }
+  });
+
+  test("theme_members at the log's positions: every message is in a cluster since one", () => {
+    expect(column("SELECT count(*) FROM theme_members WHERE log_position NOT IN (SELECT id FROM unions)")).toEqual([0]);
+    expect(column("SELECT count(*) - count(DISTINCT message_id) FROM theme_members")).toEqual([0]);
+  });
+
+  test("uncovered with the count that roots gives, before and after a resolve and more messages", async () => {
+    const uncovered = (): unknown => column("SELECT count(*) FROM uncovered")[0];
+    const counted = (): number => session.roots().reduce((sum, { uncoveredCount }) => sum + uncoveredCount!, 0);
+    expect([uncovered(), counted()]).toEqual([56, 56]);
+    await session.resolveDirty();
+    expect([uncovered(), counted()]).toEqual([0, 0]);
+    session.appendAll(talk(20));
+    expect(uncovered()).toBe(counted());
+    expect(counted()).toBeGreaterThan(10);
+  });
+
+  test("uncovered has a theme that came under a summary's root only after the summary was written", async () => {
+    const half = temporaryStore({ summarizer: scriptedSummarizer("good", "fail") });
+    const settings = { hotSize: 1, overlap: 0, evictBatch: 1, resolveTokensMin: 10 };
+    const speaking = half.session("s", { ...settings, maxThemes: 2 });
+    const lock = user("the session lock is stale and the writer waits");
+    const color = user("purple buttons look better beside yellow headings");
+    speaking.appendAll([lock, color, color, lock, lock, lock, lock]);
+    speaking.compact();
+    expect(await speaking.resolveDirty()).toMatchObject({ resolved: 1, failed: 1 });
+    expect(half.query("SELECT count(*) AS n FROM uncovered")).toEqual([{ n: 2 }]);
+    half.session("s", { maxThemes: 1 }).append(lock);
+    speaking.compact();
+    expect(speaking.roots()).toMatchObject([{ messageCount: 7, uncoveredCount: 3 }]);
+    expect(half.query("SELECT seq FROM uncovered ORDER BY seq")).toEqual([{ seq: 1 }, { seq: 2 }, { seq: 6 }]);
+  });
+
+  test("session_stats with info", () => {
+    const info = session.info();
+    expect(store.query("SELECT * FROM session_stats")).toMatchObject([
+      {
+        session_id: "s",
+        message_count: info.messageCount,
+        token_count: info.tokenCount,
+        theme_count: info.themeCount,
+        cluster_count: info.clusterCount,
+        created_at_ms: info.createdAtMs,
+        updated_at_ms: info.updatedAtMs,
+      },
+    ]);
+    expect(info).toMatchObject({ messageCount: 61, themeCount: 3 });
+  });
+});

@@ -1,0 +1,311 @@
+import { describe, expect, test } from "vitest";
+import { type Session, type Store, StoreError } from "../../../src/index.ts";
+import { idsOf } from "../../support/claims.ts";
+import { inDatabase, inDatabaseAsync } from "../../support/rows.ts";
+import { talk } from "../../support/said.ts";
+import { type Behavior, type ScriptedSummarizer, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 3, resolveTokensMin: 50, summaryTokensMax: 60 };
+
+interface Setting {
+  path: string;
+  store: Store;
+  session: Session;
+  summarizer: ScriptedSummarizer;
+}
+
+/** A session whose themes are all dirty, and a summarizer that does what it is told. */
+function dirtySession(script: Behavior[], count = 40, settings: object = {}): Setting {
+  const path = temporaryPath();
+  const summarizer = scriptedSummarizer(...script);
+  const store = openedStore(path, { summarizer });
+  const session = store.session("s", { ...SETTINGS, ...settings });
+  session.appendAll(talk(count));
+  return { path, store, session, summarizer };
+}
+
+const textsOf = (store: Store): unknown[] =>
+  store.query("SELECT status, error, attempts FROM summaries ORDER BY id").map((row) => Object.values(row));
+
+describe("resolveDirty", () => {
+  test("gives every dirty theme a summary, and then has nothing to do", async () => {
+    const { session, store, summarizer } = dirtySession(["good"]);
+    expect(await session.resolveDirty()).toEqual({ resolved: 3, failed: 0, stale: 0, parked: 0 });
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0 });
+    expect(summarizer.requests).toHaveLength(3);
+    expect(session.roots().map(({ summaries, uncoveredCount }) => [summaries!.length, uncoveredCount])).toEqual([
+      [1, 0],
+      [1, 0],
+      [1, 0],
+    ]);
+    expect(store.query("SELECT count(*) AS n FROM uncovered")).toEqual([{ n: 0 }]);
+  });
+
+  test("leaves a theme alone that has too little to say", async () => {
+    const { session, summarizer } = dirtySession(["good"], 40, { resolveTokensMin: 100_000 });
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0 });
+    expect(summarizer.requests).toEqual([]);
+  });
+
+  test("hands over the sources in order and as text, and on the next version only what is new", async () => {
+    const { session, summarizer } = dirtySession(["good"], 40, { maxThemes: 1 });
+    await session.resolveDirty();
+    const [first] = summarizer.requests;
+    expect(first).toMatchObject({ previous: [], tokensMax: 60 });
+    const graduated = first!.sources.length;
+    expect(first!.sources.map(({ seq }) => seq)).toEqual(Array.from({ length: graduated }, (_, seq) => seq));
+    expect(first!.sources[0]).toEqual({
+      seq: 0,
+      role: "user",
+      text: session.messages()[0]!.text,
+      createdAtMs: expect.any(Number),
+    });
+    session.appendAll(talk(12));
+    await session.resolveDirty();
+    const second = summarizer.requests.at(-1)!;
+    expect(second.previous).toEqual([{ title: "What was said", text: `Messages 0 to ${graduated - 1}.` }]);
+    expect(second.sources[0]!.seq).toBe(graduated);
+  });
+
+  test("reads the sources in full again after six versions", async () => {
+    const { session, summarizer } = dirtySession(["good"], 20, { maxThemes: 1 });
+    for (let version = 0; version < 8; version++) {
+      await session.resolveDirty();
+      session.appendAll(talk(6));
+    }
+    expect(summarizer.requests.map(({ previous }) => previous.length)).toEqual([0, 1, 1, 1, 1, 1, 1, 0]);
+    expect(summarizer.requests.at(-1)!.sources[0]!.seq).toBe(0);
+  });
+
+  test.each<[Behavior, string]>([
+    ["fail", "quota exceeded"],
+    ["empty", "the summarizer answered with an empty text"],
+    ["long", "the summarizer answered with 61 tokens; at most 60 were allowed"],
+    ["nonsense", "Cannot read properties of undefined (reading 'length')"],
+  ])("counts a summarizer that does `%s` as failed, says why, and tries again", async (behavior, error) => {
+    const { session, store } = dirtySession([behavior, behavior, "good"], 40, { maxThemes: 1 });
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0 });
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0 });
+    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0 });
+    expect(textsOf(store)).toEqual([
+      ["failed", error, 1],
+      ["failed", error, 2],
+      ["done", null, 3],
+    ]);
+    session.compact();
+    expect(session.render().messages[0]!.parts[0]).toMatchObject({ text: expect.stringContaining("What was said") });
+  });
+
+  test("does not let one theme's failure keep the others from theirs", async () => {
+    const { session } = dirtySession(["good", "fail", "good"]);
+    expect(await session.resolveDirty()).toEqual({ resolved: 2, failed: 1, stale: 0, parked: 0 });
+  });
+
+  test("parks what cannot be made shorter, until it grows", async () => {
+    const { session, store, summarizer } = dirtySession(["inflate", "good"], 20, {
+      maxThemes: 1,
+      summaryTokensMax: 5_000,
+    });
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 1 });
+    expect(textsOf(store)).toEqual([["parked", expect.stringMatching(/^inflated: \d+ tokens for sources of \d+$/), 1]]);
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 1 });
+    expect(summarizer.requests).toHaveLength(1);
+    session.appendAll(talk(12));
+    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0 });
+  });
+
+  test("counts a theme that grew meanwhile as stale: its summary is kept, and true of what it covers", async () => {
+    const { session, store, summarizer } = dirtySession(["slow", "good"], 40, { maxThemes: 1 });
+    const resolving = session.resolveDirty();
+    await summarizer.waiting();
+    const before = session.roots()[0]!;
+    session.appendAll(talk(12));
+    summarizer.release();
+    expect(await resolving).toEqual({ resolved: 1, failed: 0, stale: 1, parked: 0 });
+    const [root] = session.roots();
+    expect(root!.summaries![0]!.root).toBe(before.root);
+    expect(store.expand(root!.summaries![0]!.root).memberCount).toBe(before.messageCount);
+    expect(root!.uncoveredCount).toBe(root!.messageCount - before.messageCount);
+    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0 });
+  });
+
+  test("works on several themes at once, as many as it may", async () => {
+    const { session, summarizer } = dirtySession(["slow"]);
+    const resolving = session.resolveDirty({ concurrency: 2 });
+    await summarizer.waiting();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(summarizer.requests).toHaveLength(2);
+    summarizer.release();
+    await new Promise((resolve) => setImmediate(resolve));
+    while (summarizer.requests.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    summarizer.release();
+    expect((await resolving).resolved).toBe(3);
+  });
+
+  test("summarizes nothing twice when two processes resolve one after the other", async () => {
+    const { path, session } = dirtySession(["good"]);
+    await session.resolveDirty();
+    const other = scriptedSummarizer("good");
+    expect(await openedStore(path, { summarizer: other }).resume("s").resolveDirty()).toMatchObject({ resolved: 0 });
+    expect(other.requests).toEqual([]);
+  });
+
+  test("writes nothing in a store that was opened for reading", async () => {
+    const { path } = dirtySession(["good"]);
+    const reader = openedStore(path, { readonly: true }).resume("s");
+    await expect(reader.resolveDirty()).rejects.toMatchObject({ code: "STORE_READONLY" });
+  });
+});
+
+describe("resolveDirty, stopped", () => {
+  test("rejects with the signal's reason, and calls nobody, when it is aborted before", async () => {
+    const { session, summarizer } = dirtySession(["good"]);
+    const reason = new Error("the user left");
+    await expect(session.resolveDirty({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(summarizer.requests).toEqual([]);
+  });
+
+  test.each<Behavior>(["hang", "deaf"])(
+    "rejects with the signal's reason when the summarizer does `%s`, and keeps what was done",
+    async (behavior) => {
+      const { session, store, summarizer } = dirtySession(["good", behavior]);
+      const controller = new AbortController();
+      const resolving = session.resolveDirty({ signal: controller.signal, concurrency: 1 });
+      await summarizer.waiting();
+      const reason = new Error("the user left");
+      controller.abort(reason);
+      await expect(resolving).rejects.toBe(reason);
+      expect(textsOf(store)).toEqual([["done", null, 1]]);
+      expect(store.verify().ok).toBe(true);
+    },
+  );
+
+  test.each<Behavior>(["slow", "hang", "deaf"])(
+    "rejects with STORE_CLOSED when the store closes while the summarizer does `%s`",
+    async (behavior) => {
+      const { path, session, store, summarizer } = dirtySession(["good", behavior]);
+      const resolving = session.resolveDirty({ concurrency: 1 });
+      await summarizer.waiting();
+      store.close();
+      summarizer.release();
+      await expect(resolving).rejects.toMatchObject({ code: "STORE_CLOSED" });
+      const again = openedStore(path);
+      expect(again.verify()).toMatchObject({ ok: true, problems: [] });
+      expect(textsOf(again)).toEqual([["done", null, 1]]);
+      expect(await again.resume("s").resolveDirty()).toMatchObject({ resolved: 2 });
+    },
+  );
+
+  test("rejects once it is closed", async () => {
+    const { session, store } = dirtySession(["good"]);
+    store.close();
+    await expect(session.resolveDirty()).rejects.toMatchObject({ code: "STORE_CLOSED" });
+  });
+});
+
+describe("a summary", () => {
+  test("covers what its root held at its log position, also after later joins and unites", async () => {
+    const { session, store } = dirtySession(["good"], 40, { openClustersMax: 2 });
+    await session.resolveDirty();
+    const covered = session
+      .roots()
+      .flatMap(({ summaries }) => summaries!.map(({ root, messageCount }) => ({ root, messageCount })));
+    const before = covered.map(({ root }) => idsOf(store, root));
+    expect(before.map(({ length }) => length)).toEqual(covered.map(({ messageCount }) => messageCount));
+    session.appendAll(talk(120, 3));
+    expect(
+      store.query(
+        "SELECT count(*) > 5 AS many FROM unions WHERE kind = 'unite' AND id > (SELECT max(log_position) FROM summaries)",
+      ),
+    ).toEqual([{ many: 1 }]);
+    expect(covered.map(({ root }) => idsOf(store, root))).toEqual(before);
+  });
+
+  test("names its sources by a digest that changes with any of them", async () => {
+    const { path, session } = dirtySession(["good"], 40, { maxThemes: 1 });
+    await session.resolveDirty();
+    session.appendAll(talk(12));
+    await session.resolveDirty();
+    const digests = inDatabase(path, (database) =>
+      database.prepare("SELECT source_digest FROM summaries").pluck().all(),
+    );
+    expect(new Set(digests).size).toBe(2);
+    for (const digest of digests) expect(digest).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test("shows from the next move of the frontier on, and changes nothing before", async () => {
+    const { path, session } = dirtySession(["good"]);
+    const before = JSON.stringify(session.render());
+    await session.resolveDirty();
+    expect(JSON.stringify(session.render())).toBe(before);
+    expect(JSON.stringify(openedStore(path, { readonly: true }).resume("s").render())).toBe(before);
+    expect(session.roots()[0]!.summaries![0]!.shown).toBe(false);
+    session.compact();
+    expect(session.roots()[0]!.summaries![0]!.shown).toBe(true);
+    const { messages, sources } = session.render();
+    expect(JSON.stringify(messages[0])).toContain("Messages 0 to ");
+    expect(sources.some(({ how }) => how === "summary")).toBe(true);
+  });
+
+  test("gives way to the next version that covers it", async () => {
+    const { session, store } = dirtySession(["good"], 40, { maxThemes: 1 });
+    for (let version = 0; version < 3; version++) {
+      await session.resolveDirty();
+      session.appendAll(talk(12));
+    }
+    expect(
+      store.query(
+        "SELECT shown_from IS NOT NULL AS shown, shown_until IS NOT NULL AS hidden FROM summaries ORDER BY id",
+      ),
+    ).toEqual([
+      { shown: 1, hidden: 1 },
+      { shown: 1, hidden: 1 },
+      { shown: 1, hidden: 0 },
+    ]);
+  });
+});
+
+test("between two moves of the frontier a context begins with the bytes of the one before it", async () => {
+  const { session } = dirtySession(["good"], 40, { evictBatch: 12 });
+  let versions = 0;
+  let kept = 0;
+  for (const message of talk(60)) {
+    const before = session.render({ tokensMax: 100_000 });
+    const move = session
+      .roots()
+      .map(({ root }) => root)
+      .join();
+    await session.resolveDirty();
+    session.append(message);
+    const after = session.render({ tokensMax: 100_000 });
+    if (
+      session
+        .roots()
+        .map(({ root }) => root)
+        .join() !== move
+    ) {
+      versions += 1;
+      continue;
+    }
+    kept += 1;
+    const prefix = after.messages.slice(0, before.messages.length);
+    expect(JSON.stringify(prefix)).toBe(JSON.stringify(before.messages));
+  }
+  expect({ versions, kept }).toEqual({ versions: 5, kept: 55 });
+});
+
+test("an error of the store itself is not taken for the summarizer's", async () => {
+  const { path, session } = dirtySession(["good"], 40, { maxThemes: 1 });
+  const summarizer = scriptedSummarizer("slow");
+  const busy = openedStore(path, { summarizer, busyTimeoutMs: 0 }).resume("s");
+  const resolving = busy.resolveDirty();
+  await summarizer.waiting();
+  await inDatabaseAsync(path, async (database) => {
+    database.exec("BEGIN IMMEDIATE");
+    summarizer.release();
+    await expect(resolving).rejects.toSatisfy((error) => StoreError.is(error, "STORE_BUSY"));
+    database.exec("ROLLBACK");
+  });
+  expect(session.roots()[0]!.summaries).toEqual([]);
+});

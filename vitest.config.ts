@@ -1,0 +1,24 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    // Each test file opens its own SQLite files; forks keep one crashed native module from taking the others along.
+    pool: "forks",
+    testTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: "library", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", "test/docs/**"] },
+      },
+      {
+        extends: true,
+        // These run the package as its users do.
+        test: {
+          name: "package",
+          include: ["test/{e2e,docs}/**/*.test.ts"],
+          globalSetup: ["test/support/build.ts"],
+        },
+      },
+    ],
+  },
+});
