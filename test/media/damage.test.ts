@@ -1,0 +1,179 @@
+import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Message, openStore, type Store, StoreError } from "../../src/index.ts";
+import { damage, damaged } from "../support/damage.ts";
+import { inDatabase } from "../support/rows.ts";
+import { calls, results, talk, user } from "../support/said.ts";
+import { openedStore, temporaryFolder, tickingClock } from "../support/temporary-store.ts";
+
+const SETTINGS = { hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 3, resolveTokensMin: 50 };
+const SESSIONS = ["a", "b"];
+const MESSAGES_PER_SESSION = 24;
+
+/** A closed store with everything in it, and what was said in it, by message id. */
+async function grownStore(): Promise<{ path: string; said: Map<number, string> }> {
+  const path = join(temporaryFolder(), "grown.db");
+  const store = openedStore(path);
+  for (const id of SESSIONS) {
+    const session = store.session(id, SETTINGS);
+    const long = `A long output of ${id}. `.repeat(1_500);
+    session.appendAll([user("Stay.", { pinned: true }), ...talk(15), calls(["c"]), results(["c"], long), ...talk(6)]);
+    await session.resolveDirty();
+    session.compact();
+  }
+  const said = new Map(
+    SESSIONS.flatMap((id) => store.resume(id).messages()).map((message) => [message.id, sayingOf(message)]),
+  );
+  store.close();
+  return { path, said };
+}
+
+/** What the digest of a message covers. */
+function sayingOf({ role, name, parts }: Pick<Message, "role" | "name" | "parts">): string {
+  return JSON.stringify([role, name, parts]);
+}
+
+/** What a call gives, or the code with which it was refused. Any other failure is passed on. */
+function attempt<T>(use: () => T): { value: T } | { code: string } {
+  try {
+    return { value: use() };
+  } catch (error) {
+    if (StoreError.is(error)) return { code: error.code };
+    throw error;
+  }
+}
+
+/** Every message that a store shows in any way, and how many calls found damage. */
+function lookEverywhere(store: Store, isWriter: boolean): { shown: Message[]; refusedCount: number } {
+  const shown: Message[] = [];
+  let refusedCount = 0;
+  const look = <T>(use: () => T): T | undefined => {
+    const outcome = attempt(use);
+    if ("value" in outcome) return outcome.value;
+    if (outcome.code === "STORE_CORRUPT") refusedCount += 1;
+    return undefined;
+  };
+  look(() => store.sessions());
+  for (const id of SESSIONS) {
+    const session = look(() => store.resume(id));
+    if (session === undefined) continue;
+    for (let seq = 0; seq < MESSAGES_PER_SESSION; seq += 5) {
+      shown.push(...(look(() => session.messages({ seqFrom: seq, limit: 5 })) ?? []));
+    }
+    look(() => session.render({ tokensMax: 2_000 }));
+    for (const { root } of look(() => session.roots()) ?? []) {
+      shown.push(...(look(() => store.expand(root).members) ?? []));
+    }
+    if (isWriter) {
+      look(() => session.append(user("Still there?")));
+      look(() => session.compact());
+    }
+  }
+  look(() => store.query("SELECT * FROM messages"));
+  look(() => store.stats());
+  return { shown, refusedCount };
+}
+
+describe("a damaged file", () => {
+  /**
+   * Goal: whatever a bad disk does to a store, every call answers with what is right or with an error of ours, no message
+   * is shown with other words than were said, and `verify` speaks instead of failing.
+   * Method: cut a grown store off, or flip up to twelve of its bits, two hundred times; open it for reading and for writing,
+   * and call everything; compare each message that comes out with what went in.
+   */
+  test("shows no wrong words and throws nothing but our errors", async () => {
+    const { path, said } = await grownStore();
+    const bytes = readFileSync(path);
+    const target = join(temporaryFolder(), "damaged.db");
+    const reached = { opened: 0, shown: 0, refused: 0, named: 0 };
+    fc.assert(
+      fc.property(damage, fc.boolean(), (what, readonly) => {
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(target + suffix, { force: true });
+        writeFileSync(target, damaged(bytes, what));
+        const opened = attempt(() => openStore(target, { readonly, clock: tickingClock() }));
+        if ("code" in opened) {
+          reached.refused += 1;
+          return;
+        }
+        const store = opened.value;
+        try {
+          reached.opened += 1;
+          const { shown, refusedCount } = lookEverywhere(store, !readonly);
+          for (const message of shown) {
+            const expected = said.get(message.id);
+            if (expected !== undefined) expect(sayingOf(message)).toBe(expected);
+          }
+          const report = store.verify({ rebuild: !readonly });
+          reached.shown += shown.length;
+          reached.refused += refusedCount;
+          if (refusedCount > 0) expect(report.problemCount + report.rebuiltCount).toBeGreaterThan(0);
+          reached.named += report.problemCount;
+        } finally {
+          store.close();
+        }
+      }),
+      { numRuns: 200 },
+    );
+    // Most files are damaged where it does not show at once; enough must be where it does.
+    expect(reached.opened).toBeGreaterThan(80);
+    expect(reached.shown).toBeGreaterThan(2_000);
+    expect(reached.refused).toBeGreaterThan(50);
+    expect(reached.named).toBeGreaterThan(100);
+  });
+
+  /** Nothing but what is exported is left of such a store. */
+  test("gives all messages but those on a bad page, and names these", async () => {
+    const { path, said } = await grownStore();
+    const pages = inDatabase(path, (database) => {
+      const ofMessages = "SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf' ORDER BY pageno";
+      return database.prepare<[], number>(ofMessages).pluck().all();
+    });
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, (pages[3]! - 1) * 4_096, pages[3]! * 4_096);
+    writeFileSync(path, bytes);
+    const store = openedStore(path, { readonly: true });
+    const named: number[] = [];
+    const lines = [...store.export({ onUnreadable: ({ seq }) => void named.push(seq) })];
+    const exported = lines.filter((line) => "role" in line);
+    expect(named.length).toBeGreaterThan(0);
+    expect(exported.length + named.length).toBe(said.size);
+    expect(exported.length).toBeGreaterThan(said.size - 10);
+    expect(() => store.resume("a").messages()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    expect(store.verify().problems.map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/^message \d+ cannot be read: database disk image is malformed$/),
+    );
+  });
+
+  test("that is cut off is refused to a writer, and a reader still gets what is before the cut", async () => {
+    const { path, said } = await grownStore();
+    truncateSync(path, readFileSync(path).byteLength - 8 * 4_096);
+    expect(attempt(() => openStore(path))).toEqual({ code: "STORE_CORRUPT" });
+    const unreadable: number[] = [];
+    const store = openedStore(path, { readonly: true });
+    const lines = [...store.export({ onUnreadable: ({ seq }) => void unreadable.push(seq) })];
+    const exported = lines.filter((line) => "role" in line);
+    expect(exported.length).toBeGreaterThan(said.size / 2);
+    expect(unreadable.length).toBeGreaterThan(0);
+    expect(store.verify().ok).toBe(false);
+  });
+
+  test("whose words were altered shows none of them", async () => {
+    const { path } = await grownStore();
+    inDatabase(path, (database) =>
+      database.exec("UPDATE messages SET parts = replace(parts, 'Message 3', 'Message 4')"),
+    );
+    const { id } = inDatabase(path, (database) =>
+      database.prepare<[], { id: number }>("SELECT id FROM messages WHERE session_id = 'a' AND seq = 4").get(),
+    )!;
+    const store = openedStore(path);
+    expect(() => store.resume("a").messages({ seqFrom: 4, limit: 1 })).toThrow(
+      expect.objectContaining({
+        code: "STORE_CORRUPT",
+        message: `The store ${path} is damaged: message ${id} is not what was appended: its digest differs.`,
+      }),
+    );
+    expect(store.resume("a").messages({ seqFrom: 5, limit: 1 })).toHaveLength(1);
+  });
+});
