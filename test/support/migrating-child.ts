@@ -1,0 +1,12 @@
+import Database from "better-sqlite3";
+import { migrate } from "../../src/store/migrate.ts";
+
+// Brings the store `argv[2]` to the format of the migrations in `argv[3]` when told to, and says so.
+const [, , path, folder] = process.argv;
+process.on("message", () => {
+  const client = new Database(path!);
+  migrate(client, path!, { applicationId: 0x43_6f_70_70, readonly: false, folder: folder! });
+  client.close();
+  process.send!("done");
+});
+process.send!("ready");

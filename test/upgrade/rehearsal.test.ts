@@ -1,0 +1,188 @@
+import { fork } from "node:child_process";
+import { copyFileSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { openStore } from "../../src/index.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { migrationsAnd, rebuildOf } from "../support/rehearsal.ts";
+import { allRows, inDatabase } from "../support/rows.ts";
+import { openedStore, temporaryPath } from "../support/temporary-store.ts";
+
+// What a later version may do to the tables that everything hangs on, tried on the real ones.
+
+const FIXTURE = fileURLToPath(new URL("../fixtures/stores/v1.db", import.meta.url));
+const APPLICATION_ID = 0x43_6f_70_70;
+
+/** A copy of the fixture in the format of today, with a trigger on its messages and a forgotten last one. */
+function storeFile(): string {
+  const path = temporaryPath();
+  copyFileSync(FIXTURE, path);
+  openStore(path).close();
+  inDatabase(path, (database) => {
+    database.exec("CREATE TABLE notes (text text)");
+    database.exec(
+      "CREATE TRIGGER messages_noted AFTER INSERT ON messages BEGIN INSERT INTO notes VALUES (new.session_id); END",
+    );
+    database.exec("UPDATE sqlite_sequence SET seq = 1000 WHERE name = 'messages'");
+  });
+  return path;
+}
+
+/** A migration that makes `messages` and `sessions` anew, each with one more column. */
+function rebuilding(path: string, more: readonly string[] = []): string {
+  return migrationsAnd([
+    ...rebuildOf(path, "messages", "mood text"),
+    ...rebuildOf(path, "sessions", "harbor integer NOT NULL DEFAULT 7"),
+    ...more,
+  ]);
+}
+
+function migrateFile(path: string, folder: string, readonly = false): void {
+  const client = new Database(path, { readonly });
+  try {
+    client.pragma("foreign_keys = ON");
+    migrate(client, path, { applicationId: APPLICATION_ID, readonly, folder });
+    expect(client.pragma("foreign_keys", { simple: true })).toBe(1);
+  } finally {
+    client.close();
+  }
+}
+
+/** Every table with the number of its rows, but the record of migrations. */
+function rowCounts(path: string): Record<string, number> {
+  return inDatabase(path, (database) => {
+    const tables = database
+      .prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '__drizzle_migrations'")
+      .pluck()
+      .all();
+    const countOf = (table: string): number =>
+      database.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get()!;
+    return Object.fromEntries(tables.map((table) => [table, countOf(table)]));
+  });
+}
+
+function schemaOf(path: string, ...types: string[]): string[] {
+  return inDatabase(path, (database) =>
+    database
+      .prepare<[string], string>(
+        "SELECT name || ': ' || sql FROM sqlite_master WHERE sql IS NOT NULL AND type IN (SELECT value FROM json_each(?)) ORDER BY name",
+      )
+      .pluck()
+      .all(JSON.stringify(types)),
+  );
+}
+
+/** As if this version carried the migration: its record is taken back, and its new columns are no harm. */
+function forgetMigration(path: string): void {
+  inDatabase(path, (database) =>
+    database.exec(
+      "DELETE FROM __drizzle_migrations WHERE created_at = (SELECT max(created_at) FROM __drizzle_migrations)",
+    ),
+  );
+}
+
+describe("a migration that rebuilds messages and sessions", () => {
+  test("keeps every row of every table, every view, trigger and index, and what points to what", () => {
+    const path = storeFile();
+    const [counts, others] = [rowCounts(path), schemaOf(path, "view", "trigger", "index")];
+    expect(counts).toMatchObject({ sessions: 4, messages: 38, unions: 29, clusters: 6, themes: 3, summaries: 6 });
+    migrateFile(path, rebuilding(path));
+    expect(rowCounts(path)).toEqual(counts);
+    expect(schemaOf(path, "view", "trigger", "index")).toEqual(others);
+    inDatabase(path, (database) => {
+      expect(database.pragma("foreign_key_check")).toEqual([]);
+      expect(database.pragma("integrity_check", { simple: true })).toBe("ok");
+      expect(database.prepare("SELECT DISTINCT harbor FROM sessions").pluck().all()).toEqual([7]);
+      expect(database.prepare("SELECT count(*) FROM messages WHERE mood IS NULL").pluck().get()).toBe(38);
+      expect(database.prepare("SELECT count(*) FROM theme_members").pluck().get()).toBe(28);
+    });
+  });
+
+  test("leaves a store that shows, appends and deletes as before", () => {
+    const path = storeFile();
+    const copy = temporaryPath();
+    copyFileSync(path, copy);
+    const before = openedStore(copy).resume("harbor-pilot").render();
+    migrateFile(path, rebuilding(path));
+    forgetMigration(path);
+    const store = openedStore(path);
+    expect(store.resume("harbor-pilot").render()).toEqual(before);
+    expect(store.verify()).toMatchObject({ ok: true, messageCount: 38 });
+    // The trigger is back, and no id is given twice although the newest messages have been forgotten.
+    expect(store.resume("log-7").append({ role: "user", content: "And at the third gate?" }).messageId).toBe(1_001);
+    expect(store.query("SELECT * FROM notes")).toEqual([{ text: "log-7" }]);
+    inDatabase(path, (database) => {
+      database.pragma("foreign_keys = ON");
+      database.exec("DELETE FROM sessions WHERE id = 'harbor-pilot'");
+    });
+    expect(rowCounts(path)).toMatchObject({ messages: 4, unions: 0, clusters: 0, themes: 0, summaries: 0 });
+  });
+
+  test.each([
+    ["fails at its end", "INSERT INTO nowhere VALUES (1);", "no such table: nowhere"],
+    ["leaves messages without their session", "DELETE FROM sessions WHERE id = 'log-7-a';", "1 rows point to rows"],
+  ])("and %s leaves the file as it was", (_, statement, message) => {
+    const path = storeFile();
+    const [rows, schema] = [allRows(path), schemaOf(path, "table", "view", "trigger", "index")];
+    expect(() => migrateFile(path, rebuilding(path, [statement]))).toThrow(message);
+    expect(allRows(path)).toEqual(rows);
+    expect(schemaOf(path, "table", "view", "trigger", "index")).toEqual(schema);
+    expect(openedStore(path).verify().ok).toBe(true);
+  });
+
+  test("is not made by a reader, who says what to do", () => {
+    const path = storeFile();
+    const before = readFileSync(path);
+    expect(() => migrateFile(path, rebuilding(path), true)).toThrow(
+      expect.objectContaining({
+        code: "FORMAT_UNSUPPORTED",
+        message: `The store ${path} has a format this version does not read: it is older, and bringing it up to date writes; open it once for writing.`,
+      }),
+    );
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test("makes a file that this version refuses, and leaves as it is", () => {
+    const path = storeFile();
+    migrateFile(path, rebuilding(path));
+    const before = allRows(path);
+    for (const readonly of [false, true]) {
+      expect(() => openStore(path, { readonly })).toThrow(
+        expect.objectContaining({
+          code: "FORMAT_UNSUPPORTED",
+          message: expect.stringContaining("a newer version has written it"),
+        }),
+      );
+    }
+    expect(allRows(path)).toEqual(before);
+  });
+
+  test("is made once where two processes come to it at the same moment", async () => {
+    const path = storeFile();
+    const [counts, folder] = [rowCounts(path), rebuilding(path)];
+    const child = new URL("../support/migrating-child.ts", import.meta.url);
+    const children = [1, 2].map(() => fork(child, [path, folder], { execArgv: ["--import", "tsx"] }));
+    const heard = (text: string): Promise<unknown> =>
+      Promise.all(
+        children.map(
+          (process) =>
+            new Promise((resolve, reject) => {
+              process.once("exit", reject);
+              process.on("message", (message) => message === text && resolve(message));
+            }),
+        ),
+      );
+    await heard("ready"); // both are loaded, and neither has opened it
+    const done = heard("done");
+    for (const process of children) process.send("go");
+    await done;
+    for (const process of children) process.disconnect();
+    expect(rowCounts(path)).toEqual(counts);
+    inDatabase(path, (database) => {
+      const twice = database.prepare("SELECT hash FROM __drizzle_migrations GROUP BY hash HAVING count(*) > 1").all();
+      expect(twice).toEqual([]);
+      expect(database.prepare("SELECT count(*) FROM sessions WHERE harbor = 7").pluck().get()).toBe(4);
+    });
+  });
+});
