@@ -1,0 +1,77 @@
+import { openStore, type Store, StoreError } from "../../src/index.ts";
+import { watchingStatements } from "./statements.ts";
+import type { Command, Outcome, Run } from "./worker-process.ts";
+
+// Does to a store what its parent says, command by command, and says what came of each: see worker-process.ts.
+
+let store: Store | undefined;
+/** How many messages each session had when this process last wrote to it or looked. */
+const countSeen = new Map<string, number>();
+
+async function obey(command: Command): Promise<unknown> {
+  if (command.do === "open") {
+    store?.close();
+    countSeen.clear();
+    store = openStore(command.path, { busyTimeoutMs: command.busyTimeoutMs ?? 5_000 });
+    return null;
+  }
+  const session = store!.session(command.session, command.settings);
+  const seen = (count: number): void => void countSeen.set(command.session, count);
+  switch (command.do) {
+    case "append": {
+      const options = command.expecting ? { seq: countSeen.get(command.session) ?? 0 } : {};
+      const results = session.appendAll(command.messages, options);
+      seen(results.at(-1)!.seq + 1);
+      return results;
+    }
+    case "stall": {
+      session.render(); // reads what an append would read first, in a transaction of its own
+      const { error } = await watchingStatements(
+        (number) => {
+          // BEGIN IMMEDIATE and one message are behind it.
+          if (number === 3) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, command.ms);
+        },
+        () => session.appendAll(command.messages),
+      );
+      if (error !== undefined) throw error;
+      return null;
+    }
+    case "sync": {
+      const results = session.sync(command.history);
+      if (results.length > 0) seen(results.at(-1)!.seq + 1);
+      return results;
+    }
+    case "render": {
+      const result = session.render({ tokensMax: command.tokensMax });
+      seen([...result.sources, ...result.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0));
+      return result;
+    }
+    case "messages":
+      return session.messages();
+    case "compact":
+      session.compact();
+      return null;
+    case "resolve":
+      return session.resolveDirty();
+  }
+}
+
+async function outcomeOf(command: Command): Promise<Outcome> {
+  const fromNs = Number(process.hrtime.bigint());
+  try {
+    const value = await obey(command);
+    return { fromNs, toNs: Number(process.hrtime.bigint()), value };
+  } catch (error) {
+    if (!StoreError.is(error)) throw error;
+    const { code, details } = error;
+    return { fromNs, toNs: Number(process.hrtime.bigint()), error: { code, details } };
+  }
+}
+
+process.on("message", async ({ runNumber, commands }: Run) => {
+  for (const command of commands) {
+    const outcome = await outcomeOf(command);
+    await new Promise((resolve) => process.send!({ runNumber, outcome }, resolve));
+  }
+});
+process.send!("ready");
