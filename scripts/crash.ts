@@ -1,0 +1,28 @@
+import { parseArgs } from "node:util";
+import { crash } from "./crash/run.ts";
+
+/**
+ * `npm run crash -- --kills N [--seed S]`: kill processes at work on a store, at random moments, and see what is left.
+ * Prints the figures as JSON; exit 1 if anything that was promised is not there.
+ */
+const { values } = parseArgs({
+  options: { kills: { type: "string", default: "200" }, seed: { type: "string", default: "1" } },
+});
+const [kills, seed] = [Number(values.kills), Number(values.seed)];
+if (!Number.isSafeInteger(kills) || kills < 1 || !Number.isSafeInteger(seed)) {
+  console.error("Usage: npm run crash -- [--kills N] [--seed S]");
+  process.exit(2);
+}
+const show = (text: string): void => {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
+};
+const figures = await crash({
+  kills,
+  seed,
+  onKill: ({ kills: done, files, acknowledged }) =>
+    show(`${done} of ${kills} kills, ${files} files, ${acknowledged} messages acknowledged`),
+  onFault: (fault, folder) => console.error(`${folder}: ${fault}`),
+});
+show("");
+console.log(JSON.stringify(figures));
+process.exitCode = figures.lost + figures.altered + figures.verifyFailures > 0 ? 1 : 0;

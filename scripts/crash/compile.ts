@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface Compiled {
+  /** What Node runs. */
+  path: string;
+  /** Take it away. */
+  remove(): void;
+}
+
+/**
+ * Compile a script and all of `src` that it uses, once: processes that live for a fraction of a second should not spend
+ * most of it on compiling. Into a folder of its own, beside which Node finds the packages; `dist` is somebody else's.
+ */
+export function compile(script: string): Compiled {
+  const cache = join(ROOT, "node_modules", ".cache");
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "coppice-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const config = {
+    extends: join(ROOT, "tsconfig.json"),
+    compilerOptions: { noEmit: false, rootDir: ROOT, outDir: folder },
+    files: [script],
+    include: [],
+  };
+  try {
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const compiler = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+    execFileSync(process.execPath, [compiler, "-p", folder], { stdio: ["ignore", "inherit", "inherit"] });
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", version: "0.0.0" }));
+    cpSync(join(ROOT, "migrations"), join(folder, "migrations"), { recursive: true });
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { path: join(folder, relative(ROOT, script).replace(/\.ts$/, ".js")), remove };
+}

@@ -1,0 +1,151 @@
+import { writeFileSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { ImportRun } from "../../src/cli/import-run.ts";
+import { BATCH_MESSAGES_MAX } from "../../src/core/limits.ts";
+import { walkFiles } from "../../src/importers/files.ts";
+import { openStore } from "../../src/index.ts";
+import { randomFrom } from "../bench/messages.ts";
+import { saidAt } from "./conversation.ts";
+import type { Line } from "./promises.ts";
+
+// Works on the store `argv[2]` without end, in the order that the seed `argv[3]` gives, and says what it was promised.
+// Somebody kills it.
+
+const SMALL_WINDOW = {
+  hotSize: 6,
+  overlap: 2,
+  evictBatch: 6,
+  maxThemes: 4,
+  openClustersMax: 4,
+  resolveTokensMin: 100,
+};
+/** Two transactions, so that a kill can come between them. */
+const IMPORTED_AT_ONCE = 2 * BATCH_MESSAGES_MAX;
+
+const [, , path, seed] = process.argv;
+const random = randomFrom(Number(seed));
+const pick = (count: number): number => Math.floor(random() * count);
+
+/** Not through the stream: what it holds back would die with the process. */
+function say(line: Line): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+const store = openStore(path!);
+const appended = store.session("appended", SMALL_WINDOW);
+const batched = store.session("batched", SMALL_WINDOW);
+const synced = store.session("synced", SMALL_WINDOW);
+const sessions = [appended, batched, synced];
+const counts = new Map(store.sessions().map(({ id, messageCount }) => [id, messageCount]));
+say({ say: "open", sessions: sessions.map(({ id }) => id) });
+
+/** Before an append: where it begins, and that it is under way. */
+function begin(session: string, count: number, batch = count): number {
+  const from = counts.get(session) ?? 0;
+  say({ say: "appending", session, from, to: from + count, batch });
+  return from;
+}
+
+/** After it. */
+function end(session: string, count: number, messageId?: number): void {
+  counts.set(session, count);
+  say({ say: "appended", session, count, ...(messageId !== undefined && { messageId }) });
+}
+
+function append(): void {
+  const from = begin("appended", 1);
+  const { messageId } = appended.append({ ...saidAt("appended", from), id: `id ${from}` });
+  end("appended", from + 1, messageId);
+}
+
+function appendBatch(): void {
+  const count = 2 + pick(40);
+  const from = begin("batched", count);
+  const results = batched.appendAll(Array.from({ length: count }, (_, index) => saidAt("batched", from + index)));
+  end("batched", from + results.length, results.at(-1)!.messageId);
+}
+
+function sync(): void {
+  const count = 1 + pick(6);
+  const from = begin("synced", count);
+  const first = Math.max(0, from - pick(30)); // a host that has cut its array short
+  const history = Array.from({ length: from + count - first }, (_, index) => saidAt("synced", first + index));
+  const results = synced.sync(history);
+  end("synced", from + results.length, results.at(-1)!.messageId);
+}
+
+function compact(): void {
+  sessions[pick(sessions.length)]!.compact();
+  sayStored();
+}
+
+async function resolve(): Promise<void> {
+  const resolving = sessions[pick(sessions.length)]!.resolveDirty();
+  append();
+  await resolving;
+  sayStored();
+}
+
+/** The same file, grown: what an import that was killed has left out comes with the next. */
+async function importFile(): Promise<void> {
+  const file = join(dirname(path!), "imported.jsonl");
+  const from = begin("imported", IMPORTED_AT_ONCE, BATCH_MESSAGES_MAX);
+  const lines = Array.from({ length: from + IMPORTED_AT_ONCE }, (_, seq) => ({
+    session: "imported",
+    id: `id ${seq}`,
+    ...saidAt("imported", seq),
+  }));
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const run = new ImportRun(store, {
+    format: "jsonl",
+    onProgress({ newCount, knownCount }) {
+      if (newCount > 0) end("imported", newCount + knownCount);
+    },
+  });
+  for await (const one of walkFiles([file])) await run.read(one);
+  await run.resolve(() => {});
+  sayStored();
+}
+
+/** A session that is there only to go again. */
+async function forget(): Promise<void> {
+  const session = store.session("forgotten", SMALL_WINDOW);
+  const from = begin("forgotten", 30);
+  session.appendAll(Array.from({ length: 30 }, (_, index) => saidAt("forgotten", from + index)));
+  end("forgotten", from + 30);
+  await session.resolveDirty();
+  say({ say: "forgetting", session: "forgotten" });
+  store.forget("forgotten");
+  counts.delete("forgotten");
+  say({ say: "forgot", session: "forgotten" });
+  sayStored();
+}
+
+function rebuild(): void {
+  const database = new Database(path!);
+  say({ say: "damaging" });
+  database.exec("DELETE FROM themes; DELETE FROM clusters; UPDATE messages SET parent_id = id");
+  database.close();
+  store.verify({ rebuild: true });
+  say({ say: "rebuilt" });
+}
+
+function sayStored(): void {
+  const { logPosition, summaryCount } = store.stats();
+  say({ say: "stored", logPosition, summaryCount });
+}
+
+const EVENTS: (() => void | Promise<void>)[] = [
+  ...Array.from({ length: 8 }, () => append),
+  ...Array.from({ length: 4 }, () => appendBatch),
+  ...Array.from({ length: 4 }, () => sync),
+  compact,
+  compact,
+  resolve,
+  resolve,
+  importFile,
+  forget,
+  rebuild,
+];
+for (;;) await EVENTS[pick(EVENTS.length)]!();
