@@ -1,0 +1,14 @@
+import { openStore } from "../../src/index.ts";
+
+/** A fresh process that opens a store, and in mode `resume` goes on with its session. Prints what that took. */
+const [, , path, mode] = process.argv;
+const store = openStore(path!);
+const from = performance.now();
+if (mode === "resume") {
+  const session = store.resume("long");
+  session.render({ tokensMax: 16_000 });
+  session.append({ role: "user", content: "Where were we?" });
+}
+const ms = performance.now() - from;
+console.log(JSON.stringify({ ms, rssMb: process.memoryUsage.rss() / 2 ** 20 }));
+store.close();

@@ -1,0 +1,152 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { openStore, type Session } from "../../src/index.ts";
+import { killLosses } from "./kills.ts";
+import { median, quantile, sessionMessages, take } from "./messages.ts";
+import { writerLosses } from "./writers.ts";
+
+const RESUME_CHILD = fileURLToPath(new URL("./resume-child.ts", import.meta.url));
+const SMALL = 1_000;
+const LARGE = 100_000;
+const ALTERNATIONS = 9;
+
+/**
+ * What the store costs. Ratios compare within this run, in turns, so a machine that slows down slows both sides.
+ *
+ * @param messagesLarge  Messages of the long session; 100,000 unless a quick look is enough.
+ */
+export async function benchStore(messagesLarge = LARGE): Promise<{ name: "store"; figures: Record<string, number> }> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
+  try {
+    const figures = appendAgainstRaw(folder);
+    const small = await filledStore(join(folder, "small.db"), SMALL);
+    const large = await filledStore(join(folder, "large.db"), messagesLarge);
+    Object.assign(figures, appendGrowth(small, large), renderCosts(large));
+    const textBytes = large.store.query("SELECT sum(length(CAST(parts AS BLOB))) AS bytes FROM messages")[0]!;
+    const artifactBytes = large.store.stats().artifactBytes;
+    const messageCount = large.session.info().messageCount;
+    small.store.close();
+    large.store.close();
+    figures.bytesPerMessage = Math.round(
+      (statSync(large.path).size - Number(textBytes.bytes) - artifactBytes) / messageCount,
+    );
+    Object.assign(figures, resumeCosts(small.path, large.path), await killLosses(), await writerLosses());
+    return { name: "store", figures };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+interface Filled {
+  path: string;
+  store: ReturnType<typeof openStore>;
+  session: Session;
+  messages: ReturnType<typeof sessionMessages>;
+}
+
+async function filledStore(path: string, count: number): Promise<Filled> {
+  const store = openStore(path);
+  const session = store.session("long");
+  const messages = sessionMessages(count);
+  for (let done = 0; done < count; done += 100) {
+    session.appendAll(take(messages, Math.min(100, count - done)));
+    if (done % 5_000 === 0) await session.resolveDirty();
+  }
+  await session.resolveDirty();
+  return { path, store, session, messages };
+}
+
+/** Validated, embedded, placed and committed, over a prepared insert of the very row into the very table. */
+function appendAgainstRaw(folder: string): Record<string, number> {
+  const paths = [join(folder, "append.db"), join(folder, "raw.db")] as const;
+  const store = openStore(paths[0]);
+  const session = store.session("append");
+  const other = openStore(paths[1]);
+  other.session("append");
+  other.close();
+  const reader = new Database(paths[0], { readonly: true });
+  const rowOf = reader.prepare("SELECT * FROM messages WHERE id = ?").raw();
+  const raw = new Database(paths[1]);
+  raw.pragma("journal_mode = WAL");
+  raw.pragma("synchronous = NORMAL");
+  raw.pragma("foreign_keys = ON");
+  const columnCount = rowOf.columns().length;
+  const insert = raw.prepare(
+    `INSERT INTO messages VALUES (${Array.from({ length: columnCount }, () => "?").join(", ")})`,
+  );
+
+  const appendMs: number[] = [];
+  const rawMs: number[] = [];
+  const messages = sessionMessages(1);
+  for (let index = 0; index < 6_000; index++) {
+    const message = messages.next().value!;
+    let from = performance.now();
+    const { messageId } = session.append(message);
+    const appended = performance.now() - from;
+    const row = rowOf.get(messageId) as unknown[];
+    from = performance.now();
+    insert.run(row);
+    const inserted = performance.now() - from;
+    if (index < 1_000) continue; // warming up
+    appendMs.push(appended);
+    rawMs.push(inserted);
+  }
+  store.close();
+  reader.close();
+  raw.close();
+  return {
+    appendP50VsRaw: median(appendMs) / median(rawMs),
+    appendP50Ms: median(appendMs),
+    appendP95Ms: quantile(appendMs, 0.95),
+    appendP99Ms: quantile(appendMs, 0.99),
+    rawP50Ms: median(rawMs),
+  };
+}
+
+function appendGrowth(small: Filled, large: Filled): Record<string, number> {
+  const times: [number[], number[]] = [[], []];
+  for (let round = 0; round < 600; round++) {
+    [small, large].forEach(({ session, messages }, side) => {
+      const message = messages.next().value!;
+      const from = performance.now();
+      session.append(message);
+      times[side]!.push(performance.now() - from);
+    });
+  }
+  return { appendGrowth: median(times[1]) / median(times[0]) };
+}
+
+function renderCosts({ session, messages }: Filled): Record<string, number> {
+  const cached: number[] = [];
+  const afterAppend: number[] = [];
+  for (let round = 0; round < 300; round++) {
+    session.append(messages.next().value!);
+    let from = performance.now();
+    session.render({ tokensMax: 16_000 });
+    afterAppend.push(performance.now() - from);
+    from = performance.now();
+    session.render({ tokensMax: 16_000 });
+    cached.push(performance.now() - from);
+  }
+  return { renderCachedP50Ms: median(cached), renderAfterAppendP50Ms: median(afterAppend) };
+}
+
+/** In fresh processes, in turns: until the first render and the first append have returned. */
+function resumeCosts(smallPath: string, largePath: string): Record<string, number> {
+  const run = (path: string, mode: "open" | "resume"): { ms: number; rssMb: number } =>
+    JSON.parse(execFileSync(process.execPath, ["--import", "tsx", RESUME_CHILD, path, mode], { encoding: "utf8" }));
+  const small: number[] = [];
+  const large: number[] = [];
+  const rss: number[] = [];
+  for (let round = 0; round < ALTERNATIONS; round++) {
+    small.push(run(smallPath, "resume").ms);
+    const resumed = run(largePath, "resume");
+    large.push(resumed.ms);
+    rss.push(resumed.rssMb - run(largePath, "open").rssMb);
+  }
+  return { resumeGrowth: median(large) / median(small), resume100kMs: median(large), resume100kRssMb: median(rss) };
+}
