@@ -44,7 +44,7 @@ interface Candidate {
  *
  * A word tells by how many texts hold it (sublinearly), by being a name (identifier, file) and by its length; nothing but
  * the texts is consulted. Of words that contain each other the more telling is kept. Reads the first
- * `LABEL_TEXT_CHARS` of up to 100 texts, evenly spaced.
+ * `LABEL_TEXT_CHARS` of up to 16 texts, evenly spaced.
  */
 export function labelOf(texts: readonly string[]): string {
   const excerpts = evenlySpaced(texts, TEXTS_MAX).map((text) =>

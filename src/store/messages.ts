@@ -110,7 +110,6 @@ export class MessageRepository {
   readonly #seqBefore;
   readonly #byExternalId;
   readonly #openingsOf;
-  readonly #parentOf;
   readonly #setParentOfStep;
   readonly #setParent;
 
@@ -202,7 +201,6 @@ export class MessageRepository {
         "SELECT substr(m.text, 1, ?) FROM cluster_members c JOIN messages m ON m.id = c.message_id WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq",
       )
       .pluck();
-    this.#parentOf = client.prepare<[number], number>("SELECT parent_id FROM messages WHERE id = ?").pluck();
     this.#setParentOfStep = client.prepare<[number, number]>(
       "UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id",
     );
@@ -391,10 +389,6 @@ export class MessageRepository {
 
   byExternalId(sessionId: string, externalId: string): { id: number; seq: number; digest: Buffer } | undefined {
     return this.#byExternalId.get({ sessionId, externalId });
-  }
-
-  parentOf(id: number): number | undefined {
-    return this.#parentOf.get(id);
   }
 
   setParentOfStep(stepId: number, parentId: number): void {
