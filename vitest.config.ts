@@ -5,6 +5,7 @@ export default defineConfig({
     // Each test file opens its own SQLite files; forks keep one crashed native module from taking the others along.
     pool: "forks",
     testTimeout: 30_000,
+    setupFiles: ["test/support/seed.ts"],
     projects: [
       {
         extends: true,

@@ -12,17 +12,18 @@ import type { RenderView } from "./view.ts";
 export interface Gap {
   seqFirst: number;
   seqLast: number;
-  /** Pinned messages between the two are not among them. */
+  /** Pinned messages between the two, and results shown although their step began between them, are not among them. */
   messageCount: number;
 }
 
-/** @param hidden  Messages of the window that are not shown. @param memory  The memory block that is. */
+/** @param hidden  Messages of the window that are not shown, by step. @param memory  The memory block that is. */
 export function gapOf(view: RenderView, hidden: readonly Message[], memory: Memory): Gap | undefined {
   const coldCount = memory.text === undefined ? coldMessageCount(view) : 0;
   if (coldCount + hidden.length === 0) return undefined;
   return {
     seqFirst: coldCount > 0 ? 0 : hidden[0]!.seq,
-    seqLast: hidden.at(-1)?.seq ?? view.evictedSeq - 1,
+    // Steps interleave where a result of another step came in between: the last message of the last need not be the last.
+    seqLast: hidden.length > 0 ? Math.max(...hidden.map(({ seq }) => seq)) : view.evictedSeq - 1,
     messageCount: coldCount + hidden.length,
   };
 }

@@ -70,6 +70,17 @@ test("names hidden messages of the window in the memory message", () => {
   expect(omitted).toEqual([{ kind: "range", messageIndex: 0, seqFirst: 0, seqLast: 10, messageCount: 11 }]);
 });
 
+test("names hidden messages from the first place to the last when another's result stands among a step's own", () => {
+  const window = [
+    messageOf(0, "assistant", [call("a", "run")]),
+    messageOf(1, "tool", [result("of nobody", "done")]),
+    messageOf(2, "tool", [result("a", "done")], 0),
+    textMessage(3, "user", 950),
+  ];
+  const { omitted } = render(viewOf({ window }), 1_000);
+  expect(omitted).toMatchObject([{ kind: "range", seqFirst: 0, seqLast: 2, messageCount: 3 }]);
+});
+
 test("lets the window use all that the memory block leaves", () => {
   // The block of `cold` costs 91 and its message 4, which leaves 205.
   const window = [textMessage(30, "user", 100), textMessage(31, "assistant", 105)];
