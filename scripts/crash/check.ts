@@ -42,8 +42,15 @@ export function check(store: Store, promises: Promises): Verdict {
     const altered = messages.filter((message) => !isAsSaid(message)).map(({ seq }) => seq);
     verdict.altered += altered.length;
     if (altered.length > 0) verdict.faults.push(`${session}: altered at ${altered.slice(0, 10).join(", ")}`);
+    const bySeq = new Map(messages.map((message) => [message.seq, message]));
+    const forgotten = promises.forgotten.get(session) ?? new Map<number, boolean>();
+    const back = [...forgotten].filter(([seq, isAcknowledged]) => isAcknowledged && bySeq.has(seq));
+    if (back.length > 0) blame(`${session}: forgotten, and there again: ${back.slice(0, 10).map(([seq]) => seq)}`);
+    const places = Array.from({ length: messages.at(-1)?.seq ?? 0 }, (_, seq) => seq);
+    const empty = places.filter((seq) => !bySeq.has(seq) && !forgotten.has(seq));
+    if (empty.length > 0) blame(`${session}: gone, and nobody forgot them: ${empty.slice(0, 10)}`);
     const newest = promises.newest.get(session);
-    if (newest !== undefined && messages[newest.seq] !== undefined && messages[newest.seq]!.id !== newest.messageId) {
+    if (newest !== undefined && bySeq.has(newest.seq) && bySeq.get(newest.seq)!.id !== newest.messageId) {
       blame(`${session}: place ${newest.seq} is not that of message ${newest.messageId}`);
     }
     const { changing } = promises;

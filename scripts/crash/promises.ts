@@ -10,6 +10,8 @@ export type Line =
   | { say: "stored"; logPosition: number; summaryCount: number }
   /** A session is about to be forgotten, or has been. */
   | { say: "forgetting" | "forgot"; session: string }
+  /** Messages of a session are about to be forgotten, by their places, or have been. */
+  | { say: "forgettingMessages" | "forgotMessages"; session: string; seqs: number[] }
   /** Derived rows are about to be deleted, for `verify --rebuild` to bring them back. */
   | { say: "damaging" }
   | { say: "rebuilt" };
@@ -20,6 +22,8 @@ export class Promises {
   readonly counts = new Map<string, number>();
   /** The newest id that was returned, and its place, by session. */
   readonly newest = new Map<string, { seq: number; messageId: number }>();
+  /** Places whose message was to be forgotten, by session, and whether that was acknowledged. */
+  readonly forgotten = new Map<string, Map<number, boolean>>();
   logPosition = 0;
   summaryCount = 0;
   /** What was under way: a session may have either number of messages, or one that is some batches past the first. */
@@ -64,12 +68,31 @@ export class Promises {
         this.summaryCount = 0; // its summaries go, too; the others are counted again afterwards
         return;
       }
+      case "forgettingMessages": {
+        const count = this.counts.get(line.session) ?? 0;
+        const rest = count - line.seqs.length;
+        this.changing = { session: line.session, from: count, to: rest, batch: line.seqs.length };
+        this.counts.set(line.session, rest);
+        this.#note(line.session, line.seqs, false);
+        this.summaryCount = 0; // as above
+        return;
+      }
       case "forgot":
         this.changing = undefined;
+        return;
+      case "forgotMessages":
+        this.changing = undefined;
+        this.#note(line.session, line.seqs, true);
         return;
       case "damaging":
       case "rebuilt":
         this.isDamaged = line.say === "damaging";
     }
+  }
+
+  #note(session: string, seqs: readonly number[], isAcknowledged: boolean): void {
+    const forgotten = this.forgotten.get(session) ?? new Map<number, boolean>();
+    for (const seq of seqs) forgotten.set(seq, isAcknowledged);
+    this.forgotten.set(session, forgotten);
   }
 }

@@ -36,7 +36,8 @@ const store = openStore(path!);
 const appended = store.session("appended", SMALL_WINDOW);
 const batched = store.session("batched", SMALL_WINDOW);
 const synced = store.session("synced", SMALL_WINDOW);
-const sessions = [appended, batched, synced];
+const thinned = store.session("thinned", SMALL_WINDOW);
+const sessions = [appended, batched, synced, thinned];
 const counts = new Map(store.sessions().map(({ id, messageCount }) => [id, messageCount]));
 say({ say: "open", sessions: sessions.map(({ id }) => id) });
 
@@ -122,6 +123,24 @@ async function forget(): Promise<void> {
   sayStored();
 }
 
+/** Append some, and forget some that have been there for a while, with their steps. */
+function forgetMessages(): void {
+  const seqNext = (thinned.messages().at(-1)?.seq ?? -1) + 1;
+  const from = begin("thinned", 12);
+  thinned.appendAll(Array.from({ length: 12 }, (_, index) => saidAt("thinned", seqNext + index)));
+  end("thinned", from + 12);
+  const messages = thinned.messages();
+  const old = messages.slice(0, -8); // never the newest: its place tells where the next one goes
+  const steps = new Set(Array.from({ length: 1 + pick(4) }, () => old[pick(old.length)]!.stepId));
+  const going = messages.filter(({ stepId }) => steps.has(stepId));
+  const seqs = going.map(({ seq }) => seq);
+  say({ say: "forgettingMessages", session: "thinned", seqs });
+  store.forget("thinned", { messageIds: going.map(({ id }) => id) });
+  counts.set("thinned", messages.length - going.length);
+  say({ say: "forgotMessages", session: "thinned", seqs });
+  sayStored();
+}
+
 function rebuild(): void {
   const database = new Database(path!);
   say({ say: "damaging" });
@@ -146,6 +165,8 @@ const EVENTS: (() => void | Promise<void>)[] = [
   resolve,
   importFile,
   forget,
+  forgetMessages,
+  forgetMessages,
   rebuild,
 ];
 for (;;) await EVENTS[pick(EVENTS.length)]!();

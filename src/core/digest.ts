@@ -14,9 +14,12 @@ export function digestOf(message: { role: Role; name?: string | undefined; parts
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-    entries.sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(",")}}`;
+    let members = "";
+    for (const key of Object.keys(value).sort()) {
+      const item = (value as Record<string, unknown>)[key];
+      if (item !== undefined) members += `${members && ","}${JSON.stringify(key)}:${canonicalJson(item)}`;
+    }
+    return `{${members}}`;
   }
   return JSON.stringify(value);
 }

@@ -1,6 +1,6 @@
-import { estimateTokenCount } from "tokenx";
 import type { Part } from "./message.ts";
 import { describeFile } from "./text.ts";
+import { estimateTokens } from "./token-estimate.ts";
 
 /** Port: what a text costs in a context. `name` is stored with every count, so that a change of counter is noticed. */
 export interface TokenCounter {
@@ -9,11 +9,8 @@ export interface TokenCounter {
   count(text: string): number;
 }
 
-/** An estimate for any model when its tokenizer is not at hand. */
-export const estimatingTokenCounter: TokenCounter = {
-  name: "tokenx-2",
-  count: (text) => (text === "" ? 0 : estimateTokenCount(text)),
-};
+/** An estimate for any model when its tokenizer is not at hand: that of tokenx, in one pass over the text. */
+export const estimatingTokenCounter: TokenCounter = { name: "tokenx-2", count: estimateTokens };
 
 /** Tokens that a provider's wrapping of a message costs: role, delimiters, a part's braces. */
 export const MESSAGE_TOKENS = 4;

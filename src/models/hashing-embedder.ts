@@ -1,7 +1,8 @@
 import { isUsable, normalize } from "../vector/vector.ts";
 import type { Embedder } from "./embedder.ts";
-import { stem } from "./stem.ts";
-import { forEachWord } from "./words.ts";
+import { isPluralOfY, stem, stemEnd } from "./stem.ts";
+import { WordTable } from "./word-table.ts";
+import { forEachWordRange } from "./words.ts";
 
 const DIMENSION = 384;
 /** Numbers that one word touches, one in each quarter of the vector. */
@@ -28,34 +29,38 @@ export const hashingEmbedder: Embedder = {
   similarityMin: 0.35,
 
   embed(text) {
-    const counts = new Map<string, number>();
-    forEachWord(text, (word) => {
-      const term = stem(word);
-      counts.set(term, (counts.get(term) ?? 0) + 1);
+    const terms = new WordTable();
+    const counts: number[] = [];
+    forEachWordRange(text, (source, start, end) => {
+      const term = addStem(terms, source, start, end);
+      counts[term] = (counts[term] ?? 0) + 1;
     });
     // "Do it again" and "ok" are only common words, but they are what was said.
-    if (counts.size === 0) for (const word of text.match(ANY_WORD) ?? []) counts.set(word.toLowerCase(), 1);
+    if (terms.size === 0) for (const word of text.match(ANY_WORD) ?? []) counts[addWord(terms, word.toLowerCase())] = 1;
     const vector = new Float32Array(DIMENSION);
-    for (const [term, count] of counts) addTerm(vector, term, Math.sqrt(count));
+    for (let term = 0; term < counts.length; term++) addTerm(vector, terms.hashAt(term), Math.sqrt(counts[term]!));
     // Two words may cancel each other out: no direction is no vector.
     return isUsable(vector) ? normalize(vector) : undefined;
   },
 };
 
-function addTerm(vector: Float32Array, term: string, weight: number): void {
-  let hash = fnv1a(term);
+/** @returns the index of a word's stem. */
+function addStem(terms: WordTable, source: string, start: number, end: number): number {
+  if (isPluralOfY(source, start, end)) return addWord(terms, stem(source.slice(start, end).toLowerCase()));
+  return terms.add(source, start, stemEnd(source, start, end));
+}
+
+function addWord(terms: WordTable, word: string): number {
+  return terms.add(word, 0, word.length);
+}
+
+function addTerm(vector: Float32Array, hashOfTerm: number, weight: number): void {
+  let hash = hashOfTerm;
   for (let block = 0; block < BLOCKS; block++) {
     hash = mix(hash + 0x9e3779b9);
     const index = block * BLOCK_LENGTH + ((hash >>> 1) % BLOCK_LENGTH);
     vector[index] = vector[index]! + ((hash & 1) === 0 ? weight : -weight);
   }
-}
-
-/** FNV-1a over UTF-16 units, 32 bits. */
-function fnv1a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash;
 }
 
 /** The finalizer of MurmurHash3: every bit of the input moves every bit of the output. */

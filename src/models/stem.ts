@@ -1,3 +1,14 @@
+import { lowerCodeAt } from "./word.ts";
+
+// Letters as UTF-16 units.
+const D = 100;
+const E = 101;
+const G = 103;
+const I = 105;
+const N = 110;
+const S = 115;
+const U = 117;
+
 /**
  * A word without its most frequent English endings: plurals, `-ed`, `-ing`, a last `e`, a doubled last letter, so that
  * `retries`, `retrying` and `retry`, or `stopped` and `stops`, meet. After the S-stemmer of Harman, "How effective is
@@ -5,13 +16,34 @@
  * append, and within a point of Porter's stemmer where that was measured.
  */
 export function stem(word: string): string {
-  let stemmed = word;
-  if (stemmed.length < 4) return stemmed;
-  if (stemmed.endsWith("ies")) stemmed = `${stemmed.slice(0, -3)}y`;
-  else if (stemmed.endsWith("s") && !stemmed.endsWith("ss") && !stemmed.endsWith("us")) stemmed = stemmed.slice(0, -1);
-  if (stemmed.length > 5 && stemmed.endsWith("ing")) stemmed = stemmed.slice(0, -3);
-  else if (stemmed.length > 4 && stemmed.endsWith("ed")) stemmed = stemmed.slice(0, -2);
-  if (stemmed.length > 3 && stemmed.endsWith("e")) stemmed = stemmed.slice(0, -1);
-  if (stemmed.length > 3 && stemmed.at(-1) === stemmed.at(-2)) stemmed = stemmed.slice(0, -1);
-  return stemmed;
+  if (isPluralOfY(word, 0, word.length)) return stem(`${word.slice(0, -3)}y`);
+  return word.slice(0, stemEnd(word, 0, word.length));
+}
+
+/** Whether `stem` changes the word's letters, `ies` to `y`, before it cuts any. */
+export function isPluralOfY(text: string, start: number, end: number): boolean {
+  return (
+    end - start >= 4 &&
+    lowerCodeAt(text, end - 1) === S &&
+    lowerCodeAt(text, end - 2) === E &&
+    lowerCodeAt(text, end - 3) === I
+  );
+}
+
+/** Where the stem of the word from `start` to before `end` ends, unless the word is a plural of `y`. */
+export function stemEnd(text: string, start: number, end: number): number {
+  let to = end;
+  if (to - start < 4) return to;
+  let last = lowerCodeAt(text, to - 1);
+  let before = lowerCodeAt(text, to - 2);
+  if (last === S && before !== S && before !== U) {
+    to -= 1;
+    last = before;
+    before = lowerCodeAt(text, to - 2);
+  }
+  if (last === G && to - start > 5 && before === N && lowerCodeAt(text, to - 3) === I) to -= 3;
+  else if (last === D && to - start > 4 && before === E) to -= 2;
+  if (to - start > 3 && lowerCodeAt(text, to - 1) === E) to -= 1;
+  if (to - start > 3 && lowerCodeAt(text, to - 1) === lowerCodeAt(text, to - 2)) to -= 1;
+  return to;
 }

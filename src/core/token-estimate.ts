@@ -1,0 +1,76 @@
+import { estimateTokenCount } from "tokenx";
+
+// What a character is to tokenx 2, as bits. It splits a text into runs of white space, of punctuation, and of everything else.
+const SPACE = 1;
+const PUNCTUATION = 2;
+const DIGIT = 4;
+const LOWER = 8;
+const OTHER = 16;
+/** Not ASCII. */
+const FOREIGN = 32;
+const IN_WORD = DIGIT | LOWER | OTHER | FOREIGN;
+
+const CLASS_OF_ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  if (/\s/.test(character)) return SPACE;
+  if (/[.,!?;(){}[\]<>:/\\|@#$%^&*+=`~_"-]/.test(character)) return PUNCTUATION;
+  if (/[0-9]/.test(character)) return DIGIT;
+  return /[a-z]/.test(character) ? LOWER : OTHER;
+});
+
+/** Characters beyond ASCII that end a run: white space, and the blocks with the punctuation of Chinese and Japanese. */
+const FOREIGN_BREAK = /[^\S\x00-\x7f]|[\u3000-\u30ff\uff00-\uffef]/;
+
+const NEWLINE = 10;
+
+/**
+ * tokenx's estimate of a text's tokens, to the token, in a fifth of its time: it runs half a dozen regular expressions on
+ * each run of characters, and every append counts all of its text. Here a run of ASCII is classified character by
+ * character. tokenx itself counts runs with any other character, and whole texts where such a character ends a run.
+ *
+ * Linear in the text's length.
+ */
+export function estimateTokens(text: string): number {
+  let tokens = 0;
+  let previous = SPACE;
+  for (let start = 0, end = 0; start < text.length; start = end) {
+    const first = classAt(text, start);
+    const run = (first & IN_WORD) === 0 ? first : IN_WORD;
+    // Of a word, the classes of its characters decide what it costs.
+    let classes = first;
+    for (end = start + 1; end < text.length; end++) {
+      const next = classAt(text, end);
+      if ((next & run) === 0) break;
+      classes |= next;
+    }
+    if (run === SPACE) tokens += spaceTokens(text, start, end, previous);
+    else if (run === PUNCTUATION) tokens += Math.ceil((end - start) / 6);
+    else if ((classes & FOREIGN) === 0) tokens += wordTokens(end - start, classes);
+    else {
+      const word = text.slice(start, end);
+      if (FOREIGN_BREAK.test(word)) return estimateTokenCount(text);
+      tokens += estimateTokenCount(word);
+    }
+    previous = first;
+  }
+  return tokens;
+}
+
+function classAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  return code < 128 ? CLASS_OF_ASCII[code]! : FOREIGN;
+}
+
+/** White space costs a token where it has structure: an indented or an empty line, or a line's end without punctuation. */
+function spaceTokens(text: string, start: number, end: number, previous: number): number {
+  for (let index = start; index < end; index++) {
+    if (text.charCodeAt(index) === NEWLINE) return index < end - 1 || previous !== PUNCTUATION ? 1 : 0;
+  }
+  return 0;
+}
+
+/** @param classes  Those of its characters, as bits. */
+function wordTokens(length: number, classes: number): number {
+  if (classes === DIGIT) return Math.ceil(length / 3);
+  return length === 8 && classes === LOWER ? 1 : Math.ceil(length / 7);
+}
