@@ -1,24 +1,36 @@
 import { parseArgs } from "node:util";
+import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
 
-const BENCHMARKS: Record<
-  string,
-  (messagesLarge?: number) => Promise<{ name: string; figures: Record<string, number> }>
-> = {
-  store: benchStore,
+interface Options {
+  messages?: string | undefined;
+  folder?: string | undefined;
+  "build-million"?: boolean | undefined;
+}
+
+const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; figures: Record<string, number> }>> = {
+  store: ({ messages }) => benchStore(messages === undefined ? undefined : Number(messages)),
+  recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { messages: { type: "string" }, json: { type: "boolean", default: false } },
+  options: {
+    messages: { type: "string" },
+    folder: { type: "string" },
+    "build-million": { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
 });
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
-  console.error(`Usage: npm run --silent bench -- <${Object.keys(BENCHMARKS).join("|")}> [--messages N] [--json]`);
+  console.error(
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | recall [--folder DIR [--build-million]] [--json]",
+  );
   process.exit(2);
 }
-const result = await bench(values.messages === undefined ? undefined : Number(values.messages));
+const result = await bench(values);
 if (values.json) console.log(JSON.stringify(result));
 else
   for (const [name, figure] of Object.entries(result.figures))

@@ -45,6 +45,9 @@ console.log(`"${summary.title}", ${summary.messageCount} messages in ${summary.t
 console.log(indent(summary.text, 6));
 coppice(["expand", summary.root, "--limit", "4"], 30);
 
+section("A question to all sessions: the decision, a week apart from the one that it replaces");
+coppice(["recall", "which lock replaces flock?", "--limit", "3", "--neighbors", "0"]);
+
 section("Three questions in plain SQL");
 ask(
   "How much of each session is in the forest, and how much is still word for word?",

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { evaluateClusters } from "./eval/clusters.ts";
+import { evaluateRecall } from "./eval/recall.ts";
 
 /** What an evaluation prints: figures by name, in percent or as shares between 0 and 1, as each says. */
 export interface Evaluation {
@@ -7,7 +8,10 @@ export interface Evaluation {
   figures: Record<string, number>;
 }
 
-const EVALUATIONS: Record<string, (dataFolder: string) => Promise<Evaluation>> = { clusters: evaluateClusters };
+const EVALUATIONS: Record<string, (dataFolder: string) => Promise<Evaluation>> = {
+  clusters: evaluateClusters,
+  recall: evaluateRecall,
+};
 
 /** `npm run --silent eval -- clusters --data DIR [--json]`: measure on conversations that are not in the repository. */
 const { positionals, values } = parseArgs({

@@ -10,6 +10,9 @@ export type { AppendResult } from "./ingest/append.ts";
 export type { Embedder } from "./models/embedder.ts";
 export type { SourceText, SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
 export type { ExpandOptions, Expansion, FoundRoots } from "./recall/expand.ts";
+export type { NearestRootsOptions, NearRoot } from "./recall/nearest-roots.ts";
+export type { ScoreParts } from "./recall/ranking.ts";
+export type { RecallHit, RecallNeighbor, RecallOptions, RecallQuery } from "./recall/recall.ts";
 export type {
   ExportedMessage,
   ExportedSession,
@@ -20,10 +23,12 @@ export type {
 export type { RootInfo, RootSummary } from "./session/roots.ts";
 export type { MessagesOptions, RenderOptions, ResolveDirtyOptions, Session } from "./session/session.ts";
 export { type OpenOptions, openStore, type SessionOrigin, type Store } from "./session/store.ts";
+export type { SubjectInfo } from "./session/subjects.ts";
 export type { BackupOptions, BackupReport } from "./store/backup.ts";
 export type { Finding } from "./store/finding.ts";
 export type { ForgetReport } from "./store/forget.ts";
 export type { SessionOverview } from "./store/sessions.ts";
 export type { StoreStats } from "./store/stats.ts";
+export type { SubjectSession } from "./store/subjects.ts";
 export type { VerifyReport } from "./store/verify.ts";
 export type { ResolveResult } from "./summaries/resolve.ts";

@@ -19,6 +19,12 @@ const LENGTH_MAX = 60_000;
 const VOCABULARY = 4_000;
 const SUBJECT_WORDS = 40;
 
+/** Characters of a message of a coding agent's session: log-normal, with a median of 600. */
+export function realLength(random: () => number): number {
+  const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  return Math.min(LENGTH_MAX, Math.max(3, Math.round(LENGTH_MEDIAN * Math.exp(LENGTH_SIGMA * normal))));
+}
+
 /**
  * The messages of a coding agent's session, without end: turns of a question, some calls with their results, and an
  * answer. Lengths are log-normal with a median of 600 characters; words follow Zipf's law, and each turn stays with a
@@ -28,16 +34,12 @@ export function* sessionMessages(seed: number): Generator<MessageInput> {
   const random = randomFrom(seed);
   const pick = (count: number): number => Math.floor(random() * count);
   const zipf = (count: number): number => Math.floor(count ** random()) - 1;
-  const lengthOf = (): number => {
-    const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-    return Math.min(LENGTH_MAX, Math.max(3, Math.round(LENGTH_MEDIAN * Math.exp(LENGTH_SIGMA * normal))));
-  };
   const wordOf = (index: number): string => {
     const word = ((index * 2654435761) >>> 0).toString(36).replace(/\d/g, "a");
     return index % 17 === 0 ? `src/${word}/${word}.ts` : index % 11 === 0 ? `${word}Of${word.slice(0, 3)}` : word;
   };
   const textOf = (subject: number): string => {
-    const length = lengthOf();
+    const length = realLength(random);
     let text = "";
     while (text.length < length) {
       const index = random() < 0.3 ? VOCABULARY + subject * SUBJECT_WORDS + zipf(SUBJECT_WORDS) : zipf(VOCABULARY);

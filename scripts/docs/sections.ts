@@ -30,6 +30,7 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   EMBEDDER_MISMATCH: { stored: "hashing-v1-384", given: "other-768" },
   VECTOR_INVALID: { reason: "its length in bytes is not 4 times the dimension", expected: 1536, actual: 12 },
   QUERY_REFUSED: { reason: "it does not only read" },
+  QUERY_EMPTY: {},
   IMPORT_UNREADABLE: { path: "photo.png", reason: "it is a binary file" },
 };
 
@@ -73,14 +74,15 @@ function errorsTable(): string {
   );
 }
 
-/** Tables and views with their columns, read from a store that this version has just made. */
+/** Tables and views with their columns, but for those that hold another table's rows, read from a store that this version has just made. */
 function schemaTable(): string {
   const folder = mkdtempSync(join(tmpdir(), "coppice-docs-"));
   const store = openStore(join(folder, "agent.db"));
   const rows = store.query(
     `SELECT m.name, m.type, group_concat(p.name, ', ') AS columns
      FROM sqlite_master m JOIN pragma_table_info(m.name) p
-     WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE '\\_\\_%' ESCAPE '\\'
+     WHERE m.name IN (SELECT name FROM pragma_table_list WHERE type <> 'shadow')
+       AND m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE '\\_\\_%' ESCAPE '\\'
      GROUP BY m.name ORDER BY m.type, m.name`,
   );
   store.close();

@@ -6,11 +6,13 @@ import { exportCommand } from "./commands/export.ts";
 import { forest } from "./commands/forest.ts";
 import { forget } from "./commands/forget.ts";
 import { importCommand } from "./commands/import.ts";
+import { recall } from "./commands/recall.ts";
 import { resume } from "./commands/resume.ts";
 import { sessions } from "./commands/sessions.ts";
 import { show } from "./commands/show.ts";
 import { sql } from "./commands/sql.ts";
 import { stats } from "./commands/stats.ts";
+import { subjects } from "./commands/subjects.ts";
 import { verify } from "./commands/verify.ts";
 
 /** Every command, in the order in which help lists them. */
@@ -20,7 +22,9 @@ export const COMMANDS: readonly AnyCommand[] = [
   show,
   resume,
   forest,
+  recall,
   expand,
+  subjects,
   sql,
   stats,
   verify,

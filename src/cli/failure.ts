@@ -4,7 +4,7 @@ import { StoreError } from "../core/errors.ts";
 export type FailureExitCode = 1 | 2;
 
 /** What is wrong with what was typed; every other code of the library means that the work itself failed. */
-const MISUSE_CODES: ReadonlySet<string> = new Set(["OPTION_INVALID", "HANDLE_INVALID"]);
+const MISUSE_CODES: ReadonlySet<string> = new Set(["OPTION_INVALID", "HANDLE_INVALID", "QUERY_EMPTY"]);
 
 /**
  * Why a command did not succeed, as it is reported: a program reads `code`, a person the message and the hint.

@@ -110,9 +110,13 @@ export class ImportRun {
     return report;
   }
 
-  /** Give every session that was seen its summaries, where it lacks any. Where nothing is to be done, nothing is written. */
+  /**
+   * Let the store do its upkeep, and give every session that was seen its summaries, where it lacks any. Where nothing is to
+   * be done, nothing is written.
+   */
   async resolve(onProgress: (doneCount: number) => void): Promise<Awaited<ReturnType<Session["resolveDirty"]>>> {
     const total = { resolved: 0, failed: 0, stale: 0, parked: 0 };
+    await this.#store.upkeep(); // sessions that come to rest have more to summarize
     let doneCount = 0;
     for (const session of this.#sessions.values()) {
       onProgress(doneCount++);

@@ -28,6 +28,7 @@ export interface ErrorDetails {
   EMBEDDER_MISMATCH: { stored: string; given: string };
   VECTOR_INVALID: { reason: string; expected: number; actual: number };
   QUERY_REFUSED: { reason: string };
+  QUERY_EMPTY: Record<string, never>;
   IMPORT_UNREADABLE: { path: string; reason: string };
 }
 
@@ -69,11 +70,11 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,
-    hint: "A handle looks like `cluster:123` or `theme:123@456`; a bare number is a message id.",
+    hint: "A handle looks like `cluster:123`, `theme:123@456` or `subject:77@460`; a bare number is a message id.",
   }),
   ROOT_NOT_FOUND: ({ handle }) => ({
     message: `Nothing was ever rooted at "${handle}".`,
-    hint: "List the roots of a session with `session.roots()` or `coppice forest <session>`.",
+    hint: "List the roots of a session with `session.roots()` or `coppice forest <session>`, subjects with `coppice subjects`.",
   }),
   BUDGET_TOO_SMALL: ({ tokensMax, tokensNeeded }) => ({
     message: `A context of ${tokensMax} tokens cannot hold the pinned messages and the newest step: they need ${tokensNeeded}.`,
@@ -120,6 +121,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   QUERY_REFUSED: ({ reason }) => ({
     message: `The query was refused: ${reason}.`,
     hint: "One statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
+  }),
+  QUERY_EMPTY: () => ({
+    message: "The query is empty.",
+    hint: "Give the words to look for; a phrase in double quotes is looked for as it stands.",
   }),
   IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
 };

@@ -1,9 +1,13 @@
 import { StoreError } from "./errors.ts";
 
-export type Level = "cluster" | "theme";
+/** What a session's own forest is made of. */
+export type SessionLevel = "cluster" | "theme";
+
+/** A subject holds clusters of several sessions. */
+export type Level = SessionLevel | "subject";
 
 /**
- * A root, its level, and the log position it is meant at: `cluster:123`, `theme:123@456`. With a position it means the
+ * A root, its level, and the log position it is meant at: `cluster:123`, `theme:123@456`, `subject:77@460`. With a position it means the
  * same for ever, even after the root is absorbed; without one it means "now".
  */
 export interface Handle {
@@ -18,7 +22,7 @@ export function formatHandle(level: Level, root: number, position?: number): str
 
 /** @throws {StoreError} `HANDLE_INVALID` for anything else, also for numbers past 2^53. */
 export function parseHandle(text: string): Handle {
-  const match = /^(cluster|theme):(\d+)(?:@(\d+))?$/.exec(text);
+  const match = /^(cluster|theme|subject):(\d+)(?:@(\d+))?$/.exec(text);
   if (match === null)
     throw new StoreError("HANDLE_INVALID", { handle: text, reason: "expected a level, a colon and a number" });
   const root = Number(match[2]);

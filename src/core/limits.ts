@@ -21,5 +21,22 @@ export const BATCH_MESSAGES_MAX = 100;
 /** Members that `expand` and `messages` return at once, at most. */
 export const PAGE_LIMIT_MAX = 10_000;
 
+/** Hits of one `recall`, and messages shown on each side of one: more is a job for `messages` and `expand`. */
+export const RECALL_LIMIT_MAX = 1_000;
+export const RECALL_NEIGHBORS_MAX = 10;
+
 /** Characters of an identifier that a caller gives: session ids, external ids, project names. */
 export const ID_CHARS_MAX = 512;
+
+/**
+ * Milliseconds without a message after which a session comes to rest. A day: whoever comes back the same day goes on where
+ * the window was, and what was said yesterday is found by what it was about today.
+ */
+export const REST_AFTER_MS = 24 * 60 * 60 * 1_000;
+
+/**
+ * Milliseconds without a message after which the clusters of a session at rest settle, at most. They do once it has been
+ * silent for longer than it lasted; so one that goes on once a week keeps its clusters, and one of a day settles the day
+ * after. Thirty days: nobody who comes back after that expects to be in the middle of something.
+ */
+export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;

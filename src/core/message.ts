@@ -60,6 +60,15 @@ export type FilePart = z.infer<typeof FilePart>;
 export type DataPart = z.infer<typeof DataPart>;
 export type Part = z.infer<typeof PartSchema>;
 
+export const PART_TYPES = [
+  "text",
+  "reasoning",
+  "tool_call",
+  "tool_result",
+  "file",
+  "data",
+] as const satisfies readonly Part["type"][];
+
 /** What a part of each role may be. A call by the user or an answer by the assistant has no meaning to any provider. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
   system: ["text", "file", "data"],

@@ -10,7 +10,8 @@ export const SESSION_OPTIONS = {
     min: 1,
     max: 10_000,
     unit: "messages",
-    meaning: "newest messages that stay out of the forest",
+    meaning:
+      "newest messages that stay out of the forest, until the session rests; as many stay verbatim whatever happens, unless `hotTokensMax` drives them out",
   },
   overlap: {
     default: 4,
@@ -65,6 +66,10 @@ export const SESSION_OPTIONS = {
   },
 } as const;
 
+/** What `recall` shows unless told otherwise: hits, and messages before and after each. */
+export const RECALL_LIMIT_DEFAULT = 10;
+export const RECALL_NEIGHBORS_DEFAULT = 1;
+
 export type SessionOption = keyof typeof SESSION_OPTIONS;
 export type SessionSettings = Record<SessionOption, number>;
 
@@ -102,6 +107,12 @@ export function sessionSettings(given: Partial<SessionSettings>, stored?: Sessio
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value;
   throw new StoreError("OPTION_INVALID", { option, expected: `one of ${allowed.join(", ")}`, actual: value });
+}
+
+/** @throws {StoreError} `OPTION_INVALID` unless `value` is one of the two. */
+export function trueOrFalse(option: string, value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new StoreError("OPTION_INVALID", { option, expected: "true or false", actual: value });
 }
 
 /** @throws {StoreError} `OPTION_INVALID` unless `value` is a whole number in [min, max]. */

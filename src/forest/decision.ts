@@ -60,6 +60,11 @@ export class Decision {
     return { cluster, position };
   }
 
+  /** Nothing more comes for now: every open cluster settles, that touched longest ago first. */
+  settleAll(): void {
+    for (const { root } of clustersToSettle([...this.growth.open.values()], 0)) this.#settle(root);
+  }
+
   #settle(root: number): void {
     this.#add({ level: "cluster", kind: "settle", node: root, root, score: null });
     this.growth.settle(root);

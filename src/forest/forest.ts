@@ -1,9 +1,9 @@
-import type { Level } from "../core/handle.ts";
+import type { SessionLevel } from "../core/handle.ts";
 
 /** One row of the log; `id` is its position. Nodes and roots are the ids of steps: of their first messages. */
 export interface LogRow {
   id: number;
-  level: Level;
+  level: SessionLevel;
   /** `start`, `join` and `settle` of clusters, `unite` of themes. */
   kind: "start" | "join" | "settle" | "unite";
   /** The step; of a settle the cluster; of a unite the root that is absorbed. */
@@ -75,7 +75,7 @@ export class Forest {
   }
 
   /** Roots of a level, now or as of a position, oldest first. */
-  roots(level: Level, position = this.#position): number[] {
+  roots(level: SessionLevel, position = this.#position): number[] {
     const roots: number[] = [];
     for (const [root, { steps, absorbed }] of this.#trees) {
       const exists = steps[0]!.position <= position;
@@ -94,7 +94,7 @@ export class Forest {
   }
 
   /** The steps of a cluster or of everything under a theme's root as of a position, in order of entering. */
-  stepsOf(level: Level, root: number, position = this.#position): number[] {
+  stepsOf(level: SessionLevel, root: number, position = this.#position): number[] {
     const clusters = level === "cluster" ? [root] : this.clustersUnder(root, position);
     return clusters
       .flatMap((cluster) => this.#trees.get(cluster)?.steps ?? [])

@@ -20,10 +20,57 @@ export interface WindowStep {
 export type WindowOptions = Pick<SessionSettings, "hotSize" | "overlap" | "evictBatch" | "hotTokensMax">;
 
 /**
+ * The steps of a window, in order. What stands between the messages of a step, and whatever follows an open one, counts as
+ * part of it: the frontier cannot pass between them.
+ *
+ * @param messages  In order of seq.
+ * @param openStepId  Of the step to which results may still come.
+ */
+export function windowSteps(
+  messages: readonly { stepId: number; seq: number; tokenCount: number }[],
+  openStepId?: number,
+): WindowStep[] {
+  const steps = new Map<number, WindowStep>();
+  for (const { stepId, seq, tokenCount } of messages) {
+    const step = steps.get(stepId);
+    if (step === undefined) {
+      const open = openStepId === stepId;
+      steps.set(stepId, { seqFirst: seq, seqLast: seq, messageCount: 1, tokenCount, open });
+    } else {
+      step.seqLast = seq;
+      step.messageCount += 1;
+      step.tokenCount += tokenCount;
+    }
+  }
+  const units: WindowStep[] = [];
+  for (const step of steps.values()) {
+    const unit = units.at(-1);
+    if (unit === undefined || (!unit.open && unit.seqLast < step.seqFirst)) {
+      units.push(step);
+      continue;
+    }
+    unit.seqLast = Math.max(unit.seqLast, step.seqLast);
+    unit.messageCount += step.messageCount;
+    unit.tokenCount += step.tokenCount;
+    unit.open ||= step.open;
+  }
+  return units;
+}
+
+/** First place of the newest steps, which no pressure lets into the forest: only a rest does. */
+export function hotFrom(
+  steps: readonly WindowStep[],
+  { hotSize, hotTokensMax }: Pick<WindowOptions, "hotSize" | "hotTokensMax">,
+): number {
+  return startOfNewest(steps, hotSize, hotTokensMax / 2);
+}
+
+/**
  * Where the frontier goes under the window's pressure, or undefined while there is none.
  *
  * It moves in batches: once `evictBatch` messages more than `hotSize` have not graduated, or once the verbatim messages
- * cost more than `hotTokensMax`. A move lets into the forest all but the newest steps (at most `hotSize` messages and half
+ * cost more than `hotTokensMax`. A rest lets the newest messages into the forest, so after one too few may ever wait: until
+ * `hotSize` newer ones have come, it also moves once the window holds two batches more than `hotSize`. A move lets into the forest all but the newest steps (at most `hotSize` messages and half
  * of `hotTokensMax`), and evicts what the move before let in, whose summaries have had a batch's time to be made. So
  * `hotSize` + `evictBatch` messages are left verbatim, or, where it was the tokens, fewer; and after two moves in a row
  * the window costs at most half of `hotTokensMax`, unless its newest step alone costs more.
@@ -35,12 +82,16 @@ export function nextFrontier(
   frontier: Frontier,
   options: WindowOptions,
 ): Frontier | undefined {
+  const { hotSize, evictBatch, hotTokensMax } = options;
+  const from = hotFrom(steps, options);
   const waiting = messagesIn(steps.filter(({ seqFirst }) => seqFirst >= frontier.graduatedSeq));
+  const isFullAfterRest = frontier.graduatedSeq > from && messagesIn(steps) >= hotSize + 2 * evictBatch;
   const tokenCount = steps.reduce((sum, step) => sum + step.tokenCount, 0);
-  if (waiting < options.hotSize + options.evictBatch && tokenCount <= options.hotTokensMax) return undefined;
+  if (waiting < hotSize + evictBatch && !isFullAfterRest && tokenCount <= hotTokensMax) return undefined;
   return moved(frontier, {
-    graduatedSeq: Math.max(frontier.graduatedSeq, startOfNewest(steps, options.hotSize, options.hotTokensMax / 2)),
-    evictedSeq: frontier.graduatedSeq,
+    graduatedSeq: Math.max(frontier.graduatedSeq, from),
+    // After a rest the newest messages are in the forest, too: those that would not be otherwise stay in the window.
+    evictedSeq: Math.min(frontier.graduatedSeq, from),
   });
 }
 
@@ -63,6 +114,15 @@ export function compactFrontier(
     graduatedSeq,
     evictedSeq: Math.max(frontier.evictedSeq, verbatimFrom),
   });
+}
+
+/**
+ * Where the frontier goes when nobody has spoken for long, or undefined if it is there: all but the newest step graduate.
+ * Nothing leaves the window, so a context shows the same messages word for word as before.
+ */
+export function restFrontier(steps: readonly WindowStep[], frontier: Frontier): Frontier | undefined {
+  const newestFrom = steps.at(-1)?.seqFirst ?? 0;
+  return moved(frontier, { ...frontier, graduatedSeq: Math.max(frontier.graduatedSeq, newestFrom) });
 }
 
 /** First place of the longest run of newest steps within both limits; the newest step is in it whatever its size. */

@@ -1,7 +1,14 @@
 import type { OpenCluster } from "../forest/cluster.ts";
 import { Decision } from "../forest/decision.ts";
 import { Growth } from "../forest/growth.ts";
-import { compactFrontier, type Frontier, nextFrontier, type WindowStep } from "../forest/window.ts";
+import {
+  compactFrontier,
+  type Frontier,
+  nextFrontier,
+  restFrontier,
+  type WindowStep,
+  windowSteps,
+} from "../forest/window.ts";
 import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
 import { Coverage } from "../store/coverage.ts";
 import { enteringSteps } from "../store/features.ts";
@@ -17,7 +24,7 @@ export function planPressureMove(
   position: () => number,
 ): FrontierMove | undefined {
   if (!isUnderPressure(state)) return undefined;
-  const next = nextFrontier(windowSteps(state), state, state.settings);
+  const next = nextFrontier(stepsOf(state), state, state.settings);
   return next === undefined ? undefined : planMove(repositories, state, similarityMin, next, position());
 }
 
@@ -28,48 +35,43 @@ export function planCompactMove(
   similarityMin: number,
   position: number,
 ): FrontierMove | undefined {
-  const next = compactFrontier(windowSteps(state), state, state.settings);
+  const next = compactFrontier(stepsOf(state), state, state.settings);
   if (next === undefined && repositories.summaries.waiting(state.sessionId).length === 0) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state, position);
 }
 
-/** What `nextFrontier` asks first, without grouping the window into steps: most appends stop here. */
+/**
+ * The move of a session that comes to rest; undefined if there is none: nothing may graduate, and no cluster is to settle.
+ *
+ * @param settles  Whether its open clusters settle, too.
+ */
+export function planRestMove(
+  repositories: Repositories,
+  state: SessionState,
+  similarityMin: number,
+  position: number,
+  settles: boolean,
+): FrontierMove | undefined {
+  const next = restFrontier(stepsOf(state), state);
+  if (next === undefined && !(settles && state.openClusters.length > 0)) return undefined;
+  return planMove(repositories, state, similarityMin, next ?? state, position, { settleAll: settles });
+}
+
+function stepsOf({ window, openStep }: SessionState): WindowStep[] {
+  return windowSteps(window, openStep?.id);
+}
+
+/** Whether `nextFrontier` may find pressure, without grouping the window into steps: most appends stop here. */
 function isUnderPressure({ window, graduatedSeq, settings }: SessionState): boolean {
+  const { hotSize, evictBatch, hotTokensMax } = settings;
+  if (window.length >= hotSize + 2 * evictBatch) return true;
   let waiting = 0;
   let tokens = 0;
   for (const { seq, tokenCount } of window) {
     if (seq >= graduatedSeq) waiting += 1;
     tokens += tokenCount;
   }
-  return waiting >= settings.hotSize + settings.evictBatch || tokens > settings.hotTokensMax;
-}
-
-function windowSteps(state: SessionState): WindowStep[] {
-  const steps = new Map<number, WindowStep>();
-  for (const { stepId, seq, tokenCount } of state.window) {
-    const step = steps.get(stepId);
-    if (step === undefined) {
-      const open = state.openStep?.id === stepId;
-      steps.set(stepId, { seqFirst: seq, seqLast: seq, messageCount: 1, tokenCount, open });
-    } else {
-      step.seqLast = seq;
-      step.messageCount += 1;
-      step.tokenCount += tokenCount;
-    }
-  }
-  const units: WindowStep[] = [];
-  for (const step of steps.values()) {
-    const unit = units.at(-1);
-    if (unit === undefined || (!unit.open && unit.seqLast < step.seqFirst)) {
-      units.push(step);
-      continue;
-    }
-    unit.seqLast = Math.max(unit.seqLast, step.seqLast);
-    unit.messageCount += step.messageCount;
-    unit.tokenCount += step.tokenCount;
-    unit.open ||= step.open;
-  }
-  return units;
+  return waiting >= hotSize + evictBatch || tokens > hotTokensMax;
 }
 
 /**
@@ -82,6 +84,7 @@ function planMove(
   similarityMin: number,
   next: Frontier,
   position: number,
+  { settleAll } = { settleAll: false },
 ): FrontierMove {
   const { sessionId, settings } = state;
   const { messages, unions } = repositories;
@@ -100,6 +103,7 @@ function planMove(
     const earlier = entered.get(cluster.root)?.texts ?? [];
     entered.set(cluster.root, { cluster, logPosition, texts: [...earlier, ...texts] });
   }
+  if (settleAll) decision.settleAll();
   const clusters = [...entered.values()].map(({ cluster, logPosition, texts }) => ({
     cluster,
     logPosition,

@@ -12,6 +12,11 @@ export interface Embedder {
   readonly dimension: number;
   /** Cosine from which a step may join a cluster, in [-1, 1]; calibrated for this embedder. */
   readonly similarityMin: number;
+  /**
+   * Whether two texts are near only where they share words. A search by words then finds what vectors would; without it,
+   * `recall` also looks into the clusters nearest to the query.
+   */
+  readonly isLexical?: boolean;
   /** A unit-length vector, or undefined where the text has no words. */
   embed(text: string): Float32Array | undefined;
 }

@@ -27,6 +27,7 @@ export const hashingEmbedder: Embedder = {
   id: `hashing-v1-${DIMENSION}`,
   dimension: DIMENSION,
   similarityMin: 0.35,
+  isLexical: true,
 
   embed(text) {
     const terms = new WordTable();

@@ -14,7 +14,7 @@ export interface ExpandOptions {
   level?: ExpandLevel;
   /** Most members returned, from 0 to 10,000. */
   limit?: number;
-  /** Members passed over, in the order of the conversation. */
+  /** Members passed over, in the order in which they are returned. */
   offset?: number;
 }
 
@@ -24,7 +24,10 @@ export interface Expansion {
   /** The handle that was expanded, with its log position; null for a step, which has no root. */
   root: string | null;
   level: ExpandLevel;
-  /** Exactly as they were appended, in the order of the conversation. */
+  /**
+   * Exactly as they were appended, in the order of the conversation; of a subject, one session after another, in the order
+   * in which the sessions were made.
+   */
   members: Message[];
   /** All members, returned here or not. */
   memberCount: number;
@@ -38,30 +41,38 @@ export interface FoundRoots {
   /** Null while it has not graduated, and for pinned messages, which never do. */
   cluster: string | null;
   theme: string | null;
+  /** Null until its cluster has settled and come to its place among the subjects. */
+  subject: string | null;
 }
 
 /**
- * Grow a summary, a cluster or the surroundings of a message back to the exact messages.
+ * Grow a summary, a cluster, a subject or the surroundings of a message back to the exact messages.
  *
  * A handle with a log position gives what its root held at that position, also after the root was absorbed; without one,
- * what it holds now. A message id gives the cluster the message is in, or with `level` its step or its theme; while the
- * message has not graduated, its step.
+ * what it holds now. A subject may be named by any of its clusters. A message id gives the cluster the message is in, or with `level` its step, its theme or its subject;
+ * while it is in no subject its cluster, and while it has not graduated its step.
  *
  * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
  */
 export function expand(repositories: Repositories, target: string | number, options: ExpandOptions = {}): Expansion {
   const limit = wholeNumber("limit", options.limit ?? EXPAND_LIMIT_DEFAULT, 0, PAGE_LIMIT_MAX);
   const offset = wholeNumber("offset", options.offset ?? 0, 0, Number.MAX_SAFE_INTEGER);
-  const level = oneOf("level", options.level ?? "cluster", ["step", "cluster", "theme"]);
-  const { unions, messages } = repositories;
-  const page = (root: string | null, level: ExpandLevel, steps: readonly number[]): Expansion => {
-    const ids = messages.idsOfSteps(steps);
-    return { root, level, members: messages.byIds(ids.slice(offset, offset + limit)), memberCount: ids.length };
+  const level = oneOf("level", options.level ?? "cluster", ["step", "cluster", "theme", "subject"]);
+  const { unions, messages, subjects } = repositories;
+  const page = (root: string | null, level: ExpandLevel, ids: readonly number[]): Expansion => {
+    const shown = ids.slice(offset, offset + limit);
+    const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
+    return { root, level, members: shown.flatMap((id) => byId.get(id) ?? []), memberCount: ids.length };
   };
   const ofHandle = (handle: Handle): Expansion => {
+    const { level } = handle;
     const position = positionOf(repositories, handle);
-    const root = formatHandle(handle.level, handle.root, position);
-    return page(root, handle.level, unions.stepsOf(handle.level, handle.root, position));
+    const root = level === "subject" ? subjectRootAt(repositories, handle, position) : handle.root;
+    const ids =
+      level === "subject"
+        ? subjects.messageIds(root, position)
+        : messages.idsOfSteps(unions.stepsOf(level, root, position));
+    return page(formatHandle(level, root, position), level, ids);
   };
 
   const messageId = messageIdOf(target);
@@ -71,20 +82,21 @@ export function expand(repositories: Repositories, target: string | number, opti
     const expected = `${handle.level}, as the handle says, or left out`;
     throw new StoreError("OPTION_INVALID", { option: "level", expected, actual: options.level });
   }
-  const { cluster, theme } = findRoots(repositories, messageId);
-  const handle = level === "step" ? null : level === "cluster" ? cluster : theme;
+  const { cluster, theme, subject } = findRoots(repositories, messageId);
+  const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level];
   if (handle !== null) return ofHandle(parseHandle(handle));
-  return page(null, "step", [messages.byId(messageId)!.stepId]);
+  return page(null, "step", messages.idsOfSteps([messages.byId(messageId)!.stepId]));
 }
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
 export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
-  const { messages, unions } = repositories;
+  const { messages, unions, subjects } = repositories;
   const message = messages.byId(messageId);
   if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const { sessionId, seq } = message;
   const clusterRoot = unions.clusterOf(message.stepId);
-  if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null };
+  if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
+  const subjectRoot = subjects.rootOf(clusterRoot);
   const position = unions.lastPosition(sessionId);
   const themeRoot = new Coverage(unions).themeOf(clusterRoot);
   return {
@@ -93,7 +105,15 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
     seq,
     cluster: formatHandle("cluster", clusterRoot, position),
     theme: formatHandle("theme", themeRoot, position),
+    subject: subjectRoot === undefined ? null : formatHandle("subject", subjectRoot, unions.newestPosition()),
   };
+}
+
+/** A subject may be named by any of its clusters. @throws {StoreError} `ROOT_NOT_FOUND` for one that was in none. */
+function subjectRootAt({ subjects }: Repositories, { level, root, position }: Handle, at: number): number {
+  const subjectRoot = subjects.rootAt(root, at);
+  if (subjectRoot !== undefined) return subjectRoot;
+  throw new StoreError("ROOT_NOT_FOUND", { handle: formatHandle(level, root, position) });
 }
 
 function messageIdOf(target: string | number): number | undefined {
@@ -103,19 +123,20 @@ function messageIdOf(target: string | number): number | undefined {
   return id;
 }
 
-/** The position a handle is meant at: its own, or that of its session's last union. */
-function positionOf({ unions }: Repositories, handle: Handle): number {
-  const text = formatHandle(handle.level, handle.root, handle.position);
-  const started = unions.started(handle.root);
-  if (started === undefined) throw new StoreError("ROOT_NOT_FOUND", { handle: text });
-  if (handle.position === undefined) return unions.lastPosition(started.sessionId);
-  if (handle.position < started.position) {
-    const reason = `its root began at log position ${started.position}`;
-    throw new StoreError("HANDLE_INVALID", { handle: text, reason });
-  }
+/** The position a handle is meant at: its own, or that of the last union in its session; of a subject, in the store. */
+function positionOf({ unions, subjects }: Repositories, handle: Handle): number {
+  const { level, root, position } = handle;
+  const text = formatHandle(level, root, position);
   const newest = unions.newestPosition();
-  if (handle.position > newest) {
+  const session = unions.started(root);
+  const started = level === "subject" ? subjects.started(root) : session?.position;
+  if (session === undefined || started === undefined) throw new StoreError("ROOT_NOT_FOUND", { handle: text });
+  if (position === undefined) return level === "subject" ? newest : unions.lastPosition(session.sessionId);
+  if (position < started) {
+    throw new StoreError("HANDLE_INVALID", { handle: text, reason: `its root began at log position ${started}` });
+  }
+  if (position > newest) {
     throw new StoreError("HANDLE_INVALID", { handle: text, reason: `the log ends at position ${newest}` });
   }
-  return handle.position;
+  return position;
 }

@@ -1,21 +1,31 @@
+import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import { StoreError } from "../core/errors.ts";
 import { databaseFindings } from "../store/database-findings.ts";
 import { fileFindings } from "../store/file-findings.ts";
 import { type Finding, problem } from "../store/finding.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { dirtyRoots } from "../summaries/dirty.ts";
+import { indexFinding } from "./index-finding.ts";
 
 /** What an open store is like: its file, then its rows, as far as they can be read. */
-export function examine(repositories: Repositories, embedderId: string): Finding[] {
+export function examine(repositories: Repositories, embedderId: string, nearest: NearestClusters): Finding[] {
   const { database } = repositories;
   database.assertOpen();
   const findings = fileFindings(database.path, !database.readonly);
   try {
-    return [...findings, ...database.read(() => rowFindings(repositories, embedderId))];
+    findings.push(...database.read(() => rowFindings(repositories, embedderId)));
   } catch (error) {
     if (!StoreError.is(error)) throw error;
     return [refusal("integrity", error), ...findings];
   }
+  // On its own: the index reads every centroid, and a damaged one is no reason to keep back what else was found.
+  try {
+    findings.push(indexFinding(nearest.state()));
+  } catch (error) {
+    if (!StoreError.is(error)) throw error;
+    findings.push(refusal("index", error));
+  }
+  return findings;
 }
 
 function rowFindings(repositories: Repositories, embedderId: string): Finding[] {
@@ -38,6 +48,6 @@ export function examineUnopened(error: StoreError): Finding[] {
   return [refusal("open", error), ...findings.filter(({ text }) => text !== error.message)];
 }
 
-function refusal(check: "open" | "integrity", { message, hint }: StoreError): Finding {
+function refusal(check: "open" | "integrity" | "index", { message, hint }: StoreError): Finding {
   return problem(check, message, hint ?? "Mend what is named here, then try again.");
 }

@@ -1,4 +1,4 @@
-import { formatHandle, type Level } from "../core/handle.ts";
+import { formatHandle, type SessionLevel } from "../core/handle.ts";
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { DoneSummary } from "../store/summaries.ts";
@@ -7,7 +7,7 @@ import type { DoneSummary } from "../store/summaries.ts";
 export interface RootInfo {
   /** Handle at the log position of its last change. */
   root: string;
-  level: Level;
+  level: SessionLevel;
   sessionId: string;
   messageCount: number;
   tokenCount: number;
@@ -40,7 +40,7 @@ export interface RootSummary {
 }
 
 /** The themes or clusters of a session, oldest first. */
-export function rootsOf(repositories: Repositories, sessionId: string, level: Level): RootInfo[] {
+export function rootsOf(repositories: Repositories, sessionId: string, level: SessionLevel): RootInfo[] {
   const { clusters, themes, summaries, unions } = repositories;
   const overviews = clusters.overviews(sessionId);
   if (level === "cluster") {

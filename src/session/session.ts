@@ -1,3 +1,4 @@
+import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import { type ColdView, loadColdView } from "../context/load-view.ts";
 import { type Memory, renderMemory } from "../context/memory.ts";
 import { renderUnionFind } from "../context/render.ts";
@@ -6,7 +7,7 @@ import type { RenderView } from "../context/view.ts";
 import type { Clock } from "../core/clock.ts";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
-import type { Level } from "../core/handle.ts";
+import type { SessionLevel } from "../core/handle.ts";
 import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
@@ -20,8 +21,10 @@ import type { Repositories } from "../store/repositories.ts";
 import { loadSessionState, messageCountOf, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
 import { RESOLVE_CONCURRENCY, type ResolveResult, resolveDirty, untilAborted } from "../summaries/resolve.ts";
+import type { ActiveSessions } from "./active.ts";
 import type { ResidentSessions } from "./resident.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
+import type { Upkeep } from "./upkeep.ts";
 
 /** What a session needs of the store that opened it. */
 export interface SessionPorts {
@@ -35,6 +38,9 @@ export interface SessionPorts {
   /** Counts what this very connection changed behind its sessions' backs: settings, a rebuild. */
   changes: { count: number };
   resident: ResidentSessions;
+  active: ActiveSessions;
+  nearest: NearestClusters;
+  upkeep: Upkeep;
 }
 
 export interface RenderOptions {
@@ -219,13 +225,15 @@ export class Session {
 
   /**
    * Summarize what has no summary yet, in the background of the caller's own model call. The context shows the result from
-   * the next move of the frontier on.
+   * the next move of the frontier on. Then the store does its upkeep, see `store.upkeep`; what fails there does not fail
+   * here.
    *
    * @returns how many themes were resolved, failed, stale (grew meanwhile) and parked (cannot be made shorter).
-   * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes. A failing model never rejects.
+   * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes, `STORE_BUSY` and `STORE_CORRUPT` where
+   *   the result cannot be written. A failing model never rejects.
    */
   async resolveDirty(options: ResolveDirtyOptions = {}): Promise<ResolveResult> {
-    const { repositories, summarizer, tokenCounter, clock, closing } = this.#ports;
+    const { repositories, summarizer, tokenCounter, clock, closing, upkeep } = this.#ports;
     if (repositories.database.readonly) {
       throw new StoreError("STORE_READONLY", { path: repositories.database.path, operation: "resolveDirty" });
     }
@@ -235,15 +243,15 @@ export class Session {
     signal.throwIfAborted();
     // One at a time: a second one would summarize, and pay for, the same themes again. It finds what the first has left.
     const before = this.#resolving;
-    const run = (async () => {
+    const resolving = (async () => {
       if (before !== undefined) await untilAborted(before, signal);
-      return resolveDirty(repositories, this.id, { summarizer, tokenCounter, settings, clock, concurrency, signal });
+      const options = { summarizer, tokenCounter, settings, clock, concurrency, signal };
+      return resolveDirty(repositories, this.id, options);
     })();
-    this.#resolving = run.then(
-      () => {},
-      () => {},
-    );
-    return run;
+    this.#resolving = Promise.allSettled([before, resolving]).then(() => {});
+    const result = await resolving;
+    await upkeep.runBehind(signal);
+    return result;
   }
 
   /**
@@ -265,7 +273,7 @@ export class Session {
   }
 
   /** The roots of the session's forest, oldest first: its themes, or with `level: "cluster"` its clusters. */
-  roots(options: { level?: Level } = {}): RootInfo[] {
+  roots(options: { level?: SessionLevel } = {}): RootInfo[] {
     const { repositories } = this.#ports;
     const level = oneOf("level", options.level ?? "theme", ["cluster", "theme"]);
     return repositories.database.read(() => rootsOf(repositories, this.id, level));
@@ -293,6 +301,7 @@ export class Session {
    */
   #change<T>(change: (state: SessionState) => T): T {
     const state = this.#held ?? this.#current();
+    this.#ports.active.note(this.id);
     this.#ports.resident.touch(this.id, () => this.#release());
     try {
       return change(state);

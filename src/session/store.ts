@@ -1,17 +1,22 @@
 import { setMaxListeners } from "node:events";
 import { v7 as uuidv7 } from "uuid";
+import { NearestClusters } from "../ann/nearest-clusters.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
-import { ID_CHARS_MAX } from "../core/limits.ts";
+import { ID_CHARS_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { oneOf, type SessionOptions, type SessionSettings, sessionSettings, wholeNumber } from "../core/options.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
+import { indexTailNow } from "../ingest/index-texts.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
+import { searchWords } from "../models/search-words.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
+import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
+import { type RecallHit, type RecallOptions, type RecallQuery, recall } from "../recall/recall.ts";
 import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
 import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forgetMessages, forgetSession } from "../store/forget.ts";
@@ -23,10 +28,13 @@ import { type StoreStats, storeStats } from "../store/stats.ts";
 import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { changeSettings, completeSession, createSession, startGeneration } from "../store/write.ts";
 import { closedReason } from "../summaries/resolve.ts";
+import { ActiveSessions } from "./active.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { ResidentSessions } from "./resident.ts";
 import { Session, type SessionPorts } from "./session.ts";
+import { SUBJECTS_LIMIT_DEFAULT, type SubjectInfo, subjectsOf } from "./subjects.ts";
+import { Upkeep } from "./upkeep.ts";
 
 export interface OpenOptions {
   /** Text to vectors. The local one needs no key, no network and no model. */
@@ -44,6 +52,10 @@ export interface OpenOptions {
   /** The time; for tests and replays. */
   clock?: Clock;
 }
+
+/** What `close` may still index: with these a search looks through the rest in some 10 ms. */
+const CLOSING_MESSAGES_MAX = 2_000;
+const CLOSING_MS_MAX = 250;
 
 const OPEN_OPTIONS: readonly string[] = [
   "embedder",
@@ -106,15 +118,25 @@ export class Store {
   readonly #sessions = new Map<string, Session>();
 
   /** Use `openStore`. */
-  constructor(database: StoreDatabase, ports: Omit<SessionPorts, "repositories" | "closing" | "changes" | "resident">) {
+  constructor(
+    database: StoreDatabase,
+    ports: Omit<SessionPorts, "repositories" | "closing" | "changes" | "resident" | "active" | "nearest" | "upkeep">,
+  ) {
     this.#database = database;
     setMaxListeners(0, this.#closing.signal); // one for each session that is resolving
-    this.#ports = {
+    const repositories = new Repositories(database, ports.tokenCounter);
+    const shared = {
       ...ports,
-      repositories: new Repositories(database, ports.tokenCounter),
-      closing: this.#closing.signal,
+      repositories,
       changes: { count: 0 },
+      active: new ActiveSessions(),
+      nearest: new NearestClusters(repositories.centroids, database),
+    };
+    this.#ports = {
+      ...shared,
+      closing: this.#closing.signal,
       resident: new ResidentSessions(),
+      upkeep: new Upkeep(shared),
     };
     this.#useGeneration();
   }
@@ -160,6 +182,7 @@ export class Store {
 
   /** All sessions, the most recently used first. */
   sessions(options: { project?: string } = {}): SessionOverview[] {
+    if (options.project !== undefined) checkId("project", options.project);
     return this.#database.read(() => this.#ports.repositories.sessions.list(options.project));
   }
 
@@ -168,9 +191,59 @@ export class Store {
     return this.#database.read(() => expand(this.#ports.repositories, target, options));
   }
 
-  /** Where a message stands in the forest: its cluster and its theme, as handles. */
+  /**
+   * What came up in more than one session: the subjects with clusters of at least two, each with its sessions and their
+   * times; those with the most tokens first. Each handle goes into `expand`.
+   *
+   * @param options.project  Only this project's; subjects never span projects.
+   * @param options.limit  From 0 to 10,000; 50 unless given.
+   */
+  subjects(options: { project?: string; limit?: number } = {}): SubjectInfo[] {
+    if (options.project !== undefined) checkId("project", options.project);
+    const limit = wholeNumber("limit", options.limit ?? SUBJECTS_LIMIT_DEFAULT, 0, PAGE_LIMIT_MAX);
+    return this.#database.read(() => subjectsOf(this.#ports.repositories, options.project, limit));
+  }
+
+  /**
+   * The messages that answer a query, in whichever session they stand, the best first, each with its surroundings and the
+   * handle of its cluster. Any text is a query; what stands in double quotes has to be in a hit letter by letter. A message
+   * is found as soon as it is appended. @see recall in recall/recall.ts.
+   *
+   * @param query  A text; or a text and what the store's embedder makes of it.
+   * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `VECTOR_INVALID`, `STORE_CORRUPT`; rejects, and never throws at once.
+   */
+  async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
+    return recall(this.#ports, query, options);
+  }
+
+  /** Where a message stands: its cluster, its theme and its subject, as handles. */
   find(messageId: number): FoundRoots {
     return this.#database.read(() => findRoots(this.#ports.repositories, messageId));
+  }
+
+  /** @see nearestRoots in recall/nearest-roots.ts: from a text or a vector to the clusters nearest to it. */
+  nearestRoots(target: string | Float32Array | readonly number[], options: NearestRootsOptions = {}): NearRoot[] {
+    return nearestRoots(this.#ports, target, options);
+  }
+
+  /**
+   * Do now what the store does for itself after each `resolveDirty`, in small transactions: let sessions rest whose newest
+   * message is a day old, so that all they were about can be found, and settle the clusters of those that have been silent
+   * for longer than they lasted, or for thirty days; place settled clusters among the subjects, and bring the indexes up to
+   * date. After `resolveDirty` sessions that this process has changed within the day are left alone; here
+   * none is, so call it when old conversations have been brought in.
+   *
+   * One runs at a time: another waits for it. A part that fails keeps none of the others from being done.
+   *
+   * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes; `STORE_READONLY`, and at the end
+   *   `STORE_BUSY` or `STORE_CORRUPT` where a part failed so.
+   */
+  async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
+    this.#database.assertOpen();
+    if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation: "upkeep" });
+    const closing = this.#closing.signal;
+    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
+    await this.#ports.upkeep.run({ signal, restActive: true });
   }
 
   /** Rows of one SQL statement that only reads. */
@@ -193,6 +266,7 @@ export class Store {
       rebuild: options.rebuild ?? false,
       labelOf,
       labelTextChars: LABEL_TEXT_CHARS,
+      searchWords,
     });
     if (options.rebuild === true) this.#ports.changes.count += 1;
     return report;
@@ -221,13 +295,14 @@ export class Store {
 
   /**
    * What is wrong with the store, or could be better, and what would mend it: its file, who may use it, who has it open,
-   * its disk, its pages, its embedder, its summaries. Writes nothing. Looks at every page once; where another process is
+   * its disk, its pages, its embedder, its summaries, its index. Writes nothing. Looks at every page once; where another process is
    * in the middle of a write, it also waits up to a second to see whether that ends.
    *
    * `verify` looks closer, at every message and every row that is derived.
    */
   doctor(): Finding[] {
-    return examine(this.#ports.repositories, this.#ports.embedder.id);
+    const { repositories, embedder, nearest } = this.#ports;
+    return examine(repositories, embedder.id, nearest);
   }
 
   /**
@@ -235,38 +310,55 @@ export class Store {
    * their part in clusters and themes. What remains is as if they had never been; places (`seq`) of others stay. Sessions
    * that a forgotten one started stay too.
    *
-   * The file is then written anew without the space they had, which takes as long as copying it. `erased` says whether
-   * that could be done; if not, because another process was reading, call `erase` later. Backups are not touched.
+   * The index of clusters goes, too, until it is made again. The file is then written anew without the space they had, which
+   * takes as long as copying it. `erased` says whether both could be done; if not, because another process was reading, the disk
+   * is full or the index may not be deleted, call `erase` later. Backups are not touched.
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id that is not the session's; `STORE_READONLY`.
    */
   forget(sessionId: string, options: { messageIds?: readonly number[] } = {}): ForgetReport {
     const { repositories, clock } = this.#ports;
     const { messageIds } = options;
-    const report =
+    const forgotten =
       messageIds === undefined
         ? forgetSession(repositories, sessionId)
         : forgetMessages(repositories, sessionId, messageIds, clock(), { labelOf, labelTextChars: LABEL_TEXT_CHARS });
     this.#ports.changes.count += 1;
-    return report;
+    return { ...forgotten, erased: this.erase() };
   }
 
-  /** Write the file anew without what was forgotten. @returns false where another process reads: try again later. */
+  /** Write the file anew without what was forgotten. @returns false where another process reads, or the disk is full: try again later. */
   erase(): boolean {
     this.#database.assertOpen();
     if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation: "erase" });
-    return erase(this.#database);
+    const isDropped = this.#ports.nearest.forget();
+    return erase(this.#ports.repositories) && isDropped;
   }
 
-  /** Close the file. A `resolveDirty` under way rejects with `STORE_CLOSED`; what it has recorded stays. */
+  /**
+   * Close the file. A `resolveDirty` under way rejects with `STORE_CLOSED`; what it has recorded stays. What was appended
+   * since the last one comes into the full-text index first, as far as that takes no more than a quarter of a second.
+   */
   close(): void {
     if (!this.#database.client.open) return;
     this.#closing.abort(closedReason(this.#database.path));
+    this.#indexTail();
     this.#database.client.close();
   }
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /** Whatever keeps it from being done, closing goes on: searches look through what the index lacks, and others fill it. */
+  #indexTail(): void {
+    if (this.#database.readonly) return;
+    try {
+      this.#database.client.pragma("busy_timeout = 0");
+      indexTailNow(this.#ports.repositories, { countMax: CLOSING_MESSAGES_MAX, timeMsMax: CLOSING_MS_MAX });
+    } catch {
+      // Who has to know of a damaged index or a full disk hears it from `doctor`, or from the next search or append.
+    }
   }
 
   #open(id: string, options: SessionOptions, origin: SessionOrigin | undefined): Session {

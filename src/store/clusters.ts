@@ -16,6 +16,8 @@ export interface ClusterState {
 export interface StoredCluster extends ClusterState {
   /** Log position from which it takes no members; null while it is open. */
   settledAt: number | null;
+  /** Root of its subject; null until it has been placed among the subjects. */
+  subjectRoot: number | null;
 }
 
 /** A cluster as `roots` shows it. */
@@ -138,6 +140,7 @@ export class ClusterRepository {
       label: row.label,
       logPosition: row.logPosition,
       settledAt: row.settledAt,
+      subjectRoot: row.subjectParentId,
     }));
   }
 

@@ -1,12 +1,16 @@
 import { readFileSync } from "node:fs";
 import { advice, type Finding, ok, problem } from "./finding.ts";
 import type { Repositories } from "./repositories.ts";
+import { isOfFullText } from "./verify-full-text.ts";
 
 /** Beside `src` and beside `dist`. */
 const PACKAGE = new URL("../../package.json", import.meta.url);
 
 /** Faults named of a damaged file; the rest is for `verify`. */
 const FAULTS_MAX = 3;
+
+/** Messages that a search may have to look through without being slow: some 15 ms. */
+const TAIL_MAX = 2_000;
 
 /** What themes of a store want a summary, as `resolveDirty` sees it. */
 export interface DirtyCount {
@@ -22,6 +26,7 @@ export function databaseFindings(repositories: Repositories, embedderId: string,
     integrityFinding(repositories),
     embedderFinding(repositories, embedderId),
     summaryFinding(repositories, dirty),
+    fullTextFinding(repositories),
   ];
 }
 
@@ -37,7 +42,7 @@ function integrityFinding({ database: { client } }: Repositories): Finding {
   const faults = (client.pragma(`quick_check(${FAULTS_MAX})`) as { quick_check: string }[]).flatMap((row) =>
     row.quick_check.split("\n").filter((line) => !line.startsWith("***")),
   );
-  if (faults[0] === "ok") return ok("integrity", "Every page can be read.");
+  if (faults.every((fault) => fault === "ok" || isOfFullText(fault))) return ok("integrity", "Every page can be read.");
   const text = `The file is damaged: ${faults.join("; ")}.`;
   return problem("integrity", text, "Save what can be read with `coppice export`, then restore a backup.");
 }
@@ -84,6 +89,23 @@ function summaryFinding({ database: { client } }: Repositories, { themeCount, se
     text.join(" "),
     "`await session.resolveDirty()` in each of them; an import does it at its end.",
   );
+}
+
+function fullTextFinding({ database: { client }, fullText }: Repositories): Finding {
+  const faults = (client.pragma("integrity_check(messages_fts)") as { integrity_check: string }[]).filter(
+    ({ integrity_check }) => integrity_check !== "ok",
+  );
+  if (faults.length > 0) {
+    const text = `The full-text index is damaged: ${faults[0]!.integrity_check}.`;
+    return problem("full-text", text, "`coppice verify --rebuild` makes it anew.");
+  }
+  const tailCount = fullText.tailCount();
+  const are = `${counted(tailCount, "message")} ${tailCount === 1 ? "is" : "are"}`;
+  const text = `${are} not in the full-text index yet; a search looks through what is not.`;
+  if (tailCount > TAIL_MAX) {
+    return advice("full-text", text, "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.");
+  }
+  return ok("full-text", tailCount === 0 ? "Every message is in the full-text index." : text);
 }
 
 function counted(count: number, one: string): string {

@@ -1,6 +1,7 @@
 import type { OpenCluster } from "../forest/cluster.ts";
 import { type GrowingTheme, Growth } from "../forest/growth.ts";
 import { replay } from "../forest/replay.ts";
+import { type SubjectRow, subjectRoots } from "../forest/subjects.ts";
 import type { StoredCluster } from "./clusters.ts";
 import { enteringSteps } from "./features.ts";
 import type { Repositories } from "./repositories.ts";
@@ -30,20 +31,25 @@ export function derive(
   note: (text: string) => void,
 ): { unionCount: number; derived: DerivedRows | undefined } {
   const log = repositories.unions.ofSession(session.id);
-  return { unionCount: log.length, derived: applied(repositories, session, log, options, note) };
+  const places = repositories.subjects.ofSession(session.id);
+  const derived = applied(repositories, session, log, places, options, note);
+  return { unionCount: log.length + places.length, derived };
 }
 
 function applied(
   repositories: Repositories,
   session: SessionRow,
   log: readonly UnionRow[],
+  places: readonly SubjectRow[],
   { labelOf, labelTextChars }: DeriveOptions,
   note: (text: string) => void,
 ): DerivedRows | undefined {
   const { messages, generations } = repositories;
   const { forest, refused } = replay(log);
-  if (refused !== undefined) {
-    note(`row ${refused.row.id} of the log cannot have happened: ${refused.reason}`);
+  const placing = subjectRoots(places);
+  for (const impossible of [refused, placing.refused]) {
+    if (impossible === undefined) continue;
+    note(`row ${impossible.row.id} of the log cannot have happened: ${impossible.reason}`);
     return undefined;
   }
   const steps = enteringSteps(messages.graduating(session.id, 0, session.graduatedSeq - 1), -1);
@@ -90,7 +96,11 @@ function applied(
   }
   return {
     parents,
-    clusters: [...clusters.values()].map(({ texts, ...state }) => ({ ...state, label: labelOf(texts) })),
+    clusters: [...clusters.values()].map(({ texts, ...state }) => ({
+      ...state,
+      label: labelOf(texts),
+      subjectRoot: placing.roots.get(state.cluster.root) ?? null,
+    })),
     themes: [...growth.themes.values()],
   };
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants, type Stats, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, realpathSync, type Stats, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { advice, type Finding, ok, problem } from "./finding.ts";
 import { type LockHolders, lockHolders } from "./lock-holders.ts";
@@ -8,6 +8,9 @@ const FREE_BYTES_MIN = 100_000_000;
 
 /** A write-ahead log that is emptied as it should be stays below a tenth of this. */
 const WAL_BYTES_MAX = 64_000_000;
+
+/** What stands beside a store and holds some of it. */
+const BESIDE = ["-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"];
 
 /** How long another process may write before it looks stuck, and how often it is looked at meanwhile. */
 const WRITE_MS_MAX = 1_000;
@@ -60,7 +63,8 @@ function permissionFindings(path: string): Finding[] {
   const findings: Finding[] = [];
   const folder = dirname(path);
   if (process.platform !== "win32") {
-    for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const real = realpathSync(path); // the others stand where the file itself is
+    for (const file of [path, ...BESIDE.map((suffix) => real + suffix)]) {
       const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
       if ((mode & 0o077) === 0) continue;
       const text = `${file} may be used by others than its owner (mode ${mode.toString(8)}), and it holds conversations.`;

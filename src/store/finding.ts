@@ -20,7 +20,9 @@ export type FindingCheck =
   | "versions"
   | "integrity"
   | "embedder"
-  | "summaries";
+  | "summaries"
+  | "full-text"
+  | "index";
 
 export function ok(check: FindingCheck, text: string): Finding {
   return { check, level: "ok", text, mend: null };

@@ -17,7 +17,14 @@ export class GenerationRepository {
     return this.#database.orm.select().from(generations).orderBy(desc(generations.id)).limit(1).get();
   }
 
-  insert(row: Omit<GenerationRow, "id">): GenerationRow {
+  /** Rows of clusters of the generation in use were written anew: what others hold of them is out of date. */
+  countRewrite(): void {
+    this.#database.client.exec(
+      "UPDATE generations SET rewrite_count = rewrite_count + 1 WHERE id = (SELECT max(id) FROM generations)",
+    );
+  }
+
+  insert(row: Omit<GenerationRow, "id" | "rewriteCount">): GenerationRow {
     return this.#database.orm.insert(generations).values(row).returning().get();
   }
 }

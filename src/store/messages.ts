@@ -106,6 +106,7 @@ export class MessageRepository {
   readonly #lastPlace;
   readonly #unpinnedFrom;
   readonly #pinnedOf;
+  readonly #windowFrom;
   readonly #graduating;
   readonly #seqBefore;
   readonly #byExternalId;
@@ -157,6 +158,10 @@ export class MessageRepository {
       .where(and(inSession, gte(messages.seq, sql.placeholder("seqFrom")), eq(messages.pinned, false)))
       .orderBy(asc(messages.seq))
       .prepare();
+    this.#windowFrom = client.prepare<[string, number], { seq: number; stepId: number; tokenCount: number }>(
+      `SELECT seq, step_id AS stepId, token_count AS tokenCount FROM messages
+       WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`,
+    );
     this.#pinnedOf = orm
       .select(MESSAGE_COLUMNS)
       .from(messages)
@@ -259,6 +264,11 @@ export class MessageRepository {
 
   unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
     return this.#unpinnedFrom.all({ sessionId, seqFrom }).map((row) => this.#toMessage(row));
+  }
+
+  /** Of the same messages what a step is made of. */
+  windowFrom(sessionId: string, seqFrom: number): { seq: number; stepId: number; tokenCount: number }[] {
+    return this.#windowFrom.all(sessionId, seqFrom);
   }
 
   pinnedOf(sessionId: string): Message[] {

@@ -75,23 +75,14 @@ function applyMissing(
   // Again, inside the transaction: another process may have migrated the file while this one waited for the lock.
   const appliedCount = checkApplied(client, path, known);
   client.exec(CREATE_APPLIED);
-  const dependents = client
-    .prepare<[], { type: string; name: string; sql: string }>(
-      "SELECT type, name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND sql IS NOT NULL",
-    )
-    .all();
-  for (const { type, name } of dependents) client.exec(`DROP ${type} IF EXISTS "${name}"`);
   const lastIds = lastIdsOf(client);
 
   const record = client.prepare("INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)");
   for (const migration of known.slice(appliedCount)) {
+    const dependents = takeDownDependents(client);
     for (const statement of migration.sql) client.exec(statement);
+    putUpDependents(client, dependents);
     record.run(migration.hash, migration.folderMillis);
-  }
-
-  const exists = client.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
-  for (const { name, sql } of dependents) {
-    if (exists.get(name) === undefined) client.exec(sql);
   }
   keepLastIds(client, lastIds);
   const orphans = client.pragma("foreign_key_check") as unknown[];
@@ -101,6 +92,31 @@ function applyMissing(
   client.pragma(`application_id = ${applicationId}`);
   client.pragma(`user_version = ${known.length}`);
   assert(checkApplied(client, path, known) === known.length, "every known migration is recorded");
+}
+
+/** A view or a trigger. */
+interface Dependent {
+  type: string;
+  name: string;
+  sql: string;
+}
+
+function takeDownDependents(client: Database.Database): Dependent[] {
+  const dependents = client
+    .prepare<[], Dependent>(
+      "SELECT type, name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND sql IS NOT NULL",
+    )
+    .all();
+  for (const { type, name } of dependents) client.exec(`DROP ${type} IF EXISTS "${name}"`);
+  return dependents;
+}
+
+/** But for those that the migration has made anew. */
+function putUpDependents(client: Database.Database, dependents: readonly Dependent[]): void {
+  const exists = client.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
+  for (const { name, sql } of dependents) {
+    if (exists.get(name) === undefined) client.exec(sql);
+  }
 }
 
 interface LastId {

@@ -1,10 +1,14 @@
 import type { TokenCounter } from "../core/tokens.ts";
 import { ArtifactRepository } from "./artifacts.ts";
+import { CentroidRepository } from "./centroids.ts";
 import { ClusterRepository } from "./clusters.ts";
+import { EvidenceRepository } from "./evidence.ts";
+import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { SessionRepository } from "./sessions.ts";
+import { SubjectRepository } from "./subjects.ts";
 import { SummaryRepository } from "./summaries.ts";
 import { ThemeRepository } from "./themes.ts";
 import { UnionRepository } from "./unions.ts";
@@ -21,8 +25,12 @@ export class Repositories {
   readonly messages: MessageRepository;
   readonly unions: UnionRepository;
   readonly clusters: ClusterRepository;
+  readonly centroids: CentroidRepository;
   readonly themes: ThemeRepository;
+  readonly subjects: SubjectRepository;
   readonly summaries: SummaryRepository;
+  readonly evidence: EvidenceRepository;
+  readonly fullText: FullTextRepository;
 
   /** @param tokenCounter  In whose tokens messages are counted when they are read. */
   constructor(database: StoreDatabase, tokenCounter: TokenCounter) {
@@ -33,7 +41,11 @@ export class Repositories {
     this.messages = new MessageRepository(database, this.artifacts, tokenCounter);
     this.unions = new UnionRepository(database);
     this.clusters = new ClusterRepository(database);
+    this.centroids = new CentroidRepository(database);
     this.themes = new ThemeRepository(database);
+    this.subjects = new SubjectRepository(database);
     this.summaries = new SummaryRepository(database);
+    this.evidence = new EvidenceRepository(database);
+    this.fullText = new FullTextRepository(database);
   }
 }

@@ -49,6 +49,8 @@ export const generations = sqliteTable("generations", {
   embedderId: text("embedder_id").notNull(),
   dimension: integer("dimension").notNull(),
   createdAtMs: integer("created_at_ms").notNull(),
+  // How often rows of clusters were written anew (`forget`, `verify --rebuild`): what is cached of them holds while this stays.
+  rewriteCount: integer("rewrite_count").notNull().default(0),
 });
 
 /** One agent's conversation. Fact; the frontier moves, the rest stays. */
@@ -182,7 +184,7 @@ export const messageArtifacts = sqliteTable(
 );
 
 /**
- * The log: every start, join, settle and unite, in order. Fact: replay applies it and decides nothing again.
+ * The log: every start, join, settle, unite and dissolve, in order. Fact: replay applies it and decides nothing again.
  *
  * Its `id` is a log position, a version of every tree: `theme:123@456` is what theme 123 held once row 456 was written.
  */
@@ -196,23 +198,27 @@ export const unions = sqliteTable(
     generation: integer("generation")
       .notNull()
       .references(() => generations.id),
-    level: text("level").$type<"cluster" | "theme">().notNull(),
-    kind: text("kind").$type<"start" | "join" | "settle" | "unite">().notNull(),
-    // start, join: the first message of the step. settle: the cluster. unite: the root that was absorbed.
+    level: text("level").$type<"cluster" | "theme" | "subject">().notNull(),
+    kind: text("kind").$type<"start" | "join" | "settle" | "unite" | "dissolve">().notNull(),
+    // start, join: the first message of the step; of a subject, a cluster. settle: the cluster. unite: the root that was
+    // absorbed. dissolve: the subject, whose clusters are single again from here on.
     node: integer("node").notNull(),
-    // start, settle: the node itself. join: the cluster. unite: the root that stays.
+    // start, settle, dissolve: the node itself. join: the cluster. unite: the root that stays.
     root: integer("root").notNull(),
-    // join: the score that decided, a cosine plus structural terms. unite: the Ward cost. Otherwise NULL.
+    // join: the score that decided, a cosine plus structural terms. unite: of themes the Ward cost, of subjects the cosine of
+    // the two clusters that brought them together. Otherwise NULL.
     score: real("score"),
   },
   (t) => [
     index("unions_by_session").on(t.sessionId, t.id),
     index("unions_by_root").on(t.root, t.id),
-    // A step enters once, a cluster settles once, a root is absorbed once.
-    uniqueIndex("unions_by_node").on(t.node, t.kind),
+    // A step enters once, a cluster settles once, a root is absorbed once. SQLite uses the index where a query says the same.
+    uniqueIndex("unions_by_node").on(t.node, t.kind).where(sql`${t.level} <> 'subject'`),
+    // Subjects dissolve, so their rows may come again.
+    index("unions_of_subjects").on(t.node).where(sql`${t.level} = 'subject'`),
     check(
       "unions_kind_known",
-      sql`(${t.level} = 'cluster' and ${t.kind} in ('start', 'join', 'settle')) or (${t.level} = 'theme' and ${t.kind} = 'unite')`,
+      sql`(${t.level} = 'cluster' and ${t.kind} in ('start', 'join', 'settle')) or (${t.level} = 'theme' and ${t.kind} = 'unite') or (${t.level} = 'subject' and ${t.kind} in ('start', 'unite', 'dissolve'))`,
     ),
   ],
 );
@@ -245,10 +251,14 @@ export const clusters = sqliteTable(
     logPosition: integer("log_position").notNull(),
     // Log position from which it takes no members; NULL while it is open.
     settledAt: integer("settled_at"),
+    // One step towards the root of its subject, itself at the root; NULL until it has been placed among the subjects.
+    subjectParentId: integer("subject_parent_id"),
   },
   (t) => [
     index("clusters_by_session").on(t.sessionId, t.seqLast),
     index("clusters_open").on(t.sessionId).where(sql`${t.settledAt} is null`),
+    index("clusters_settled").on(t.settledAt).where(sql`${t.settledAt} is not null`),
+    index("clusters_by_subject").on(t.subjectParentId).where(sql`${t.subjectParentId} is not null`),
   ],
 );
 

@@ -1,4 +1,5 @@
 import { eq, sql } from "drizzle-orm";
+import { REST_AFTER_MS, SETTLE_AFTER_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -51,6 +52,8 @@ export class SessionRepository {
   readonly #ids;
   readonly #idsWith;
   readonly #list;
+  readonly #restOf;
+  readonly #restless;
 
   constructor({ orm, client }: StoreDatabase) {
     this.#byId = orm
@@ -104,6 +107,26 @@ export class SessionRepository {
       )
       .pluck();
     this.#ids = client.prepare<[], string>("SELECT id FROM sessions ORDER BY created_at_ms, id").pluck();
+    const timeOf = (order: "ASC" | "DESC"): string =>
+      `(SELECT m.created_at_ms FROM messages m WHERE m.session_id = s.id ORDER BY m.seq ${order} LIMIT 1)`;
+    const silentMs = `(@nowMs - ${timeOf("DESC")})`;
+    const isQuiet = `${silentMs} > ${REST_AFTER_MS}`;
+    const isOver = `${silentMs} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
+    this.#restOf = client.prepare<{ nowMs: number; id: string }, { isQuiet: number; isOver: number }>(
+      `SELECT ${isQuiet} AS isQuiet, ${isQuiet} AND ${isOver} AS isOver FROM sessions s WHERE s.id = @id`,
+    );
+    // By the first and the newest message and the newest step of each session: its other messages are not looked at.
+    this.#restless = client.prepare<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>(
+      `WITH s AS (SELECT id, graduated_seq FROM sessions WHERE id > @after ORDER BY id LIMIT @limit)
+       SELECT s.id, ${isQuiet}
+         AND (${isOver} AND EXISTS (SELECT 1 FROM clusters c WHERE c.session_id = s.id AND c.settled_at IS NULL)
+           OR EXISTS (
+             SELECT 1 FROM messages m
+             WHERE m.session_id = s.id AND m.seq >= s.graduated_seq AND m.pinned = 0 AND m.seq < (
+               SELECT first.seq FROM messages last JOIN messages first ON first.id = last.step_id
+               WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
+       FROM s ORDER BY s.id`,
+    );
     this.#list = client.prepare<{ project: string | null; id: string | null }, SessionOverview>(
       `SELECT s.id, s.project, s.title, s.source, s.external_id AS externalId, s.parent_session_id AS parentSessionId,
               t.message_count AS messageCount, t.token_count AS tokenCount, t.theme_count AS themeCount,
@@ -170,6 +193,31 @@ export class SessionRepository {
 
   ids(): string[] {
     return this.#ids.all();
+  }
+
+  /**
+   * Whether nobody has spoken in a session for a day (`REST_AFTER_MS`), and whether it is also over for now: silent for
+   * longer than it lasted, or for `SETTLE_AFTER_MS_MAX`.
+   *
+   * @param nowMs  Unix milliseconds, as everywhere here.
+   */
+  restOf(id: string, nowMs: number): { isQuiet: boolean; isOver: boolean } {
+    const row = this.#restOf.get({ id, nowMs });
+    return { isQuiet: row?.isQuiet === 1, isOver: row?.isOver === 1 };
+  }
+
+  /**
+   * Sessions that are quiet and not at rest: a step before the newest is not in the forest, or the session is over for now
+   * and a cluster is open.
+   *
+   * @param after  Id after which to look, in order of id.
+   * @param limit  Sessions looked at.
+   * @returns also the id to go on after; undefined at the end.
+   */
+  restless(nowMs: number, after: string, limit: number): { due: string[]; last: string | undefined } {
+    const page = this.#restless.all({ nowMs, after, limit });
+    const due = page.filter(({ isDue }) => isDue === 1).map(({ id }) => id);
+    return { due, last: page.length < limit ? undefined : page.at(-1)!.id };
   }
 
   /** Newest first. */

@@ -14,6 +14,8 @@ export interface StoreStats {
   artifactCount: number;
   /** Of all artifacts, uncompressed. */
   artifactBytes: number;
+  /** Messages that are not in the full-text index yet: searches look through them. */
+  unindexedCount: number;
   /** Position of the last row of the log. */
   logPosition: number;
   /** Size of the database file, without its write-ahead log. 0 in memory. */
@@ -22,9 +24,9 @@ export interface StoreStats {
   embedderId: string | null;
 }
 
-export function storeStats({ database, unions, generations }: Repositories): StoreStats {
+export function storeStats({ database, unions, generations, fullText }: Repositories): StoreStats {
   const counts = database.client
-    .prepare<[], Omit<StoreStats, "path" | "logPosition" | "fileBytes" | "walBytes" | "embedderId">>(
+    .prepare<[], Omit<StoreStats, "path" | "unindexedCount" | "logPosition" | "fileBytes" | "walBytes" | "embedderId">>(
       `SELECT (SELECT count(*) FROM sessions) AS sessionCount,
               (SELECT count(*) FROM messages) AS messageCount,
               (SELECT coalesce(sum(token_count), 0) FROM messages) AS tokenCount,
@@ -38,6 +40,7 @@ export function storeStats({ database, unions, generations }: Repositories): Sto
   return {
     path: database.path,
     ...counts,
+    unindexedCount: fullText.tailCount(),
     logPosition: unions.newestPosition(),
     fileBytes: sizeOf(database.path),
     walBytes: sizeOf(`${database.path}-wal`),

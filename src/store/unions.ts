@@ -1,10 +1,13 @@
 import { sql } from "drizzle-orm";
-import type { Level } from "../core/handle.ts";
+import type { SessionLevel } from "../core/handle.ts";
 import type { StoreDatabase } from "./open.ts";
 import { unions } from "./schema.ts";
 
-/** One row of the log; `id` is its position. */
-export type UnionRow = Omit<typeof unions.$inferSelect, "sessionId" | "generation">;
+/** One row of the log of a session's own forest; `id` is its position. */
+export type UnionRow = Omit<typeof unions.$inferSelect, "sessionId" | "generation" | "level" | "kind"> & {
+  level: "cluster" | "theme";
+  kind: "start" | "join" | "settle" | "unite";
+};
 
 /** A step that entered a cluster. */
 export interface Entry {
@@ -23,7 +26,7 @@ const TREE = `
   WITH RECURSIVE tree(root) AS (
     SELECT @root
     UNION
-    SELECT u.node FROM tree JOIN unions u ON u.root = tree.root WHERE u.kind = 'unite' AND u.id <= @position
+    SELECT u.node FROM tree JOIN unions u ON u.root = tree.root WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position
   )`;
 
 /** Rows of the log, and the trees they make. */
@@ -55,34 +58,38 @@ export class UnionRepository {
       })
       .prepare();
     this.#newestPosition = client.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'unions'").pluck();
-    this.#deleteOf = client.prepare<[string]>("DELETE FROM unions WHERE session_id = ?");
-    this.#lastPosition = client.prepare<[string], number>("SELECT max(id) FROM unions WHERE session_id = ?").pluck();
+    this.#deleteOf = client.prepare<[string]>("DELETE FROM unions WHERE session_id = ? AND level <> 'subject'");
+    this.#lastPosition = client
+      .prepare<[string], number>("SELECT max(id) FROM unions WHERE session_id = ? AND level <> 'subject'")
+      .pluck();
     this.#ofSession = client.prepare<[string], UnionRow>(
-      "SELECT id, level, kind, node, root, score FROM unions WHERE session_id = ? ORDER BY id",
+      "SELECT id, level, kind, node, root, score FROM unions WHERE session_id = ? AND level <> 'subject' ORDER BY id",
     );
     this.#stepsOfCluster = client
       .prepare<{ root: number; position: number }, number>(
-        "SELECT node FROM unions WHERE root = @root AND kind IN ('start', 'join') AND id <= @position",
+        "SELECT node FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position",
       )
       .pluck();
     this.#stepsOfTheme = client
       .prepare<{ root: number; position: number }, number>(
         `${TREE} SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
-         WHERE u.kind IN ('start', 'join') AND u.id <= @position`,
+         WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position`,
       )
       .pluck();
     this.#newestEntries = client.prepare<[string, number], Entry>(
       `SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions
-       WHERE session_id = ? AND kind IN ('start', 'join') ORDER BY id DESC LIMIT ?`,
+       WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') ORDER BY id DESC LIMIT ?`,
     );
     this.#uniteOf = client.prepare<[number], { position: number; root: number }>(
-      "SELECT id AS position, root FROM unions WHERE node = ? AND kind = 'unite'",
+      "SELECT id AS position, root FROM unions WHERE node = ? AND kind = 'unite' AND level <> 'subject'",
     );
     this.#clusterOf = client
-      .prepare<[number], number>("SELECT root FROM unions WHERE node = ? AND kind IN ('start', 'join')")
+      .prepare<[number], number>(
+        "SELECT root FROM unions WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject'",
+      )
       .pluck();
     this.#started = client.prepare<[number], { position: number; sessionId: string }>(
-      "SELECT id AS position, session_id AS sessionId FROM unions WHERE node = ? AND kind = 'start'",
+      "SELECT id AS position, session_id AS sessionId FROM unions WHERE node = ? AND kind = 'start' AND level <> 'subject'",
     );
   }
 
@@ -111,7 +118,7 @@ export class UnionRepository {
   }
 
   /** First messages of the steps that a root of the given level held at a position, in no order. */
-  stepsOf(level: Level, root: number, position: number): number[] {
+  stepsOf(level: SessionLevel, root: number, position: number): number[] {
     return (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
   }
 

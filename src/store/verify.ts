@@ -4,6 +4,7 @@ import type { GrowingTheme } from "../forest/growth.ts";
 import type { StoredCluster } from "./clusters.ts";
 import { type DerivedRows, type DeriveOptions, derive } from "./derive.ts";
 import type { Repositories } from "./repositories.ts";
+import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { rebuildSession } from "./write.ts";
 
 /** Most problems listed; with more, the rest is only counted. */
@@ -35,13 +36,16 @@ export interface VerifyReport {
 
 export interface VerifyOptions extends DeriveOptions {
   rebuild: boolean;
+  /** The words of a text as they are indexed, in order. */
+  searchWords: (text: string) => readonly string[];
 }
 
 /**
  * Derive everything derived again, and compare.
  *
  * Facts are checked too, as far as they check themselves: SQLite's own integrity, each message against its digest, each
- * artifact against its name, no place without its message, steps and log rows that can be applied. Sessions are taken one by one, each on one
+ * artifact against its name, no place without its message, steps and log rows that can be applied. The full-text index is
+ * compared with the messages that it should hold; with `rebuild` it also takes in those that it does not hold yet. Sessions are taken one by one, each on one
  * snapshot, so other processes may go on writing meanwhile.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
@@ -65,11 +69,20 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       run();
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-      note(sessionId, error.details.reason, false);
+      if (isOfFullText(error.details.reason)) ofFullText.push(error.details.reason);
+      else note(sessionId, error.details.reason, false);
     }
   };
+  const ofFullText: string[] = [];
   noting(null, () => {
-    for (const text of database.read(() => integrityProblems(repositories))) note(null, text, false);
+    for (const text of database.read(() => integrityProblems(repositories))) {
+      if (isOfFullText(text)) ofFullText.push(text);
+      else note(null, text, false);
+    }
+    const strayCount = database.read(() => repositories.subjects.strayCount());
+    if (strayCount > 0) note(null, `${strayCount} rows of the log name a subject that had not begun`, false);
+    const crossingCount = database.read(() => repositories.subjects.crossingCount());
+    if (crossingCount > 0) note(null, `${crossingCount} clusters are in a subject of another project`, false);
   });
 
   const checkSession = (id: string): void => {
@@ -82,7 +95,8 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       const { unionCount, derived } = derive(repositories, row, options, noteHere);
       report.unionCount += unionCount;
       if (derived === undefined) return undefined;
-      return { derived, frontierVersion: row.frontierVersion, differences: differencesOf(repositories, id, derived) };
+      const logPosition = repositories.unions.newestPosition();
+      return { derived, logPosition, differences: differencesOf(repositories, id, derived) };
     });
     if (checked === undefined || checked.differences.length === 0) return;
     if (!options.rebuild) {
@@ -92,8 +106,8 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     database.write("verify --rebuild", () => {
       const row = sessions.byId(id);
       if (row === undefined) return;
-      // What was derived still holds unless the frontier has moved since; so others seldom wait for more than the writing.
-      const isCurrent = row.frontierVersion === checked.frontierVersion;
+      // What was derived still holds unless the log has grown since; so others seldom wait for more than the writing.
+      const isCurrent = repositories.unions.newestPosition() === checked.logPosition;
       const derived = isCurrent ? checked.derived : derive(repositories, row, options, noteHere).derived;
       if (derived === undefined) return;
       rebuildSession(repositories, id, derived);
@@ -104,12 +118,26 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   noting(null, () => {
     for (const id of database.read(() => sessions.ids())) noting(id, () => checkSession(id));
   });
+  noting(null, () => {
+    ofFullText.push(...fullTextProblems(repositories, options.searchWords));
+    if (options.rebuild && !(database.readonly && ofFullText.length === 0)) {
+      rebuildFullText(repositories, options.searchWords, ofFullText.length > 0);
+      ofFullText.splice(0, ofFullText.length, ...fullTextProblems(repositories, options.searchWords));
+    }
+    for (const text of ofFullText) note(null, text, true);
+  });
   report.ok = report.problemCount === 0;
   return report;
 }
 
-function integrityProblems({ database }: Repositories): string[] {
+function integrityProblems({ database, fullText }: Repositories): string[] {
   const { client } = database;
+  try {
+    // SQLite checks the full-text index by what it last knew of its parts; to read it brings that up to date.
+    fullText.hasWords();
+  } catch {
+    // What is damaged is told below.
+  }
   const problems = (client.pragma("integrity_check(20)") as { integrity_check: string }[])
     .map(({ integrity_check }) => integrity_check)
     .filter((line) => line !== "ok");

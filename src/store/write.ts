@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { GrowingTheme } from "../forest/growth.ts";
 import type { ClusterState } from "./clusters.ts";
@@ -7,6 +8,7 @@ import type { GenerationRow } from "./generations.ts";
 import type { MessagePlace, MessageRow } from "./messages.ts";
 import type { Repositories } from "./repositories.ts";
 import type { NewSession } from "./sessions.ts";
+import type { PlacedCluster } from "./subjects.ts";
 import type { NewSummary } from "./summaries.ts";
 import type { UnionRow } from "./unions.ts";
 
@@ -64,15 +66,24 @@ export function createSession({ database, sessions }: Repositories, session: New
   });
 }
 
-/** What was not known of a session when it was made has come to light. What is known already stays. */
+/**
+ * What was not known of a session when it was made has come to light. What is known already stays. With a project its
+ * clusters come to other subjects.
+ */
 export function completeSession(
-  { database, sessions }: Repositories,
+  repositories: Repositories,
   id: string,
   known: { title: string | undefined; project: string | undefined; parentSessionId: string | undefined },
 ): void {
-  database.write("session", () =>
-    sessions.complete(id, known.title ?? null, known.project ?? null, known.parentSessionId ?? null),
-  );
+  const { database, sessions, subjects } = repositories;
+  database.write("session", () => {
+    const before = sessions.byId(id)?.project ?? null;
+    const settledFrom = subjects.firstSettled(id);
+    const moves = before === null && known.project !== undefined && settledFrom !== undefined;
+    if (moves) dissolveSubjects(repositories, before, settledFrom);
+    sessions.complete(id, known.title ?? null, known.project ?? null, known.parentSessionId ?? null);
+    if (moves) dissolveSubjects(repositories, known.project!, settledFrom);
+  });
 }
 
 /** A session was given other settings. */
@@ -122,6 +133,28 @@ export function moveFrontier(
   });
 }
 
+/** Settled clusters came to their places among the subjects. `plan` is asked for them inside the transaction. */
+export function placeClusters(repositories: Repositories, plan: () => readonly PlacedCluster[]): void {
+  const { database, unions, subjects, generations } = repositories;
+  database.write("subjects", () => {
+    const generation = generations.newest()!.id;
+    let position = unions.newestPosition() + 1;
+    for (const placed of plan()) position = subjects.place(generation, position, placed);
+  });
+}
+
+/**
+ * Clusters of a project that settled at a position or later lose their places among its subjects, inside the transaction
+ * that changes what their places depend on. They are placed again in the background.
+ */
+export function dissolveSubjects(
+  { unions, subjects, generations }: Repositories,
+  project: string | null,
+  settledFrom: number,
+): void {
+  subjects.dissolveFrom(project, settledFrom, generations.newest()!.id, unions.newestPosition() + 1);
+}
+
 /** A theme was summarized, or the try failed. */
 export function recordSummary(repositories: Repositories, row: NewSummary): number {
   return repositories.database.write("resolveDirty", () => {
@@ -132,10 +165,33 @@ export function recordSummary(repositories: Repositories, row: NewSummary): numb
   });
 }
 
+/**
+ * The oldest messages that are not in the full-text index came into it, at most a hundred, each with a row of its own even
+ * where it has no words. Which these are is asked inside the transaction: another process may be indexing as well.
+ *
+ * @param wordsOf  The words of a text, in order.
+ * @param options.anew  Empty the index first, whatever state it is in: it then fills again as a new one does.
+ * @returns how many; 0 where nothing was left, and nothing written.
+ */
+export function indexTexts(
+  { database, fullText }: Repositories,
+  wordsOf: (text: string) => readonly string[],
+  { anew = false } = {},
+): number {
+  if (!anew && database.read(() => fullText.tail(1)).length === 0) return 0;
+  return database.write("index", () => {
+    if (anew) fullText.clear();
+    const batch = fullText.tail(BATCH_MESSAGES_MAX);
+    for (const { id, text } of batch) fullText.insert(id, wordsOf(text));
+    return batch.length;
+  });
+}
+
 /** The derived rows of a session were lost or damaged, and derived again from the log. */
 export function rebuildSession(repositories: Repositories, sessionId: string, derived: DerivedRows): void {
-  const { database, messages, clusters, themes, sessions } = repositories;
+  const { database, messages, clusters, themes, subjects, sessions, generations } = repositories;
   database.write("verify --rebuild", () => {
+    generations.countRewrite();
     for (const { id, parentId } of messages.parents(sessionId)) {
       const parent = derived.parents.get(id) ?? id;
       if (parent !== parentId) messages.setParent(id, parent);
@@ -145,6 +201,7 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
     for (const row of derived.clusters) {
       clusters.put(sessionId, row);
       if (row.settledAt !== null) clusters.settle(row.cluster.root, row.settledAt);
+      if (row.subjectRoot !== null) subjects.setRoot(row.cluster.root, row.subjectRoot);
     }
     for (const theme of derived.themes) themes.put(sessionId, theme);
     sessions.countRewrite(sessionId); // other processes hold the rows as they were

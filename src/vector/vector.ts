@@ -24,6 +24,24 @@ export function dot(a: Float32Array, b: Float32Array): number {
   return sum0 + sum1 + (sum2 + sum3);
 }
 
+/**
+ * The dot product of `vector` with the numbers of `rows` from `offset` on: of a row in a table of them, without taking the
+ * row out. The same bits as `dot` gives.
+ */
+export function dotAt(rows: Float32Array, offset: number, vector: Float32Array): number {
+  assert(offset >= 0 && offset + vector.length <= rows.length, "a row lies inside its table");
+  const whole = vector.length - (vector.length % 4);
+  let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
+  for (let i = 0; i < whole; i += 4) {
+    sum0 += rows[offset + i]! * vector[i]!;
+    sum1 += rows[offset + i + 1]! * vector[i + 1]!;
+    sum2 += rows[offset + i + 2]! * vector[i + 2]!;
+    sum3 += rows[offset + i + 3]! * vector[i + 3]!;
+  }
+  for (let i = whole; i < vector.length; i++) sum0 += rows[offset + i]! * vector[i]!;
+  return sum0 + sum1 + (sum2 + sum3);
+}
+
 /** The squared length. */
 export function squaredLength(vector: Float32Array): number {
   return dot(vector, vector);

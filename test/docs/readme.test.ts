@@ -34,7 +34,7 @@ test("every link into the repository leads somewhere", () => {
 describe("the snippets in TypeScript", () => {
   const snippets = blocks("ts");
 
-  test("are there", () => expect(snippets.length).toBe(2));
+  test("are there", () => expect(snippets.length).toBe(4));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -60,28 +60,47 @@ describe("the snippets in TypeScript", () => {
   });
 });
 
+test("the example of recall prints what it says", async () => {
+  const code = blocks("ts").find((block) => block.includes("store.recall("))!;
+  const said = code.split("\n").filter((line) => line.startsWith("// "));
+  expect(said.length).toBe(2);
+  const store = openStore(join(folder, `agent-${blocks("ts").indexOf(code)}.db`), { readonly: true });
+  const hits = await store.recall("why did we pick eu-west for the deploy?", { project: "web", limit: 2 });
+  store.close();
+  const lines = hits.map(
+    ({ sessionId, seq, snippet, neighbors }) =>
+      `// ${sessionId} ${seq} ${snippet} [ ${neighbors.map((neighbor) => neighbor.seq).join(", ")} ]`,
+  );
+  expect(lines).toEqual(said);
+});
+
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(5));
+  test("are there", () => expect(queries.length).toBe(7));
 
-  test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", (_, query) => {
+  test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
     const store = openStore(path);
-    const session = store.session("a", { hotSize: 2, overlap: 1, evictBatch: 2 });
-    if (session.messages().length === 0) {
+    for (const id of ["a", "b"]) {
+      const session = store.session(id, { hotSize: 2, overlap: 1, evictBatch: 2 });
+      if (session.messages().length > 0) continue;
+      const createdAt = Date.UTC(2026, 0, 1); // long ago, so that it rests
       for (let turn = 0; turn < 6; turn++) {
         const toolCallId = `c${turn}`;
-        session.append({ role: "user", content: `Read the file number ${turn}, please.` });
-        session.append({
-          role: "assistant",
-          parts: [{ type: "tool_call", toolCallId, name: "read_file", args: { path: `src/${turn}.ts` } }],
-        });
-        session.append({ role: "tool", parts: [{ type: "tool_result", toolCallId, content: `contents of ${turn}` }] });
+        const args = { path: `src/${turn}.ts` };
+        session.appendAll([
+          { role: "user", content: `Read the file number ${turn}, please.`, createdAt },
+          { role: "assistant", parts: [{ type: "tool_call", toolCallId, name: "read_file", args }], createdAt },
+          { role: "tool", parts: [{ type: "tool_result", toolCallId, content: `contents of ${turn}` }], createdAt },
+        ]);
       }
     }
-    const rows = store.query(query);
+    await store.upkeep();
     store.close();
+    const reader = openStore(path, { readonly: true });
+    const rows = reader.query(query);
+    reader.close();
     expect(rows.length).toBeGreaterThan(0);
   });
 });

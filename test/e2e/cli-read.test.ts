@@ -89,7 +89,7 @@ describe("forest", () => {
     expect(lines[1]).toMatch(/^village-notes · 120 messages · [\d,]+ tokens$/);
     expect(lines[3]).toMatch(/^├─ ● .* theme:1@\d+ .* #0–\d+ +summarized$/);
     expect(lines[4]).toMatch(/^│ {2}[├└]─ .* cluster:1@\d+ .* #0–\d+/);
-    expect(lines.at(-1)).toMatch(/^└─ ◆ hot window +30 +[\d,]+ +#90–119 +word for word$/);
+    expect(lines.at(-1)).toMatch(/^└─ ◆ hot window +1 +[\d,]+ +#119–119 +word for word$/);
   });
 
   test("fits the width it is given", async () => {
@@ -100,7 +100,7 @@ describe("forest", () => {
 
   test("gives every message of the session once, in a theme, in the hot window or pinned", async () => {
     const { themes, hot, pinnedCount } = await folder.json("forest", "village-notes");
-    expect(hot).toMatchObject({ messageCount: 30, seqFirst: 90, seqLast: 119 });
+    expect(hot).toMatchObject({ messageCount: 1, seqFirst: 119, seqLast: 119 });
     expect(pinnedCount).toBe(0);
     const ids: number[] = [];
     for (const theme of themes) {
@@ -108,7 +108,7 @@ describe("forest", () => {
       expect(memberCount).toBe(theme.messageCount);
       ids.push(...members.map(({ id }: { id: number }) => id));
     }
-    expect(ids.sort((left, right) => left - right)).toEqual(Array.from({ length: 90 }, (_, index) => index + 1));
+    expect(ids.sort((left, right) => left - right)).toEqual(Array.from({ length: 119 }, (_, index) => index + 1));
   });
 });
 
@@ -144,5 +144,58 @@ describe("stats", () => {
     expect(stats.themeCount).toBeGreaterThan(1);
     const { stdout } = await folder.run(["stats"]);
     expect(stdout).toContain("Messages      121\n");
+  });
+});
+
+describe("subjects", () => {
+  const lock = (number: number) => `The session lock number ${number} is stale, and the writer waits for its file.`;
+  const said = (session: string, day: number, project?: string) =>
+    [1, 2].map((number) => ({
+      session,
+      role: "user",
+      content: number === 2 ? "Thank you!" : lock(day),
+      createdAt: `2026-02-0${day}T12:00:00Z`,
+      ...(project !== undefined && { project }),
+    }));
+
+  beforeAll(async () => {
+    const sessions = [said("monday", 2, "harbour"), said("tuesday", 3, "harbour"), said("sunday", 1)];
+    await folder.json("import", folder.jsonl("locks.jsonl", sessions.flat()));
+  });
+
+  test("lists what came up in several sessions of a project, with times", async () => {
+    const { stdout } = await folder.run(["subjects", "--project", "harbour"]);
+    const [head, ...sessions] = stdout.trimEnd().split("\n");
+    expect(head).toMatch(
+      /^subject:\d+@\d+ · session, writer, stale, .* · harbour · 2 sessions, 2 clusters, 2 messages$/,
+    );
+    expect(sessions).toEqual([
+      "  2026-02-02 12:00 – 2026-02-02 12:00  monday (1 message)",
+      "  2026-02-03 12:00 – 2026-02-03 12:00  tuesday (1 message)",
+    ]);
+  });
+
+  test("gives them as JSON, and each goes into expand", async () => {
+    const [found, ...others] = await folder.json("subjects", "--project", "harbour", "--limit", "5");
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({ project: "harbour", sessionCount: 2, sessions: [{ sessionId: "monday" }, {}] });
+    const { root, level, members, memberCount } = await folder.json("expand", found.subject);
+    expect([root, level, memberCount]).toEqual([found.subject, "subject", 2]);
+    expect(members.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["monday", "tuesday"]);
+    const fromMessage = await folder.json("expand", String(members[0].id), "--level", "subject");
+    expect(fromMessage.memberCount).toBe(2);
+  });
+
+  test("expand names the sessions of a subject's messages", async () => {
+    const [{ subject }] = await folder.json("subjects", "--project", "harbour");
+    const lines = (await folder.run(["expand", subject])).stdout.split("\n");
+    expect(lines[0]).toBe(`${subject} · 2 messages`);
+    expect(lines.filter((line) => line.startsWith("session "))).toEqual(["session monday", "session tuesday"]);
+  });
+
+  test("says so where there are none", async () => {
+    const { exitCode, stdout, stderr } = await folder.run(["subjects", "--project", "nobody's"]);
+    expect([exitCode, stdout]).toEqual([0, ""]);
+    expect(stderr).toBe("No subjects: nothing that has settled came up in two sessions of one project.\n");
   });
 });

@@ -17,7 +17,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "import sessions show resume forest expand sql stats verify forget backup export doctor help",
+      "import sessions show resume forest recall expand subjects sql stats verify forget backup export doctor help",
     );
   });
 
@@ -43,7 +43,15 @@ describe("misuse exits with 2 and says what to type instead", () => {
     [["show", "cli", "--limit", "many"], 'Expected --limit to be a whole number from 0 to 10000, got "many".'],
     [["show", "cli", "--offset", "-1"], 'Expected --offset to be a whole number from 0, got "-1".'],
     [["resume", "cli", "--tokens-max", "0"], "Expected --tokens-max to be a whole number from 1, got 0."],
-    [["expand", "1", "--level", "forest"], "Allowed choices are step, cluster, theme."],
+    [["recall"], "Missing required argument 'query'."],
+    [["recall", ""], "The query is empty."],
+    [["recall", "lamp", "--limit", "0"], "Expected --limit to be a whole number from 1 to 1000, got 0."],
+    [["recall", "lamp", "--neighbors", "11"], "Expected --neighbors to be a whole number from 0 to 10, got 11."],
+    [["recall", "lamp", "--role", "human"], 'Expected --role to be one of system, user, assistant, tool, got "human".'],
+    [["recall", "lamp", "--part", "image"], "Expected --part to be one of text, reasoning, tool_call,"],
+    [["recall", "lamp", "--since", "yesterday"], "Expected --since to be a date or a time such as 2026-11-01,"],
+    [["recall", "lamp", "--until", "2026-02-30"], 'or 2026-11-01T14:30:00Z, got "2026-02-30".'],
+    [["expand", "1", "--level", "forest"], "Allowed choices are step, cluster, theme, subject."],
     [["expand", "theme:"], '"theme:" is not a handle'],
     [["import", "x.jsonl", "--format", "xml"], "Allowed choices are auto, claude-code, jsonl."],
     [["import"], "Missing required argument 'paths'."],
@@ -70,6 +78,7 @@ describe("failure exits with 1", () => {
       ["sessions"],
       ["stats"],
       ["show", "cli"],
+      ["recall", "lamp"],
       ["sql", "SELECT 1"],
       ["verify"],
       ["verify", "--rebuild"],

@@ -25,39 +25,47 @@ async function failureOf(run: () => unknown): Promise<unknown> {
   return undefined;
 }
 
-describe.skipIf(!canFillDisk).each(Object.entries(STORE_EVENTS))("when %s", (_, { prepare, happen }) => {
-  /**
-   * Goal: a disk that is full at any write of an event leaves the store as it was before it, and the very same store can
-   * go on once there is room again.
-   * Method: let the event happen once, to see how many frames it adds to the write-ahead log; then end the disk at the
-   * first frame, at the second, and so on.
-   */
-  test("a disk that is full at any write leaves the store as it was, for the next try", async () => {
-    const folder = temporaryFolder();
-    const prepared = join(folder, "prepared.db");
-    const first = openForEvent(prepared);
-    await prepare(first, prepared);
-    first.close();
-    const done = copyStore(prepared, join(folder, "done.db"));
-    const second = openForEvent(done);
-    await happen(second);
-    const frameCount = (statSync(`${done}-wal`).size - LOG_HEADER_BYTES) / FRAME_BYTES;
-    second.close();
-    const [before, after] = [allRows(prepared), allRows(done)];
-    expect(frameCount).toBeGreaterThanOrEqual(1);
-    for (let frame = 0; frame < frameCount; frame++) {
-      const end = LOG_HEADER_BYTES + frame * FRAME_BYTES + ENDS[frame % ENDS.length]!;
-      const path = copyStore(prepared, join(folder, `${frame}.db`));
-      const store = openForEvent(path);
-      const failure = await onFullDisk(end, () => failureOf(() => happen(store)));
-      expect(failure).toMatchObject({ code: "FILE_NOT_USABLE", details: { path } });
-      expect(allRows(path)).toEqual(before);
-      await happen(store);
-      expect(allRows(path)).toEqual(after);
-      store.close();
-    }
-  });
-});
+describe.skipIf(!canFillDisk).each(Object.entries(STORE_EVENTS))(
+  "when %s",
+  (_, { prepare, happen, isUpkeep = false }) => {
+    /**
+     * Goal: a disk that is full at any write of an event leaves the store as it was before it, and the very same store can
+     * go on once there is room again.
+     * Method: let the event happen once, to see how many frames it adds to the write-ahead log; then end the disk at the
+     * first frame, at the second, and so on.
+     */
+    test("a disk that is full at any write leaves the store as it was, for the next try", async () => {
+      const folder = temporaryFolder();
+      const open = join(folder, "open.db");
+      const first = openForEvent(open);
+      await prepare(first, open);
+      // Before it closes, which brings the full-text index up to date.
+      const prepared = copyStore(open, join(folder, "prepared.db"));
+      first.close();
+      const before = allRows(prepared);
+      const done = copyStore(prepared, join(folder, "done.db"));
+      const second = openForEvent(done);
+      await happen(second);
+      const frameCount = (statSync(`${done}-wal`).size - LOG_HEADER_BYTES) / FRAME_BYTES;
+      const after = allRows(done);
+      second.close();
+      expect(frameCount).toBeGreaterThanOrEqual(1);
+      for (let frame = 0; frame < frameCount; frame++) {
+        const end = LOG_HEADER_BYTES + frame * FRAME_BYTES + ENDS[frame % ENDS.length]!;
+        const path = copyStore(prepared, join(folder, `${frame}.db`));
+        const store = openForEvent(path);
+        const failure = await onFullDisk(end, () => failureOf(() => happen(store)));
+        if (failure !== undefined || !isUpkeep) {
+          expect(failure).toMatchObject({ code: "FILE_NOT_USABLE", details: { path } });
+        }
+        expect(allRows(path)).toEqual(before);
+        await happen(store);
+        expect(allRows(path)).toEqual(after);
+        store.close();
+      }
+    });
+  },
+);
 
 describe.skipIf(!canFillDisk)("on a full disk", () => {
   test("no store is made, at whatever byte the disk ends, and one is made there once there is room", async () => {

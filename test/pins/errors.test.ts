@@ -46,12 +46,12 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },
     '"x" is not a handle: expected a level.',
-    "A handle looks like `cluster:123` or `theme:123@456`; a bare number is a message id.",
+    "A handle looks like `cluster:123`, `theme:123@456` or `subject:77@460`; a bare number is a message id.",
   ],
   ROOT_NOT_FOUND: [
     { handle: "theme:7" },
     'Nothing was ever rooted at "theme:7".',
-    "List the roots of a session with `session.roots()` or `coppice forest <session>`.",
+    "List the roots of a session with `session.roots()` or `coppice forest <session>`, subjects with `coppice subjects`.",
   ],
   BUDGET_TOO_SMALL: [
     { tokensMax: 10, tokensNeeded: 20 },
@@ -111,6 +111,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The query was refused: it does not only read.",
     "One statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
   ],
+  QUERY_EMPTY: [
+    {},
+    "The query is empty.",
+    "Give the words to look for; a phrase in double quotes is looked for as it stands.",
+  ],
   IMPORT_UNREADABLE: [
     { path: "a.jsonl", reason: "no such format" },
     "Cannot import a.jsonl: no such format.",
@@ -139,6 +144,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 24 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(24);
+test("there are 25 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(25);
 });

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { SESSION_OPTIONS, sessionSettings } from "../../src/core/options.ts";
+import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../src/core/limits.ts";
+import {
+  RECALL_LIMIT_DEFAULT,
+  RECALL_NEIGHBORS_DEFAULT,
+  SESSION_OPTIONS,
+  sessionSettings,
+} from "../../src/core/options.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../../src/recall/expand.ts";
 import { TOKENS_MAX_DEFAULT } from "../../src/session/session.ts";
 import { RESOLVE_CONCURRENCY } from "../../src/summaries/resolve.ts";
@@ -42,4 +48,10 @@ test("options of single calls", () => {
     EXPAND_LIMIT_DEFAULT: 50,
     RESOLVE_CONCURRENCY: 4,
   });
+});
+
+test("options of recall: default and most", () => {
+  expect([RECALL_LIMIT_DEFAULT, RECALL_LIMIT_MAX, RECALL_NEIGHBORS_DEFAULT, RECALL_NEIGHBORS_MAX]).toEqual([
+    10, 1_000, 1, 10,
+  ]);
 });

@@ -15,16 +15,22 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "clusters",
-      "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at",
+      "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at subject_parent_id",
     ],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
-    ["table", "generations", "id embedder_id dimension created_at_ms"],
+    ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count"],
     ["table", "message_artifacts", "message_id pointer sha256"],
     [
       "table",
       "messages",
       "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata text parts",
     ],
+    ["table", "messages_fts", "words"],
+    ["table", "messages_fts_config", "k v"],
+    ["table", "messages_fts_data", "id block"],
+    ["table", "messages_fts_docsize", "id sz origin"],
+    ["table", "messages_fts_idx", "segid term pgno"],
+    ["table", "messages_fts_terms", "term doc cnt"],
     [
       "table",
       "sessions",
@@ -48,6 +54,7 @@ test("tables and views, with their columns in order", () => {
       "session_stats",
       "session_id project title message_count token_count pinned_count hot_count cold_count overlap_count cluster_count theme_count summary_count created_at_ms updated_at_ms",
     ],
+    ["view", "subject_members", "subject_id cluster_id session_id project label message_count seq_first seq_last"],
     ["view", "theme_members", "theme_id cluster_id message_id session_id seq log_position"],
     ["view", "uncovered", "message_id session_id seq role token_count"],
   ]);
@@ -59,7 +66,9 @@ test("indexes", () => {
   );
   expect(rows.map(({ name }) => name)).toEqual([
     "clusters_by_session",
+    "clusters_by_subject",
     "clusters_open",
+    "clusters_settled",
     "message_artifacts_by_sha256",
     "messages_by_external_id",
     "messages_by_seq",
@@ -75,15 +84,16 @@ test("indexes", () => {
     "unions_by_node",
     "unions_by_root",
     "unions_by_session",
+    "unions_of_subjects",
   ]);
 });
 
 test("what the file says of itself", () => {
   const store = temporaryStore();
-  // "Copp", two migrations, UTF-8.
+  // "Copp", four migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 2, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 4, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
@@ -95,6 +105,6 @@ test("words in the columns that have few", () => {
     ["'system', 'user', 'assistant', 'tool'"],
     [],
     ["done"],
-    ["cluster", "'start', 'join', 'settle'", "theme", "unite"],
+    ["cluster", "'start', 'join', 'settle'", "theme", "unite", "subject", "'start', 'unite', 'dissolve'"],
   ]);
 });

@@ -20,7 +20,7 @@ import { inFolderAsync, tickingClock } from "../support/temporary-store.ts";
 type Event =
   | { kind: "append"; messages: MessageInput[] }
   | { kind: "batch"; messages: MessageInput[] }
-  | { kind: "compact" | "reopen" | "switch" | "resolve" };
+  | { kind: "compact" | "reopen" | "switch" | "resolve" | "rest" };
 
 /** More than any history here costs. */
 const TOKENS_UNLIMITED = 100_000_000;
@@ -53,6 +53,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 8, arbitrary: utterances(6).map((messages) => ({ kind: "append" as const, messages })) },
   { weight: 3, arbitrary: utterances(12).map((messages) => ({ kind: "batch" as const, messages })) },
   { weight: 3, arbitrary: fc.constant({ kind: "resolve" as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "rest" as const }) },
   {
     weight: 1,
     arbitrary: fc.constantFrom({ kind: "compact" as const }, { kind: "reopen" as const }, { kind: "switch" as const }),
@@ -88,12 +89,14 @@ const seen = {
   refusedBudgets: 0,
   reopens: 0,
   windows: 0,
+  rests: 0,
+  subjects: 0,
 };
 
 /**
  * Goal: whatever happens to a session, the file agrees with itself, shows the same to everyone, and loses nothing.
- * Method: run a random history of appends, batches, compactions, resolves by a summarizer that often fails, reopenings
- * and changes of writer between two connections. Then compare the running session with a freshly opened one, the log
+ * Method: run a random history of appends, batches, compactions, resolves by a summarizer that often fails, days without a
+ * word, reopenings and changes of writer between two connections. Then compare the running session with a freshly opened one, the log
  * with the reference forest, the forest with what was appended, each render's claims with all messages, and the derived
  * rows with what a rebuild makes of the log after they were deleted.
  */
@@ -106,7 +109,9 @@ test("agrees with itself after any history", async () => {
       (options, behaviors, history) =>
         inFolderAsync(async (folder) => {
           const path = join(folder, "agent.db");
-          const clock = tickingClock();
+          const ticks = tickingClock();
+          let slept = 0;
+          const clock = (): number => ticks() + slept;
           const summarizer = scriptedSummarizer(...behaviors);
           const open = (): Store => openStore(path, { clock, summarizer });
           const stores = [open(), open()];
@@ -131,6 +136,14 @@ test("agrees with itself after any history", async () => {
               case "resolve": {
                 const { failed } = await session.resolveDirty();
                 seen.failed += failed;
+                break;
+              }
+              case "rest": {
+                slept += 25 * 3_600_000;
+                const hot = hotOf(stores[writer]!);
+                await stores[1 - writer]!.upkeep();
+                expect(hotOf(stores[writer]!)).toEqual(hot);
+                seen.rests += 1;
                 break;
               }
               case "reopen":
@@ -187,7 +200,19 @@ test("agrees with itself after any history", async () => {
   expect(seen.refusedBudgets).toBeGreaterThan(5);
   expect(seen.reopens).toBeGreaterThan(0);
   expect(seen.windows).toBeGreaterThan(0);
+  expect(seen.rests).toBeGreaterThan(10);
+  expect(seen.subjects).toBeGreaterThan(30);
 }, 120_000);
+
+/** The messages of the window and the pinned ones; a context with room for all shows them word for word. */
+function hotOf(store: Store): unknown[] {
+  const rows = store.query("SELECT message_id FROM message_zones WHERE session_id = 's' AND is_hot ORDER BY seq");
+  const hot = rows.map(({ message_id }) => message_id);
+  const { sources } = store.session("s").render({ tokensMax: TOKENS_UNLIMITED });
+  const verbatim = sources.flatMap((source) => (source.how === "verbatim" ? [source.messageId] : []));
+  expect(verbatim).toEqual(expect.arrayContaining(hot));
+  return hot;
+}
 
 /** By budget, the whole result as text; or what was said against it. */
 function rendersOf(session: Session): string[] {
@@ -258,7 +283,9 @@ function expectEmbeddings(store: Store): void {
 
 /** The log makes the same parents, clusters and themes in the forest that knows nothing of rows. */
 function expectReferenceForest(store: Store): void {
-  const log = store.query("SELECT id, level, kind, node, root FROM unions WHERE session_id = 's' ORDER BY id");
+  const log = store.query(
+    "SELECT id, level, kind, node, root FROM unions WHERE session_id = 's' AND level <> 'subject' ORDER BY id",
+  );
   const { forest, refused } = replay(log as unknown as Parameters<typeof replay>[0]);
   expect(refused).toBeUndefined();
   for (const { id, step_id, parent_id } of store.query(
@@ -291,10 +318,11 @@ function count(store: Store): void {
     `SELECT (SELECT count(*) FROM messages) AS messages,
             (SELECT count(*) FROM unions WHERE kind = 'join') AS joins,
             (SELECT count(*) FROM unions WHERE kind = 'settle') AS settles,
-            (SELECT count(*) FROM unions WHERE kind = 'unite') AS unites,
+            (SELECT count(*) FROM unions WHERE kind = 'unite' AND level = 'theme') AS unites,
+            (SELECT count(*) FROM unions WHERE level = 'subject') AS subjects,
             (SELECT count(*) FROM summaries WHERE shown_from IS NOT NULL) AS shown,
             (SELECT count(*) FROM summaries WHERE shown_until IS NOT NULL) AS replaced`,
-  ) as [Record<"messages" | "joins" | "settles" | "unites" | "shown" | "replaced", number>];
+  ) as [Record<"messages" | "joins" | "settles" | "unites" | "subjects" | "shown" | "replaced", number>];
   for (const key of Object.keys(row) as (keyof typeof row)[]) seen[key] += row[key];
 }
 

@@ -1,5 +1,5 @@
 import { type MessageInput, openStore, type Store } from "../../src/index.ts";
-import { inDatabase } from "./rows.ts";
+import { allRows, inDatabase } from "./rows.ts";
 import { talk, user } from "./said.ts";
 import { scriptedSummarizer } from "./scripted-summarizer.ts";
 
@@ -9,6 +9,10 @@ const SETTINGS = { hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 1, openClus
 export interface StoreEvent {
   prepare(store: Store, path: string): unknown;
   happen(store: Store): unknown;
+  /** The rows that change in one step; all of them unless given. */
+  rowsOf?(path: string): string[];
+  /** Whether an upkeep is in it: whatever fails in one of its parts, the others are done, and a caller need not hear of it. */
+  isUpkeep?: boolean;
 }
 
 /** The same at every opening, so that what happens twice writes the same rows. */
@@ -22,6 +26,31 @@ async function summarized(store: Store): Promise<void> {
   const session = store.session("s", SETTINGS);
   session.appendAll(talk(20));
   await session.resolveDirty();
+}
+
+/** Sessions of one project about the same, and a day has passed since, so that an upkeep lets them rest. */
+function past(store: Store, ...sessionIds: string[]): void {
+  const createdAt = 1_700_000_000_000 - 2 * 86_400_000;
+  for (const id of sessionIds) {
+    const session = store.session(id, { ...SETTINGS, project: "p" });
+    session.appendAll(talk(14).map((message) => ({ ...message, createdAt })));
+  }
+}
+
+async function inSubjects(store: Store): Promise<void> {
+  past(store, "a", "b", "c");
+  await store.upkeep();
+}
+
+/** An upkeep that is stopped after its first transaction: the next session that is due rests. */
+async function restOne(store: Store): Promise<void> {
+  const controller = new AbortController();
+  const upkeep = store.upkeep({ signal: controller.signal });
+  const enough = new Error("one transaction is enough");
+  controller.abort(enough);
+  await upkeep.catch((error: unknown) => {
+    if (error !== enough) throw error;
+  });
 }
 
 /** One for each function of store/write.ts, through the calls that lead to it. */
@@ -47,16 +76,92 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     happen: (store) => store.session("s").compact(),
   },
   "a theme is summarized": {
-    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(20)),
+    // With room for all clusters, so that none has settled and none gets a place among the subjects, too.
+    prepare: (store) => {
+      store.session("s", { ...SETTINGS, openClustersMax: 64 }).appendAll(talk(20));
+      store.verify({ rebuild: true }); // indexes, so that nothing else is left to do
+    },
     happen: (store) => store.session("s").resolveDirty(),
+    isUpkeep: true,
+  },
+  "a session comes to rest": {
+    prepare: (store) => past(store, "a"),
+    happen: restOne,
+    isUpkeep: true,
+  },
+  "settled clusters come to their places among the subjects": {
+    prepare: async (store) => {
+      past(store, "a", "b");
+      await restOne(store);
+      await restOne(store);
+      store.verify({ rebuild: true }); // indexes, so that nothing else is left to do
+    },
+    happen: (store) => store.upkeep(),
+    isUpkeep: true,
+  },
+  "a session gets its project, and its clusters lose their places": {
+    prepare: async (store) => {
+      store.session("d", SETTINGS).appendAll(talk(14));
+      await inSubjects(store);
+    },
+    happen: (store) => store.session("d", { project: "p" }),
   },
   "derived rows are rebuilt": {
     prepare: (store, path) => {
       store.session("s", SETTINGS).appendAll(talk(12));
+      store.verify({ rebuild: true });
       inDatabase(path, (database) =>
         database.exec("DELETE FROM themes; DELETE FROM clusters; UPDATE messages SET parent_id = id"),
       );
     },
     happen: (store) => store.verify({ rebuild: true }),
+  },
+  "messages come into the full-text index": {
+    prepare: (store) => {
+      store.session("s", SETTINGS).append(user("indexed before the others"));
+      store.verify({ rebuild: true });
+      store.session("s").appendAll([long, user("ok"), user("...")]);
+    },
+    happen: (store) => store.session("s").resolveDirty(),
+    isUpkeep: true,
+  },
+  "the full-text index is made anew": {
+    prepare: (store, path) => {
+      store
+        .session("s", SETTINGS)
+        .appendAll([user("the first of three"), user("a second one"), user("third and last")]);
+      store.verify({ rebuild: true });
+      inDatabase(path, (database) => database.exec("DELETE FROM messages_fts WHERE rowid = 1"));
+    },
+    happen: (store) => store.verify({ rebuild: true }),
+  },
+};
+
+/** As one does whose try failed: what is forgotten already need only be erased. */
+function forgetOnce(store: Store, sessionId: string, messageIds?: readonly number[]): void {
+  const [{ isThere }] = store.query(
+    `SELECT count(*) AS isThere FROM messages WHERE session_id = '${sessionId}' AND id >= ${messageIds?.[0] ?? 0}
+     AND id <= ${messageIds?.at(-1) ?? "id"}`,
+  ) as [{ isThere: number }];
+  if (isThere === 0) store.erase();
+  else store.forget(sessionId, messageIds === undefined ? {} : { messageIds });
+}
+
+/** The full-text index is cleared of what was forgotten in a step of its own. */
+function rowsButFullText(path: string): string[] {
+  return allRows(path).filter((row) => !row.startsWith('"messages_fts'));
+}
+
+/** The functions of store/forget.ts. What they write is in no write-ahead log afterwards: they end with a file made anew. */
+export const FORGET_EVENTS: Record<string, StoreEvent> = {
+  "a session is forgotten, and with it its part in subjects": {
+    prepare: inSubjects,
+    happen: (store) => forgetOnce(store, "b"),
+    rowsOf: rowsButFullText,
+  },
+  "messages are forgotten, and with them their part in subjects": {
+    prepare: inSubjects,
+    happen: (store) => forgetOnce(store, "a", [1, 2]),
+    rowsOf: rowsButFullText,
   },
 };

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -58,5 +58,5 @@ export function tickingClock(): () => number {
 }
 
 function newFolder(): string {
-  return mkdtempSync(join(tmpdir(), "coppice-test-"));
+  return realpathSync(mkdtempSync(join(tmpdir(), "coppice-test-")));
 }

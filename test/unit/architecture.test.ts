@@ -31,6 +31,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   "drizzle-orm": ["store"],
   // Other programs' histories are databases, too.
   "better-sqlite3": ["store", "importers"],
+  stemmer: ["models"],
   "@google/genai": ["models"],
   "hnswlib-node": ["ann"],
   tokenx: ["core/token-estimate.ts"],

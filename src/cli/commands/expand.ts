@@ -13,14 +13,17 @@ type ExpandOptions = PageOptions & { level?: Expansion["level"] };
 /** `expand` grows a summary, or what is around a message, back to the exact messages. */
 export const expand: Command<ExpandOptions> = {
   name: "expand",
-  summary: "Print the original messages behind a theme, a cluster or a step, oldest first.",
+  summary: "Print the original messages behind a subject, a theme, a cluster or a step, oldest first.",
   details: "With --json: {root, level, members, memberCount}.",
-  arguments: [{ name: "<target>", meaning: "a handle, theme:123@456 or cluster:123, or the id of any message" }],
+  arguments: [
+    { name: "<target>", meaning: "a handle, theme:123@456, cluster:123 or subject:77@460, or the id of any message" },
+  ],
   options: [
     new Option("--level <level>", "of a message: what it is in (default: its cluster)").choices([
       "step",
       "cluster",
       "theme",
+      "subject",
     ]),
     ...PAGE_OPTIONS,
   ],
@@ -36,6 +39,14 @@ function* lines(expansion: Expansion, options: ExpandOptions, terminal: Terminal
   const { root, level, members, memberCount } = expansion;
   yield `${terminal.style("bold", root ?? level)} · ${formatCount(memberCount, "message")}`;
   yield "";
-  for (const message of members) yield* messageLines(message, terminal);
+  let sessionId: string | undefined;
+  for (const message of members) {
+    if (level === "subject" && message.sessionId !== sessionId) {
+      ({ sessionId } = message);
+      yield terminal.style("bold", `session ${sessionId}`);
+      yield "";
+    }
+    yield* messageLines(message, terminal);
+  }
   yield* restLines(options, members.length, memberCount);
 }

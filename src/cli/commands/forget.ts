@@ -25,7 +25,7 @@ export const forget: Command<{ messages?: number[] }> = {
         `Forgot ${formatCount(messageCount, "message")} of ${id} and ${formatCount(summaryCount, "summary", "summaries")}.`,
         erased
           ? "The file holds no byte of them."
-          : "Another process is reading: freed space in the file still holds them. Run the command again for what is left to erase, or let `store.erase()` do it.",
+          : "Another process is reading, or the disk is full: freed space in the file still holds them. Run the command again for what is left to erase, or let `store.erase()` do it.",
       ],
     };
   },

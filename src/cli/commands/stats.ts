@@ -30,6 +30,7 @@ function* lines(found: StoreStats): Generator<string> {
     ["Themes", formatNumber(found.themeCount)],
     ["Summaries", formatNumber(found.summaryCount)],
     ["Artifacts", `${formatNumber(found.artifactCount)}, ${formatBytes(found.artifactBytes)} uncompressed`],
+    ["Not indexed", formatNumber(found.unindexedCount)],
     ["Log position", formatNumber(found.logPosition)],
     ["Embedder", found.embedderId ?? "none yet"],
   ];

@@ -78,7 +78,7 @@ describe("ImportRun", () => {
     await expect(read([say("s", "a", "one")], { project: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
-  test("summarizes what it has imported, and the second time finds nothing to do", async () => {
+  test("summarizes and indexes what it has imported, and the second time finds nothing to do", async () => {
     const text =
       "The lighthouse lamp needs a new lens, and the lens grinder in the harbor has quoted a price for the glass.";
     const lines = Array.from({ length: 120 }, (_, index) => say("s", `m${index}`, `${text} ${index}`));
@@ -86,6 +86,7 @@ describe("ImportRun", () => {
     await read(lines, { run });
     const { resolved } = await run.resolve(() => {});
     expect(resolved).toBeGreaterThan(0);
+    expect(store.stats().unindexedCount).toBe(0);
     const roots = store.resume("s").roots();
     expect(roots.map(({ uncoveredCount }) => uncoveredCount)).toEqual(roots.map(() => 0));
     expect(roots.flatMap(({ summaries }) => summaries!.map(({ shown }) => shown))).toEqual(roots.map(() => true));

@@ -4,6 +4,7 @@ import { formatHandle, parseHandle } from "../../../src/core/handle.ts";
 test.each([
   ["cluster:123", { level: "cluster", root: 123, position: undefined }],
   ["theme:123@456", { level: "theme", root: 123, position: 456 }],
+  ["subject:77@460", { level: "subject", root: 77, position: 460 }],
   ["theme:9007199254740991", { level: "theme", root: 9007199254740991, position: undefined }],
 ] as const)("reads and writes %s", (text, handle) => {
   expect(parseHandle(text)).toEqual(handle);
@@ -13,7 +14,7 @@ test.each([
 test.each([
   ["", "expected a level, a colon and a number"],
   ["123", "expected a level, a colon and a number"],
-  ["subject:1", "expected a level, a colon and a number"],
+  ["session:1", "expected a level, a colon and a number"],
   ["theme:", "expected a level, a colon and a number"],
   ["theme:-1", "expected a level, a colon and a number"],
   ["theme:1@", "expected a level, a colon and a number"],

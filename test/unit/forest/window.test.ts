@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { compactFrontier, type Frontier, nextFrontier, type WindowStep } from "../../../src/forest/window.ts";
+import {
+  compactFrontier,
+  type Frontier,
+  nextFrontier,
+  restFrontier,
+  type WindowStep,
+  windowSteps,
+} from "../../../src/forest/window.ts";
 
 const OPTIONS = { hotSize: 4, overlap: 2, evictBatch: 3, hotTokensMax: 1000 };
 
@@ -91,5 +98,58 @@ describe("compactFrontier", () => {
 
   test("never goes back", () => {
     expect(compactFrontier(steps(ones(3), { from: 8 }), at(10, 8), OPTIONS)).toBeUndefined();
+  });
+});
+
+describe("restFrontier", () => {
+  test("lets in all but the newest step, and takes nothing out of the window", () => {
+    expect(restFrontier(steps([1, 3, 2], { from: 5 }), at(6, 5))).toEqual(at(9, 5));
+    expect(restFrontier(steps([2]), at(0, 0))).toBeUndefined();
+  });
+
+  test("has nothing to do a second time, nor in an empty window", () => {
+    expect(restFrontier(steps([1, 3, 2], { from: 5 }), at(9, 5))).toBeUndefined();
+    expect(restFrontier([], at(7, 7))).toBeUndefined();
+  });
+
+  test("leaves the hot window to a session that goes on", () => {
+    // Rested at place 9 of 10; three more messages came, and then the tokens were too many.
+    expect(nextFrontier(steps(ones(13), { tokens: 90 }), at(9, 0), OPTIONS)).toEqual(at(9, 9));
+    expect(nextFrontier(steps(ones(11), { tokens: 95 }), at(9, 0), OPTIONS)).toEqual(at(9, 7));
+    // By messages it moves as it always does: a whole batch past the hot window.
+    expect(nextFrontier(steps(ones(15)), at(9, 0), OPTIONS)).toBeUndefined();
+    expect(nextFrontier(steps(ones(16)), at(9, 0), OPTIONS)).toEqual(at(12, 9));
+  });
+
+  test("does not let the window of a session that rests again and again grow past two batches", () => {
+    // Hardly a message waits, but 10 are word for word: 4 and twice 3.
+    expect(nextFrontier(steps(ones(9)), at(8, 0), OPTIONS)).toBeUndefined();
+    expect(nextFrontier(steps(ones(10)), at(8, 0), OPTIONS)).toEqual(at(8, 6));
+    expect(nextFrontier(steps(ones(10), { from: 20 }), at(29, 20), OPTIONS)).toEqual(at(29, 26));
+  });
+});
+
+describe("windowSteps", () => {
+  const message = (seq: number, stepId: number) => ({ seq, stepId, tokenCount: 10 });
+  const places = (messages: ReturnType<typeof message>[], openStepId?: number) =>
+    windowSteps(messages, openStepId).map(({ seqFirst, seqLast, messageCount }) => [seqFirst, seqLast, messageCount]);
+
+  test("keeps together what stands inside a step, and what follows an open one", () => {
+    const [question, calls, between, answer, last] = [
+      message(3, 103),
+      message(4, 104),
+      message(5, 105),
+      message(6, 104),
+      message(7, 107),
+    ] as const;
+    expect(places([question, calls, between, answer, last])).toEqual([
+      [3, 3, 1],
+      [4, 6, 3],
+      [7, 7, 1],
+    ]);
+    expect(places([question, calls, between], 104)).toEqual([
+      [3, 3, 1],
+      [4, 5, 2],
+    ]);
   });
 });

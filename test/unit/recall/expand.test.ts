@@ -144,12 +144,14 @@ describe("find", () => {
       seq: 3,
       cluster: `cluster:${idOf(2)}@7`,
       theme: `theme:${idOf(0)}@7`,
+      subject: null,
     });
     expect(store.find(idOf(6)).cluster).toBe(`cluster:${idOf(0)}@7`);
   });
 
   test("says that a hot message has none, and refuses one that is not there", () => {
-    expect(store.find(idOf(8))).toEqual({ messageId: idOf(8), sessionId: "s", seq: 8, cluster: null, theme: null });
+    const none = { cluster: null, theme: null, subject: null };
+    expect(store.find(idOf(8))).toEqual({ messageId: idOf(8), sessionId: "s", seq: 8, ...none });
     expect(() => store.find(999)).toThrow(
       expect.objectContaining({ code: "MESSAGE_NOT_FOUND", details: { messageId: 999 } }),
     );

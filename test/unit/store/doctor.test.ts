@@ -51,6 +51,8 @@ describe("a store that is well", () => {
       "integrity",
       "embedder",
       "summaries",
+      "full-text",
+      "index",
     ]);
     expect(findings.filter(({ level, mend }) => level !== "ok" || mend !== null)).toEqual([]);
     const { version } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -72,13 +74,53 @@ describe("a store that is well", () => {
   test("may live in memory", () => {
     const findings = openedStore(":memory:").doctor();
     expect(findings[0]).toMatchObject({ check: "file", level: "ok" });
-    expect(findings.map(({ level }) => level)).toEqual(["ok", "ok", "ok", "ok", "ok"]);
+    expect(findings.map(({ level }) => level)).toEqual(["ok", "ok", "ok", "ok", "ok", "ok", "ok"]);
   });
 
   test("that is closed says so", () => {
     const store = temporaryStore();
     store.close();
     expect(() => store.doctor()).toThrow(expect.objectContaining({ code: "STORE_CLOSED" }));
+  });
+});
+
+describe("the full-text index", () => {
+  test("may be behind, as long as a search can look through what it lacks", async () => {
+    const store = temporaryStore();
+    const session = store.session("s");
+    session.append({ role: "user", content: "hello" });
+    expect(findingAbout("full-text", store.doctor())).toEqual({
+      check: "full-text",
+      level: "ok",
+      text: "1 message is not in the full-text index yet; a search looks through what is not.",
+      mend: null,
+    });
+    for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
+    expect(findingAbout("full-text", store.doctor())).toEqual({
+      check: "full-text",
+      level: "advice",
+      text: "2,001 messages are not in the full-text index yet; a search looks through what is not.",
+      mend: "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.",
+    });
+    await session.resolveDirty();
+    expect(findingAbout("full-text", store.doctor()).text).toBe("Every message is in the full-text index.");
+  });
+
+  test("that is damaged is a problem of its own, which a rebuild mends", () => {
+    const store = temporaryStore();
+    store.session("s").appendAll(talk(10));
+    store.verify({ rebuild: true });
+    inDatabase(store.path, (database) => {
+      database.unsafeMode(true);
+      database.exec("DELETE FROM messages_fts_data WHERE id > 10");
+    });
+    const findings = store.doctor();
+    expect(findingAbout("integrity", findings).level).toBe("ok");
+    expect(findingAbout("full-text", findings)).toMatchObject({
+      level: "problem",
+      text: expect.stringMatching(/^The full-text index is damaged: /),
+      mend: "`coppice verify --rebuild` makes it anew.",
+    });
   });
 });
 

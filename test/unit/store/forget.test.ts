@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import type { Session } from "../../../src/index.ts";
+import type { Session, Store } from "../../../src/index.ts";
+import { searching } from "../../support/full-text.ts";
+import { inDatabase } from "../../support/rows.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const CANARY = "canary-7f3a9c";
@@ -135,6 +137,75 @@ describe("forgetting messages", () => {
     expect(store.verify().problems).toEqual([
       { sessionId: "s", text: "no message is at seq 1, and none was forgotten", rebuildable: false },
     ]);
+  });
+});
+
+describe("the full-text index", () => {
+  const SECRETS = ["quixotarium", "zephyranthine", "src/obfuscatron.ts"];
+
+  /** A store whose index has several parts, some of them with words that only one message has. */
+  function indexed(path: string): Store {
+    const store = openedStore(path);
+    for (const [at, secret] of SECRETS.entries()) {
+      store.session("kept").append({ role: "user", content: `the lock of ${at}` });
+      store.session(`s${at}`).append({ role: "user", content: `the ${secret} and the lock` });
+      store.verify({ rebuild: true });
+    }
+    return store;
+  }
+
+  test("loses every byte of the words that only a forgotten message had", () => {
+    const path = temporaryPath();
+    const store = indexed(path);
+    const [first] = store.session("s0").messages();
+    expect(bytesHold(path, "quixotarium")).toBe(true);
+    expect(store.forget("s0", { messageIds: [first!.id] }).erased).toBe(true);
+    expect(store.forget("s1").erased).toBe(true);
+    // Words are kept without what they have in common with the one before: look for their ends, too.
+    for (const text of ["quixotarium", "otarium", "zephyranthine", "yranthine"])
+      expect(bytesHold(path, text)).toBe(false);
+    expect(store.query("SELECT term FROM messages_fts_terms WHERE doc = 1").map(({ term }) => term)).toEqual([
+      "obfuscatron",
+      "obfuscatron.t",
+      "src",
+      "src/obfuscatron.t",
+      "ts",
+    ]);
+    expect(store.verify()).toMatchObject({ ok: true, messageCount: 4 });
+    expect(store.forget("s2").erased).toBe(true);
+    expect(bytesHold(path, "fuscatron")).toBe(false);
+    expect(searching(path)("lock")).toHaveLength(3);
+  });
+
+  test("scores what is left as if the rest had never been", () => {
+    const [path, other] = [temporaryPath(), temporaryPath()];
+    const store = openedStore(path);
+    const kept = ["the lock of a region", "region deploy", "a lock"].map((content) => ({
+      role: "user" as const,
+      content,
+    }));
+    for (const one of [store, openedStore(other)]) one.session("kept").appendAll(kept);
+    store.session("gone").append({ role: "user", content: `lock ${"many other words here ".repeat(50)}` });
+    const { messageId } = store.session("kept").append({ role: "user", content: "region region region" });
+    store.verify({ rebuild: true });
+    openedStore(other).verify({ rebuild: true });
+    store.forget("gone");
+    store.forget("kept", { messageIds: [messageId] });
+    expect(searching(path)("lock region")).toEqual(searching(other)("lock region"));
+    expect(store.verify().problems).toEqual([]);
+  });
+
+  test("does not keep a message from being forgotten when it is damaged", () => {
+    const path = temporaryPath();
+    const store = indexed(path);
+    inDatabase(path, (database) => {
+      database.unsafeMode(true);
+      database.exec("DELETE FROM messages_fts_data");
+    });
+    expect(store.forget("s0")).toMatchObject({ messageCount: 1, erased: true });
+    expect(bytesHold(path, "quixotarium")).toBe(false);
+    expect(store.verify({ rebuild: true }).ok).toBe(true);
+    expect(searching(path)("lock")).toHaveLength(5);
   });
 });
 

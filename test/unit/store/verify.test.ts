@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Store, VerifyReport } from "../../../src/index.ts";
+import { indexAll } from "../../support/full-text.ts";
 import { derivedRows, inDatabase } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -103,6 +104,69 @@ describe("verify", () => {
     expect(store.verify()).toMatchObject({ ok: true, rebuiltCount: 0 });
   });
 
+  test.each([
+    ["DELETE FROM messages_fts WHERE rowid = 3", "the full-text index lacks 1 messages"],
+    [
+      "INSERT INTO messages_fts (rowid, words) VALUES (0, 'stranger')",
+      "the full-text index has 1 messages that are not there",
+    ],
+    [
+      "DELETE FROM messages_fts WHERE rowid = 3; INSERT INTO messages_fts (rowid, words) VALUES (3, 'other words')",
+      "the full-text index has other words for 1 messages",
+    ],
+    [
+      "DELETE FROM messages_fts",
+      /^the full-text index says it holds [0-9]+ words of 40 messages, and holds 0 words of 0$/,
+    ],
+    ["DELETE FROM messages_fts_docsize", /^the full-text index says it holds/],
+    ["DELETE FROM messages_fts_docsize WHERE id > 30", /^the full-text index says it holds/],
+    [
+      "DELETE FROM messages_fts_docsize; UPDATE messages_fts_data SET block = x'' WHERE id = 1",
+      "the full-text index has words of no message, or no words",
+    ],
+    ["UPDATE messages_fts_data SET block = x'' WHERE id = 1", /^the full-text index cannot be read: how many/],
+    ["UPDATE messages_fts_data SET block = x'ffffffffffffffff7f' WHERE id = 1", /^the full-text index cannot be read/],
+    ["UPDATE messages_fts_data SET block = x'2901' WHERE id = 1", /holds 1 words of 41 messages, and holds/],
+    ["DROP TABLE messages_fts_docsize", /^the full-text index cannot be read/],
+    ["DROP TABLE messages_fts_config", /^the full-text index cannot be read/],
+    ["DROP TABLE messages_fts_terms", /^the full-text index cannot be read/],
+    ["DROP TABLE messages_fts", /^the full-text index cannot be read/],
+    ["DELETE FROM messages_fts_docsize WHERE id = 3", "the full-text index lacks 1 messages"],
+    ["DELETE FROM messages_fts_data WHERE id > 10", /full-text|fts5/],
+    ["DELETE FROM messages_fts_data", /full-text|fts5/],
+    ["UPDATE messages_fts_data SET block = zeroblob(length(block)) WHERE id > 10", /full-text|fts5/],
+  ])("finds a damaged full-text index, and makes it anew: %s", (sql, text) => {
+    const { path, store } = grownStore();
+    indexAll(store);
+    const termsOf = (): unknown[] => store.query("SELECT * FROM messages_fts_terms");
+    const before = termsOf();
+    expect(before.length).toBeGreaterThan(30);
+    inDatabase(path, (database) => {
+      database.unsafeMode(true); // else SQLite protects the tables of the index
+      database.exec(sql);
+    });
+    const report = store.verify();
+    expect(textsOf(report)).toContainEqual(typeof text === "string" ? text : expect.stringMatching(text));
+    expect(report.problems.every(({ rebuildable }) => rebuildable)).toBe(true);
+    // It keeps nobody from the messages.
+    expect(store.session("s").messages()).toHaveLength(40);
+    expect(openedStore(path).session("s").append(user("still here")).seq).toBe(40);
+    expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
+    store.forget("s", { messageIds: [41] });
+    expect(termsOf()).toEqual(before);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("fills an empty full-text index again", () => {
+    const { path, store } = grownStore();
+    indexAll(store);
+    inDatabase(path, (database) => database.exec("INSERT INTO messages_fts (messages_fts) VALUES ('delete-all')"));
+    expect(store.stats().unindexedCount).toBe(40);
+    expect(textsOf(store.verify())).toEqual([]); // empty is not wrong
+    expect(store.verify({ rebuild: true }).ok).toBe(true);
+    expect(store.stats().unindexedCount).toBe(0);
+  });
+
   test("rebuilds labels from what they were made of, in the order in which steps entered", () => {
     const path = temporaryPath();
     const store = openedStore(path);
@@ -156,5 +220,66 @@ describe("verify", () => {
     expect(reader.verify()).toMatchObject({ ok: false, problemCount: 2 });
     store.close();
     expect(() => store.verify()).toThrow(expect.objectContaining({ code: "STORE_CLOSED" }));
+  });
+});
+
+describe("subjects", () => {
+  /** Three sessions about the same, at rest and placed: messages 1 and 4 of the first and the second are together. */
+  async function placedStore(): Promise<{ path: string; store: Store }> {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    for (const id of ["a", "b", "c"]) {
+      const said = ["the stale session lock blocks the writer", "purple buttons beside headings", "Thanks!"];
+      store.session(id).appendAll(said.map((text) => user(text, { createdAt: 1_000 })));
+    }
+    await store.upkeep();
+    return { path, store };
+  }
+
+  test("come back from the log, wherever their pointers lead", async () => {
+    const { path, store } = await placedStore();
+    expect(
+      store.query(
+        "SELECT root_id, subject_parent_id FROM clusters WHERE root_id <> subject_parent_id ORDER BY root_id",
+      ),
+    ).toEqual([
+      { root_id: 4, subject_parent_id: 1 },
+      { root_id: 5, subject_parent_id: 2 },
+      { root_id: 7, subject_parent_id: 1 },
+      { root_id: 8, subject_parent_id: 2 },
+    ]);
+    const [log] = store.query("SELECT count(*) AS n FROM unions");
+    expect(store.verify()).toMatchObject({ ok: true, unionCount: log!.n });
+    const before = derivedRows(path);
+    inDatabase(path, (database) =>
+      database.exec("UPDATE clusters SET subject_parent_id = CASE root_id WHEN 4 THEN NULL WHEN 5 THEN 1 ELSE 2 END"),
+    );
+    const found = store.verify();
+    expect(textsOf(found)).toEqual([
+      "1 of 2 rows of clusters are missing or differ; 2 are there",
+      "2 of 2 rows of clusters are missing or differ; 2 are there",
+      "1 of 2 rows of clusters are missing or differ; 2 are there",
+    ]);
+    expect(found.problems.every(({ rebuildable }) => rebuildable)).toBe(true);
+    expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 3 });
+    expect(derivedRows(path)).toEqual(before);
+  });
+
+  test.each([
+    ["DELETE FROM unions WHERE level = 'subject' AND node = 2", "2 rows of the log name a subject that had not begun"],
+    [
+      "UPDATE unions SET root = 5 WHERE level = 'subject' AND kind = 'unite' AND node = 5",
+      /a subject cannot absorb itself$/,
+    ],
+    [
+      "UPDATE unions SET kind = 'dissolve' WHERE level = 'subject' AND kind = 'start' AND node = 4",
+      /the cluster is in no subject$/,
+    ],
+  ])("are facts where the log speaks of them: %s", async (sql, text) => {
+    const { path, store } = await placedStore();
+    inDatabase(path, (database) => database.exec(sql));
+    const { problems } = store.verify();
+    const found = problems.filter(({ rebuildable }) => !rebuildable).map((problem) => problem.text);
+    expect(found).toEqual([typeof text === "string" ? text : expect.stringMatching(text)]);
   });
 });

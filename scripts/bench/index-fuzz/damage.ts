@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import { formatSideCar, parseSideCar } from "../../../src/ann/side-car.ts";
+
+/** An index file and its side-car; undefined where there is none. */
+export interface IndexFiles {
+  index: Buffer | undefined;
+  sideCar: string | undefined;
+}
+
+export interface Originals {
+  own: IndexFiles;
+  /** Of a store like it, with other clusters. */
+  foreign: IndexFiles;
+  /** Of a store with vectors of another dimension. */
+  otherDimension: IndexFiles;
+}
+
+const HEADER_BYTES = 96;
+
+/** Everything that can become of the two files. Each draws where it strikes. */
+export const DAMAGES: Record<string, (originals: Originals, random: () => number) => IndexFiles> = {
+  "bits flipped in the header": ({ own }, random) => ({ ...own, index: flipped(own.index!, random, HEADER_BYTES) }),
+  "bits flipped anywhere": ({ own }, random) => ({ ...own, index: flipped(own.index!, random, own.index!.length) }),
+  "cut off": ({ own }, random) => ({ ...own, index: cut(own.index!, random) }),
+  "cut off, and the side-car agrees": ({ own }, random) => resealed(own, cut(own.index!, random)),
+  longer: ({ own }, random) => ({ ...own, index: Buffer.concat([own.index!, noise(random, 1 + at(random, 500))]) }),
+  empty: ({ own }) => ({ ...own, index: Buffer.alloc(0) }),
+  "empty, and the side-car agrees": ({ own }) => resealed(own, Buffer.alloc(0)),
+  noise: ({ own }, random) => ({ ...own, index: noise(random, own.index!.length) }),
+  "a block of zeros": ({ own }, random) => ({ ...own, index: zeroed(own.index!, random) }),
+  "a huge number in the header": ({ own }, random) => ({ ...own, index: huge(own.index!, random) }),
+  "a huge number in the header, and the side-car agrees": ({ own }, random) => resealed(own, huge(own.index!, random)),
+  "of another dimension": ({ otherDimension }) => otherDimension,
+  "of another dimension, beside its own side-car": ({ own, otherDimension }) => ({
+    ...own,
+    index: otherDimension.index,
+  }),
+  "of another dimension, and the side-car agrees": ({ own, otherDimension }) => resealed(own, otherDimension.index!),
+  "another store's": ({ foreign }) => foreign,
+  "another store's, beside its own side-car": ({ own, foreign }) => ({ ...own, index: foreign.index }),
+  "beside another store's side-car": ({ own, foreign }) => ({ ...own, sideCar: foreign.sideCar }),
+  "without a side-car": ({ own }) => ({ ...own, sideCar: undefined }),
+  "a side-car alone": ({ own }) => ({ ...own, index: undefined }),
+  "a side-car cut off": ({ own }, random) => ({ ...own, sideCar: cut(Buffer.from(own.sideCar!), random).toString() }),
+  "a side-car with flipped bits": ({ own }, random) => {
+    const bytes = Buffer.from(own.sideCar!);
+    return { ...own, sideCar: flipped(bytes, random, bytes.length).toString("latin1") };
+  },
+  "a side-car of other JSON": ({ own }, random) => ({
+    ...own,
+    sideCar: ["null", "[]", "{}", '{"index":null}', '{"sha256":"","index":{}}', "7"][at(random, 6)]!,
+  }),
+};
+
+function at(random: () => number, length: number): number {
+  return Math.floor(random() * length);
+}
+
+function flipped(bytes: Buffer, random: () => number, within: number): Buffer {
+  const copy = Buffer.from(bytes);
+  for (let count = 1 + at(random, 12); count > 0; count--) copy[at(random, within)]! ^= 1 << at(random, 8);
+  return copy;
+}
+
+function cut(bytes: Buffer, random: () => number): Buffer {
+  return bytes.subarray(0, at(random, bytes.length));
+}
+
+function noise(random: () => number, length: number): Buffer {
+  return Buffer.from(Array.from({ length }, () => at(random, 256)));
+}
+
+function zeroed(bytes: Buffer, random: () => number): Buffer {
+  const from = at(random, bytes.length - 4_096);
+  return Buffer.from(bytes).fill(0, from, from + 4_096);
+}
+
+/** In one of its numbers of 8 bytes, those that steer the library: counts, sizes, offsets. */
+function huge(bytes: Buffer, random: () => number): Buffer {
+  const copy = Buffer.from(bytes);
+  const offsets = [0, 8, 16, 24, 32, 40, 48, 56, 64, 72];
+  const values = [2n ** 64n - 1n, 2n ** 63n, 2n ** 40n, 2n ** 31n, 1_000_000n];
+  copy.writeBigUInt64LE(values[at(random, values.length)]!, offsets[at(random, offsets.length)]!);
+  return copy;
+}
+
+/** The own side-car, made to say that this is what belongs there. */
+function resealed({ sideCar }: IndexFiles, index: Buffer): IndexFiles {
+  const sha256 = createHash("sha256").update(index).digest("hex");
+  return { index, sideCar: formatSideCar({ ...parseSideCar(sideCar!)!, byteLength: index.length, sha256 }) };
+}

@@ -1,0 +1,11 @@
+import { openStore } from "../../src/index.ts";
+import { questions } from "./recall-questions.ts";
+
+/** A fresh process that asks a store of others' one question. Prints how many milliseconds that took. */
+const [, , path, seed, index] = process.argv;
+const store = openStore(path!, { readonly: true });
+const { text, options } = questions(Number(index) + 1, Number(seed)).at(-1)!;
+const from = performance.now();
+await store.recall(text, options);
+console.log(performance.now() - from);
+store.close();

@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { type MessageInput, openStore } from "../../src/index.ts";
+import { conversation } from "./conversations.ts";
+import { take } from "./messages.ts";
+
+export const SESSIONS = 500;
+
+/** Of the sessions' projects, by size: a third of all sessions are of the first, a twentieth of the last. */
+const PROJECT_SHARES = [0.34, 0.2, 0.12, 0.1, 0.08, 0.06, 0.05, 0.05];
+
+/** A session's messages, without end: the same for the same number, in stores of any size. */
+export function sessionOf(number: number): Generator<MessageInput> {
+  return conversation(number + 1, { length: "real" });
+}
+
+export function projectOf(number: number): string {
+  let rest = ((number * 7919) % SESSIONS) / SESSIONS;
+  const index = PROJECT_SHARES.findIndex((share) => {
+    rest -= share;
+    return rest < 0;
+  });
+  return `project-${index < 0 ? PROJECT_SHARES.length - 1 : index}`;
+}
+
+/**
+ * A store of so many messages in 500 sessions of eight projects, summarized and indexed as agents leave it; made where
+ * there is none: some two minutes and 600 MB for 100,000.
+ */
+export async function recallStore(path: string, messageCount: number): Promise<void> {
+  if (existsSync(path)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  const growing = `${path}.growing`;
+  for (const suffix of ["", "-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"])
+    rmSync(growing + suffix, { force: true });
+  const store = openStore(growing);
+  const perSession = messageCount / SESSIONS;
+  for (let number = 0; number < SESSIONS; number++) {
+    const session = store.session(`session-${number}`, { project: projectOf(number) });
+    const messages = sessionOf(number);
+    for (let count = 0; count < perSession; count += 100) {
+      session.appendAll(take(messages, Math.min(100, perSession - count)));
+    }
+    await session.resolveDirty();
+  }
+  store.close();
+  for (const suffix of ["-coppice-ann.hnsw", "-coppice-ann.json", ""]) {
+    if (existsSync(growing + suffix)) renameSync(growing + suffix, path + suffix);
+  }
+}

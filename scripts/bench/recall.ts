@@ -1,0 +1,114 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openStore, type Store } from "../../src/index.ts";
+import { annFigures } from "./ann.ts";
+import { conversation } from "./conversations.ts";
+import { median, quantile, take } from "./messages.ts";
+import { type BenchQuestion, questions } from "./recall-questions.ts";
+import { recallStore } from "./recall-store.ts";
+
+const CHILD = fileURLToPath(new URL("./recall-child.ts", import.meta.url));
+const LARGE = 100_000;
+const MILLION = 1_000_000;
+const TAIL = 10_000;
+const QUESTIONS = 300;
+/** Asked before any is timed: code becomes fast, and what the operating system holds of the file is held. */
+const WARMING = 60;
+const FRESH_PROCESSES = 7;
+const SEED = 1;
+
+export interface RecallBenchOptions {
+  /** Where the stores are kept, and looked for; else they are made anew each time. */
+  folder?: string | undefined;
+  /** Whether to make the store of a million messages in the folder: a quarter of an hour and 5 GB. */
+  buildMillion?: boolean | undefined;
+}
+
+/**
+ * How fast recall is, and what the index of clusters gives and costs.
+ *
+ * Stores hold messages of real length in 500 sessions of eight projects. Times are those of `recall` as it is called, hits
+ * with their texts, snippets and neighbors, over questions of which none is asked twice.
+ */
+export async function benchRecall({ folder, buildMillion = false }: RecallBenchOptions = {}): Promise<{
+  name: "recall";
+  figures: Record<string, number>;
+}> {
+  const scratch = mkdtempSync(join(tmpdir(), "coppice-bench-recall-"));
+  try {
+    const kept = folder ?? scratch;
+    mkdirSync(kept, { recursive: true });
+    const path = join(kept, `recall-${LARGE}.db`);
+    await recallStore(path, LARGE);
+    const large = await recallTimes(path);
+    const figures: Record<string, number> = {
+      recallP50Ms100k: median(large),
+      recallP95Ms100k: quantile(large, 0.95),
+      ...(await millionFigures(kept, buildMillion)),
+      ...(await unindexedFigures(path, join(scratch, "unindexed.db"))),
+      ...(await annFigures({ folder })),
+    };
+    return { name: "recall", figures };
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function millionFigures(folder: string, build: boolean): Promise<Record<string, number>> {
+  const path = join(folder, `recall-${MILLION}.db`);
+  if (build) await recallStore(path, MILLION);
+  if (!existsSync(path)) {
+    console.error(
+      `No ${path}: figures of a million messages are left out. Give --folder and --build-million to make it.`,
+    );
+    return {};
+  }
+  const times = await recallTimes(path);
+  return { recallP50Ms1m: median(times), recallP95Ms1m: quantile(times, 0.95) };
+}
+
+async function recallTimes(path: string): Promise<number[]> {
+  const store = openStore(path, { readonly: true });
+  try {
+    const times: number[] = [];
+    for (const question of questions(WARMING + QUESTIONS, SEED)) times.push(await askedIn(store, question));
+    return times.slice(WARMING);
+  } finally {
+    store.close();
+  }
+}
+
+/**
+ * The first question after 10,000 messages that nobody has indexed yet: in the process that appended them, and in fresh ones.
+ *
+ * @param path  Of a store to which they are appended in a copy.
+ */
+async function unindexedFigures(path: string, copy: string): Promise<Record<string, number>> {
+  copyFileSync(path, copy);
+  const store = openStore(copy);
+  try {
+    const [first, second] = questions(2, SEED + 1);
+    await store.recall(first!.text);
+    const session = store.session("unindexed");
+    const messages = conversation(TAIL, { length: "real" });
+    for (let count = 0; count < TAIL; count += 100) session.appendAll(take(messages, 100));
+    const same = await askedIn(store, second!);
+    const fresh = Array.from({ length: FRESH_PROCESSES }, (_, index) => {
+      const args = ["--import", "tsx", CHILD, copy, String(SEED + 1), String(index)];
+      return Number(execFileSync(process.execPath, args, { encoding: "utf8" }));
+    });
+    return { recallFirstAfter10kAppendsMs: median(fresh), recallFirstAfter10kAppendsSameProcessMs: same };
+  } finally {
+    store.close();
+  }
+}
+
+/** Milliseconds. */
+async function askedIn(store: Store, { text, options }: BenchQuestion): Promise<number> {
+  const from = performance.now();
+  await store.recall(text, options);
+  return performance.now() - from;
+}

@@ -1,0 +1,175 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import type { MessageInput } from "../../src/index.ts";
+
+/** A message of a corpus, with the name by which gold answers point at it. */
+export interface CorpusMessage {
+  id: string;
+  input: MessageInput;
+  /** What a plain index of the corpus holds of it. */
+  text: string;
+}
+
+export interface Question {
+  text: string;
+  /** Ids of messages, or in a corpus whose sessions are to be found, of sessions. */
+  gold: ReadonlySet<string>;
+  category: string;
+}
+
+/** Sessions that are searched together. */
+export interface Corpus {
+  project: string;
+  sessions: { id: string; messages: CorpusMessage[] }[];
+  questions: Question[];
+}
+
+/** LoCoMo: a corpus for each conversation, a session for each date; questions of categories 1 to 4. */
+export function readLocomo(dataFolder: string): Corpus[] {
+  const file = join(dataFolder, "locomo", "locomo.dev.json");
+  if (!existsSync(file)) return [];
+  interface Turn {
+    speaker: string;
+    dia_id: string;
+    text: string;
+    blip_caption?: string;
+  }
+  interface Sample {
+    sample_id: string;
+    conversation: Record<string, string | Turn[]>;
+    qa: { question: string; evidence?: string[]; category: number }[];
+  }
+  return (JSON.parse(readFileSync(file, "utf8")) as Sample[]).map(({ sample_id, conversation, qa }) => {
+    const sessions: Corpus["sessions"] = [];
+    for (let number = 1; conversation[`session_${number}`] !== undefined; number++) {
+      const date = conversation[`session_${number}_date_time`] as string;
+      const messages = (conversation[`session_${number}`] as Turn[]).map((turn, index): CorpusMessage => {
+        const said = turn.blip_caption === undefined ? turn.text : `${turn.text} [${turn.blip_caption}]`;
+        return {
+          id: turn.dia_id,
+          // Both are people: neither is a model that answers the other.
+          input: { role: "user", name: turn.speaker, content: said, createdAt: timeOf(date) + index },
+          text: `${date} ${turn.speaker}: ${said}`,
+        };
+      });
+      sessions.push({ id: `${sample_id}-${number}`, messages });
+    }
+    const known = new Set(sessions.flatMap(({ messages }) => messages.map(({ id }) => id)));
+    const questions = qa
+      .filter(({ category }) => category >= 1 && category <= 4)
+      .map(({ question, evidence = [], category }) => ({
+        text: question,
+        gold: new Set(evidence.flatMap(turnIdsOf).filter((id) => known.has(id))),
+        category: String(category),
+      }));
+    return { project: sample_id, sessions, questions: questions.filter(({ gold }) => gold.size > 0) };
+  });
+}
+
+/** `D8:6; D9:17`, `D:11:26`, `D30:05`. */
+function turnIdsOf(evidence: string): string[] {
+  return Array.from(evidence.matchAll(/D:?(\d+):(\d+)/g), ([, session, turn]) => `D${Number(session)}:${Number(turn)}`);
+}
+
+/** "1:56 pm on 8 May, 2023". */
+function timeOf(date: string): number {
+  const [time, day] = date.split(" on ");
+  const parsed = Date.parse(`${day} ${time} UTC`);
+  if (Number.isNaN(parsed)) throw new Error(`Not a date of LoCoMo: ${date}`);
+  return parsed;
+}
+
+/** BEAM: a corpus for each chat, which is one session; all abilities but abstention. */
+export function readBeam(dataFolder: string): Corpus[] {
+  const folder = join(dataFolder, "beam", "100K");
+  if (!existsSync(folder)) return [];
+  interface Turn {
+    id: number;
+    role: "user" | "assistant";
+    content: string;
+  }
+  return readdirSync(folder)
+    .sort()
+    .map((chat) => {
+      const batches = readJson<{ turns: Turn[][] }[]>(join(folder, chat, "chat.json"));
+      const messages = batches
+        .flatMap(({ turns }) => turns.flat())
+        .map(({ id, role, content }): CorpusMessage => {
+          const text = content.replace(/\s*->->[^\n]*$/, "");
+          return { id: String(id), input: { role, content: text, createdAt: BEAM_TIME }, text };
+        });
+      const known = new Set(messages.map(({ id }) => id));
+      type Probe = { question: string; source_chat_ids?: unknown };
+      const probes = readJson<Record<string, Probe[]>>(join(folder, chat, "probing_questions.json"));
+      const questions = Object.entries(probes).flatMap(([category, list]) =>
+        list.map(({ question, source_chat_ids: sources }) => ({
+          text: question,
+          gold: new Set(leavesOf(sources).filter((id) => known.has(id))),
+          category,
+        })),
+      );
+      return {
+        project: `beam-${chat}`,
+        sessions: [{ id: `beam-${chat}`, messages }],
+        questions: questions.filter(({ category, gold }) => category !== "abstention" && gold.size > 0),
+      };
+    });
+}
+
+/** BEAM's messages have no times. */
+const BEAM_TIME = Date.UTC(2024, 0, 1);
+
+function leavesOf(value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  return typeof value === "object" ? Object.values(value).flatMap(leavesOf) : [String(value)];
+}
+
+/** Entire: one corpus of coding sessions; a commit's subject asks for the sessions that made it. */
+export function readEntire(dataFolder: string): Corpus[] {
+  const file = join(dataFolder, "entire", "sessions.jsonl.gz");
+  if (!existsSync(file)) return [];
+  interface Entry {
+    ts: string;
+    role: "user" | "assistant" | "tool";
+    kind: "text" | "tool_call" | "tool_result";
+    text: string;
+    id?: string;
+    name?: string;
+    err?: boolean;
+  }
+  const lines = gunzipSync(readFileSync(file)).toString().trim().split("\n");
+  const sessions = lines.map((line) => {
+    const { sid, messages } = JSON.parse(line) as { sid: string; messages: Entry[] };
+    const kept = messages.filter(({ kind, text }) => kind !== "tool_call" || !text.includes("git commit"));
+    return {
+      id: sid,
+      messages: kept.map((entry, index) => ({ id: `${sid}:${index}`, input: inputOf(entry), text: entry.text })),
+    };
+  });
+  const queries = readJson<{ query: string; gold: string[] }[]>(join(dataFolder, "entire", "commit_queries.json"));
+  const questions = queries.map(({ query, gold }) => ({ text: query, gold: new Set(gold), category: "commit" }));
+  return [{ project: "entire", sessions, questions }];
+
+  function inputOf({ ts, role, kind, text, id = "", name = "tool", err = false }: Entry): MessageInput {
+    const createdAt = Date.parse(ts);
+    if (kind === "text") return { role, content: text, createdAt };
+    if (kind === "tool_result") {
+      return { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content: text, isError: err }], createdAt };
+    }
+    return { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name, args: argsOf(text) }], createdAt };
+  }
+}
+
+/** Arguments were cut at 2,000 characters: what is no JSON any more is their text. */
+function argsOf(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return { text };
+  }
+}
+
+function readJson<T>(file: string): T {
+  return JSON.parse(readFileSync(file, "utf8")) as T;
+}

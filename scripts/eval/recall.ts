@@ -1,0 +1,187 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore, type RecallHit, type ScoreParts, type Store } from "../../src/index.ts";
+import { plainFts5 } from "./recall-baseline.ts";
+import { type Corpus, type CorpusMessage, readBeam, readEntire, readLocomo } from "./recall-data.ts";
+import { interval, MEASURES, type Measure, type Outcome, outcomeOf, percent } from "./retrieval-measures.ts";
+import { type SubjectFigures, type SubjectQuestion, subjectFigures } from "./subjects.ts";
+
+/** Hits asked for: as many as are ranked, so that sessions can be found by them and parts of the score left out. */
+const LIMIT = 500;
+
+/** Data sets by name, with what is to be found in each: messages, or sessions by the first hit in each. */
+const DATA_SETS: Record<string, { read: (dataFolder: string) => Corpus[]; finds: "messages" | "sessions" }> = {
+  locomo: { read: readLocomo, finds: "messages" },
+  beam: { read: readBeam, finds: "messages" },
+  entire: { read: readEntire, finds: "sessions" },
+};
+
+/**
+ * Rows of the ablation: each has the parts of the row before and one more. All rows order the same hits, those that the
+ * whole score has chosen, so they understate what the later parts add.
+ */
+const PARTS: readonly (keyof ScoreParts)[] = ["words", "neighborhood", "session", "speaker", "time", "vector"];
+
+/** What a hit's cluster is worth in the row that has all parts and this one, which recall leaves out. */
+const CLUSTER_WEIGHT = 0.2;
+
+/**
+ * How well recall finds the evidence that a question needs, beside a plain FTS5 table of the same messages.
+ *
+ * For each data set: `any@k`, `all@k`, `rec@k` and `mrr` in percent, with the 95 % interval of each (`.low`, `.high`), the
+ * same for `.bm25`, rows by category, and `.ablation` rows, in which the hits are ordered by
+ * some parts of their scores, and at last by all of them and by what their clusters are worth.
+ *
+ * `subjects.lift` and `.largestShare`: @see subjectFigures, over the questions of all data sets.
+ *
+ * @param dataFolder  With `locomo/`, `beam/` and `entire/`; what is missing is skipped, with a word on stderr.
+ */
+export async function evaluateRecall(dataFolder: string): Promise<{ name: "recall"; figures: Record<string, number> }> {
+  const figures: Record<string, number> = {};
+  const subjects: SubjectFigures[] = [];
+  for (const [name, { read, finds }] of Object.entries(DATA_SETS)) {
+    const corpora = read(dataFolder);
+    if (corpora.length === 0) {
+      console.error(`No ${name} in ${dataFolder}: its figures are left out.`);
+      continue;
+    }
+    const own = await dataSetFigures(name, corpora, finds);
+    Object.assign(figures, own.figures);
+    if (own.subjects.questionCount > 0) {
+      subjects.push(own.subjects);
+      figures[`subjects.${name}.lift`] = Number(own.subjects.lift.toFixed(2));
+    }
+  }
+  if (subjects.length > 0) {
+    const sum = (of: (set: SubjectFigures) => number) => subjects.reduce((total, set) => total + of(set), 0);
+    const reached = sum(({ reach, questionCount }) => reach * questionCount);
+    const expected = sum(({ expectedReach, questionCount }) => expectedReach * questionCount);
+    figures["subjects.lift"] = Number((expected === 0 ? 0 : reached / expected).toFixed(2));
+    figures["subjects.largestShare"] = Number(Math.max(...subjects.map((set) => set.largestShare)).toFixed(3));
+  }
+  return { name: "recall", figures };
+}
+
+async function dataSetFigures(
+  name: string,
+  corpora: readonly Corpus[],
+  finds: "messages" | "sessions",
+): Promise<{ figures: Record<string, number>; subjects: SubjectFigures }> {
+  const outcomes: Outcome[] = [];
+  const baseline: Outcome[] = [];
+  const ablation = PARTS.map((): Outcome[] => []);
+  const clustered: Outcome[] = [];
+  let subjects: SubjectFigures | undefined;
+  await inFolder(async (folder) => {
+    const store = openStore(join(folder, "recall.db"));
+    const names = new Map<number, string>();
+    for (const corpus of corpora) await fill(store, corpus, names);
+    for (const corpus of corpora) {
+      const plain = plainFts5(corpus);
+      for (const { text, gold, category } of corpus.questions) {
+        const add = (to: Outcome[], found: readonly { id: string; sessionId: string }[]) => {
+          const ids = found.map(({ id, sessionId }) => (finds === "messages" ? id : sessionId));
+          to.push(outcomeOf([...new Set(ids)], gold, category));
+        };
+        const hits = await store.recall(text, { project: corpus.project, limit: LIMIT, explain: true, neighbors: 0 });
+        add(outcomes, named(hits, finds, names));
+        add(baseline, plain(text, LIMIT));
+        PARTS.forEach((_, index) => {
+          add(ablation[index]!, named(reordered(hits, PARTS.slice(0, index + 1)), finds, names));
+        });
+        add(clustered, named(byCluster(hits), finds, names));
+      }
+    }
+    subjects = await subjectFigures(store, corpora.flatMap(questionsOf(finds)), async ({ text, project }) => {
+      const [hit] = await store.recall(text, { project, limit: 1, neighbors: 0 });
+      return hit?.messageId;
+    });
+    store.close();
+  });
+  const figures: Record<string, number> = {};
+  for (const measure of MEASURES) {
+    Object.assign(figures, row(`${name}.${measure}`, outcomes, measure), {
+      [`${name}.bm25.${measure}`]: rounded(percent(baseline, measure)),
+    });
+  }
+  for (const category of new Set(outcomes.map((outcome) => outcome.category))) {
+    const own = outcomes.filter((outcome) => outcome.category === category);
+    for (const measure of MEASURES) figures[`${name}.${category}.${measure}`] = rounded(percent(own, measure));
+  }
+  const rows = [...PARTS.map((part, index) => [part, ablation[index]!] as const), ["cluster", clustered] as const];
+  for (const [part, own] of rows) {
+    const label = part === "words" ? part : `+${part}`;
+    for (const measure of MEASURES) figures[`${name}.ablation.${label}.${measure}`] = rounded(percent(own, measure));
+  }
+  return { figures, subjects: subjects! };
+}
+
+/** The sessions that hold the evidence of each question. */
+function questionsOf(finds: "messages" | "sessions"): (corpus: Corpus) => SubjectQuestion[] {
+  return ({ project, sessions, questions }) => {
+    const sessionOf = new Map(sessions.flatMap(({ id, messages }) => messages.map((message) => [message.id, id])));
+    return questions.map(({ text, gold }) => ({
+      text,
+      project,
+      goldSessions: [...new Set([...gold].map((id) => (finds === "sessions" ? id : sessionOf.get(id)!)))],
+    }));
+  };
+}
+
+function row(name: string, outcomes: readonly Outcome[], measure: Measure): Record<string, number> {
+  const [low, high] = interval(outcomes, measure);
+  return {
+    [name]: rounded(percent(outcomes, measure)),
+    [`${name}.low`]: rounded(low),
+    [`${name}.high`]: rounded(high),
+  };
+}
+
+/** Append a corpus, and do all that is done behind an append. */
+async function fill(store: Store, { project, sessions }: Corpus, names: Map<number, string>): Promise<void> {
+  for (const { id, messages } of sessions) {
+    const session = store.session(id, { project });
+    const results = session.appendAll(messages.map(({ input }: CorpusMessage) => input));
+    results.forEach(({ messageId }, index) => void names.set(messageId, messages[index]!.id));
+  }
+  await store.upkeep();
+}
+
+function reordered(hits: readonly RecallHit[], parts: readonly (keyof ScoreParts)[]): RecallHit[] {
+  const scoreOf = (hit: RecallHit) => parts.reduce((sum, part) => sum + hit.parts![part], 0);
+  return hits.toSorted((left, right) => scoreOf(right) - scoreOf(left));
+}
+
+/** With what the query's words are worth in all hits of a cluster, beside the cluster in which they are worth most. */
+function byCluster(hits: readonly RecallHit[]): RecallHit[] {
+  const worth = new Map<string, number>();
+  for (const { root, parts } of hits) if (root !== null) worth.set(root, (worth.get(root) ?? 0) + parts!.words);
+  const most = Math.max(...worth.values(), Number.MIN_VALUE);
+  const scoreOf = ({ root, score }: RecallHit) =>
+    score + (root === null ? 0 : (CLUSTER_WEIGHT * worth.get(root)!) / most);
+  return hits.toSorted((left, right) => scoreOf(right) - scoreOf(left));
+}
+
+/** What was found, in order. A hit names its near copies: they lead to other sessions, but as messages they are not shown. */
+function named(
+  hits: readonly RecallHit[],
+  finds: "messages" | "sessions",
+  names: ReadonlyMap<number, string>,
+): { id: string; sessionId: string }[] {
+  const found = finds === "messages" ? hits : hits.flatMap((hit) => [hit, ...hit.copies]);
+  return found.map(({ messageId, sessionId }) => ({ id: names.get(messageId)!, sessionId }));
+}
+
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-eval-"));
+  try {
+    await run(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function rounded(figure: number): number {
+  return Number(figure.toFixed(1));
+}

@@ -1,0 +1,81 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { CAPACITY_MIN, LINKS } from "./graph.ts";
+
+/** Bytes of the header that hnswlib 0.8 writes on 64-bit machines (`saveIndex` in hnswalg.h): numbers of 8 and 4 bytes. */
+const HEADER_BYTES = 96;
+
+/** A point's level is drawn so that each is 16 times rarer than the one below: past this, it was not drawn. */
+const LEVEL_MAX = 32;
+
+/**
+ * What is wrong with the outer form of an index file; undefined where nothing is.
+ *
+ * The library allocates and jumps as the file says, and takes a file that was cut off, or of another dimension, for what it
+ * is not. So every number that it will rely on is compared with what it must be, and the lists of links are walked
+ * to the last byte. A file is also compared with its SHA-256; this is for what was written wrongly: a disk that was full
+ * when the library said that all went well.
+ *
+ * @param count  Points that it must hold.
+ * @throws what the file system throws.
+ */
+export function layoutFault(path: string, dimension: number, count: number): string | undefined {
+  const descriptor = openSync(path, "r");
+  try {
+    const { size } = fstatSync(descriptor);
+    if (size < HEADER_BYTES) return "it is shorter than its header";
+    const header = readAt(descriptor, 0, HEADER_BYTES);
+    const linksBytes = 4 * (2 * LINKS) + 4; // of the lowest level, which has twice as many, after their count
+    const dataBytes = 4 * dimension;
+    const pointBytes = linksBytes + dataBytes + 8; // and the label
+    const numbers: [name: string, at: number, expected: number][] = [
+      ["the offset of the lowest level", 0, 0],
+      ["the number of points", 16, count],
+      ["the bytes of a point", 24, pointBytes],
+      ["the offset of labels", 32, linksBytes + dataBytes],
+      ["the offset of vectors", 40, linksBytes],
+      ["the most links of a point", 56, LINKS],
+      ["the most links on the lowest level", 64, 2 * LINKS],
+      ["the links of a new point", 72, LINKS],
+    ];
+    for (const [name, at, expected] of numbers) {
+      const found = header.readBigUInt64LE(at);
+      if (found !== BigInt(expected)) return `${name} is ${found}, not ${expected}`;
+    }
+    const capacity = header.readBigUInt64LE(8);
+    if (capacity < count || capacity > Math.max(CAPACITY_MIN, 2 * count)) return `it has room for ${capacity} points`;
+    const level = header.readInt32LE(48);
+    if (level < 0 || level > LEVEL_MAX) return `its highest level is ${level}`;
+    if (header.readUInt32LE(52) >= count) return "it is entered at a point that it does not have";
+
+    const listsAt = HEADER_BYTES + count * pointBytes;
+    if (size < listsAt + 4 * count) return "it was cut off";
+    const lists = readAt(descriptor, listsAt, size - listsAt);
+    return listsFault(lists, count, level);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Each point's links on the levels above the lowest: their bytes, then as many. */
+function listsFault(lists: Buffer, count: number, levelMax: number): string | undefined {
+  const levelBytes = 4 * LINKS + 4;
+  let at = 0;
+  for (let point = 0; point < count; point++) {
+    if (at + 4 > lists.byteLength) return "it was cut off";
+    const bytes = lists.readUInt32LE(at);
+    if (bytes % levelBytes !== 0 || bytes > levelMax * levelBytes) return `point ${point} has links of ${bytes} bytes`;
+    at += 4 + bytes;
+  }
+  return at === lists.byteLength ? undefined : "its lists do not end where it ends";
+}
+
+function readAt(descriptor: number, position: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  let done = 0;
+  while (done < length) {
+    const read = readSync(descriptor, bytes, done, length - done, position + done);
+    if (read === 0) throw new Error("the file became shorter while it was read");
+    done += read;
+  }
+  return bytes;
+}

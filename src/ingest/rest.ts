@@ -1,0 +1,75 @@
+import { setImmediate } from "node:timers/promises";
+import { StoreError } from "../core/errors.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { loadSessionState } from "../store/session-state.ts";
+import { moveFrontier } from "../store/write.ts";
+import { planRestMove } from "./graduate.ts";
+
+/** Sessions looked at in one go. */
+const PAGE_SESSIONS = 500;
+
+export interface RestOptions {
+  /** Of the embedder that the messages were embedded with. */
+  similarityMin: number;
+  /** Unix milliseconds: a session rests whose newest message is a day older. */
+  nowMs: number;
+}
+
+/**
+ * Let every session rest that is due. One that is damaged is left alone: `verify` names it.
+ *
+ * @param options.isSpared  Which sessions to leave alone.
+ * @param options.onRest  Called after each session that moved: what is in memory of it is out of date.
+ * @throws the signal's reason if it is aborted; the sessions that rest by then do.
+ */
+export async function restSessions(
+  repositories: Repositories,
+  options: RestOptions & { isSpared: (sessionId: string) => boolean; signal: AbortSignal; onRest: () => void },
+): Promise<void> {
+  const { signal, nowMs, isSpared, onRest } = options;
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    signal.throwIfAborted();
+    const from: string = after;
+    const { due, last } = repositories.database.read(() => repositories.sessions.restless(nowMs, from, PAGE_SESSIONS));
+    for (const sessionId of due.filter((id) => !isSpared(id))) {
+      try {
+        if (restSession(repositories, sessionId, options)) onRest();
+      } catch (error) {
+        if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+      }
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    after = last;
+    if (after !== undefined) await setImmediate();
+  }
+}
+
+/**
+ * Let a session come to rest: all but its newest step enter the forest, so that the index knows what it was about. Once it
+ * has been silent for longer than it lasted, every open cluster settles, so that subjects know it, too; messages that come
+ * later then start clusters of their own. What a context shows word for word stays.
+ *
+ * Were the clusters to settle with each rest, whoever speaks once in two days would have one for every message. So the
+ * times at which they settle are spread: of a session that goes on forever at any even pace they are as few as its age can
+ * be doubled.
+ *
+ * One transaction, in which it is asked again whether the session is due: another process may have appended to it.
+ *
+ * @returns whether there was anything to do.
+ */
+export function restSession(
+  repositories: Repositories,
+  sessionId: string,
+  { similarityMin, nowMs }: RestOptions,
+): boolean {
+  let moved = false;
+  moveFrontier(repositories, sessionId, (position) => {
+    const { isQuiet, isOver } = repositories.sessions.restOf(sessionId, nowMs);
+    const state = isQuiet ? loadSessionState(repositories, sessionId) : undefined;
+    const move = state === undefined ? undefined : planRestMove(repositories, state, similarityMin, position, isOver);
+    moved = move !== undefined;
+    return move;
+  });
+  return moved;
+}

@@ -1,0 +1,140 @@
+import { forEachSearchWord, searchStem } from "../models/search-words.ts";
+
+/** Words of a phrase, and of a run in it, by which it is looked for: a dozen find it as well as all, and the text decides. */
+const NARROWING_MAX = 12;
+
+/** Words that the index may hold between two neighbors of a phrase: those of a path that begins with the second, as a whole. */
+const BETWEEN_MAX = 10;
+
+const NOT_ASCII = /[^\x00-\x7f]/;
+
+/** What was in double quotes, and has to be in a message letter by letter. */
+export interface Phrase {
+  /** In lower case, one space between two runs. */
+  compared: string;
+  /** What has to be a whole word where the phrase begins, and where it ends; the same where it has no white space. */
+  first: RunWords;
+  last: RunWords;
+  /** An expression of FTS5 that holds for every message with the phrase; "" if there is none. */
+  expression: string;
+}
+
+/** How a run between white space may have been indexed: as a whole, or in its pieces. */
+interface RunWords {
+  wholes: string[];
+  parts: string[];
+  /** Whether it is one plain word. */
+  isWord: boolean;
+}
+
+/** @param text  With anything but white space in it. */
+export function phraseOf(text: string): Phrase {
+  const runs = text.trim().split(/\s+/);
+  return {
+    compared: asCompared(text),
+    first: runWordsOf(runs[0]!),
+    last: runWordsOf(runs.at(-1)!),
+    expression: expressionOf(runs),
+  };
+}
+
+/**
+ * Whether every phrase is in a text: whatever the case, with any white space between two words. It may begin and end within
+ * a name, but not within a word: "store" is in `blobStore.ts`, and not in "datastore".
+ */
+export function holdsPhrases(text: string, phrases: readonly Phrase[]): boolean {
+  if (phrases.length === 0) return true;
+  const written = onOneLine(text);
+  const compared = written.toLowerCase();
+  // The few letters that get longer in lower case would shift all places behind them.
+  const named = compared.length === written.length ? written : compared;
+  return phrases.every((phrase) => holds(named, compared, phrase));
+}
+
+/** As it is compared: in lower case, with single spaces. */
+export function asCompared(text: string): string {
+  return onOneLine(text).toLowerCase();
+}
+
+/** @param named  The same as `compared`, but with the capitals by which a name falls into pieces. */
+function holds(named: string, compared: string, phrase: Phrase): boolean {
+  const { length } = phrase.compared;
+  for (let from = 0; ; ) {
+    const start = compared.indexOf(phrase.compared, from);
+    if (start < 0) return false;
+    const firstEnd = endOfRun(named, start);
+    const lastStart = startOfRun(named, start + length - 1);
+    const first = named.slice(startOfRun(named, start), firstEnd);
+    const last = named.slice(lastStart, endOfRun(named, start + length - 1));
+    if (hasWords(first, phrase.first) && hasWords(last, phrase.last)) return true;
+    // The run in which it begins has been looked at.
+    from = firstEnd;
+  }
+}
+
+function startOfRun(text: string, at: number): number {
+  return text.lastIndexOf(" ", at) + 1;
+}
+
+function endOfRun(text: string, at: number): number {
+  const end = text.indexOf(" ", at);
+  return end < 0 ? text.length : end;
+}
+
+function hasWords(run: string, { wholes, parts }: RunWords): boolean {
+  if (wholes.length + parts.length === 0) return true;
+  const stems = new Set<string>();
+  forEachSearchWord(run, (word) => void stems.add(searchStem(word)));
+  const has = (word: string): boolean => stems.has(searchStem(word));
+  return wholes.some(has) || (parts.length > 0 && parts.every(has));
+}
+
+function onOneLine(text: string): string {
+  return (NOT_ASCII.test(text) ? text.normalize("NFC") : text).replace(/\s+/g, " ").trim();
+}
+
+function runWordsOf(run: string): RunWords {
+  const wholes: string[] = [];
+  const parts: string[] = [];
+  let [wordCount, pieceCount] = [0, 0];
+  forEachSearchWord(run, (word, kind) => {
+    if (kind === "whole") wholes.push(word);
+    // A single character of a script without spaces is only indexed where it stands alone.
+    else if (kind !== "gram" || [...word].length > 1) parts.push(word);
+    if (kind === "word") wordCount += 1;
+    else pieceCount += 1;
+  });
+  return {
+    wholes: wholes.slice(0, NARROWING_MAX),
+    parts: parts.slice(0, NARROWING_MAX),
+    isWord: wordCount === 1 && pieceCount === 0,
+  };
+}
+
+/** Neighbors that are plain words are near each other. */
+function expressionOf(runs: readonly string[]): string {
+  const expressions: string[] = [];
+  let neighbors: string[] = [];
+  const endNeighbors = () => {
+    // Those between the first and the last count, too.
+    const distance = BETWEEN_MAX + neighbors.length;
+    if (neighbors.length > 1) expressions.push(`NEAR(${neighbors.join(" ")}, ${distance})`);
+    else expressions.push(...neighbors);
+    neighbors = [];
+  };
+  for (const run of runs) {
+    if (expressions.length + neighbors.length === NARROWING_MAX) break;
+    const { wholes, parts, isWord } = runWordsOf(run);
+    if (isWord) {
+      neighbors.push(`"${parts[0]}"`);
+      continue;
+    }
+    if (wholes.length + parts.length === 0) continue;
+    endNeighbors();
+    const alternatives = wholes.map((word) => `"${word}"`);
+    if (parts.length > 0) alternatives.push(`(${parts.map((word) => `"${word}"`).join(" AND ")})`);
+    expressions.push(`(${alternatives.join(" OR ")})`);
+  }
+  endNeighbors();
+  return expressions.join(" AND ");
+}

@@ -1,0 +1,31 @@
+import { StoreError } from "../core/errors.ts";
+import { normalize } from "../vector/vector.ts";
+
+/**
+ * A copy of a caller's vector, of unit length.
+ *
+ * @param name  What the caller calls it, for the message of a refusal.
+ * @param dimension  That it has to have.
+ * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite in 32 bits, and where all are
+ *   zero; `OPTION_INVALID` for what is no vector.
+ */
+export function unitVector(name: string, given: unknown, dimension: number): Float32Array {
+  const refuse = (reason: string, expected: number, actual: number): never => {
+    throw new StoreError("VECTOR_INVALID", { reason, expected, actual });
+  };
+  if (!(given instanceof Float32Array) && !Array.isArray(given)) {
+    const expected = "a Float32Array or an array of numbers";
+    throw new StoreError("OPTION_INVALID", { option: name, expected, actual: given });
+  }
+  if (given.length !== dimension) refuse("its dimension is not the store's", dimension, given.length);
+  // What is no number is not made one: of a bigint, that throws.
+  const vector = Float32Array.from(given as ArrayLike<unknown>, (value) =>
+    typeof value === "number" ? value : Number.NaN,
+  );
+  const finiteCount = vector.filter(Number.isFinite).length;
+  if (finiteCount < dimension) refuse("not all its numbers are finite in 32 bits", dimension, finiteCount);
+  // By its largest number first: divided by a length that is tiny in 32 bits, numbers would lose theirs.
+  const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+  if (largest === 0) refuse("it has no direction: all its numbers are zero", 1, 0);
+  return normalize(vector.map((value) => value / largest));
+}

@@ -1,0 +1,38 @@
+import type { SaveFailure } from "../ann/index-file.ts";
+import type { IndexState } from "../ann/nearest-clusters.ts";
+import { advice, type Finding, ok } from "../store/finding.ts";
+
+const MEND = "`await session.resolveDirty()` writes it, and goes on with it each time.";
+
+const SAVE_MENDS: Readonly<Record<SaveFailure["mend"], string>> = {
+  room: "Make room for it on the disk of the store.",
+  right: "Give this user the right to write to the folder of the store.",
+  place: "Move that file away, or give it another name.",
+  try: MEND,
+};
+
+/** What the index of clusters is like. Nothing that is wrong with it loses anything: what is near is found more slowly. */
+export function indexFinding(state: IndexState): Finding {
+  const { indexedCount, comparedCount, waitingCount, pays, libraryError, refusal, saveFailure } = state;
+  const compared = `${formatted(comparedCount)} ${comparedCount === 1 ? "cluster is" : "clusters are"} compared one by one`;
+  if (!pays) return ok("index", `${comparedCount === 0 ? "No cluster is there yet" : compared}: too few for an index.`);
+  if (libraryError !== undefined) {
+    const text = `The native library hnswlib-node cannot be loaded (${libraryError}), so ${compared}: slower, but as right.`;
+    return advice("index", text, "Install what compiles native modules, then run: npm rebuild hnswlib-node");
+  }
+  if (saveFailure !== undefined) {
+    const text = `The index file could not be written: ${saveFailure.reason}.`;
+    return advice("index", text, SAVE_MENDS[saveFailure.mend]);
+  }
+  if (refusal !== undefined) {
+    return advice("index", `The index file is not used: ${refusal}. Until it is written anew, ${compared}.`, MEND);
+  }
+  if (indexedCount === 0) return advice("index", `There is no index file yet, so ${compared}.`, MEND);
+  const held = `The index holds ${formatted(indexedCount)} clusters; ${compared}`;
+  if (waitingCount >= indexedCount) return advice("index", `${held}, and most of them could be in it.`, MEND);
+  return ok("index", `${held}.`);
+}
+
+function formatted(count: number): string {
+  return count.toLocaleString("en-US");
+}

@@ -1,0 +1,26 @@
+/** Ids for which memory is taken together. */
+const BLOCK = 4_096;
+
+/** Whole numbers from 1 to 2³² - 1 by message id, kept in 4 bytes each where ids are dense; a map would take forty. */
+export class KeptNumbers {
+  readonly #blocks = new Map<number, Uint32Array>();
+
+  /** @returns 0 where there is none. */
+  get(messageId: number): number {
+    return this.#blocks.get(Math.floor(messageId / BLOCK))?.[messageId % BLOCK] ?? 0;
+  }
+
+  set(messageId: number, value: number): void {
+    const key = Math.floor(messageId / BLOCK);
+    let block = this.#blocks.get(key);
+    if (block === undefined) {
+      block = new Uint32Array(BLOCK);
+      this.#blocks.set(key, block);
+    }
+    block[messageId % BLOCK] = value;
+  }
+
+  clear(): void {
+    this.#blocks.clear();
+  }
+}

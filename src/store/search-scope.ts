@@ -1,0 +1,65 @@
+import type { Part, Role } from "../core/message.ts";
+
+/** Which messages a search is about. What is left out narrows nothing; an empty list leaves none. */
+export interface SearchScope {
+  project?: string;
+  sessionIds?: readonly string[];
+  roles?: readonly Role[];
+  /** Messages with a part of one of these types. */
+  partTypes?: readonly Part["type"][];
+  /** Not older, by `createdAtMs`. */
+  sinceMs?: number;
+  /** Not newer. */
+  untilMs?: number;
+}
+
+/** A part of a WHERE clause, and the values of its placeholders in order. */
+export interface Condition {
+  sql: string;
+  values: (string | number)[];
+}
+
+/** What is asked of the row `m` of `messages`; "" where nothing is. */
+export function scopeCondition(scope: SearchScope): Condition {
+  const { roles, partTypes, sinceMs, untilMs } = scope;
+  const conditions = [sessionCondition(scope)];
+  if (roles !== undefined) conditions.push(oneOf("m.role", roles));
+  if (sinceMs !== undefined) conditions.push({ sql: "m.created_at_ms >= ?", values: [sinceMs] });
+  if (untilMs !== undefined) conditions.push({ sql: "m.created_at_ms <= ?", values: [untilMs] });
+  if (partTypes !== undefined) conditions.push(hasPart(partTypes));
+  return both(conditions);
+}
+
+/** The part of it that an index of `messages` answers. */
+export function sessionCondition({ project, sessionIds }: SearchScope): Condition {
+  const conditions: Condition[] = [];
+  if (sessionIds !== undefined) conditions.push(oneOf("m.session_id", sessionIds));
+  if (project !== undefined) {
+    conditions.push({ sql: "m.session_id IN (SELECT id FROM sessions WHERE project = ?)", values: [project] });
+  }
+  return both(conditions);
+}
+
+/** A scope but for what it asks of sessions: enough where only messages of those are looked at. */
+export function withinSessions({ project: _, sessionIds: __, ...scope }: SearchScope): SearchScope {
+  return scope;
+}
+
+function oneOf(column: string, values: readonly string[]): Condition {
+  return { sql: `${column} IN (SELECT value FROM json_each(?))`, values: [JSON.stringify(values)] };
+}
+
+/** A look at the letters first: to take the JSON of every message apart would cost some 10 µs each. */
+function hasPart(types: readonly string[]): Condition {
+  const letters = types.map(() => "instr(m.parts, ?) > 0").join(" OR ") || "0";
+  const part = oneOf("p.value ->> 'type'", types);
+  return {
+    sql: `(${letters}) AND EXISTS (SELECT 1 FROM json_each(m.parts) p WHERE ${part.sql})`,
+    values: [...types.map((type) => `"type":${JSON.stringify(type)}`), ...part.values],
+  };
+}
+
+function both(conditions: readonly Condition[]): Condition {
+  const asked = conditions.filter(({ sql }) => sql !== "");
+  return { sql: asked.map(({ sql }) => sql).join(" AND "), values: asked.flatMap(({ values }) => values) };
+}

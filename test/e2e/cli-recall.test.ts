@@ -1,0 +1,97 @@
+import { beforeAll, expect, test } from "vitest";
+import { CliFolder, longSession } from "../support/cli.ts";
+
+const folder = new CliFolder();
+
+/** A long session of which most is in the forest, messages 1 to 120, and a short one of a project, 121 to 123. */
+beforeAll(async () => {
+  const said = [
+    "Which lens did we choose?",
+    "The Fresnel lens, because the tower is low.",
+    "Order it from the glass works.",
+  ];
+  const short = said.map((content, index) => ({
+    session: "harbor-log",
+    project: "harbor",
+    role: index === 1 ? "assistant" : "user",
+    content,
+    createdAt: `2026-04-01T08:0${index}:00Z`,
+  }));
+  await folder.json("import", folder.jsonl("notes.jsonl", longSession("village-notes", 120)));
+  await folder.json("import", folder.jsonl("log.jsonl", short));
+});
+
+async function found(...args: string[]): Promise<string[]> {
+  const hits: { sessionId: string; role: string; seq: number }[] = await folder.json("recall", ...args);
+  return hits.map(({ sessionId, role, seq }) => `${sessionId} ${role} ${seq}`);
+}
+
+test("gives hits with their place, their neighbors and, in the forest, a handle that expands", async () => {
+  const [hit] = await folder.json("recall", "fresnel", "tower", "--limit", "1");
+  expect(hit).toMatchObject({
+    messageId: 122,
+    sessionId: "harbor-log",
+    role: "assistant",
+    snippet: "The **Fresnel** lens, because the **tower** is low.",
+    root: expect.stringMatching(/^cluster:121@\d+$/),
+    neighbors: [{ seq: 0 }, { seq: 2 }],
+  });
+  const [cold] = await folder.json("recall", "price of the lens grinder", "--session", "village", "--limit", "1");
+  const { members } = await folder.json("expand", cold.root, "--limit", "1000");
+  expect(members.map(({ id }: { id: number }) => id)).toContain(cold.messageId);
+});
+
+test("prints who said it and where, what matches, what stands beside it, and how to go on", async () => {
+  const { exitCode, stdout, stderr } = await folder.run(["recall", "fresnel tower", "--limit", "1", "--explain"]);
+  expect(exitCode).toBe(0);
+  expect(
+    stdout
+      .replace(/[\d.]+ (words|neigh|sess|speak|time|vec)/g, "N $1")
+      .replace(/score [\d.]+/, "score N")
+      .replace(/@\d+/, "@N"),
+  ).toBe(
+    [
+      "assistant  #1 · message 122 · 2026-04-01 08:01 · session harbor-log · cluster:121@N",
+      "  user #0: Which lens did we choose?",
+      "The **Fresnel** lens, because the **tower** is low.",
+      "  user #2: Order it from the glass works.",
+      "score N = N words + N neighborhood + N session + N speaker + N time + N vector",
+      "",
+      "",
+    ].join("\n"),
+  );
+  expect(stderr).toMatch(/^The messages around the first one: coppice expand cluster:121@\d+\n$/);
+});
+
+test("names the cluster of a hit in the forest as the way to go on", async () => {
+  const { stdout, stderr } = await folder.run(["recall", "lens grinder", "--session", "village", "--neighbors", "0"]);
+  const handle = /session village-notes · (cluster:\d+@\d+)\n/.exec(stdout)![1];
+  expect(stderr).toBe(`The messages around the first one: coppice expand ${handle}\n`);
+});
+
+test("narrows down by session, project, role, part and time", async () => {
+  const all = ["harbor-log assistant 1", "harbor-log user 0", "harbor-log user 2"];
+  expect((await found("lens", "--project", "harbor")).sort()).toEqual(all);
+  expect((await found("lens", "--session", "harb")).sort()).toEqual(all);
+  expect((await found("lens", "--session", "harb", "--role", "assistant", "--role", "tool")).sort()).toEqual([all[0]]);
+  const both = await found("lens", "--session", "harb", "--session", "vill", "--limit", "1000");
+  expect(new Set(both.map((place) => place.split(" ")[0]))).toEqual(new Set(["harbor-log", "village-notes"]));
+  expect(await found("lens", "--part", "tool_call", "--part", "file")).toEqual([]);
+  expect(await found("lens", "--since", "2026-04-01T08:01", "--until", "2026-04-01T08:01:30Z")).toEqual([all[0]]);
+  expect((await found("lens", "--since", "2026-04-01", "--until", "2026-04-01")).sort()).toEqual(all);
+  expect(await found("lens", "--since", "2026-04-02")).toEqual([]);
+  expect(await found("lens", "--tokens-max", "1")).toEqual([]);
+});
+
+test("takes a phrase in double quotes letter by letter, and what follows -- as it is", async () => {
+  expect(await found('"glass works"')).toEqual(["harbor-log user 2"]);
+  expect(await found('"works glass"')).toEqual([]);
+  const { stdout } = await folder.run(["recall", "--project", "harbor", "--", "--lens"]);
+  expect(stdout).toContain("Which **lens** did we choose?");
+});
+
+test("says so where nothing is found, which is no failure", async () => {
+  const nothing = { exitCode: 0, stdout: "", stderr: "No message has words of the query.\n" };
+  expect(await folder.run(["recall", "submarine"])).toEqual(nothing);
+  expect(await folder.json("recall", "submarine")).toEqual([]);
+});

@@ -1,0 +1,29 @@
+import { onTestFinished } from "vitest";
+import { estimatingTokenCounter } from "../../src/core/tokens.ts";
+import type { Store } from "../../src/index.ts";
+import { searchFullText } from "../../src/recall/full-text-search.ts";
+import type { TextHit } from "../../src/recall/hits.ts";
+import { parseQuery } from "../../src/recall/query.ts";
+import { openDatabase } from "../../src/store/open.ts";
+import { Repositories } from "../../src/store/repositories.ts";
+import type { SearchScope } from "../../src/store/search-scope.ts";
+
+/** The rows of a store file through a connection of its own, closed when the test is over. */
+export function repositoriesOf(path: string, options: { readonly: boolean } = { readonly: true }): Repositories {
+  const database = openDatabase(path, { ...options, durability: "process", busyTimeoutMs: 5_000 });
+  onTestFinished(() => {
+    database.client.close();
+  });
+  return new Repositories(database, estimatingTokenCounter);
+}
+
+/** Search as a process does that may only read. */
+export function searching(path: string): (query: string, scope?: SearchScope, limit?: number) => TextHit[] {
+  const repositories = repositoriesOf(path);
+  return (query, scope = {}, limit = 100) => searchFullText(repositories, parseQuery(query), scope, limit).hits;
+}
+
+/** Bring every message into the index. */
+export function indexAll(store: Store): void {
+  store.verify({ rebuild: true });
+}

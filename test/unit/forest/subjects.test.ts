@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { type SubjectRow, Subjects, subjectRoots } from "../../../src/forest/subjects.ts";
+
+const DIMENSION = 8;
+
+/** A cluster of a session towards one axis, or between several. */
+function cluster(root: number, sessionId: string, ...axes: number[]) {
+  const direction = new Float32Array(DIMENSION);
+  for (const axis of axes) direction[axis] = 1 / Math.sqrt(axes.length);
+  return { root, sessionId, direction };
+}
+
+/** Where each of the clusters goes, one after another. */
+function rootsOf(clusters: readonly ReturnType<typeof cluster>[]): number[] {
+  const subjects = new Subjects();
+  return clusters.map((one) => subjects.place(one).root);
+}
+
+describe("place", () => {
+  test("puts a cluster with those of other sessions that go the same way", () => {
+    const clusters = [
+      cluster(1, "a", 0),
+      cluster(2, "a", 1),
+      cluster(3, "b", 0),
+      cluster(4, "b", 2),
+      cluster(5, "c", 1),
+    ];
+    expect(rootsOf(clusters)).toEqual([1, 2, 1, 4, 2]);
+  });
+
+  test("says how near it is, from the centre", () => {
+    const subjects = new Subjects();
+    subjects.place(cluster(1, "a", 0));
+    subjects.place(cluster(2, "a", 1));
+    expect(subjects.place(cluster(3, "b", 0))).toEqual({ root: 1, similarity: expect.closeTo(1, 6) });
+    // The centre is (2 + ½√2, 1 + ½√2) / (4 + 16) = (0.1354, 0.0854). From there (½√2, ½√2) goes (0.5717, 0.6217), the two
+    // along the first axis (0.8646, -0.0854) and that along the second (-0.1354, 0.9146): cosines of 0.6013 and 0.6291.
+    expect(subjects.place(cluster(4, "c", 0, 1))).toEqual({ root: 2, similarity: expect.closeTo(0.6291, 4) });
+  });
+
+  test("does not put clusters of one session together, nor those that go another way", () => {
+    expect(rootsOf([cluster(1, "a", 0), cluster(2, "a", 0), cluster(3, "b", 1)])).toEqual([1, 2, 3]);
+  });
+
+  test("puts a cluster with one of its own session where another session is near both", () => {
+    expect(rootsOf([cluster(1, "a", 0), cluster(2, "b", 0), cluster(3, "a", 0)])).toEqual([1, 1, 1]);
+  });
+
+  test("looks at what clusters share past what all of the project share", () => {
+    // All go the way of axis 7, with a cosine of 0.81 between any two; beside that, each goes one of six ways.
+    const alike = (root: number, sessionId: string) => {
+      const own = cluster(root, sessionId, root % 6).direction;
+      const direction = own.map((value, axis) => (axis === 7 ? 0.9 : value * Math.sqrt(1 - 0.81)));
+      return { root, sessionId, direction };
+    };
+    const subjects = new Subjects();
+    for (let root = 1; root <= 30; root++) subjects.place(alike(root, "first"));
+    const ways = [31, 32, 33, 34, 35, 36].map((root) => subjects.place(alike(root, "second")).root % 6);
+    expect(ways).toEqual([1, 2, 3, 4, 5, 0]);
+  });
+
+  test("asks for nearness to all of a subject, not to one of its clusters", () => {
+    // 3 has a cosine of 0.63 with 2 and of -0.20 with 1: 0.22 with their subject. So it goes with every second one.
+    const chain = [cluster(1, "a", 0), cluster(2, "b", 0, 1), cluster(3, "c", 1), cluster(4, "d", 1, 2)];
+    expect(rootsOf([...chain, cluster(5, "e", 2)])).toEqual([1, 1, 3, 3, 5]);
+  });
+
+  test("lets no subject hold more than four clusters or a fifth of the project", () => {
+    const same = Array.from({ length: 10 }, (_, index) => cluster(index + 1, `s${index}`, 0));
+    expect(rootsOf(same)).toEqual([1, 1, 1, 1, 5, 5, 5, 5, 9, 9]);
+    const others = Array.from({ length: 24 }, (_, index) => cluster(index + 100, "others", 1 + (index % 6)));
+    const subjects = new Subjects();
+    const roots = [...others, ...same].map((one) => subjects.place(one).root);
+    // The fifth is the 29th of the project: a fifth of it is 5. The sixth would need 30.
+    expect(roots.slice(24)).toEqual([1, 1, 1, 1, 1, 1, 7, 7, 7, 7]);
+    expect(subjects.clusterCount).toBe(34);
+  });
+
+  test("starts a subject for a cluster without words, and puts nothing with it", () => {
+    const subjects = new Subjects();
+    const silent = (root: number, sessionId: string) => ({ root, sessionId, direction: undefined });
+    expect(subjects.place(silent(1, "a"))).toEqual({ root: 1, similarity: undefined });
+    expect(subjects.place(silent(2, "b"))).toEqual({ root: 2, similarity: undefined });
+    expect(subjects.place(cluster(3, "c", 0)).root).toBe(3);
+    expect(subjects.clusterCount).toBe(3);
+  });
+
+  test("goes between equals to the one that started first", () => {
+    expect(rootsOf([cluster(9, "a", 0), cluster(2, "a", 0), cluster(3, "b", 0)])).toEqual([9, 2, 9]);
+  });
+
+  test("goes on the same from what was placed before", () => {
+    const clusters = Array.from({ length: 40 }, (_, index) =>
+      cluster(index + 1, `s${index % 7}`, index % 3, (index * index) % 5),
+    );
+    const whole = new Subjects();
+    const placements = clusters.map((one) => whole.place(one));
+    for (const from of [1, 13, 39]) {
+      const resumed = new Subjects();
+      clusters.slice(0, from).forEach((one, index) => {
+        resumed.restore(one, placements[index]!.root);
+      });
+      expect(clusters.slice(from).map((one) => resumed.place(one))).toEqual(placements.slice(from));
+    }
+    expect(new Set(placements.map(({ root }) => root)).size).toBeGreaterThan(3);
+  });
+});
+
+describe("subjectRoots", () => {
+  const row = (id: number, kind: SubjectRow["kind"], node: number, root = node): SubjectRow => ({
+    id,
+    kind,
+    node,
+    root,
+  });
+
+  test("applies the log: what was dissolved has no subject until it is placed again", () => {
+    const rows = [row(1, "start", 5), row(2, "start", 6), row(3, "unite", 6, 5), row(4, "start", 7)];
+    expect(subjectRoots(rows).roots).toEqual(new Map([[5, 5], [6, 5], [7, 7]])); // biome-ignore format: pairs
+    const dissolved = [...rows, row(5, "dissolve", 6), row(6, "dissolve", 7)];
+    expect(subjectRoots(dissolved).roots).toEqual(new Map([[5, 5]]));
+    expect(subjectRoots([...dissolved, row(7, "start", 7), row(8, "unite", 7, 5)]).roots).toEqual(
+      new Map([[5, 5], [7, 5]]), // biome-ignore format: pairs
+    );
+  });
+
+  test.each([
+    [[row(1, "start", 5), row(2, "start", 5)], "the cluster is in a subject already"],
+    [[row(1, "unite", 5, 4)], "the cluster is in no subject"],
+    [[row(1, "dissolve", 5)], "the cluster is in no subject"],
+    [[row(1, "start", 5, 4)], "a start names two clusters"],
+    [[row(1, "start", 5), row(2, "unite", 5)], "a subject cannot absorb itself"],
+    [[row(1, "start", 5), row(2, "unite", 5, 4), row(3, "unite", 5, 3)], "the cluster is in another subject already"],
+  ])("refuses what cannot have happened: %j", (rows, reason) => {
+    expect(subjectRoots(rows).refused).toEqual({ row: rows.at(-1), reason });
+  });
+});

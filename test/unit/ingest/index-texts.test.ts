@@ -1,0 +1,131 @@
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { indexTail, indexTailNow } from "../../../src/ingest/index-texts.ts";
+import { searchWords } from "../../../src/models/search-words.ts";
+import { indexTexts } from "../../../src/store/write.ts";
+import { repositoriesOf, searching } from "../../support/full-text.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { talk, user } from "../../support/said.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+function indexedIds(path: string): number[] {
+  return inDatabase(path, (database) =>
+    database.prepare<[], number>("SELECT rowid FROM messages_fts ORDER BY rowid").pluck().all(),
+  );
+}
+
+/** A store whose messages nobody has indexed. */
+function appended(count: number): { path: string; repositories: ReturnType<typeof repositoriesOf> } {
+  const path = temporaryPath();
+  const session = openedStore(path).session("s");
+  for (let from = 0; from < count; from += 100) session.appendAll(talk(Math.min(100, count - from)));
+  return { path, repositories: repositoriesOf(path, { readonly: false }) };
+}
+
+describe("indexing", () => {
+  test("takes a hundred messages at a time, the oldest first, until none is left", () => {
+    const { path, repositories } = appended(250);
+    expect(indexTexts(repositories, searchWords)).toBe(100);
+    expect(indexedIds(path)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+    expect(indexTexts(repositories, searchWords)).toBe(100);
+    expect(indexTexts(repositories, searchWords)).toBe(50);
+    expect(indexTexts(repositories, searchWords)).toBe(0);
+    expect(indexedIds(path)).toHaveLength(250);
+  });
+
+  test("gives a message without words a row too, so that it is not looked at again", () => {
+    const path = temporaryPath();
+    openedStore(path)
+      .session("s")
+      .appendAll([user("..."), user("lock"), user("🎉")]);
+    const repositories = repositoriesOf(path, { readonly: false });
+    expect(indexTailNow(repositories)).toBe(3);
+    expect(indexTailNow(repositories)).toBe(0);
+    expect(indexedIds(path)).toEqual([1, 2, 3]);
+  });
+
+  test("by two processes in turn leaves no gap and takes nothing twice", () => {
+    const { path, repositories } = appended(250);
+    const other = repositoriesOf(path, { readonly: false });
+    expect(indexTexts(repositories, searchWords)).toBe(100);
+    expect(indexTexts(other, searchWords)).toBe(100);
+    expect(indexTexts(repositories, searchWords)).toBe(50);
+    expect(indexTexts(other, searchWords)).toBe(0);
+    expect(indexedIds(path)).toHaveLength(250);
+    expect(openedStore(path).verify().problems).toEqual([]);
+  });
+
+  test("goes on where it stopped, also behind a message that was forgotten", () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const session = store.session("s");
+    session.appendAll([user("one lock"), user("another lock")]);
+    store.verify({ rebuild: true });
+    store.forget("s", { messageIds: [2] });
+    session.append(user("a third lock"));
+    expect(indexTailNow(repositoriesOf(path, { readonly: false }))).toBe(1);
+    expect(indexedIds(path)).toEqual([1, 3]);
+    expect(store.verify().problems).toEqual([]);
+  });
+
+  test("lets others in after each batch, and stops between two when it is told to", async () => {
+    const { path, repositories } = appended(250);
+    const stop = new AbortController();
+    setImmediate(() => stop.abort(new Error("enough")));
+    await expect(indexTail(repositories, { signal: stop.signal })).rejects.toThrow("enough");
+    expect(indexedIds(path)).toHaveLength(100);
+    expect(await indexTail(repositories)).toBe(150);
+    expect(await indexTail(repositories)).toBe(0);
+  });
+
+  test("ends at the number of messages and at the time that it is given", () => {
+    const { path, repositories } = appended(250);
+    expect(indexTailNow(repositories, { countMax: 101 })).toBe(200);
+    expect(indexTailNow(repositories, { timeMsMax: 0 })).toBe(0);
+    expect(indexedIds(path)).toHaveLength(200);
+  });
+});
+
+describe("the index is brought up to date", () => {
+  test("by resolveDirty, for the whole store, and not when it is aborted", async () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    store.session("other").append(user("lock"));
+    const session = store.session("s");
+    session.append(user("lock"));
+    expect(store.stats().unindexedCount).toBe(2);
+    await expect(session.resolveDirty({ signal: AbortSignal.abort() })).rejects.toThrow();
+    expect(store.stats().unindexedCount).toBe(2);
+    await session.resolveDirty();
+    expect(store.stats().unindexedCount).toBe(0);
+    expect(searching(path)("lock")).toHaveLength(2);
+  });
+
+  test("when a store is closed, as far as two thousand messages", () => {
+    const { path } = appended(2_150);
+    openedStore(path).close();
+    expect(indexedIds(path).length).toBeLessThanOrEqual(2_000);
+    expect(indexedIds(path).length).toBeGreaterThanOrEqual(100);
+  });
+
+  test("not when a store is closed while another process writes; nobody waits, and nothing fails", () => {
+    const path = temporaryPath();
+    const store = openedStore(path, { busyTimeoutMs: 10_000 });
+    store.session("s").append(user("lock"));
+    const writer = new Database(path);
+    writer.exec("BEGIN IMMEDIATE");
+    const begun = performance.now();
+    store.close();
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    writer.exec("ROLLBACK");
+    writer.close();
+    expect(indexedIds(path)).toEqual([]);
+    expect(searching(path)("lock")).toHaveLength(1);
+  });
+
+  test("not by a store that may only read", () => {
+    const { path } = appended(10);
+    openedStore(path, { readonly: true }).close();
+    expect(indexedIds(path)).toEqual([]);
+  });
+});

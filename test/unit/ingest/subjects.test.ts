@@ -1,0 +1,143 @@
+import { expect, test } from "vitest";
+import type { Store } from "../../../src/index.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { user } from "../../support/said.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Sessions of a project whose messages each speak of something else, and each of them in every session. */
+function sayOften(store: Store, sessionCount: number, messageCount: number): void {
+  for (let session = 0; session < sessionCount; session++) {
+    const texts = Array.from({ length: messageCount }, (_, number) => {
+      const word = (letter: string): string =>
+        `${letter}${"abcdefghij"[number % 10]}${"klmnopqrst"[Math.floor(number / 10)]}x`;
+      return ["q", "w", "z", "v"].map(word).join(" ");
+    });
+    store.session(`s${session}`, { project: "p" }).appendAll(texts.map((text) => user(text)));
+  }
+}
+
+const countOf = (store: Store, sql: string): unknown => store.query(`SELECT count(*) AS n FROM ${sql}`)[0]!.n;
+
+test("two processes that place at once place each cluster once, as one alone would", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const [alone, together] = [temporaryPath(), temporaryPath()];
+  const open = (path: string): Store => openedStore(path, { clock: () => now });
+  const stores = [open(alone), open(together), open(together)] as const;
+  sayOften(stores[0], 5, 90);
+  sayOften(stores[1], 5, 90);
+  now += 2 * DAY_MS;
+  await stores[0].upkeep();
+  await Promise.all([stores[1].upkeep(), stores[2].upkeep()]);
+  const clusterCount = countOf(stores[0], "clusters") as number;
+  expect(clusterCount).toBeGreaterThan(200); // several batches
+  expect(countOf(stores[0], "clusters WHERE subject_parent_id <> root_id")).toBeGreaterThan(50);
+  for (const store of stores) {
+    expect(countOf(store, "unions WHERE level = 'subject' AND kind = 'start'")).toBe(clusterCount);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  }
+  const subjects = "SELECT root_id, subject_parent_id FROM clusters ORDER BY root_id";
+  expect(stores[2].query(subjects)).toEqual(stores[0].query(subjects));
+});
+
+test("an upkeep that is aborted has placed some clusters, and the next places the rest", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const path = temporaryPath();
+  const store = openedStore(path, { clock: () => now });
+  sayOften(store, 3, 90);
+  now += 2 * DAY_MS;
+  const controller = new AbortController();
+  const watch = setInterval(() => {
+    if (countOf(store, "clusters WHERE subject_parent_id IS NOT NULL") !== 0) controller.abort(new Error("enough"));
+  }, 0);
+  await expect(store.upkeep({ signal: controller.signal })).rejects.toThrow("enough");
+  clearInterval(watch);
+  const placedCount = countOf(store, "clusters WHERE subject_parent_id IS NOT NULL") as number;
+  const clusterCount = countOf(store, "clusters") as number;
+  expect(placedCount).toBeGreaterThan(0);
+  expect(placedCount).toBeLessThan(clusterCount);
+  expect(store.verify()).toMatchObject({ ok: true });
+  await store.upkeep();
+  expect(countOf(store, "clusters WHERE subject_parent_id IS NOT NULL")).toBe(clusterCount);
+});
+
+/** Do something once the first clusters have their places and others wait. */
+async function afterFirstBatch(store: Store, happen: () => void): Promise<void> {
+  const watch = setInterval(() => {
+    if (countOf(store, "clusters WHERE subject_parent_id IS NOT NULL") === 0) return;
+    clearInterval(watch);
+    happen();
+  }, 0);
+  await store.upkeep();
+}
+
+test.each([
+  ["gets a project", (store: Store) => void store.session("late", { project: "p" })],
+  ["is forgotten", (store: Store) => void store.forget("late")],
+  ["loses messages", (store: Store) => void store.forget("late", { messageIds: [1, 2, 3] })],
+])("a session that %s while others are placed is placed as it is then", async (_, happen) => {
+  let now = Date.UTC(2026, 0, 1);
+  const store = openedStore(temporaryPath(), { clock: () => now });
+  const words = ["lock", "bucket", "parser", "token", "invoice", "refund", "oven", "bread"];
+  const texts = Array.from(
+    { length: 90 },
+    (_, number) => `${words[number % 8]}${number} ${words[number % 5]}${number}x`,
+  );
+  for (const id of ["late", "a", "b"]) store.session(id).appendAll(texts.map((text) => user(text)));
+  now += 2 * DAY_MS;
+  let happened = false;
+  await afterFirstBatch(store, () => {
+    happened = true;
+    happen(store);
+  });
+  await store.upkeep();
+  expect(happened).toBe(true);
+  expect(countOf(store, "clusters WHERE subject_parent_id IS NULL")).toBe(0);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
+test("a project with a damaged cluster is left alone, and the others are placed", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const store = openedStore(temporaryPath(), { clock: () => now });
+  for (const project of ["api", "web"]) {
+    store.session(project, { project }).appendAll([user("the session lock is stale"), user("Thanks!")]);
+  }
+  now += 2 * DAY_MS;
+  const controller = new AbortController();
+  const resting = store.upkeep({ signal: controller.signal });
+  controller.abort(new Error("one session rests"));
+  await expect(resting).rejects.toThrow("one session rests");
+  inDatabase(store.path, (database) => database.exec("UPDATE clusters SET centroid_sum = 'no vector'"));
+  await store.upkeep();
+  expect(store.query("SELECT session_id, subject_parent_id IS NULL AS waits FROM clusters ORDER BY 1")).toEqual([
+    { session_id: "api", waits: 1 },
+    { session_id: "web", waits: 0 },
+  ]);
+});
+
+test("subjects stay in their project, and sessions without one share theirs", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const store = openedStore(temporaryPath(), { clock: () => now });
+  const lock = "the session lock is stale and the writer waits for its file";
+  for (const [id, project] of [
+    ["a", "web"],
+    ["b", "api"],
+    ["c", undefined],
+    ["d", "web"],
+    ["e", undefined],
+  ] as const) {
+    // biome-ignore format: a table
+    const options = project === undefined ? {} : { project };
+    store.session(id, options).appendAll([user(lock), user("Thank you for the help!")]);
+  }
+  now += 2 * DAY_MS;
+  await store.upkeep();
+  const sessions = store
+    .subjects()
+    .map((subject) => [subject.project, subject.sessions.map(({ sessionId }) => sessionId)]);
+  expect(sessions).toEqual([
+    ["web", ["a", "d"]],
+    [null, ["c", "e"]],
+  ]);
+});

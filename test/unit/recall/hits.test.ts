@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { bestHits } from "../../../src/recall/hits.ts";
+
+describe("the best hits", () => {
+  test("are worth what their words are worth together", () => {
+    const lock = { messageIds: [2, 5, 9], shares: [1, 0.5, 2] };
+    const region = { messageIds: [5, 7], shares: [1.5, 1] };
+    expect([...bestHits([lock, region], [2, 4], 10)]).toEqual([
+      { messageId: 5, score: 7, scores: [1, 6] },
+      { messageId: 9, score: 4, scores: [4, 0] },
+      { messageId: 7, score: 4, scores: [0, 4] },
+      { messageId: 2, score: 2, scores: [2, 0] },
+    ]);
+  });
+
+  test("are none where no word occurs", () => {
+    expect([...bestHits([], [], 10)]).toEqual([]);
+    expect([...bestHits([{ messageIds: [], shares: [] }], [1], 10)]).toEqual([]);
+  });
+
+  /**
+   * Goal: however many are thought likely, all come, in the one order.
+   * Method: sum and sort the same random lists with a map, and compare.
+   */
+  test("come in the same order however many are likely", () => {
+    const list = fc
+      .uniqueArray(fc.nat(60), { maxLength: 40, size: "max" })
+      .map((ids) => ids.sort((one, other) => one - other));
+    let hitsMax = 0;
+    fc.assert(
+      fc.property(fc.array(list, { minLength: 1, maxLength: 5 }), fc.nat(80), (lists, likely) => {
+        const postings = lists.map((messageIds) => ({ messageIds, shares: messageIds.map((id) => 1 + (id % 3)) }));
+        const scores = new Map<number, number>();
+        lists.forEach((ids, word) => {
+          for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + (word + 1) * (1 + (id % 3)));
+        });
+        const expected = [...scores].sort(([oneId, one], [otherId, other]) => other - one || otherId - oneId);
+        const hits = [
+          ...bestHits(
+            postings,
+            lists.map((_, word) => word + 1),
+            likely,
+          ),
+        ];
+        expect(hits.map(({ messageId, score }) => [messageId, score])).toEqual(expected);
+        for (const { score, scores: each } of hits) expect(each.reduce((sum, one) => sum + one, 0)).toBe(score);
+        hitsMax = Math.max(hitsMax, hits.length);
+      }),
+    );
+    expect(hitsMax).toBeGreaterThan(40);
+  });
+});

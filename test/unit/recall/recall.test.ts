@@ -1,0 +1,319 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
+import { type RecallHit, type RecallOptions, type RecallQuery, type Store, StoreError } from "../../../src/index.ts";
+import { indexAll } from "../../support/full-text.ts";
+import { assistant, calls, results, user } from "../../support/said.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+/** Two sessions of a project and one of another: nine messages, a second apart, ids 1 to 9. */
+function harbor(): Store {
+  const store = temporaryStore();
+  store
+    .session("lights", { project: "harbor" })
+    .appendAll([
+      user("Which lens did we choose for the lighthouse?"),
+      assistant("The Fresnel lens of the second order, because the tower is low."),
+      user("Order it from the glass works.", { name: "Ines" }),
+    ]);
+  const tides = store.session("tides", { project: "harbor" });
+  tides.append(user("Read the tide table for March."));
+  tides.append(calls(["c1"]));
+  tides.append(results(["c1"], "March 2 04:10 5.0 m, visible from the lighthouse"));
+  tides.append(assistant("High tide is at ten past four."));
+  store
+    .session("bakery", { project: "village" })
+    .appendAll([user("The oven lost its glass door."), assistant("A lens maker could cut a new one.")]);
+  return store;
+}
+
+const placesOf = (hits: readonly RecallHit[]): string[] => hits.map(({ sessionId, seq }) => `${sessionId} ${seq}`);
+
+async function codeOf(run: Promise<unknown>): Promise<string> {
+  return run.then(
+    () => "none",
+    (error) => {
+      if (StoreError.is(error)) return error.code;
+      throw error;
+    },
+  );
+}
+
+describe("a hit", () => {
+  test("says which message it is, where it stands, and what was said around it", async () => {
+    const [hit] = await harbor().recall("order of the fresnel lens", { limit: 1 });
+    expect(hit).toEqual({
+      messageId: 2,
+      sessionId: "lights",
+      seq: 1,
+      role: "assistant",
+      createdAtMs: expect.any(Number),
+      text: "The Fresnel lens of the second order, because the tower is low.",
+      score: expect.any(Number),
+      snippet: "The **Fresnel** **lens** of the second **order**, because the tower is low.",
+      root: null,
+      neighbors: [
+        {
+          messageId: 1,
+          seq: 0,
+          role: "user",
+          snippet: "Which **lens** did we choose for the lighthouse?",
+        },
+        { messageId: 3, seq: 2, role: "user", name: "Ines", snippet: "**Order** it from the glass works." },
+      ],
+      copies: [],
+    });
+  });
+
+  test("has as many neighbors as asked for, of its session only", async () => {
+    const store = harbor();
+    const around = async (neighbors: number) =>
+      (await store.recall("glass works", { limit: 1, neighbors }))[0]!.neighbors.map(({ messageId }) => messageId);
+    expect(await around(0)).toEqual([]);
+    expect(await around(1)).toEqual([2]);
+    expect(await around(10)).toEqual([1, 2]);
+  });
+
+  test("has no root while it is hot, and then a handle that expands to it", async () => {
+    const store = temporaryStore();
+    const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
+    session.append(user("The session lock is advisory."));
+    const root = async () => (await store.recall("advisory"))[0]!.root;
+    expect(await root()).toBeNull();
+    session.append(user("Something else."));
+    session.append(user("And another thing."));
+    session.compact();
+    expect(await root()).toMatch(/^cluster:1@\d+$/);
+    expect(store.expand((await root())!).members.map(({ id }) => id)).toContain(1);
+    expect(await root()).toBe(store.find(1).cluster);
+  });
+
+  test("stands for its near copies, and names them", async () => {
+    const store = temporaryStore();
+    const text = "The deploy fails because the region eu-west has no lock file in its bucket.";
+    store.session("a").append(user(text));
+    store.session("b").append(user(`${text} `));
+    store.session("c").append(assistant("That file is gone."));
+    const hits = await store.recall("deploy region lock file");
+    expect(placesOf(hits)).toEqual(["b 0", "c 0"]);
+    expect(hits[0]!.copies).toEqual([{ messageId: 1, sessionId: "a", seq: 0 }]);
+  });
+
+  test("says with `explain` what its score is the sum of", async () => {
+    const store = harbor();
+    const [hit] = await store.recall("fresnel lens", { explain: true });
+    const { words, neighborhood, session, speaker, vector } = hit!.parts!;
+    expect(words + neighborhood + session + speaker + vector).toBeCloseTo(hit!.score, 12);
+    expect(words).toBeGreaterThan(0.3);
+    expect((await store.recall("fresnel lens"))[0]).not.toHaveProperty("parts");
+  });
+});
+
+describe("what is found", () => {
+  test("is best first, across sessions and projects", async () => {
+    const hits = await harbor().recall("lens glass");
+    expect(new Set(hits.map(({ sessionId }) => sessionId))).toEqual(new Set(["lights", "bakery"]));
+    const scores = hits.map(({ score }) => score);
+    expect(scores).toEqual(scores.toSorted((left, right) => right - left));
+  });
+
+  test("is a message beside one with the words, too, but not for a phrase", async () => {
+    const store = harbor();
+    expect(placesOf(await store.recall("fresnel"))).toEqual(expect.arrayContaining(["lights 0", "lights 2"]));
+    expect(placesOf(await store.recall('"fresnel lens"'))).toEqual(["lights 1"]);
+  });
+
+  test("is what one who is named has said", async () => {
+    const store = temporaryStore();
+    store
+      .session("s")
+      .appendAll([
+        user("The lens has to be clean.", { name: "Omar" }),
+        user("The lens has to be clear.", { name: "Ines" }),
+      ]);
+    for (const name of ["Omar", "Ines"]) {
+      const [first] = await store.recall(`What did ${name} say about the lens?`);
+      expect(first!.name).toBe(name);
+    }
+  });
+
+  test("is found as soon as it is appended, by every process, indexed or not", async () => {
+    const store = harbor();
+    const reader = openedStore(store.path, { readonly: true });
+    indexAll(store);
+    store.session("lights").append(user("The mast has a barnacle."));
+    for (const one of [store, reader]) expect(placesOf(await one.recall("barnacle"))[0]).toBe("lights 3");
+    indexAll(store);
+    for (const one of [store, reader]) expect(placesOf(await one.recall("barnacle"))[0]).toBe("lights 3");
+  });
+
+  test("is nothing in an empty store, and nothing for words that no message has", async () => {
+    expect(await temporaryStore().recall("lens")).toEqual([]);
+    const store = harbor();
+    for (const query of ["submarine", "?!", "🎉", '"lens lens"']) expect(await store.recall(query)).toEqual([]);
+  });
+
+  test("goes with what is forgotten", async () => {
+    const store = harbor();
+    store.forget("lights");
+    expect(placesOf(await store.recall("fresnel lens glass"))).toEqual(expect.not.arrayContaining(["lights 1"]));
+  });
+});
+
+describe("filters", () => {
+  const QUERY = "lens glass lighthouse tide table path read";
+
+  test.each<[name: string, RecallOptions, string[]]>([
+    ["project", { project: "village" }, ["bakery 0", "bakery 1"]],
+    ["a project that is not there", { project: "none" }, []],
+    [
+      "sessions",
+      { sessionIds: ["tides", "bakery"] },
+      ["bakery 0", "bakery 1", "tides 0", "tides 1", "tides 2", "tides 3"],
+    ],
+    ["no session", { sessionIds: [] }, []],
+    ["role", { roles: ["tool"] }, ["tides 2"]],
+    ["roles", { roles: ["tool", "user"], project: "harbor" }, ["lights 0", "lights 2", "tides 0", "tides 2"]],
+    ["part type", { partTypes: ["tool_call"] }, ["tides 1"]],
+    ["part types", { partTypes: ["tool_call", "tool_result"] }, ["tides 1", "tides 2"]],
+  ])("leave the messages of a scope: %s", async (_, options, places) => {
+    expect(placesOf(await harbor().recall(QUERY, options)).sort()).toEqual(places);
+  });
+
+  test("leave the messages of a time, its ends included", async () => {
+    const store = harbor();
+    const [second, fifth] = [2, 5].map((id) =>
+      Number(store.query(`SELECT created_at_ms AS at FROM messages WHERE id = ${id}`)[0]!.at),
+    );
+    const ids = async (options: RecallOptions) =>
+      (await store.recall(QUERY, options)).map(({ messageId }) => messageId).sort();
+    expect(await ids({ sinceMs: second!, untilMs: fifth! })).toEqual([2, 3, 4, 5]);
+    expect(await ids({ sinceMs: second! + 1, untilMs: fifth! - 1 })).toEqual([3, 4]);
+    expect(await ids({ sinceMs: fifth!, untilMs: second! })).toEqual([]);
+  });
+
+  test("do not keep neighbors from being shown", async () => {
+    const [hit] = await harbor().recall("visible lighthouse", { roles: ["tool"] });
+    expect(hit!.neighbors.map(({ role }) => role)).toEqual(["assistant", "assistant"]);
+  });
+});
+
+describe("how much", () => {
+  test("is at most `limit` hits", async () => {
+    const store = harbor();
+    const all = placesOf(await store.recall("lens glass lighthouse"));
+    for (const limit of [1, 2, 3]) {
+      expect(placesOf(await store.recall("lens glass lighthouse", { limit }))).toEqual(all.slice(0, limit));
+    }
+    expect((await store.recall("lens glass lighthouse", { limit: 1_000 })).length).toBe(all.length);
+  });
+
+  test("is at most `tokensMax` tokens of hits and neighbors; what does not fit makes way for what does", async () => {
+    const store = temporaryStore({ tokenCounter: { name: "words", count: (text) => text.split(" ").length } });
+    store.session("long").append(user("lens lens lens lens lens of the lighthouse and its tower"));
+    store.session("short").append(user("a lens"));
+    const sessions = async (tokensMax: number) =>
+      (await store.recall("lens", { tokensMax })).map(({ sessionId }) => sessionId);
+    const both = await sessions(13); // 11 words and 2
+    expect(both.toSorted()).toEqual(["long", "short"]);
+    expect(await sessions(12)).toEqual([both[0]]);
+    expect(await sessions(10)).toEqual(["short"]);
+    expect(await sessions(1)).toEqual([]);
+  });
+
+  test.each<[RecallOptions, string]>([
+    [{ limit: 0 }, "Expected limit to be a whole number from 1 to 1000, got 0."],
+    [{ limit: 1_001 }, "Expected limit to be a whole number from 1 to 1000, got 1001."],
+    [{ tokensMax: 0 }, "Expected tokensMax to be a whole number from 1, got 0."],
+    [{ neighbors: 11 }, "Expected neighbors to be a whole number from 0 to 10, got 11."],
+    [{ neighbors: -1 }, "Expected neighbors to be a whole number from 0 to 10, got -1."],
+    [{ explain: "yes" as never }, 'Expected explain to be true or false, got "yes".'],
+  ])("%j is refused", async (options, message) => {
+    await expect(harbor().recall("lens", options)).rejects.toMatchObject({ code: "OPTION_INVALID", message });
+  });
+});
+
+describe("a query", () => {
+  test("that is empty is refused, and so is what is no query", async () => {
+    const store = harbor();
+    for (const query of ["", " \n\t "]) expect(await codeOf(store.recall(query))).toBe("QUERY_EMPTY");
+    for (const query of [undefined, null, 7, ["lens"], {}, { embedding: [1] }]) {
+      expect(await codeOf(store.recall(query as never))).toBe("OPTION_INVALID");
+    }
+  });
+
+  test("of a closed store is refused, by rejecting", async () => {
+    const store = harbor();
+    store.close();
+    expect(await codeOf(store.recall("lens"))).toBe("STORE_CLOSED");
+    expect(await codeOf(store.recall(""))).not.toBe("none");
+  });
+});
+
+describe("a query's vector", () => {
+  const POINTS = { embedder: coordinateEmbedder(2), clock: () => 1_700_000_000_000 };
+
+  /** Two messages whose words are the same for the query "7", and whose vectors point in two directions. */
+  function points(): Store {
+    const store = openedStore(temporaryPath(), POINTS);
+    store.session("s").append(user("7 0"));
+    store.session("t").append(user("0 7"));
+    return store;
+  }
+
+  const vectors = async (store: Store, query: RecallQuery): Promise<Record<string, number>> => {
+    const hits = await store.recall(query, { explain: true });
+    return Object.fromEntries(hits.map(({ text, parts }) => [text, Math.round(parts!.vector * 1e6) / 1e6 + 0]));
+  };
+
+  test("is what the embedder makes of its text", async () => {
+    expect(await vectors(points(), "7 0")).toEqual({ "7 0": 0.2, "0 7": 0 });
+    expect(await vectors(points(), "7")).toEqual({ "7 0": 0, "0 7": 0 });
+  });
+
+  test("may be given, of any length, and is left as it is", async () => {
+    const store = points();
+    for (const scale of [1e-38, 1, 1e37]) {
+      const embedding = Float32Array.of(3 * scale, 4 * scale);
+      const before = [...embedding];
+      expect(await vectors(store, { text: "7", embedding })).toEqual({ "7 0": 0.12, "0 7": 0.16 });
+      expect([...embedding]).toEqual(before);
+    }
+    expect(await vectors(store, { text: "7", embedding: [0, -1] })).toEqual({ "7 0": 0, "0 7": -0.2 });
+    expect((await store.recall({ text: "7", embedding: [0, 1] }))[0]!.text).toBe("0 7");
+    expect((await store.recall({ text: "7", embedding: [1, 0] }))[0]!.text).toBe("7 0");
+  });
+
+  test("is refused unless the store's embedder can have made it", async () => {
+    for (const embedding of [[], [1], [1, 2, 3], [Number.NaN, 1], [1, Number.POSITIVE_INFINITY], [1e39, 1], [0, 0]]) {
+      expect(await codeOf(points().recall({ text: "7", embedding }))).toBe("VECTOR_INVALID");
+    }
+    for (const embedding of ["1 0", 7, {}, new Float64Array([1, 0])]) {
+      expect(await codeOf(points().recall({ text: "7", embedding: embedding as never }))).toBe("OPTION_INVALID");
+    }
+    expect(await codeOf(points().recall({ text: " ", embedding: [1, 0] }))).toBe("QUERY_EMPTY");
+  });
+
+  test("is compared with the store's, also by a reader with another embedder, which else goes by words alone", async () => {
+    const { path } = points();
+    const reader = openedStore(path, { readonly: true });
+    expect(await vectors(reader, "7 0")).toEqual({ "7 0": 0, "0 7": 0 });
+    expect(await vectors(reader, { text: "7", embedding: [3, 4] })).toEqual({ "7 0": 0.12, "0 7": 0.16 });
+    expect(await codeOf(reader.recall({ text: "7", embedding: [1, 2, 3] }))).toBe("VECTOR_INVALID");
+  });
+});
+
+test("a process that may only read finds the same, and writes nothing", async () => {
+  const store = harbor();
+  const expected = await store.recall("lens glass tide", { explain: true, neighbors: 3 });
+  const { path } = store;
+  store.close();
+  const folder = dirname(path);
+  const bytes = () => readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString("base64")]);
+  const reader = openedStore(path, { readonly: true });
+  const before = bytes();
+  const found = await reader.recall("lens glass tide", { explain: true, neighbors: 3 });
+  expect(bytes()).toEqual(before);
+  expect(found.map(({ messageId }) => messageId).sort()).toEqual(expected.map(({ messageId }) => messageId).sort());
+});

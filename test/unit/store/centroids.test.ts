@@ -1,0 +1,105 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
+import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
+import { openDatabase } from "../../../src/store/open.ts";
+import { Repositories } from "../../../src/store/repositories.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { user } from "../../support/said.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+/**
+ * Clusters 1 and 2, of two sessions, and 4, which has no words; when it starts, 1 settles.
+ *
+ *     log   1 start 2   2 start 1   3 start 4   4 settle 1
+ */
+function filled(): { path: string; centroids: Repositories["centroids"] } {
+  const path = temporaryPath();
+  const store = openedStore(path, { embedder: coordinateEmbedder(2), clock: () => 1_700_000_000_000 });
+  const settings = { hotSize: 1, overlap: 0, openClustersMax: 1 };
+  for (const [id, texts] of [
+    ["a", ["0 2"]],
+    ["b", ["3 4", "30 40"]],
+    ["a", ["no words", "1 0"]],
+  ] as const) {
+    for (const text of texts) store.session(id, settings).append(user(text));
+    store.session(id).compact();
+  }
+  store.close();
+  const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 1_000 });
+  onTestFinished(() => void database.client.close());
+  return { path, centroids: new Repositories(database, estimatingTokenCounter).centroids };
+}
+
+const FIRST = { root: 1, position: 2, settled: true, vector: Float32Array.of(0, 1) };
+const SECOND = { root: 2, position: 1, settled: false, vector: Float32Array.of(0.6, 0.8) };
+
+describe("centroids", () => {
+  test("are the directions of the clusters that have one", () => {
+    const { centroids } = filled();
+    expect([...centroids.everyCentroid()]).toEqual([FIRST, SECOND]);
+    expect([...centroids.centroids([4, 2, 99, 1])]).toEqual([SECOND, FIRST]);
+    expect(centroids.roots().sort()).toEqual([1, 2, 4]);
+    expect(centroids.clusterCount()).toBe(3);
+  });
+
+  test("have changed where the log says so", () => {
+    const { centroids } = filled();
+    expect(centroids.newestPosition()).toBe(4);
+    expect(centroids.changedSince(0).sort()).toEqual([1, 2, 4]);
+    expect(centroids.changedSince(2).sort()).toEqual([1, 4]);
+    expect(centroids.changedSince(3)).toEqual([1]);
+    expect(centroids.changedSince(4)).toEqual([]);
+  });
+
+  test("are left out where they are not finite", () => {
+    const { path, centroids } = filled();
+    const sum = Buffer.from(Float32Array.of(Number.NaN, 1).buffer);
+    inDatabase(path, (database) => database.prepare("UPDATE clusters SET centroid_sum = ? WHERE root_id = 1").run(sum));
+    expect([...centroids.everyCentroid()]).toEqual([SECOND]);
+    expect([...centroids.centroids([1])]).toEqual([]);
+  });
+
+  test("of another length are damage", () => {
+    const { path, centroids } = filled();
+    inDatabase(path, (database) => database.exec("UPDATE clusters SET centroid_sum = x'00' WHERE root_id = 1"));
+    expect(() => [...centroids.centroids([1])]).toThrow("the centroid of cluster 1 is not a row of 2 4-byte numbers");
+    const store = openedStore(path, { embedder: coordinateEmbedder(2), readonly: true });
+    expect(() => store.nearestRoots([1, 0])).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  });
+
+  test("are of a generation, and counted anew when clusters are written anew", () => {
+    const { path, centroids } = filled();
+    const stamp = {
+      generation: 1,
+      createdAtMs: 1_700_000_000_000,
+      embedderId: "coordinates-2",
+      dimension: 2,
+      rewriteCount: 0,
+    };
+    expect(centroids.stamp()).toEqual(stamp);
+    const store = openedStore(path, { embedder: coordinateEmbedder(2) });
+    store.verify({ rebuild: true });
+    const afterRebuild = centroids.stamp()!;
+    store.forget("b");
+    expect(centroids.stamp()!.rewriteCount).toBeGreaterThan(afterRebuild.rewriteCount);
+  });
+
+  test("say where their clusters are", () => {
+    const { centroids } = filled();
+    expect(centroids.placeOf(1)).toEqual({ sessionId: "a", messageCount: 1, logPosition: 2 });
+    expect(centroids.placeOf(2)).toEqual({ sessionId: "b", messageCount: 1, logPosition: 1 });
+  });
+
+  test("are found by index: no cluster's row is read to count them or to see what has changed", () => {
+    const { path } = filled();
+    const planOf = (sql: string) =>
+      inDatabase(path, (database) =>
+        (database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail),
+      );
+    for (const sql of ["SELECT root_id FROM clusters", "SELECT count(*) FROM clusters"]) {
+      expect(planOf(sql)[0]).toContain("USING COVERING INDEX");
+    }
+    const changed = "SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > 7 AND level = 'cluster'";
+    expect(planOf(changed)[0]).toBe("SEARCH unions USING INTEGER PRIMARY KEY (rowid>?)");
+  });
+});
