@@ -117,6 +117,8 @@ function refuseLogAlone(file: string): void {
   const log = `${file}-wal`;
   const byteLength = lookAt(log)?.size ?? 0;
   if (byteLength === 0) return;
+  // Another process that makes the store writes the file before the log: both may have come since the file was looked at.
+  if ((lookAt(file)?.size ?? 0) > 0) return;
   const reason = `it is missing or empty, and ${log} holds ${byteLength} bytes of it; put it back, or move the log away`;
   throw new StoreError("FILE_NOT_USABLE", { path: file, reason });
 }
