@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../core/limits.ts";
 import type { Role } from "../core/message.ts";
-import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT, trueOrFalse, wholeNumber } from "../core/options.ts";
+import { oneOf, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT, trueOrFalse, wholeNumber } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
@@ -48,6 +48,19 @@ export interface RecallOptions extends SearchScope {
   /** Whether each hit says what its score is the sum of. */
   explain?: boolean;
 }
+
+const RECALL_OPTIONS: readonly string[] = [
+  "limit",
+  "tokensMax",
+  "neighbors",
+  "explain",
+  "project",
+  "sessionIds",
+  "roles",
+  "partTypes",
+  "sinceMs",
+  "untilMs",
+] satisfies (keyof RecallOptions)[];
 
 /** A message that answers a query, and where it stands. */
 export interface RecallHit {
@@ -103,6 +116,7 @@ export interface RecallPorts {
  *   have made; `STORE_CORRUPT` where the full-text index is damaged.
  */
 export function recall(ports: RecallPorts, asked: RecallQuery, options: RecallOptions = {}): RecallHit[] {
+  for (const name of Object.keys(options)) oneOf("an option of recall", name, RECALL_OPTIONS);
   const limit = wholeNumber("limit", options.limit ?? RECALL_LIMIT_DEFAULT, 1, RECALL_LIMIT_MAX);
   const tokensMax = wholeNumber("tokensMax", options.tokensMax ?? Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER);
   const neighborCount = wholeNumber(
@@ -243,6 +257,8 @@ class Shown {
   readonly #weights: ReadonlyMap<string, number>;
   readonly #neighborCount: number;
   readonly #rows = new Map<number, TextRow>();
+  /** By message: what stands around it. */
+  readonly #neighbors = new Map<number, RecallNeighbor[]>();
   /** By session: where its log ends. */
   readonly #positions = new Map<string, number>();
 
@@ -299,7 +315,14 @@ class Shown {
   }
 
   #neighborsOf({ messageId }: Evidence): RecallNeighbor[] {
-    if (this.#neighborCount === 0) return [];
+    const known = this.#neighbors.get(messageId); // counted against a budget first, and then shown
+    if (known !== undefined) return known;
+    const neighbors = this.#neighborCount === 0 ? [] : this.#readNeighbors(messageId);
+    this.#neighbors.set(messageId, neighbors);
+    return neighbors;
+  }
+
+  #readNeighbors(messageId: number): RecallNeighbor[] {
     const around = this.#repositories.evidence.around([messageId], this.#neighborCount);
     return this.#repositories.evidence
       .texts(around.filter((id) => id !== messageId))

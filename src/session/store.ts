@@ -109,7 +109,12 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
   }
 }
 
-/** An open store file: its sessions, its forest, its rows. */
+/**
+ * An open store file: its sessions, its forest, its rows.
+ *
+ * Longer than other files: every word that users type of a store stands here once, with what it promises; each only hands
+ * on to the room that does it.
+ */
 export class Store {
   readonly #database: StoreDatabase;
   readonly #ports: SessionPorts;

@@ -228,6 +228,11 @@ describe("how much", () => {
     [{ tokensMax: 0 }, "Expected tokensMax to be a whole number from 1, got 0."],
     [{ neighbors: 11 }, "Expected neighbors to be a whole number from 0 to 10, got 11."],
     [{ neighbors: -1 }, "Expected neighbors to be a whole number from 0 to 10, got -1."],
+    // It would otherwise search all sessions, where one was meant.
+    [
+      { session: "s" } as never,
+      'Expected an option of recall to be one of limit, tokensMax, neighbors, explain, project, sessionIds, roles, partTypes, sinceMs, untilMs, got "session".',
+    ],
     [{ explain: "yes" as never }, 'Expected explain to be true or false, got "yes".'],
   ])("%j is refused", async (options, message) => {
     await expect(harbor().recall("lens", options)).rejects.toMatchObject({ code: "OPTION_INVALID", message });
