@@ -152,6 +152,15 @@ export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
 function show(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "number" || typeof value === "bigint") return String(value);
-  const text = JSON.stringify(value) ?? String(value);
+  const text = jsonOf(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** undefined where there is none; what JSON has no word for (a number of any size, a loop) is named all the same. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
 }

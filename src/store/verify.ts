@@ -169,7 +169,15 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
     if (parentId !== (derived.parents.get(id) ?? id)) wrongParents += 1;
   }
   if (wrongParents > 0) differences.push(`${wrongParents} parent pointers are not what the log says`);
-  const compare = (what: string, stored: readonly string[], expected: readonly string[]): void => {
+  const compare = (what: string, read: () => readonly string[], expected: readonly string[]): void => {
+    let stored: readonly string[];
+    try {
+      stored = read();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      differences.push(`rows of ${what} cannot be read: ${error.message}`);
+      return;
+    }
     const known = new Set(stored);
     const right = expected.filter((row) => known.has(row)).length;
     if (right === expected.length && stored.length === expected.length) return;
@@ -184,8 +192,8 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
     JSON.stringify([Object.entries({ ...cluster, sum: bytesOf(cluster.sum) }).sort(), Object.entries(state).sort()]);
   const ofTheme = ({ theme, logPosition }: GrowingTheme): string =>
     JSON.stringify([Object.entries({ ...theme, sum: bytesOf(theme.sum) }).sort(), logPosition]);
-  compare("clusters", clusters.ofSession(sessionId).map(ofCluster), derived.clusters.map(ofCluster));
-  compare("themes", themes.ofSession(sessionId).map(ofTheme), derived.themes.map(ofTheme));
+  compare("clusters", () => clusters.ofSession(sessionId).map(ofCluster), derived.clusters.map(ofCluster));
+  compare("themes", () => themes.ofSession(sessionId).map(ofTheme), derived.themes.map(ofTheme));
   const memberCount = derived.themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
   for (const [view, count] of Object.entries(sessions.viewCounts(sessionId))) {
     if (count !== memberCount)

@@ -88,6 +88,14 @@ describe("verify", () => {
       "UPDATE clusters SET centroid_sum = zeroblob(length(centroid_sum)) WHERE root_id = 1",
       /^1 of \d+ rows of clusters/,
     ],
+    [
+      "UPDATE clusters SET centroid_sum = 'a text' WHERE root_id = 1",
+      "rows of clusters cannot be read: a stored vector is not a row of 4-byte numbers",
+    ],
+    [
+      "UPDATE themes SET centroid_sum = x'010203' WHERE root_id = 1",
+      "rows of themes cannot be read: a stored vector is not a row of 4-byte numbers",
+    ],
     ["UPDATE clusters SET settled_at = 1 WHERE settled_at IS NULL", /^\d+ of \d+ rows of clusters/],
     ["UPDATE themes SET token_count = token_count + 1", "3 of 3 rows of themes are missing or differ; 3 are there"],
     ["DELETE FROM themes", "3 of 3 rows of themes are missing or differ; 0 are there"],
