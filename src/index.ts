@@ -1,4 +1,10 @@
 // Public API. A name added here is supported until the next major version.
+export {
+  type PairedMessage,
+  type RemovedPair,
+  type RepairedToolPairs,
+  repairToolPairs,
+} from "./context/repair-tool-pairs.ts";
 export type { ContextMessage, Omission, RenderResult, Source } from "./context/result.ts";
 export type { Clock } from "./core/clock.ts";
 export { type ErrorCode, StoreError } from "./core/errors.ts";

@@ -1,9 +1,11 @@
 import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
+import { acceptableView } from "./acceptable.ts";
 import { coldMessageCount, coldThemes, summariesNewestFirst, uncoveredNewestFirst } from "./cold.ts";
 import { element } from "./escape.ts";
 import { type Evidence, stepEvidence, summaryEvidence } from "./evidence.ts";
+import { pinnedPieces } from "./pinned.ts";
 import type { RenderOptions } from "./result.ts";
-import { groupSteps, piecesOf, tokensOfPieces } from "./steps.ts";
+import { tokensOfPieces } from "./steps.ts";
 import { type ThemeBlock, themeText, themeTokens, withEvidence, withoutEvidence } from "./theme-block.ts";
 import type { RenderView } from "./view.ts";
 
@@ -22,7 +24,7 @@ const NOTE =
 /**
  * The cold part of a context, as XML that an escape keeps whole whatever the texts say:
  *
- *     <memory session="s1" messages="30" seq="0-29">(that it is a record, and how to get the messages)
+ *     <memory session="s1">(that it is a record, and how to get the messages)
  *     <theme handle="theme:1@50" …>summary of all of it</theme>
  *     <theme handle="theme:9@99" messages="20" seq="8-29" title="deploy, region">
  *     <summary handle="theme:9@70" messages="12" seq="8-19" title="…">…</summary>
@@ -31,6 +33,9 @@ const NOTE =
  *     </theme>
  *     <pointer handle="theme:4@99" messages="3" seq="3-6" title="…"/>  a theme without room
  *     </memory>
+ *
+ * Themes stand in the order of their newest messages. So when the frontier moves, those that nothing was added to stay
+ * where they were, and a prompt cache still holds them; nothing before them names a number that changes.
  *
  * It depends on the budget, the pinned messages and the cold forest, and on nothing in the window: its bytes stay as
  * they are until the frontier moves, and a caller may keep it until then.
@@ -48,7 +53,7 @@ const NO_MEMORY: Memory = { text: undefined, tokenCount: 0, themes: new Map() };
 
 /** The block at its full share of `tokensMax`. */
 export function renderMemory(view: RenderView, { tokensMax, tokenCounter }: RenderOptions): Memory {
-  const pinned = groupSteps(view.pinned).flatMap((step) => piecesOf(step, false, tokenCounter));
+  const pinned = pinnedPieces(acceptableView(view, tokenCounter), tokenCounter);
   const share = Math.floor((tokensMax - tokensOfPieces(pinned)) * MEMORY_SHARE);
   return buildMemory(view, share - MESSAGE_TOKENS, tokenCounter);
 }
@@ -63,17 +68,18 @@ export function renderMemory(view: RenderView, { tokensMax, tokenCounter }: Rend
  * @param tokensMax  Most tokens of the text. May be negative.
  */
 export function buildMemory(view: RenderView, tokensMax: number, tokenCounter: TokenCounter): Memory {
-  const messageCount = coldMessageCount(view);
-  if (messageCount === 0 || tokensMax <= 0) return NO_MEMORY;
+  if (coldMessageCount(view) === 0 || tokensMax <= 0) return NO_MEMORY;
   const cold = coldThemes(view);
   const themes = new Map<number, ThemeBlock>();
-  for (const { theme, messageCount: coldCount } of cold) {
+  const longestUntouched = cold.toSorted(
+    (left, right) => view.themes[left.theme]!.seqLast - view.themes[right.theme]!.seqLast,
+  );
+  for (const { theme, messageCount: coldCount } of longestUntouched) {
     themes.set(theme, { view: view.themes[theme]!, coldCount, shown: [] });
   }
   const textOf = () => {
-    const attributes = { session: view.sessionId, messages: messageCount, seq: `0-${view.evictedSeq - 1}` };
     const lines = Array.from(themes.values(), themeText);
-    return element("memory", attributes, `${NOTE}\n${lines.join("\n")}\n`);
+    return element("memory", { session: view.sessionId }, `${NOTE}\n${lines.join("\n")}\n`);
   };
 
   let room = tokensMax - tokenCounter.count(textOf());

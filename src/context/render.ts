@@ -1,18 +1,20 @@
 import { assert } from "../core/assert.ts";
 import { MESSAGE_TOKENS } from "../core/tokens.ts";
+import { acceptableView } from "./acceptable.ts";
 import { fitWindow } from "./fit-window.ts";
 import { gapElement, gapOf } from "./gap.ts";
 import { type Memory, renderMemory } from "./memory.ts";
+import { pinnedPieces } from "./pinned.ts";
 import { evidenceSources, omissions, pieceSources, summarySources } from "./provenance.ts";
 import type { ContextMessage, RenderOptions, RenderResult } from "./result.ts";
-import { groupSteps, piecesOf, tokensOfPieces } from "./steps.ts";
+import { tokensOfPieces } from "./steps.ts";
 import type { RenderView } from "./view.ts";
 
 /**
  * The union-find context: pinned messages, one memory message, the end of the window.
  *
  *     pinned, system   as appended
- *     memory           role user: a block of the themes, oldest first, then a pointer line for what else is left out
+ *     memory           role user: a block of the themes, then a pointer line for what else is left out
  *     window           as appended, from some step on to the newest
  *
  * **Budget.** The memory block gets a fixed share of what the pinned messages leave, the window the rest, and whatever
@@ -24,6 +26,9 @@ import type { RenderView } from "./view.ts";
  * window moves seldom and far: when it no longer fits, half of its room is cleared at once. The prefix does break at
  * such a move.
  *
+ * **Legality.** Every provider accepts a context: see `acceptableView`, `piecesOf` and `pinnedPieces`. Only the calls of
+ * the newest step may still wait for results.
+ *
  * **Partition.** `sources` and `omitted` claim every message of the session once; each render asserts it.
  *
  * Pure. With `memory` at hand, a render costs what the window costs.
@@ -33,12 +38,13 @@ import type { RenderView } from "./view.ts";
  *   with `tokensNeeded` does.
  */
 export function renderUnionFind(
-  view: RenderView,
+  stored: RenderView,
   options: RenderOptions,
-  memory: Memory = renderMemory(view, options),
+  memory: Memory = renderMemory(stored, options),
 ): RenderResult {
   const { tokensMax, tokenCounter } = options;
-  const pinned = groupSteps(view.pinned).flatMap((step) => piecesOf(step, false, tokenCounter));
+  const view = acceptableView(stored, tokenCounter);
+  const pinned = pinnedPieces(view, tokenCounter);
   const window = fitWindow(view, options, tokensOfPieces(pinned), memory);
   const gap = gapOf(view, window.hidden, window.memory);
 

@@ -8,7 +8,11 @@ export interface RenderOptions {
   tokenCounter: TokenCounter;
 }
 
-/** A message as the model gets it. `parts` of a message shown word for word are the very parts that were appended. */
+/**
+ * A message as the model gets it. `parts` of a message shown word for word are the very parts that were appended, but
+ * for what some provider refuses: texts of white space alone are left out, and a call's id that was used before gets a
+ * number (`call_0_2`), in the call and in its result.
+ */
 export interface ContextMessage {
   role: Role;
   name?: string;

@@ -62,7 +62,7 @@ export function hotFrom(
   steps: readonly WindowStep[],
   { hotSize, hotTokensMax }: Pick<WindowOptions, "hotSize" | "hotTokensMax">,
 ): number {
-  return startOfNewest(steps, hotSize, hotTokensMax / 2);
+  return startOfNewest(steps, hotSize, hotTokensMax / 4);
 }
 
 /**
@@ -70,10 +70,12 @@ export function hotFrom(
  *
  * It moves in batches: once `evictBatch` messages more than `hotSize` have not graduated, or once the verbatim messages
  * cost more than `hotTokensMax`. A rest lets the newest messages into the forest, so after one too few may ever wait: until
- * `hotSize` newer ones have come, it also moves once the window holds two batches more than `hotSize`. A move lets into the forest all but the newest steps (at most `hotSize` messages and half
- * of `hotTokensMax`), and evicts what the move before let in, whose summaries have had a batch's time to be made. So
+ * `hotSize` newer ones have come, it also moves once the window holds two batches more than `hotSize`. A move lets into the
+ * forest all but the newest steps (at most `hotSize` messages and a quarter of `hotTokensMax`), and evicts what the move
+ * before let in, whose summaries have had a batch's time to be made. So
  * `hotSize` + `evictBatch` messages are left verbatim, or, where it was the tokens, fewer; and after two moves in a row
- * the window costs at most half of `hotTokensMax`, unless its newest step alone costs more.
+ * the window costs at most a quarter of `hotTokensMax`, unless its newest step alone costs more: leaving half would move
+ * the frontier half as far, and each move costs a prompt cache the window.
  *
  * @param steps  Of the window, in order, each whole.
  */

@@ -6,7 +6,7 @@ import * as coppice from "../../src/index.ts";
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
 
 test("values", () => {
-  expect(Object.keys(coppice).sort()).toEqual(["StoreError", "openStore"]);
+  expect(Object.keys(coppice).sort()).toEqual(["StoreError", "openStore", "repairToolPairs"]);
 });
 
 test("types", () => {
@@ -44,14 +44,17 @@ test("types", () => {
     "NearestRootsOptions",
     "Omission",
     "OpenOptions",
+    "PairedMessage",
     "Part",
     "PartInput",
     "RecallHit",
     "RecallNeighbor",
     "RecallOptions",
     "RecallQuery",
+    "RemovedPair",
     "RenderOptions",
     "RenderResult",
+    "RepairedToolPairs",
     "ResolveDirtyOptions",
     "ResolveResult",
     "Role",

@@ -68,7 +68,7 @@ test("holds every promise of the window while any session grows", () => {
         if (!costly) expect(countFrom(next.evictedSeq)).toBeGreaterThanOrEqual(limits.hotSize + limits.overlap);
         if (next.graduatedSeq < newest.seqFirst) {
           expect(countFrom(next.graduatedSeq)).toBeLessThanOrEqual(limits.hotSize);
-          expect(tokensFrom(next.graduatedSeq)).toBeLessThanOrEqual(limits.hotTokensMax / 2);
+          expect(tokensFrom(next.graduatedSeq)).toBeLessThanOrEqual(limits.hotTokensMax / 4);
         }
         frontier = next;
         seen.moves += 1;

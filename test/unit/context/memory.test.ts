@@ -28,7 +28,7 @@ test("shows each theme's summaries, then its uncovered steps, then what it leave
   });
   expect(memoryOf(view, 10_000).text).toBe(
     [
-      `<memory session="s1" messages="30" seq="0-29">${NOTE}`,
+      `<memory session="s1">${NOTE}`,
       '<theme handle="theme:0@50" messages="10" seq="0-9" title="Title 0">',
       "Chose eu-west-1 &amp; locked it.",
       "</theme>",
@@ -70,7 +70,7 @@ test("counts only what has left the window, and names themes that have", () => {
     themes: [themeOf(0, 9, { summaries: [summaryOf(0, 9)] }), themeOf(9, 1, { uncoveredCount: 0 })],
   });
   const { text, themes } = memoryOf(view, 10_000);
-  expect(text).toContain('<memory session="s1" messages="8" seq="0-7">');
+  expect(text).toContain('<theme handle="theme:0@50"');
   expect(text).not.toContain("theme:9@99");
   expect(themes.get(0)!.coldCount).toBe(8);
 });
@@ -83,11 +83,17 @@ const manyThemes = viewOf({
 });
 
 test("names every theme before it shows any", () => {
-  // Ten pointer lines, note and tags are 911 characters, 228 tokens: 40 % of 580 less 4 for the message.
-  const { text, tokenCount } = memoryOf(manyThemes, 580);
-  expect(tokenCount).toBe(228);
+  // Ten pointer lines, note and tags are 885 characters, 222 tokens: 40 % of 565 less 4 for the message.
+  const { text, tokenCount } = memoryOf(manyThemes, 565);
+  expect(tokenCount).toBe(222);
   expect(text!.match(/<pointer /g)).toHaveLength(10);
-  expect(memoryOf(manyThemes, 579).text).toBeUndefined();
+  expect(memoryOf(manyThemes, 564).text).toBeUndefined();
+});
+
+test("keeps the themes first that nothing was added to for longest", () => {
+  const themes = [themeOf(0, 10, { seqLast: 29 }), themeOf(4, 10, { seqLast: 13 }), themeOf(14, 10, { seqLast: 23 })];
+  const { text } = memoryOf(viewOf({ evictedSeq: 30, themes }), 10_000);
+  expect(text!.match(/theme:\d+/g)).toEqual(["theme:4", "theme:14", "theme:0"]);
 });
 
 test("gives room to the newest summaries first", () => {

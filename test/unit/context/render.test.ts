@@ -18,6 +18,9 @@ function tokensNeeded(view: RenderView, tokensMax: number): unknown {
   }
 }
 
+/** What the line costs that stands before an assistant's message which nothing comes before. */
+const OPENING_TOKENS = 16;
+
 const cold = [themeOf(0, 30, { summaries: [summaryOf(0, 20)] })];
 
 test("puts the pinned first, then one memory message, then the window", () => {
@@ -30,8 +33,8 @@ test("puts the pinned first, then one memory message, then the window", () => {
   expect(messages[1]!.parts).toHaveLength(1);
   expect(messages[2]!.parts).toBe(user.parts);
   // Three messages of 10, and 4 for the memory message besides its text of 363 characters.
-  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(363);
-  expect(tokenCount).toBe(30 + 4 + 91);
+  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(338);
+  expect(tokenCount).toBe(30 + 4 + 85);
   const whole = { how: "verbatim", messageCount: 1 };
   expect(sources).toEqual([
     { ...whole, messageIndex: 0, messageId: 31, seqFirst: 31, seqLast: 31 },
@@ -77,16 +80,16 @@ test("names hidden messages from the first place to the last when another's resu
     messageOf(2, "tool", [result("a", "done")], 0),
     textMessage(3, "user", 950),
   ];
-  const { omitted } = render(viewOf({ window }), 1_000);
+  const { omitted } = render(viewOf({ window }), 1_000 + OPENING_TOKENS);
   expect(omitted).toMatchObject([{ kind: "range", seqFirst: 0, seqLast: 2, messageCount: 3 }]);
 });
 
 test("lets the window use all that the memory block leaves", () => {
-  // The block of `cold` costs 91 and its message 4, which leaves 205.
+  // The block of `cold` costs 85 and its message 4, which leaves 205.
   const window = [textMessage(30, "user", 100), textMessage(31, "assistant", 105)];
   const view = viewOf({ window, evictedSeq: 30, themes: cold });
-  expect(render(view, 300).tokenCount).toBe(300);
-  expect(render(view, 299).omitted[0]).toMatchObject({ kind: "range", messageCount: 1 });
+  expect(render(view, 294).tokenCount).toBe(294);
+  expect(render(view, 293).omitted[0]).toMatchObject({ kind: "range", messageCount: 1 });
 });
 
 test("names everything cold in one line when the themes' lines have no room", () => {
@@ -186,8 +189,8 @@ describe("the budget that is asked for", () => {
   test("is that of the whole step where its shortened form would cost more", () => {
     const cheap = { ...textMessage(0, "assistant", 100), tokenCount: 30 }; // by another counter
     const view = viewOf({ window: [cheap] });
-    expect(tokensNeeded(view, 29)).toMatchObject({ details: { tokensNeeded: 30 } });
-    expect(render(view, 30).sources).toMatchObject([{ how: "verbatim" }]);
+    expect(tokensNeeded(view, 29 + OPENING_TOKENS)).toMatchObject({ details: { tokensNeeded: 30 + OPENING_TOKENS } });
+    expect(render(view, 30 + OPENING_TOKENS).sources).toMatchObject([{ how: "verbatim" }]);
   });
 });
 
@@ -196,7 +199,7 @@ test("shows a large step that is open as it will be when nobody has answered it"
   const open = viewOf({ window: [asks] });
   const closed = viewOf({ window: [asks, textMessage(1, "user", 10)] });
   // The call fits, but not with a result of 15 tokens that says it was interrupted.
-  const tokensMax = asks.tokenCount + 10;
+  const tokensMax = OPENING_TOKENS + asks.tokenCount + 10;
   const before = JSON.stringify(render(open, tokensMax).messages);
   expect(render(open, tokensMax).sources).toMatchObject([{ how: "shortened" }]);
   expect(JSON.stringify(render(closed, tokensMax).messages).startsWith(before.slice(0, -1))).toBe(true);
@@ -219,7 +222,7 @@ describe("a call without an answer", () => {
   });
 
   test("still waits when only a system message follows", () => {
-    const view = viewOf({ window: [asks], pinned: [textMessage(2, "system", 10)] });
-    expect(render(view, 1_000).messages.map(({ role }) => role)).toEqual(["system", "assistant"]);
+    const view = viewOf({ window: [textMessage(0, "user", 10), asks], pinned: [textMessage(2, "system", 10)] });
+    expect(render(view, 1_000).messages.map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
   });
 });

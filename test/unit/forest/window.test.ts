@@ -58,16 +58,16 @@ describe("nextFrontier by messages", () => {
 });
 
 describe("nextFrontier by tokens", () => {
-  test("moves as soon as the window costs more than its limit, down to half of it", () => {
+  test("moves as soon as the window costs more than its limit, and lets in all but a quarter of it", () => {
     expect(nextFrontier(steps(ones(4), { tokens: 250 }), at(0, 0), OPTIONS)).toBeUndefined();
-    expect(nextFrontier(steps(ones(5), { tokens: 250 }), at(0, 0), OPTIONS)).toEqual(at(3, 0));
+    expect(nextFrontier(steps(ones(5), { tokens: 250 }), at(0, 0), OPTIONS)).toEqual(at(4, 0));
   });
 
-  test("brings the window under half of the limit in two moves", () => {
+  test("brings the window under a quarter of the limit in two moves", () => {
     const window = steps(ones(5), { tokens: 250 });
-    const next = nextFrontier(window, at(3, 0), OPTIONS)!;
-    expect(next).toEqual(at(3, 3));
-    expect(nextFrontier(window.slice(3), next, OPTIONS)).toBeUndefined();
+    const next = nextFrontier(window, at(4, 0), OPTIONS)!;
+    expect(next).toEqual(at(4, 4));
+    expect(nextFrontier(window.slice(4), next, OPTIONS)).toBeUndefined();
   });
 
   test("stays where it is when the newest step alone is too large", () => {
@@ -114,8 +114,10 @@ describe("restFrontier", () => {
 
   test("leaves the hot window to a session that goes on", () => {
     // Rested at place 9 of 10; three more messages came, and then the tokens were too many.
-    expect(nextFrontier(steps(ones(13), { tokens: 90 }), at(9, 0), OPTIONS)).toEqual(at(9, 9));
-    expect(nextFrontier(steps(ones(11), { tokens: 95 }), at(9, 0), OPTIONS)).toEqual(at(9, 7));
+    expect(nextFrontier(steps(ones(13), { tokens: 90 }), at(9, 0), OPTIONS)).toEqual(at(11, 9));
+    // The newest four cost less than a quarter of the limit, and stay, though two of them are in the forest.
+    const cheapAtLast = [...steps(ones(7), { tokens: 200 }), ...steps(ones(4), { from: 7, tokens: 60 })];
+    expect(nextFrontier(cheapAtLast, at(9, 0), OPTIONS)).toEqual(at(9, 7));
     // By messages it moves as it always does: a whole batch past the hot window.
     expect(nextFrontier(steps(ones(15)), at(9, 0), OPTIONS)).toBeUndefined();
     expect(nextFrontier(steps(ones(16)), at(9, 0), OPTIONS)).toEqual(at(12, 9));

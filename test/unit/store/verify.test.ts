@@ -63,11 +63,11 @@ describe("verify", () => {
     ],
     [
       "DELETE FROM unions WHERE id = 2",
-      "the log lets 34 steps into the forest, the frontier 35; 0 of the log's are unknown",
+      "the log lets 33 steps into the forest, the frontier 34; 0 of the log's are unknown",
     ],
     [
       "INSERT INTO unions (session_id, generation, level, kind, node, root) VALUES ('s', 1, 'theme', 'unite', 1, 99)",
-      "row 40 of the log cannot have happened: no theme has this root",
+      "row 39 of the log cannot have happened: no theme has this root",
     ],
   ])("finds damaged facts, which nothing brings back: %s", (sql, text) => {
     const report = afterDamage(sql);

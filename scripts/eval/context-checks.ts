@@ -1,0 +1,50 @@
+import type { ContextMessage, RenderResult, Session, Store } from "../../src/index.ts";
+
+/** Most members that a page of `expand` holds. */
+const PAGE = 10_000;
+
+/**
+ * What a prompt cache holds of a context: the share of the bytes of `before` that `after` begins with, in [0, 1], and the
+ * number of whole messages in it. Compared is what a model is sent: role, name and parts.
+ */
+export function sharedPrefix(
+  before: readonly ContextMessage[],
+  after: readonly ContextMessage[],
+): { share: number; messageCount: number } {
+  const [left, right] = [before.map(bytesOf), after.map(bytesOf)];
+  const different = left.findIndex((bytes, index) => right[index]?.equals(bytes) !== true);
+  const messageCount = different === -1 ? left.length : different;
+  let shared = left.slice(0, messageCount).reduce((sum, bytes) => sum + bytes.length, 0);
+  const [leftNext, rightNext] = [left[messageCount], right[messageCount]];
+  if (leftNext !== undefined && rightNext !== undefined) {
+    const length = leftNext.findIndex((byte, index) => byte !== rightNext[index]);
+    shared += length === -1 ? leftNext.length : length;
+  }
+  const total = left.reduce((sum, bytes) => sum + bytes.length, 0);
+  return { share: total === 0 ? 1 : shared / total, messageCount };
+}
+
+function bytesOf({ role, name, parts }: ContextMessage): Buffer {
+  return Buffer.from(JSON.stringify({ role, name, parts }));
+}
+
+/**
+ * Messages of a session that a render does not explain: those that no entry names, and those that an entry says it stands
+ * for and does not. Entries claim in order what their message, handle or range holds and nobody has claimed.
+ */
+export function unaccountedCount(store: Store, session: Session, { sources, omitted }: RenderResult): number {
+  const ids = session.messages().map(({ id }) => id);
+  const unclaimed = new Set(ids);
+  let wrong = 0;
+  for (const entry of [...sources, ...omitted]) {
+    const named =
+      "messageId" in entry
+        ? [entry.messageId]
+        : "handle" in entry
+          ? store.expand(entry.handle, { limit: PAGE }).members.map(({ id }) => id)
+          : ids.slice(entry.seqFirst, entry.seqLast + 1);
+    const claimed = named.filter((id) => unclaimed.delete(id)).length;
+    wrong += Math.abs(claimed - entry.messageCount);
+  }
+  return wrong + unclaimed.size;
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { acceptableView } from "../../../src/context/acceptable.ts";
+import type { Message, Part } from "../../../src/core/message.ts";
+import { call, messageOf, result } from "../../support/render-message.ts";
+import { quarterCounter } from "../../support/render-model.ts";
+import { viewOf } from "../../support/render-view.ts";
+
+const text = (said: string): Part => ({ type: "text", text: said });
+
+function accepted(window: Message[], pinned: Message[] = []): { pinned: Message[]; window: Message[] } {
+  const view = acceptableView(viewOf({ window, pinned }), quarterCounter);
+  return { pinned: [...view.pinned], window: [...view.window] };
+}
+
+function partsOf(message: Message): Part[] {
+  return accepted([message]).window[0]!.parts;
+}
+
+describe("texts", () => {
+  test("of a message that says something stay the very same", () => {
+    const message = messageOf(1, "user", [text("Why?\n"), text(" ok ")]);
+    expect(accepted([message]).window[0]).toBe(message);
+  });
+
+  test("of white space alone go", () => {
+    const message = messageOf(1, "assistant", [text(""), call("c1", "run"), text(" \n\t\u00a0")]);
+    expect(partsOf(message)).toEqual([message.parts[1]]);
+  });
+
+  test("of nothing at all are said to be that, so that the message is not empty", () => {
+    expect(partsOf(messageOf(1, "user", []))).toEqual([text("[no text]")]);
+    expect(partsOf(messageOf(1, "system", [text("")]))).toEqual([text("[no text]")]);
+    const reasoning: Part = { type: "reasoning", text: "Hm.", signature: "s" };
+    expect(partsOf(messageOf(1, "assistant", [reasoning]))).toEqual([reasoning, text("[no text]")]);
+  });
+
+  test("of a result go without a word in their place: an empty result is one", () => {
+    const content = [text(""), text("ok")] as { type: "text"; text: string }[];
+    const answer: Part = { type: "tool_result", toolCallId: "c1", content };
+    expect(partsOf(messageOf(2, "tool", [answer], 1))).toEqual([{ ...answer, content: [content[1]] }]);
+    const empty = messageOf(2, "tool", [result("c1", "")], 1);
+    expect(accepted([empty]).window[0]).toBe(empty);
+  });
+
+  test("that go or come are counted", () => {
+    // 4 for the message, 9 characters of "[no text]".
+    expect(accepted([messageOf(1, "user", [])]).window[0]!.tokenCount).toBe(7);
+  });
+});
+
+describe("ids of calls", () => {
+  test("that nobody has used stay, in the very same messages", () => {
+    const window = [messageOf(1, "assistant", [call("a", "run")]), messageOf(2, "tool", [result("a", "ok")], 1)];
+    expect(accepted(window).window.map((message, index) => message === window[index])).toEqual([true, true]);
+  });
+
+  test("get a number when they come again, in the call and in its result", () => {
+    const window = [1, 3, 5].flatMap((id) => [
+      messageOf(id, "assistant", [call("call_0", "run")]),
+      messageOf(id + 1, "tool", [result("call_0", "ok")], id),
+    ]);
+    expect(accepted(window).window.map(({ parts }) => parts[0]!.toolCallId)).toEqual([
+      "call_0",
+      "call_0",
+      "call_0_2",
+      "call_0_2",
+      "call_0_3",
+      "call_0_3",
+    ]);
+  });
+
+  test("are kept apart within a message, and from ids that look like ours", () => {
+    const window = [
+      messageOf(1, "assistant", [call("c", "run"), call("c", "read"), call("c_2", "run")]),
+      messageOf(2, "tool", [result("c", "ran"), result("c_2", "ran"), result("c", "read")], 1),
+    ];
+    const ids = accepted(window).window.map(({ parts }) => parts.map((part) => part.toolCallId));
+    expect(ids).toEqual([
+      ["c", "c_2", "c_2_2"],
+      ["c", "c_2_2", "c_2"],
+    ]);
+  });
+
+  test("of pinned messages come first, as these are rendered first", () => {
+    const pinned = [messageOf(5, "assistant", [call("c", "run")])];
+    const { window } = accepted([messageOf(1, "assistant", [call("c", "run")])], pinned);
+    expect(window[0]!.parts[0]).toMatchObject({ toolCallId: "c_2" });
+  });
+
+  test("of a result that answers nothing stay as they are", () => {
+    const stray = messageOf(3, "tool", [result("c", "late")]);
+    expect(accepted([messageOf(1, "assistant", [call("c", "run")]), stray]).window[1]).toBe(stray);
+  });
+});
