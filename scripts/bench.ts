@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { benchContext } from "./bench/context.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
 
@@ -10,10 +11,11 @@ interface Options {
 
 const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; figures: Record<string, number> }>> = {
   store: ({ messages }) => benchStore(messages === undefined ? undefined : Number(messages)),
+  context: ({ folder }) => benchContext({ folder }),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -26,7 +28,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | recall [--folder DIR [--build-million]] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json]",
   );
   process.exit(2);
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { evaluateClusters } from "./eval/clusters.ts";
-import { evaluateLegality } from "./eval/legality.ts";
+import { evaluateContext } from "./eval/context.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 
 /** What an evaluation prints: figures by name, in percent or as shares between 0 and 1, as each says. */
@@ -11,7 +11,7 @@ export interface Evaluation {
 
 const EVALUATIONS: Record<string, (dataFolder: string) => Promise<Evaluation>> = {
   clusters: evaluateClusters,
-  legality: evaluateLegality,
+  context: evaluateContext,
   recall: evaluateRecall,
 };
 

@@ -5,12 +5,13 @@ export {
   type RepairedToolPairs,
   repairToolPairs,
 } from "./context/repair-tool-pairs.ts";
-export type { ContextMessage, Omission, RenderResult, Source } from "./context/result.ts";
+export type { ContextMessage, ContinuitySource, Omission, Recalled, RenderResult, Source } from "./context/result.ts";
 export type { Clock } from "./core/clock.ts";
 export { type ErrorCode, StoreError } from "./core/errors.ts";
 export type { Level } from "./core/handle.ts";
 export type { JsonValue, Message, MessageInput, Part, PartInput, Role } from "./core/message.ts";
-export type { SessionOptions } from "./core/options.ts";
+export type { SessionOptions, Strategy } from "./core/options.ts";
+export type { TokenBudget } from "./core/token-budget.ts";
 export type { TokenCounter } from "./core/tokens.ts";
 export type { AppendResult } from "./ingest/append.ts";
 export type { Embedder } from "./models/embedder.ts";
@@ -26,8 +27,15 @@ export type {
   ExportOptions,
   UnreadableMessage,
 } from "./session/export.ts";
+export type { Pressure } from "./session/pressure.ts";
 export type { RootInfo, RootSummary } from "./session/roots.ts";
-export type { MessagesOptions, RenderOptions, ResolveDirtyOptions, Session } from "./session/session.ts";
+export type {
+  ContextOptions,
+  MessagesOptions,
+  RenderOptions,
+  ResolveDirtyOptions,
+  Session,
+} from "./session/session.ts";
 export { type OpenOptions, openStore, type SessionOrigin, type Store } from "./session/store.ts";
 export type { SubjectInfo } from "./session/subjects.ts";
 export type { BackupOptions, BackupReport } from "./store/backup.ts";
@@ -38,3 +46,4 @@ export type { StoreStats } from "./store/stats.ts";
 export type { SubjectSession } from "./store/subjects.ts";
 export type { VerifyReport } from "./store/verify.ts";
 export type { ResolveResult } from "./summaries/resolve.ts";
+export type { CompactResult } from "./summaries/span.ts";

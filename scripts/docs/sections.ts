@@ -55,10 +55,9 @@ function optionsTable(): string {
     ["option", "default", "from", "to", "unit", "meaning"],
     Object.entries(SESSION_OPTIONS).map(([name, option]) => [
       `\`${name}\``,
-      number(option.default),
-      number(option.min),
-      number(option.max),
-      option.unit,
+      ...("words" in option
+        ? [option.default, "", "", option.words.map((word) => `\`${word}\``).join(", ")]
+        : [number(option.default), number(option.min), number(option.max), option.unit]),
       option.meaning,
     ]),
   );

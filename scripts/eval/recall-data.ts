@@ -125,40 +125,47 @@ function leavesOf(value: unknown): string[] {
   return typeof value === "object" ? Object.values(value).flatMap(leavesOf) : [String(value)];
 }
 
-/** Entire: one corpus of coding sessions; a commit's subject asks for the sessions that made it. */
-export function readEntire(dataFolder: string): Corpus[] {
+/** An entry of a session of `entire/`, as the file has it. */
+export interface EntireEntry {
+  ts: string;
+  role: "user" | "assistant" | "tool";
+  kind: "text" | "tool_call" | "tool_result";
+  text: string;
+  id?: string;
+  name?: string;
+  err?: boolean;
+}
+
+/** The sessions of `entire/`, every entry of them. */
+export function readEntireSessions(dataFolder: string): { sid: string; messages: EntireEntry[] }[] {
   const file = join(dataFolder, "entire", "sessions.jsonl.gz");
   if (!existsSync(file)) return [];
-  interface Entry {
-    ts: string;
-    role: "user" | "assistant" | "tool";
-    kind: "text" | "tool_call" | "tool_result";
-    text: string;
-    id?: string;
-    name?: string;
-    err?: boolean;
-  }
   const lines = gunzipSync(readFileSync(file)).toString().trim().split("\n");
-  const sessions = lines.map((line) => {
-    const { sid, messages } = JSON.parse(line) as { sid: string; messages: Entry[] };
+  return lines.map((line) => JSON.parse(line) as { sid: string; messages: EntireEntry[] });
+}
+
+/** Entire: one corpus of coding sessions; a commit's subject asks for the sessions that made it. */
+export function readEntire(dataFolder: string): Corpus[] {
+  const sessions = readEntireSessions(dataFolder).map(({ sid, messages }) => {
     const kept = messages.filter(({ kind, text }) => kind !== "tool_call" || !text.includes("git commit"));
     return {
       id: sid,
-      messages: kept.map((entry, index) => ({ id: `${sid}:${index}`, input: inputOf(entry), text: entry.text })),
+      messages: kept.map((entry, index) => ({ id: `${sid}:${index}`, input: entireInput(entry), text: entry.text })),
     };
   });
+  if (sessions.length === 0) return [];
   const queries = readJson<{ query: string; gold: string[] }[]>(join(dataFolder, "entire", "commit_queries.json"));
   const questions = queries.map(({ query, gold }) => ({ text: query, gold: new Set(gold), category: "commit" }));
   return [{ project: "entire", sessions, questions }];
+}
 
-  function inputOf({ ts, role, kind, text, id = "", name = "tool", err = false }: Entry): MessageInput {
-    const createdAt = Date.parse(ts);
-    if (kind === "text") return { role, content: text, createdAt };
-    if (kind === "tool_result") {
-      return { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content: text, isError: err }], createdAt };
-    }
-    return { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name, args: argsOf(text) }], createdAt };
+export function entireInput({ ts, role, kind, text, id = "", name = "tool", err = false }: EntireEntry): MessageInput {
+  const createdAt = Date.parse(ts);
+  if (kind === "text") return { role, content: text, createdAt };
+  if (kind === "tool_result") {
+    return { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content: text, isError: err }], createdAt };
   }
+  return { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name, args: argsOf(text) }], createdAt };
 }
 
 /** Arguments were cut at 2,000 characters: what is no JSON any more is their text. */

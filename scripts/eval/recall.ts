@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore, type RecallHit, type ScoreParts, type Store } from "../../src/index.ts";
+import { inFolder } from "./folder.ts";
 import { plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, type CorpusMessage, readBeam, readEntire, readLocomo } from "./recall-data.ts";
 import { interval, MEASURES, type Measure, type Outcome, outcomeOf, percent } from "./retrieval-measures.ts";
@@ -171,15 +170,6 @@ function named(
 ): { id: string; sessionId: string }[] {
   const found = finds === "messages" ? hits : hits.flatMap((hit) => [hit, ...hit.copies]);
   return found.map(({ messageId, sessionId }) => ({ id: names.get(messageId)!, sessionId }));
-}
-
-async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "coppice-eval-"));
-  try {
-    await run(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 function rounded(figure: number): number {

@@ -120,9 +120,9 @@ export class ImportRun {
     let doneCount = 0;
     for (const session of this.#sessions.values()) {
       onProgress(doneCount++);
-      session.compact();
+      session.compact({ strategy: "union-find" });
       const { resolved, failed, stale, parked } = await session.resolveDirty();
-      session.compact(); // takes the summaries into the context
+      session.compact({ strategy: "union-find" }); // takes the summaries into the context
       total.resolved += resolved;
       total.failed += failed;
       total.stale += stale;

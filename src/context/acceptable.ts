@@ -1,5 +1,5 @@
 import type { Message, Part } from "../core/message.ts";
-import { type TokenCounter, tokenCountOf } from "../core/tokens.ts";
+import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import type { RenderView } from "./view.ts";
 
 /** Stands in a message that says nothing: every provider refuses one without content. */
@@ -21,7 +21,8 @@ export function acceptableView(view: RenderView, tokenCounter: TokenCounter): Re
   const callIds = new CallIds();
   const accept = (message: Message): Message => {
     const parts = callIds.keepApart(message, withoutBlanks(message));
-    return parts === message.parts ? message : { ...message, parts, tokenCount: tokenCountOf(parts, tokenCounter) };
+    if (parts === message.parts) return message;
+    return { ...message, parts, tokenCount: messageTokens({ ...message, parts }, tokenCounter) };
   };
   return { ...view, pinned: view.pinned.map(accept), window: view.window.map(accept) };
 }

@@ -3,15 +3,25 @@ import { cutAtGrapheme } from "../core/text.ts";
 /** Characters (UTF-16 units) of an attribute before escaping. Titles and names are a few words; ids may be 512. */
 const ATTRIBUTE_CHARS_MAX = 512;
 
+const REORDERING_OR_TAG = /^[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]$/u;
+
+/** What does not pass as it is, and flags such as Scotland's, whose tags do. */
+const UNSAFE =
+  /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{2,6}\u{e007f}|\r\n|[&<>\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+
 /**
  * Text that can stand inside an element and not end it, or pass for another.
  *
  * One pass, so that `&` is escaped once. Newlines and tabs survive, as code needs them (`\r\n` becomes `\n`). Other
  * control characters become their visible pictures, since some models and terminals act on the invisible ones; what
  * has no picture, lone surrogates too, becomes U+FFFD.
+ *
+ * Characters that turn the reading order around (Boucher and Anderson, *Trojan Source*, 2021), and the tag characters that
+ * spell out text which only a model sees, are named: `[U+202E]`. Joiners survive, as emoji and Persian need them; so do marks
+ * that give a direction to their neighbors alone, and the tags of a flag.
  */
 export function escapeText(text: string): string {
-  return text.replace(/\r\n|[&<>\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Surrogate}/gu, (character) => {
+  return text.replace(UNSAFE, (character) => {
     switch (character) {
       case "&":
         return "&amp;";
@@ -24,8 +34,10 @@ export function escapeText(text: string): string {
       case "\x7f":
         return "␡";
       default: {
-        const code = character.charCodeAt(0);
-        return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
+        const code = character.codePointAt(0)!;
+        if (code < 0x20) return String.fromCharCode(0x2400 + code);
+        if (REORDERING_OR_TAG.test(character)) return `[U+${code.toString(16).toUpperCase()}]`;
+        return character.length > 2 ? character : "\ufffd";
       }
     }
   });

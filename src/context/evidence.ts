@@ -1,11 +1,14 @@
+import type { Message } from "../core/message.ts";
+import { SESSION_OPTIONS } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { element, escapeText } from "./escape.ts";
 import { messageElement } from "./message-element.ts";
 import type { Step } from "./steps.ts";
 import type { SummaryView } from "./view.ts";
 
-/** Characters of each message that a long step keeps: what was asked, how it ended. */
+/** Characters of each message but a tool's that a long step keeps: what was asked, how it ended. */
 const SHORTENED_CHARS_MAX = 600;
+const PREVIEW_CHARS_MAX = SESSION_OPTIONS.toolResponsePreviewGraphemes.default;
 
 /** A piece of a theme that the memory block shows: a summary, or a step as text. */
 export type Evidence = SummaryEvidence | StepEvidence;
@@ -43,11 +46,34 @@ export function summaryEvidence(
   return { kind: "summary", summary, summaryIndex, seqFirst: summary.seqFirst, messageCount, text, tokenCount };
 }
 
-/** @param verbatimTokensMax  A step that costs more is shortened, so that one large result does not take all the room. */
-export function stepEvidence(step: Step, verbatimTokensMax: number, tokenCounter: TokenCounter): StepEvidence {
+/** Characters that a token stands for at most, in any text worth showing. */
+const TOKEN_CHARS_MAX = 8;
+
+/** What a step costs at least, however it is shown: to be asked before it is written out. */
+export function leastTokens(step: Step, previewCharsMax: number = PREVIEW_CHARS_MAX): number {
+  const charsMaxOf = ({ role }: Message) => (role === "tool" ? previewCharsMax : SHORTENED_CHARS_MAX);
+  return step.messages.reduce(
+    (sum, message) => sum + Math.min(message.tokenCount, charsMaxOf(message) / TOKEN_CHARS_MAX),
+    0,
+  );
+}
+
+/**
+ * @param verbatimTokensMax  A step that costs more is shortened, so that one large result does not take all the room.
+ * @param previewCharsMax  Characters that each tool message of such a step keeps.
+ */
+export function stepEvidence(
+  step: Step,
+  verbatimTokensMax: number,
+  tokenCounter: TokenCounter,
+  previewCharsMax: number = PREVIEW_CHARS_MAX,
+): StepEvidence {
   const stepTokens = step.messages.reduce((sum, message) => sum + message.tokenCount, 0);
-  const charsMax = stepTokens <= verbatimTokensMax ? undefined : SHORTENED_CHARS_MAX;
-  const elements = step.messages.map((message) => messageElement(message, charsMax));
+  const isWhole = stepTokens <= verbatimTokensMax;
+  const elements = step.messages.map((message) => {
+    if (isWhole) return messageElement(message);
+    return messageElement(message, message.role === "tool" ? previewCharsMax : SHORTENED_CHARS_MAX);
+  });
   const text = elements.map((shown) => shown.text).join("\n");
   const messages = step.messages.map(({ id, seq }, index) => {
     const how = elements[index]!.whole ? ("verbatim" as const) : ("shortened" as const);

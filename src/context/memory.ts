@@ -1,15 +1,16 @@
 import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
 import { acceptableView } from "./acceptable.ts";
 import { coldMessageCount, coldThemes, summariesNewestFirst, uncoveredNewestFirst } from "./cold.ts";
+import { continuityTokensMax } from "./continuity.ts";
 import { element } from "./escape.ts";
-import { type Evidence, stepEvidence, summaryEvidence } from "./evidence.ts";
+import { type Evidence, leastTokens, stepEvidence, summaryEvidence } from "./evidence.ts";
 import { pinnedPieces } from "./pinned.ts";
 import type { RenderOptions } from "./result.ts";
 import { tokensOfPieces } from "./steps.ts";
 import { type ThemeBlock, themeText, themeTokens, withEvidence, withoutEvidence } from "./theme-block.ts";
 import type { RenderView } from "./view.ts";
 
-/** The memory block's share of what the pinned messages leave. The window gets the rest, and what the block leaves. */
+/** The memory block's share of what the pinned messages leave, continuity included. The window gets the rest, and what the block leaves. */
 const MEMORY_SHARE = 0.4;
 
 /** A step without a summary may take this share of the block word for word; a longer one is shortened. */
@@ -52,9 +53,11 @@ export interface Memory {
 const NO_MEMORY: Memory = { text: undefined, tokenCount: 0, themes: new Map() };
 
 /** The block at its full share of `tokensMax`. */
-export function renderMemory(view: RenderView, { tokensMax, tokenCounter }: RenderOptions): Memory {
+export function renderMemory(view: RenderView, options: RenderOptions): Memory {
+  const { tokensMax, tokenCounter } = options;
   const pinned = pinnedPieces(acceptableView(view, tokenCounter), tokenCounter);
-  const share = Math.floor((tokensMax - tokensOfPieces(pinned)) * MEMORY_SHARE);
+  const free = tokensMax - tokensOfPieces(pinned);
+  const share = Math.floor(free * MEMORY_SHARE) - continuityTokensMax(free, options);
   return buildMemory(view, share - MESSAGE_TOKENS, tokenCounter);
 }
 
@@ -99,7 +102,8 @@ export function buildMemory(view: RenderView, tokensMax: number, tokenCounter: T
   }
   for (const { theme, step } of uncoveredNewestFirst(view, cold)) {
     if (room < STEP_TOKENS_MIN) break;
-    choose(theme, stepEvidence(step, tokensMax * VERBATIM_SHARE, tokenCounter));
+    if (leastTokens(step, view.toolResponsePreviewGraphemes) > room) continue; // reading megabytes of it takes long
+    choose(theme, stepEvidence(step, tokensMax * VERBATIM_SHARE, tokenCounter, view.toolResponsePreviewGraphemes));
   }
 
   for (;;) {

@@ -1,6 +1,9 @@
+import { withoutBytes } from "../core/bytes-in-text.ts";
 import type { Message, Part, ToolResultPart } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
+import { distill } from "./distill.ts";
 import { element, escapeText } from "./escape.ts";
+import { sharesOf } from "./shares.ts";
 import { shorten } from "./shorten.ts";
 
 export interface MessageElement {
@@ -12,42 +15,71 @@ export interface MessageElement {
 /**
  * A message as evidence: `<message id="12" seq="9" role="user">…</message>`.
  *
- * Calls and results stand in it as text. Reasoning is left out, files are only named: such a message is not whole.
+ * Calls and results stand in it as text. Reasoning is left out, files and bytes are only named: such a message is not whole.
  *
- * @param charsMax  Most characters of its text, before escaping; more are cut out of the middle.
+ * @param charsMax  Most characters of its text, before escaping. Where it has more, each part gets its share, see `sharesOf`;
+ *   what was said keeps head and tail, and what tools were told and said is distilled.
  */
 export function messageElement(message: Message, charsMax = Number.POSITIVE_INFINITY): MessageElement {
-  const { id, seq, role, name } = message;
-  const whole = message.parts.map(textOf).join("\n");
-  const text = shorten(whole, charsMax, `message ${id}`);
-  return {
-    text: element("message", { id, seq, role, name }, escapeText(text)),
-    whole: text === whole && message.parts.every(isText),
-  };
+  const { id, seq, role, name, parts } = message;
+  const pieces = parts.map(pieceOf);
+  const { text, whole } = joined(pieces);
+  if (text.length <= charsMax) return { text: element("message", { id, seq, role, name }, escapeText(text)), whole };
+  const shares = sharesOf(
+    pieces.map((piece) => piece.text.length),
+    charsMax - (parts.length - 1),
+  );
+  const cut = parts.map((part, index) => {
+    const [piece, share, source] = [pieces[index]!.text, shares[index]!, `message ${id}`];
+    const heading = headingOf(part);
+    if (part.type === "text" || heading.length >= share) return shorten(piece, share, source);
+    return heading + distill(piece.slice(heading.length), share - heading.length, source);
+  });
+  return { text: element("message", { id, seq, role, name }, escapeText(cut.join("\n"))), whole: false };
 }
 
-function textOf(part: Part): string {
+/** What stands in a message's element, before escaping, and whether every word of the message is in it. */
+export function messageText({ parts }: Message): MessageElement {
+  return joined(parts.map(pieceOf));
+}
+
+function joined(pieces: readonly MessageElement[]): MessageElement {
+  return { text: pieces.map(({ text }) => text).join("\n"), whole: pieces.every(({ whole }) => whole) };
+}
+
+function pieceOf(part: Part): MessageElement {
   switch (part.type) {
     case "text":
-      return part.text;
+      return ofText(part.text);
     case "reasoning":
-      return "[reasoning]";
+      return { text: "[reasoning]", whole: false };
     case "tool_call":
-      return `[call ${part.name}] ${JSON.stringify(part.args) ?? ""}`;
+      return headed(part, ofText(JSON.stringify(part.args) ?? ""));
     case "tool_result":
-      return `[${part.isError === true ? "error" : "result"}${part.name === undefined ? "" : ` ${part.name}`}] ${contentOf(part)}`;
+      return headed(part, contentOf(part));
     case "file":
-      return `[file ${describeFile(part)}]`;
+      return { text: `[file ${describeFile(part)}]`, whole: false };
     case "data":
-      return JSON.stringify(part.data) ?? "";
+      return ofText(JSON.stringify(part.data) ?? "");
   }
 }
 
-function contentOf({ content }: ToolResultPart): string {
-  return typeof content === "string" ? content : content.map(textOf).join("\n");
+function ofText(said: string): MessageElement {
+  const text = withoutBytes(said);
+  return { text, whole: text === said };
 }
 
-function isText(part: Part): boolean {
-  if (part.type === "tool_result" && typeof part.content !== "string") return part.content.every(isText);
-  return part.type !== "reasoning" && part.type !== "file";
+function headed(part: Part, { text, whole }: MessageElement): MessageElement {
+  return { text: headingOf(part) + text, whole };
+}
+
+/** Says what follows. Stays when that is cut. */
+function headingOf(part: Part): string {
+  if (part.type === "tool_call") return `[call ${part.name}] `;
+  if (part.type !== "tool_result") return "";
+  return `[${part.isError === true ? "error" : "result"}${part.name === undefined ? "" : ` ${part.name}`}] `;
+}
+
+function contentOf({ content }: ToolResultPart): MessageElement {
+  return typeof content === "string" ? ofText(content) : joined(content.map(pieceOf));
 }

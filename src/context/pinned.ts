@@ -1,4 +1,4 @@
-import { type TokenCounter, tokenCountOf } from "../core/tokens.ts";
+import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { coldMessageCount } from "./cold.ts";
 import type { ContextMessage } from "./result.ts";
 import { groupSteps, type Piece, piecesOf } from "./steps.ts";
@@ -22,6 +22,6 @@ export function pinnedPieces(view: RenderView, tokenCounter: TokenCounter): Piec
   // The memory block, which stands for what is cold, has the user's role. A result without its call gets that, too.
   const first = start === -1 ? (coldMessageCount(view) === 0 ? view.window[0] : undefined) : pinned[start]!.message;
   if (first?.role !== "assistant") return pinned;
-  const opening = { message: OPENING, tokenCount: tokenCountOf(OPENING.parts, tokenCounter), source: undefined };
+  const opening = { message: OPENING, tokenCount: messageTokens(OPENING, tokenCounter), source: undefined };
   return pinned.toSpliced(start === -1 ? pinned.length : start, 0, opening);
 }

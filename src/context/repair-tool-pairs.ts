@@ -89,7 +89,7 @@ function unpairedOf(history: readonly PairedMessage[]): UnpairedPart[] {
   history.forEach((message, messageIndex) => {
     if (message.role !== "tool") closeBlock();
     partsOf(message).forEach((part, partIndex) => {
-      if (part.type !== "tool_call" && part.type !== "tool_result") return;
+      if (part?.type !== "tool_call" && part?.type !== "tool_result") return;
       const { toolCallId } = part;
       if (part.type === "tool_call") {
         const call = { kind: "call", messageIndex, partIndex, toolCallId } as const;
@@ -111,11 +111,11 @@ function unpairedOf(history: readonly PairedMessage[]): UnpairedPart[] {
   return unpaired.sort((left, right) => left.messageIndex - right.messageIndex || left.partIndex - right.partIndex);
 }
 
-/** As `append` would find them: it has the last word on their shape. */
+/** As `append` would find them: it has the last word on their shape, and what is none at all is passed on to it. */
 function partsOf({ content, parts }: PairedMessage): readonly Part[] {
-  return (parts ?? (typeof content === "object" ? content : [])) as readonly Part[];
+  return (parts ?? (Array.isArray(content) ? content : [])) as readonly Part[];
 }
 
 function saysNothing(part: Part): boolean {
-  return part.type === "reasoning" || (part.type === "text" && !/\S/.test(part.text));
+  return part?.type === "reasoning" || (part.type === "text" && !/\S/.test(part.text));
 }

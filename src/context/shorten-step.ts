@@ -1,7 +1,6 @@
-import type { JsonValue, Part } from "../core/message.ts";
-import { describeFile } from "../core/text.ts";
-import { type TokenCounter, tokenCountOf } from "../core/tokens.ts";
-import { shorten } from "./shorten.ts";
+import type { Message, Part } from "../core/message.ts";
+import { messageTokens, type TokenCounter } from "../core/tokens.ts";
+import { shortenPart, shortenToolPart } from "./shorten-part.ts";
 import { piecesOf, type Step, tokensOfPieces } from "./steps.ts";
 
 /** Least characters that a shortened text keeps, marker included: a line of head, a line of tail. */
@@ -11,20 +10,43 @@ const CHARS_MIN = 240;
 const CHARS_RATIO = 0.9;
 
 /**
- * A step cut down to `tokensMax`: the same messages, calls and results, with head and tail of whatever is long.
+ * A step cut down to `tokensMax`: the same messages, calls and results, with what matters of whatever is long.
  *
- * Every string gets the same limit, so the small ones stay whole and the large ones pay. Reasoning is never touched:
- * providers sign it and refuse it when a letter is missing.
+ * Every string gets the same limit, so the small ones stay whole and the large ones pay.
  *
  * A step whose results are still to come is measured as if it were closed, so that its closing does not change it.
  *
  * @returns the longest form that was found to fit, or the shortest there is if none does.
  */
 export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCounter): Step {
+  const shortenTo = (charsMax: number): Step => {
+    const shortened = new Set(step.shortened);
+    const messages = step.messages.map((message) => {
+      const shorter = withParts(message, (part) => shortenPart(part, charsMax, `message ${message.id}`), tokenCounter);
+      if (shorter !== message) shortened.add(message.id);
+      return shorter;
+    });
+    return { messages, shortened };
+  };
+  return longestWithin(tokensMax, shortenTo, (shorter) => tokensOfPieces(piecesOf(shorter, false, tokenCounter)));
+}
+
+/**
+ * A message whose results and arguments are cut down so that it costs `tokensMax`, or the least it can; the message itself
+ * where it costs no more. What was said, reasoning and files stay.
+ */
+export function shortenToolMessage(message: Message, tokensMax: number, tokenCounter: TokenCounter): Message {
+  if (message.tokenCount <= tokensMax) return message;
+  const shortenTo = (charsMax: number): Message =>
+    withParts(message, (part) => shortenToolPart(part, charsMax, `message ${message.id}`), tokenCounter);
+  return longestWithin(tokensMax, shortenTo, ({ tokenCount }) => tokenCount);
+}
+
+function longestWithin<T>(tokensMax: number, shortenTo: (charsMax: number) => T, tokensOf: (value: T) => number): T {
   let charsMax = Math.max(CHARS_MIN, tokensMax * 4);
   for (;;) {
-    const candidate = shortenTo(step, charsMax, tokenCounter);
-    const tokenCount = tokensOfPieces(piecesOf(candidate, false, tokenCounter));
+    const candidate = shortenTo(charsMax);
+    const tokenCount = tokensOf(candidate);
     if (charsMax === CHARS_MIN || tokenCount <= tokensMax) return candidate;
     // The cost is concave in the limit (strings that are short enough stop growing), so going down in proportion to
     // what was too much does not overshoot: with a hundred long results, three tries instead of thirty.
@@ -32,55 +54,9 @@ export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCo
   }
 }
 
-function shortenTo(step: Step, charsMax: number, tokenCounter: TokenCounter): Step {
-  const shortened = new Set<number>();
-  const messages = step.messages.map((message) => {
-    const parts = message.parts.map((part) => shortenPart(part, charsMax, `message ${message.id}`));
-    if (parts.every((part, index) => part === message.parts[index])) return message;
-    shortened.add(message.id);
-    return { ...message, parts, tokenCount: tokenCountOf(parts, tokenCounter) };
-  });
-  return { messages, shortened };
-}
-
-/** The part itself where nothing in it is long. */
-function shortenPart<P extends Part>(part: P, charsMax: number, source: string): Part {
-  switch (part.type) {
-    case "text":
-      return part.text.length <= charsMax ? part : { ...part, text: shorten(part.text, charsMax, source) };
-    case "reasoning":
-      return part;
-    case "tool_call": {
-      const args = shortenStrings(part.args as JsonValue, charsMax, source);
-      return args === part.args ? part : { ...part, args };
-    }
-    case "tool_result": {
-      if (typeof part.content === "string") {
-        return part.content.length <= charsMax ? part : { ...part, content: shorten(part.content, charsMax, source) };
-      }
-      const content = part.content.map((item) => shortenPart(item, charsMax, source)) as typeof part.content;
-      return content.every((item, index) => item === part.content[index]) ? part : { ...part, content };
-    }
-    case "file": {
-      if ((part.data ?? part.url ?? "").length <= charsMax) return part;
-      const text = `[file ${describeFile(part)} left out, expand ${source}]`;
-      return { type: "text", text: shorten(text, charsMax, source) };
-    }
-    case "data": {
-      const json = JSON.stringify(part.data) ?? "";
-      return json.length <= charsMax ? part : { type: "text", text: shorten(json, charsMax, source) };
-    }
-  }
-}
-
-/** The value itself where no string in it is long; else a copy. Keys stay: arguments without their names mean nothing. */
-function shortenStrings(value: JsonValue, charsMax: number, source: string): JsonValue {
-  if (typeof value === "string") return value.length <= charsMax ? value : shorten(value, charsMax, source);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => shortenStrings(item, charsMax, source));
-    return items.every((item, index) => item === value[index]) ? value : items;
-  }
-  const entries = Object.entries(value).map(([key, item]) => [key, shortenStrings(item, charsMax, source)] as const);
-  return entries.every(([key, item]) => item === value[key]) ? value : Object.fromEntries(entries);
+/** The message itself where no part changes. */
+function withParts(message: Message, change: (part: Part) => Part, tokenCounter: TokenCounter): Message {
+  const parts = message.parts.map(change);
+  if (parts.every((part, index) => part === message.parts[index])) return message;
+  return { ...message, parts, tokenCount: messageTokens({ ...message, parts }, tokenCounter) };
 }

@@ -6,21 +6,31 @@ const CUT_CONTEXT_CHARS = 64;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
- * The head and the tail of a text, two to one, with a marker between them that says how much is left out and where
- * to get it.
+ * The head and the tail of what somebody said, two to one, with a marker between them that says how much is left out and
+ * where to get it. For what a tool said, see `distill`.
  *
- * No grapheme is cut in two. Only the surroundings of the two cuts are segmented, so 10 MB cost what 1 KB costs.
- *
- * @param charsMax  Most UTF-16 units that come back, marker included; a marker that does not fit comes back alone.
+ * @param charsMax  Most UTF-16 units that come back, marker included. Where the marker does not fit, the head comes back, with a `…`.
  * @param source  Names the whole text: `message 12`.
  */
 export function shorten(text: string, charsMax: number, source: string): string {
+  return cutMiddle(text, charsMax, (count) => `\n[… ${count} characters left out, expand ${source} …]\n`);
+}
+
+/**
+ * The head and the tail of a text, two to one, with a marker between them.
+ *
+ * No grapheme is cut in two. Only the surroundings of the two cuts are segmented, so 10 MB cost what 1 KB costs.
+ *
+ * @param charsMax  As for `shorten`.
+ * @param markerOf  The marker for so many UTF-16 units; not longer for fewer.
+ */
+export function cutMiddle(text: string, charsMax: number, markerOf: (charCount: number) => string): string {
   if (text.length <= charsMax) return text;
-  const marker = (charsLeftOut: number) => `\n[… ${charsLeftOut} characters left out, expand ${source} …]\n`;
-  const room = Math.max(0, charsMax - marker(text.length).length);
+  const room = charsMax - markerOf(text.length).length;
+  if (room < 0) return charsMax <= 0 ? "" : `${cutAtGrapheme(text, charsMax - 1)}…`;
   const head = cutAtGrapheme(text, Math.floor((room * 2) / 3));
   const tail = text.slice(boundaryAfter(text, text.length - Math.floor(room / 3)));
-  return head + marker(text.length - head.length - tail.length) + tail;
+  return head + markerOf(text.length - head.length - tail.length) + tail;
 }
 
 /** The first grapheme boundary at or after `index`. */

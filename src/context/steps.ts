@@ -1,5 +1,5 @@
 import type { Message, Part, ToolCallPart } from "../core/message.ts";
-import { type TokenCounter, tokenCountOf } from "../core/tokens.ts";
+import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { messageElement } from "./message-element.ts";
 import type { ContextMessage } from "./result.ts";
 
@@ -20,15 +20,19 @@ export interface Piece {
 
 const NOTHING_SHORTENED: ReadonlySet<number> = new Set();
 
-/** By `stepId`, in the order in which the steps begin, whatever stands between their messages. */
-export function groupSteps(messages: readonly Message[]): Step[] {
+/**
+ * By `stepId`, in the order in which the steps begin, whatever stands between their messages.
+ *
+ * @param shortened  Ids of messages whose parts are not those that were appended.
+ */
+export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<number> = NOTHING_SHORTENED): Step[] {
   const messagesByStep = new Map<number, Message[]>();
   for (const message of messages) {
     const step = messagesByStep.get(message.stepId);
     if (step === undefined) messagesByStep.set(message.stepId, [message]);
     else step.push(message);
   }
-  return Array.from(messagesByStep.values(), (step) => ({ messages: step, shortened: NOTHING_SHORTENED }));
+  return Array.from(messagesByStep.values(), (step) => ({ messages: step, shortened }));
 }
 
 /**
@@ -36,7 +40,7 @@ export function groupSteps(messages: readonly Message[]): Step[] {
  *
  * Results answer calls of their own step only, one each, so ids may repeat from step to step. A call that nobody
  * answered gets a result that says so. A result that answers nothing becomes a user message, in which it is data like
- * any other evidence: escaped, in an element that names it.
+ * any other evidence: escaped, in an element that names it, after the step; before it, while a call of it is open.
  *
  * @param open  Whether results may still come. Unanswered calls are then left as they are.
  */
@@ -62,7 +66,8 @@ export function piecesOf(step: Step, open: boolean, tokenCounter: TokenCounter):
     strays.push(ours(stray.message, tokenCounter, answers.length > 0 ? undefined : source));
   }
   if (!open && unanswered.length > 0) pieces.push(ours(interruptedResults(unanswered), tokenCounter));
-  return [...pieces, ...strays];
+  // Results that are still to come must follow the calls.
+  return unanswered.length > 0 && open ? [...strays, ...pieces] : [...pieces, ...strays];
 }
 
 /** Splits results into those that answer a call and the others, and takes the answered calls off the list. */
@@ -84,7 +89,7 @@ function asAppended(message: Message, step: Step): Piece {
 }
 
 function ours(message: ContextMessage, tokenCounter: TokenCounter, source?: Piece["source"]): Piece {
-  return { message, tokenCount: tokenCountOf(message.parts, tokenCounter), source };
+  return { message, tokenCount: messageTokens(message, tokenCounter), source };
 }
 
 function howOf(message: Message, step: Step): "verbatim" | "shortened" {

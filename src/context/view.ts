@@ -49,6 +49,10 @@ export interface RenderView {
   pinned: readonly Message[];
   /** The other messages from the frontier on, in order. Steps are whole. */
   window: readonly Message[];
+  /** Ids of those whose results or arguments are cut down, see `normalWindow`; none where it is left out. */
+  shortened?: ReadonlySet<number>;
+  /** The setting of that name; its default where it is left out. */
+  toolResponsePreviewGraphemes?: number;
   /** seq of the first message that has not left the window. Everything before it is pinned or in a theme. */
   evictedSeq: number;
   /** By message id: the graduated part of `window`. */

@@ -14,7 +14,7 @@ export interface ErrorDetails {
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
   HANDLE_INVALID: { handle: string; reason: string };
   ROOT_NOT_FOUND: { handle: string };
-  BUDGET_TOO_SMALL: { tokensMax: number; tokensNeeded: number };
+  BUDGET_TOO_SMALL: { tokensMax: number; tokensNeeded: number; strategy?: "full" };
   STORE_CLOSED: { path: string };
   STORE_READONLY: { path: string; operation: string };
   STORE_BUSY: { path: string };
@@ -70,15 +70,17 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,
-    hint: "A handle looks like `cluster:123`, `theme:123@456` or `subject:77@460`; a bare number is a message id.",
+    hint: "A handle looks like `cluster:123`, `theme:123@456`, `subject:77@460` or `span:12@480`; a bare number is a message id.",
   }),
   ROOT_NOT_FOUND: ({ handle }) => ({
-    message: `Nothing was ever rooted at "${handle}".`,
+    message: handle.startsWith("span:")
+      ? `The messages at the ends of "${handle}" are not stored, or not those of one stretch.`
+      : `Nothing was ever rooted at "${handle}".`,
     hint: "List the roots of a session with `session.roots()` or `coppice forest <session>`, subjects with `coppice subjects`.",
   }),
-  BUDGET_TOO_SMALL: ({ tokensMax, tokensNeeded }) => ({
-    message: `A context of ${tokensMax} tokens cannot hold the pinned messages and the newest step: they need ${tokensNeeded}.`,
-    hint: `Render with tokensMax of at least ${tokensNeeded}, or pin less.`,
+  BUDGET_TOO_SMALL: ({ tokensMax, tokensNeeded, strategy }) => ({
+    message: `A context of ${tokensMax} tokens cannot hold ${strategy === "full" ? "every message" : "the pinned messages and the newest step"}: they need ${tokensNeeded}.`,
+    hint: `Render with tokensMax of at least ${tokensNeeded}, or ${strategy === "full" ? "by another strategy" : "pin less"}.`,
   }),
   STORE_CLOSED: ({ path }) => ({ message: `The store ${path} is closed.`, hint: "Open it again with `openStore`." }),
   STORE_READONLY: ({ path, operation }) => ({

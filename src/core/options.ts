@@ -1,8 +1,12 @@
 import { StoreError } from "./errors.ts";
 
+/** How a session becomes a context. @see src/context/strategy.ts. */
+export const STRATEGIES = ["union-find", "sandwich", "flat", "full"] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
 /**
  * Options of a session, kept with it. One table: name, default, range and meaning come from here into the checks, the
- * types and the README.
+ * types and the README. An option is a whole number, a share (any number in its range), or one of a list of words.
  */
 export const SESSION_OPTIONS = {
   hotSize: {
@@ -64,14 +68,109 @@ export const SESSION_OPTIONS = {
     unit: "tokens",
     meaning: "tokens without a summary from which a theme is worth one; fewer are shown as they are",
   },
+  strategy: {
+    default: "union-find",
+    words: STRATEGIES,
+    meaning: "how the session becomes a context, unless a call says otherwise",
+  },
+  contextTokensMax: {
+    default: 16_000,
+    min: 1,
+    max: 100_000_000,
+    unit: "tokens",
+    meaning: "most tokens of a context whose call does not say; `flat` and `sandwich` compact for it",
+  },
+  flatTrigger: {
+    default: 0.7,
+    min: 0.01,
+    max: 1,
+    unit: "share",
+    meaning: "of what the pinned messages leave of the budget: a `flat` context that is fuller is to be compacted",
+  },
+  flatTail: {
+    default: 0.3,
+    min: 0,
+    max: 0.99,
+    unit: "share",
+    meaning: "likewise: the newest steps that `flat` then leaves verbatim; at least 0.2 less than `flatTrigger`",
+  },
+  sandwichTrigger: {
+    default: 0.85,
+    min: 0.01,
+    max: 1,
+    unit: "share",
+    meaning: "likewise: a `sandwich` context that is fuller is to be compacted",
+  },
+  topPreserveThreshold: {
+    default: 0.2,
+    min: 0,
+    max: 0.99,
+    unit: "share",
+    meaning: "likewise: the first steps that `sandwich` leaves verbatim",
+  },
+  preserveThreshold: {
+    default: 0.3,
+    min: 0,
+    max: 0.99,
+    unit: "share",
+    meaning:
+      "likewise: the newest steps that `sandwich` leaves verbatim; with `topPreserveThreshold` at least 0.2 less than `sandwichTrigger`",
+  },
+  middleMessagesMin: {
+    default: 4,
+    min: 1,
+    max: 10_000,
+    unit: "messages",
+    meaning: "between the two: with fewer to summarize `sandwich` waits",
+  },
+  maximumTokenLimit: {
+    default: 10_000,
+    min: 100,
+    max: 100_000_000,
+    unit: "tokens",
+    meaning:
+      "most tokens that a recent message may cost in a context; of one that costs more, tool results and arguments of calls are cut down to what matters",
+  },
+  normalTokenLimit: {
+    default: 2_500,
+    min: 100,
+    max: 100_000_000,
+    unit: "tokens",
+    meaning: "the same of an old message that still stands in the window; at most `maximumTokenLimit`",
+  },
+  targetRetainedTokens: {
+    default: 4_000,
+    min: 0,
+    max: 100_000_000,
+    unit: "tokens",
+    meaning:
+      "tokens before the newest message in the forest whose messages count as recent, as all after it do; over as many more the limit falls evenly",
+  },
+  toolResponsePreviewGraphemes: {
+    default: 500,
+    min: 40,
+    max: 1_000_000,
+    unit: "characters",
+    meaning: "most that the memory block shows of a long tool result, as a reader counts them",
+  },
 } as const;
+
+/** What a trigger must exceed of what stays verbatim: a tenth for the summary, and a tenth before the next. Rounding apart. */
+const COMPACT_SHARE_MIN = 0.2 - 1e-9;
 
 /** What `recall` shows unless told otherwise: hits, and messages before and after each. */
 export const RECALL_LIMIT_DEFAULT = 10;
 export const RECALL_NEIGHBORS_DEFAULT = 1;
 
 export type SessionOption = keyof typeof SESSION_OPTIONS;
-export type SessionSettings = Record<SessionOption, number>;
+export type SessionSettings = {
+  [O in SessionOption]: (typeof SESSION_OPTIONS)[O] extends { words: readonly (infer W)[] } ? W : number;
+};
+
+/** What a session has that was made without options. */
+export const DEFAULT_SETTINGS = Object.fromEntries(
+  Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, option.default]),
+) as SessionSettings;
 
 /** Options of `store.session`: any of the table, and what names the session. */
 export interface SessionOptions extends Partial<SessionSettings> {
@@ -86,21 +185,47 @@ export interface SessionOptions extends Partial<SessionSettings> {
  *   cannot go together.
  */
 export function sessionSettings(given: Partial<SessionSettings>, stored?: SessionSettings): SessionSettings {
-  const settings = {} as SessionSettings;
-  for (const [option, { default: preset, min, max }] of Object.entries(SESSION_OPTIONS)) {
+  const settings = {} as Record<SessionOption, unknown>;
+  for (const [option, allowed] of Object.entries(SESSION_OPTIONS)) {
     const name = option as SessionOption;
-    settings[name] = wholeNumber(name, given[name] ?? stored?.[name] ?? preset, min, max);
+    settings[name] = checkedOption(name, allowed, given[name] ?? stored?.[name] ?? allowed.default);
   }
   for (const name of Object.keys(given)) {
     if (name in SESSION_OPTIONS) continue;
     const expected = `one of ${Object.keys(SESSION_OPTIONS).join(", ")}`;
     throw new StoreError("OPTION_INVALID", { option: "a session option", expected, actual: name });
   }
-  if (settings.overlap > settings.evictBatch) {
-    const expected = `at most evictBatch (${settings.evictBatch}), so that each batch outlives the overlap`;
-    throw new StoreError("OPTION_INVALID", { option: "overlap", expected, actual: settings.overlap });
+  checkTogether(settings as SessionSettings);
+  return settings as SessionSettings;
+}
+
+function checkedOption(name: SessionOption, allowed: (typeof SESSION_OPTIONS)[SessionOption], value: unknown): unknown {
+  if ("words" in allowed) return oneOf(name, value as Strategy, allowed.words);
+  return allowed.unit === "share"
+    ? shareOf(name, value, allowed.min, allowed.max)
+    : wholeNumber(name, value, allowed.min, allowed.max);
+}
+
+function checkTogether(settings: SessionSettings): void {
+  const { overlap, evictBatch, flatTail, flatTrigger, topPreserveThreshold, preserveThreshold, sandwichTrigger } =
+    settings;
+  const { normalTokenLimit, maximumTokenLimit } = settings;
+  if (overlap > evictBatch) {
+    const expected = `at most evictBatch (${evictBatch}), so that each batch outlives the overlap`;
+    throw new StoreError("OPTION_INVALID", { option: "overlap", expected, actual: overlap });
   }
-  return settings;
+  if (flatTrigger - flatTail < COMPACT_SHARE_MIN) {
+    const expected = `at least 0.2 less than flatTrigger (${flatTrigger}), so that compacting wins something`;
+    throw new StoreError("OPTION_INVALID", { option: "flatTail", expected, actual: flatTail });
+  }
+  if (sandwichTrigger - topPreserveThreshold - preserveThreshold < COMPACT_SHARE_MIN) {
+    const expected = `with topPreserveThreshold (${topPreserveThreshold}) at least 0.2 less than sandwichTrigger (${sandwichTrigger}), so that compacting wins something`;
+    throw new StoreError("OPTION_INVALID", { option: "preserveThreshold", expected, actual: preserveThreshold });
+  }
+  if (normalTokenLimit > maximumTokenLimit) {
+    const expected = `at most maximumTokenLimit (${maximumTokenLimit}), so that messages do not grow with age`;
+    throw new StoreError("OPTION_INVALID", { option: "normalTokenLimit", expected, actual: normalTokenLimit });
+  }
 }
 
 /** @throws {StoreError} `OPTION_INVALID` unless `value` is one of `allowed`. */
@@ -113,6 +238,12 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
 export function trueOrFalse(option: string, value: unknown): boolean {
   if (typeof value === "boolean") return value;
   throw new StoreError("OPTION_INVALID", { option, expected: "true or false", actual: value });
+}
+
+/** @throws {StoreError} `OPTION_INVALID` unless `value` is a number in [min, max]. */
+function shareOf(option: string, value: unknown, min: number, max: number): number {
+  if (typeof value === "number" && value >= min && value <= max) return value;
+  throw new StoreError("OPTION_INVALID", { option, expected: `a number from ${min} to ${max}`, actual: value });
 }
 
 /** @throws {StoreError} `OPTION_INVALID` unless `value` is a whole number in [min, max]. */

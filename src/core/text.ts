@@ -1,3 +1,4 @@
+import { byteLengthOf, withoutBytes } from "./bytes-in-text.ts";
 import { TEXT_GRAPHEMES_MAX } from "./limits.ts";
 import type { JsonValue, Part } from "./message.ts";
 
@@ -9,6 +10,9 @@ const ERROR_LINE_CHARS_MAX = 300;
 const ERROR_LINE =
   /\b(?:error|err|fail|failed|failure|fatal|panic|exception|traceback|denied|refused|not found|cannot|assert\w*)\b/i;
 
+/** Of a file's URL: signed ones go on for thousands. */
+const URL_CHARS_MAX = 200;
+
 /** Grapheme clusters longer than this many UTF-16 units are cut; real ones, flags and families included, are shorter. */
 const GRAPHEME_CHARS_MAX = 64;
 
@@ -18,7 +22,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
  * The text of a message: what is embedded, searched and summarized.
  *
  * Text parts as they are; of a call its name and the strings in its arguments; of a result its head, its tail and its
- * error lines; of a file its name, type and size. No reasoning. At most 8,000 graphemes, well-formed, without NUL.
+ * error lines; of a file, and of bytes written as base64, name, type and size. No reasoning. At most 8,000 graphemes, well-formed, without NUL.
  */
 export function textOf(parts: readonly Part[]): string {
   const pieces: string[] = [];
@@ -36,7 +40,7 @@ export function textOf(parts: readonly Part[]): string {
 function textOfPart(part: Part): string {
   switch (part.type) {
     case "text":
-      return head(part.text);
+      return head(withoutBytes(part.text));
     case "reasoning":
       return "";
     case "tool_call":
@@ -54,28 +58,27 @@ function textOfContent(part: Extract<Part, { type: "text" | "file" | "data" }>):
   return part.type === "text" ? digestOutput(part.text) : textOfPart(part);
 }
 
-/** `image/png "screen.png" (12,345 bytes)`: what stands for a file wherever its bytes do not. */
+/**
+ * `image/png "screen.png" (12,345 bytes)`: what stands for a file wherever its bytes do not. A URL that holds the bytes is
+ * left out, and of another the first 200 characters.
+ */
 export function describeFile(file: {
   mediaType: string;
   name?: string | undefined;
   data?: string | undefined;
   url?: string | undefined;
 }): string {
-  const name = file.name === undefined ? "" : ` "${file.name}"`;
-  const byteLength = file.data === undefined ? undefined : base64ByteLength(file.data);
-  const size = byteLength === undefined ? "" : ` (${byteLength.toLocaleString("en-US")} bytes)`;
-  const url = file.url === undefined || file.url.startsWith("data:") ? "" : ` ${file.url}`;
-  return `${file.mediaType}${name}${size}${url}`;
+  const { mediaType, name, data, url = "" } = file;
+  const holdsBytes = url.startsWith("data:");
+  const base64 = data ?? (holdsBytes ? /^[^,]{0,200};base64,/.exec(url) && url.slice(url.indexOf(",") + 1) : null);
+  const named = name === undefined ? "" : ` "${name}"`;
+  const size = base64 === null ? "" : ` (${byteLengthOf(base64).toLocaleString("en-US")} bytes)`;
+  const place = url === "" || holdsBytes ? "" : ` ${cutAtGrapheme(url, URL_CHARS_MAX)}`;
+  return `${mediaType}${named}${size}${place}`;
 }
 
-/** Not by a regular expression: `/=+$/` takes the square of the length over a run of `=` that is not at the end. */
-function base64ByteLength(data: string): number {
-  let length = data.length;
-  while (length > 0 && data[length - 1] === "=") length--;
-  return Math.floor((length * 3) / 4);
-}
-
-function digestOutput(output: string): string {
+function digestOutput(raw: string): string {
+  const output = withoutBytes(raw);
   if (output.length <= RESULT_HEAD_CHARS + RESULT_TAIL_CHARS) return output;
   const middle = output.slice(RESULT_HEAD_CHARS, -RESULT_TAIL_CHARS);
   const errors: string[] = [];
@@ -97,8 +100,9 @@ function stringsIn(value: JsonValue): string[] {
     if (chars > TEXT_GRAPHEMES_MAX) return;
     if (typeof item === "string") {
       if (item === "") return;
-      strings.push(head(item));
-      chars += item.length;
+      const words = head(withoutBytes(item));
+      strings.push(words);
+      chars += words.length;
     } else if (typeof item === "object" && item !== null) {
       for (const child of Object.values(item)) visit(child);
     }

@@ -18,6 +18,14 @@ export const MESSAGE_TOKENS = 4;
 /** Tokens of an image or another file sent as bytes: providers bill them by size in pixels or pages, which we do not read. */
 const FILE_TOKENS = 1_000;
 
+/** What a message costs in a context: its parts, and its name where it has one. */
+export function messageTokens(
+  { name, parts }: { name?: string | undefined; parts: readonly Part[] },
+  counter: TokenCounter,
+): number {
+  return tokenCountOf(parts, counter) + (name === undefined ? 0 : counter.count(name));
+}
+
 /**
  * What a message's parts cost in a context: everything that is sent of them, ids, arguments and the provider's own fields
  * (such as signatures) included.

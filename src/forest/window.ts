@@ -57,6 +57,16 @@ export function windowSteps(
   return units;
 }
 
+/** How many steps, from the first on, cost no more than that together. */
+export function countWithin(steps: readonly { tokenCount: number }[], tokensMax: number): number {
+  let tokens = 0;
+  const end = steps.findIndex((step) => {
+    tokens += step.tokenCount;
+    return tokens > tokensMax;
+  });
+  return end === -1 ? steps.length : end;
+}
+
 /** First place of the newest steps, which no pressure lets into the forest: only a rest does. */
 export function hotFrom(
   steps: readonly WindowStep[],

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../core/message.ts";
-import { sessionSettings } from "../core/options.ts";
+import { type SessionSettings, sessionSettings } from "../core/options.ts";
 import { derivedId } from "./derived-id.ts";
 import { headObjects } from "./detect.ts";
 import type { ImportEvent, ImportedSession, Importer, ImportFile } from "./importer.ts";
@@ -162,7 +162,7 @@ function sessionOf(
       ...(source !== undefined && { source: source as string }),
       ...(exportedId !== undefined && { externalId: exportedId as string }),
       ...(forkSeq !== undefined && { forkSeq: forkSeq as number }),
-      ...(settings !== undefined && { settings: settings as Record<string, number> }),
+      ...(settings !== undefined && { settings: settings as Partial<SessionSettings> }),
     };
   }
   return session;
@@ -171,7 +171,7 @@ function sessionOf(
 /** Whether this version takes them; those of a newer one it may not. */
 function isSettings(value: JsonValue): boolean {
   try {
-    return isObject(value) && sessionSettings(value as Record<string, number>) !== undefined;
+    return isObject(value) && sessionSettings(value as Partial<SessionSettings>) !== undefined;
   } catch {
     return false;
   }

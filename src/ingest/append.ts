@@ -73,13 +73,15 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
   const nextSeq = repositories.messages.nextSeq(state.sessionId);
   const session = repositories.sessions.byId(state.sessionId);
   if (nextSeq === state.nextSeq && session?.frontierVersion === state.frontierVersion) {
-    state.settings = session.settings;
+    // The same object as long as they are the same: what was made with them is then known to hold.
+    if (JSON.stringify(session.settings) !== JSON.stringify(state.settings)) state.settings = session.settings;
     state.dataVersion = dataVersion;
     return;
   }
   const current = loadSessionState(repositories, state.sessionId);
   if (current === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: state.sessionId });
-  Object.assign(state, current);
+  const isMoved = current.frontierVersion !== state.frontierVersion;
+  Object.assign(state, current, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0) });
 }
 
 function knownAs(
@@ -139,10 +141,18 @@ function follow(state: SessionState, place: MessagePlace, row: MessageRow): void
   state.openStep = advanceOpenStep(state.openStep, message);
 }
 
-/** Move the frontier without an append, as far as the window allows. */
-export function compact(repositories: Repositories, state: SessionState, similarityMin: number): void {
+/**
+ * Move the frontier without an append, as far as the window allows.
+ *
+ * @returns whether it moved, or a summary came into the context.
+ */
+export function compact(repositories: Repositories, state: SessionState, similarityMin: number): boolean {
+  let isMoved = false;
   moveFrontier(repositories, state.sessionId, (position) => {
     catchUp(repositories, state);
-    return planCompactMove(repositories, state, similarityMin, position);
+    const move = planCompactMove(repositories, state, similarityMin, position);
+    isMoved = move !== undefined;
+    return move;
   });
+  return isMoved;
 }

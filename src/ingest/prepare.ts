@@ -4,7 +4,7 @@ import { StoreError } from "../core/errors.ts";
 import type { ParsedMessage } from "../core/message.ts";
 import { wholeNumber } from "../core/options.ts";
 import { textOf } from "../core/text.ts";
-import { type TokenCounter, tokenCountOf } from "../core/tokens.ts";
+import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { extractArtifacts } from "../store/artifacts.ts";
 import type { MessageRow } from "../store/messages.ts";
@@ -21,8 +21,7 @@ export function prepareMessage(message: ParsedMessage, { embedder, tokenCounter,
   const { partsJson, artifacts } = extractArtifacts(message.parts);
   const text = textOf(message.parts);
   const embedding = text === "" ? undefined : checkedVector(embedder.embed(text), embedder.dimension);
-  const tokenCount =
-    tokenCountOf(message.parts, tokenCounter) + (message.name === undefined ? 0 : tokenCounter.count(message.name));
+  const tokenCount = messageTokens(message, tokenCounter);
   return {
     role: message.role,
     name: message.name,

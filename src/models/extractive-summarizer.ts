@@ -1,3 +1,4 @@
+import { filesLine } from "../core/working-set.ts";
 import { type CoverageItem, selectByCoverage } from "./coverage.ts";
 import { labelOf } from "./label.ts";
 import { beginningThatFits, cutLine } from "./lines.ts";
@@ -6,7 +7,6 @@ import { Pace, readSources, wordlessLine } from "./source-reader.ts";
 import { lineOf, type Statement } from "./statements.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "./summarizer.ts";
 import { forEachWord } from "./words.ts";
-import { filesLine } from "./working-set.ts";
 
 /** Statements that compete; beyond, those that tell least are left out. */
 const STATEMENTS_MAX = 1_000;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
+import { filesIn, parseFilesLine, WorkingSet } from "../core/working-set.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
-import { filesIn, parseFilesLine, WorkingSet } from "./working-set.ts";
 
 /** Characters read of one source: its beginning and its end. */
 const SOURCE_HEAD_CHARS = 6_000;

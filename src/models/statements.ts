@@ -1,9 +1,9 @@
 import type { Role } from "../core/message.ts";
+import { filesIn } from "../core/working-set.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
 import { type Sentence, sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
 import type { SourceText } from "./summarizer.ts";
-import { filesIn } from "./working-set.ts";
 
 /** Something said, asked or reported that may stand in a summary as a line of its own. */
 export interface Statement {
@@ -96,7 +96,7 @@ function ofRole(role: Role, text: string, speaker: string | undefined, closing: 
 }
 
 /** Without the blocks between a harness's tags. What is never closed stays: nothing says where it ends. */
-function withoutHarness(text: string): string {
+export function withoutHarness(text: string): string {
   let kept = "";
   let end = 0;
   let open: RegExpExecArray | undefined;

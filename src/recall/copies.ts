@@ -7,6 +7,9 @@ const COPY_SHARE_MIN = 0.9;
 /** Distinct words below which two texts are as likely to be two people saying "yes, do it" as one text kept twice. */
 const COPY_WORDS_MIN = 5;
 
+/** By which a share of whole numbers may be off. */
+const ROUNDING = 1e-6;
+
 /** Characters of each text that are compared. */
 const COMPARED_CHARS = 4_000;
 
@@ -48,11 +51,18 @@ function hasSameWords({ wordScores }: Evidence, { wordScores: others }: Evidence
   return wordScores.every((score, word) => score > 0 === others[word]! > 0);
 }
 
-/** Share of all distinct words that both have; 0 for texts that are too short or too different in length to be copies. */
+/**
+ * Share of all distinct words that both have; 0 for texts that are too short to be copies, or in which too many words differ.
+ */
 function sharedBy(words: ReadonlySet<string>, others: ReadonlySet<string>): number {
-  const [fewer, more] = [Math.min(words.size, others.size), Math.max(words.size, others.size)];
-  if (fewer < COPY_WORDS_MIN || fewer < COPY_SHARE_MIN * more) return 0;
+  const [fewer, more] = words.size < others.size ? [words, others] : [others, words];
+  if (fewer.size < COPY_WORDS_MIN || fewer.size < COPY_SHARE_MIN * more.size) return 0;
+  // So many words of the smaller may be missing in the larger: most pairs are told apart by the first few.
+  let missing = fewer.size - (COPY_SHARE_MIN * (fewer.size + more.size)) / (1 + COPY_SHARE_MIN);
   let shared = 0;
-  for (const word of words) if (others.has(word)) shared += 1;
-  return shared / (fewer + more - shared);
+  for (const word of fewer) {
+    if (more.has(word)) shared += 1;
+    else if (--missing < -ROUNDING) return 0;
+  }
+  return shared / (fewer.size + more.size - shared);
 }

@@ -49,7 +49,8 @@ export interface FoundRoots {
  * Grow a summary, a cluster, a subject or the surroundings of a message back to the exact messages.
  *
  * A handle with a log position gives what its root held at that position, also after the root was absorbed; without one,
- * what it holds now. A subject may be named by any of its clusters. A message id gives the cluster the message is in, or with `level` its step, its theme or its subject;
+ * what it holds now; a span gives the messages from its first to its last that are not pinned,
+ * as long as one of these two is stored. A subject may be named by any of its clusters. A message id gives the cluster the message is in, or with `level` its step, its theme or its subject;
  * while it is in no subject its cluster, and while it has not graduated its step.
  *
  * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
@@ -57,8 +58,8 @@ export interface FoundRoots {
 export function expand(repositories: Repositories, target: string | number, options: ExpandOptions = {}): Expansion {
   const limit = wholeNumber("limit", options.limit ?? EXPAND_LIMIT_DEFAULT, 0, PAGE_LIMIT_MAX);
   const offset = wholeNumber("offset", options.offset ?? 0, 0, Number.MAX_SAFE_INTEGER);
-  const level = oneOf("level", options.level ?? "cluster", ["step", "cluster", "theme", "subject"]);
-  const { unions, messages, subjects } = repositories;
+  const level = oneOf("level", options.level ?? "cluster", ["step", "cluster", "theme", "subject", "span"]);
+  const { unions, messages, subjects, spans } = repositories;
   const page = (root: string | null, level: ExpandLevel, ids: readonly number[]): Expansion => {
     const shown = ids.slice(offset, offset + limit);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
@@ -66,6 +67,12 @@ export function expand(repositories: Repositories, target: string | number, opti
   };
   const ofHandle = (handle: Handle): Expansion => {
     const { level } = handle;
+    if (level === "span") {
+      const ids = spans.idsBetween(handle.root, handle.position!);
+      const text = formatHandle(level, handle.root, handle.position);
+      if (ids.length === 0) throw new StoreError("ROOT_NOT_FOUND", { handle: text });
+      return page(text, level, ids);
+    }
     const position = positionOf(repositories, handle);
     const root = level === "subject" ? subjectRootAt(repositories, handle, position) : handle.root;
     const ids =
@@ -81,6 +88,10 @@ export function expand(repositories: Repositories, target: string | number, opti
     if (options.level === undefined || options.level === handle.level) return ofHandle(handle);
     const expected = `${handle.level}, as the handle says, or left out`;
     throw new StoreError("OPTION_INVALID", { option: "level", expected, actual: options.level });
+  }
+  if (level === "span") {
+    const expected = "step, cluster, theme or subject for a message: it is in no span of its own";
+    throw new StoreError("OPTION_INVALID", { option: "level", expected, actual: level });
   }
   const { cluster, theme, subject } = findRoots(repositories, messageId);
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level];

@@ -16,6 +16,7 @@ import { chunksOf } from "./chunks.ts";
 import { type Folded, foldCopies } from "./copies.ts";
 import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
+import type { TextHit } from "./hits.ts";
 import { parseQuery, type Query } from "./query.ts";
 import {
   byVectors,
@@ -104,6 +105,29 @@ export interface RecallPorts {
 }
 
 /**
+ * A search on behalf of a context. Its query is what somebody has said, and not what they typed into a search box: quotes
+ * are no operators, and what asks the same does not answer it.
+ */
+export interface ContextSearch {
+  /** Messages that the context shows anyway: they are not ranked, and lend their session no weight. */
+  shownIds: ReadonlySet<number>;
+  /** Tokens that there is room for: of what ranks behind half as much again, nothing is read. */
+  tokensMax: number;
+}
+
+/** A message that a context may show. */
+export interface ContextHit {
+  messageId: number;
+  /** As `RecallHit.score`. */
+  score: number;
+  /** As `RecallHit.snippet`, made when it is asked for: most messages are shown whole. */
+  snippet: () => string;
+}
+
+/** Of a longer message a context shows a stretch. */
+const HIT_TOKENS_MAX = 120;
+
+/**
  * The messages that answer a query, in whichever session they stand, the best first. Reads only.
  *
  * Any text is a query; what stands in double quotes has to be in a hit letter by letter. Full text nominates messages, a few
@@ -146,6 +170,33 @@ export function recall(ports: RecallPorts, asked: RecallQuery, options: RecallOp
   });
 }
 
+/**
+ * The same for a context, which shows messages by itself and needs to know which.
+ *
+ * @param limit  Most hits.
+ */
+export function recallForContext(
+  ports: RecallPorts,
+  asked: RecallQuery,
+  scope: SearchScope,
+  limit: number,
+  context: ContextSearch,
+): ContextHit[] {
+  const { text, embedding } = wordsAndVector(asked);
+  const query = { ...parseQuery(text), phrases: [] };
+  return ports.repositories.database.read(() => {
+    const vector = queryVector(ports, text, embedding);
+    const { ranking, weights } = rank(ports, text, query, vector, scope, Math.max(limit, RANKED_MAX), context);
+    const shown = new Shown(ports.repositories, weights, 0);
+    const wanted = within(ranking, 1.5 * context.tokensMax);
+    const folded = foldCopies(shown.loaded(wanted, limit), limit, (id) => shown.textOf(id));
+    return folded.map(({ ranked: { evidence, score } }) => {
+      const { messageId } = evidence;
+      return { messageId, score, snippet: () => shown.snippetOf(messageId) };
+    });
+  });
+}
+
 function wordsAndVector(asked: RecallQuery): { text: string; embedding?: unknown } {
   const query = typeof asked === "string" ? { text: asked } : asked;
   if (typeof query?.text === "string") return query;
@@ -185,17 +236,20 @@ function rank(
   vector: QueryVector | undefined,
   scope: SearchScope,
   limit: number,
+  context?: ContextSearch,
 ): Ranking {
   const { evidence, fullText } = repositories;
   const { terms, hits } = searchFullText(repositories, query, scope, limit);
   const factors = terms.map(({ stem }) => askingWeight(stem));
   const found = new Map(hits.map(({ messageId, scores }) => [messageId, scores]));
+  const aside = context === undefined ? NONE : asideOf(context, text, hits, evidence);
+  for (const id of aside) found.delete(id);
   // What stands beside a hit may be the answer to it, though it shares no word with the question.
   const isSurrounded = query.phrases.length === 0;
-  const first = hits.slice(0, SURROUNDED_MAX).map(({ messageId }) => messageId);
+  const first = [...found.keys()].slice(0, SURROUNDED_MAX);
   const around = isSurrounded ? evidence.around(first, NEIGHBORHOOD_RADIUS) : [];
   const near = isSurrounded && !embedder.isLexical ? nearMessages(repositories, nearest, vector, scope) : [];
-  const others = [...new Set([...around, ...near])].filter((id) => !found.has(id));
+  const others = [...new Set([...around, ...near])].filter((id) => !found.has(id) && !aside.has(id));
   const ids = [...found.keys(), ...fullText.inScope(others, withinSessions(scope))];
   // As they stand in the file: neighbors share its pages.
   ids.sort((left, right) => left - right);
@@ -220,6 +274,30 @@ function rank(
     ranking: vector === undefined ? ranking : byVectors(ranking, (ids) => similarities(evidence, ids, vector)),
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
   };
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** What the context shows, and hits that say what the query says. Only those with all of its words can. */
+function asideOf(
+  { shownIds }: ContextSearch,
+  query: string,
+  hits: readonly TextHit[],
+  evidence: EvidenceRepository,
+): ReadonlySet<number> {
+  const holdingAll = hits.filter(({ scores }) => scores.every((score) => score > 0)).map(({ messageId }) => messageId);
+  const copies = evidence.texts(holdingAll).filter(({ text }) => text.trim() === query.trim());
+  return new Set([...shownIds, ...copies.map(({ messageId }) => messageId)]);
+}
+
+/** The first of a ranking that use up so many tokens. */
+function* within(ranking: Iterable<Ranked>, tokensMax: number): Generator<Ranked> {
+  let tokens = 0;
+  for (const ranked of ranking) {
+    yield ranked;
+    tokens += Math.min(ranked.evidence.tokenCount, HIT_TOKENS_MAX);
+    if (tokens > tokensMax) return;
+  }
 }
 
 /** Members of the clusters that are nearest to a query, whatever words they use. */
@@ -280,6 +358,10 @@ class Shown {
 
   textOf(messageId: number): string {
     return this.#rows.get(messageId)!.text;
+  }
+
+  snippetOf(messageId: number): string {
+    return snippetOf(this.textOf(messageId), this.#weights);
   }
 
   /** What a hit costs with its neighbors; without them where it costs too much alone. */

@@ -32,7 +32,9 @@ function rowFindings(repositories: Repositories, embedderId: string): Finding[] 
   const { sessions } = repositories;
   const wanting = sessions
     .ids()
-    .map((id) => ({ id, themeCount: dirtyRoots(repositories, id, sessions.byId(id)!.settings).dirty.length }))
+    .map((id) => ({ id, settings: sessions.byId(id)!.settings }))
+    .filter(({ settings }) => settings.strategy === "union-find") // others show no themes
+    .map(({ id, settings }) => ({ id, themeCount: dirtyRoots(repositories, id, settings).dirty.length }))
     .filter(({ themeCount }) => themeCount > 0);
   return databaseFindings(repositories, embedderId, {
     themeCount: wanting.reduce((sum, { themeCount }) => sum + themeCount, 0),

@@ -6,7 +6,7 @@ import { restSessions } from "../ingest/rest.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { untilAborted } from "../summaries/resolve.ts";
+import { untilAborted } from "../summaries/summarize.ts";
 import type { ActiveSessions } from "./active.ts";
 
 /** What upkeep needs of the store. */

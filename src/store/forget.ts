@@ -34,13 +34,13 @@ export interface ForgetReport extends Forgotten {
  * subjects depended on it are placed again in the background.
  */
 export function forgetSession(repositories: Repositories, sessionId: string): Forgotten {
-  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText } = repositories;
+  const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     leaveSubjects(repositories, session, unions.ofSession(sessionId), []);
     const messageCount = messages.parents(sessionId).length;
-    const summaryCount = summaries.finished(sessionId).length;
+    const summaryCount = summaries.finished(sessionId).length + spans.done(sessionId).length;
     unlessDamaged(fullText, () => fullText.deleteSession(sessionId));
     sessions.delete(sessionId);
     generations.countRewrite();
@@ -62,7 +62,7 @@ export function forgetMessages(
   forgottenAtMs: number,
   options: DeriveOptions,
 ): Forgotten {
-  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText } = repositories;
+  const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -78,6 +78,7 @@ export function forgetMessages(
     summaries.deleteTries(sessionId);
 
     const ids = messages.idsOfSteps([...steps]);
+    const spanCount = spans.deleteCovering(sessionId, ids);
     const remaining = logWithout(log, steps);
     const touched = new Set(entries.map(({ root }) => root));
     leaveSubjects(
@@ -93,7 +94,11 @@ export function forgetMessages(
       throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
     });
     rebuildSession(repositories, sessionId, derived!);
-    return { messageCount: ids.length, summaryCount: covering.length, artifactCount: artifacts.deleteOrphans() };
+    return {
+      messageCount: ids.length,
+      summaryCount: covering.length + spanCount,
+      artifactCount: artifacts.deleteOrphans(),
+    };
   });
 }
 

@@ -2,7 +2,7 @@ import { and, asc, between, eq, getTableColumns, gte, lte, type SQL, sql } from 
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
-import { type TokenCounter, tokenCountOf } from "../core/tokens.ts";
+import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { encodeVector } from "../vector/codec.ts";
 import type { Artifact, ArtifactRepository } from "./artifacts.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -40,6 +40,16 @@ export interface MessagePlace {
   stepId: number;
   turnSeq: number;
   pinned: boolean;
+}
+
+/** What a message leaves behind is read from this. In `parts`, long strings are notes of artifacts. */
+export interface NotableMessage {
+  id: number;
+  seq: number;
+  stepId: number;
+  role: Role;
+  text: string;
+  parts: Part[];
 }
 
 /** What the forest needs of a message. */
@@ -106,8 +116,11 @@ export class MessageRepository {
   readonly #lastPlace;
   readonly #unpinnedFrom;
   readonly #pinnedOf;
+  readonly #pinnedTokens;
   readonly #windowFrom;
   readonly #graduating;
+  readonly #notableBefore;
+  readonly #turnBefore;
   readonly #seqBefore;
   readonly #byExternalId;
   readonly #openingsOf;
@@ -162,6 +175,23 @@ export class MessageRepository {
       `SELECT seq, step_id AS stepId, token_count AS tokenCount FROM messages
        WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`,
     );
+    this.#pinnedTokens = client
+      .prepare<[string], number>(
+        "SELECT coalesce(sum(token_count), 0) FROM messages WHERE session_id = ? AND pinned = 1",
+      )
+      .pluck();
+    this.#notableBefore = client.prepare<
+      { sessionId: string; seqFrom: number; seqEnd: number; limit: number },
+      Omit<NotableMessage, "parts"> & { parts: string }
+    >(
+      `SELECT id, seq, step_id AS stepId, role, text, parts FROM messages
+       WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`,
+    );
+    this.#turnBefore = client
+      .prepare<[string, number], number>(
+        "SELECT turn_seq FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1",
+      )
+      .pluck();
     this.#pinnedOf = orm
       .select(MESSAGE_COLUMNS)
       .from(messages)
@@ -257,6 +287,23 @@ export class MessageRepository {
     return row === undefined ? undefined : this.#toMessage(row);
   }
 
+  /** The newest messages before `seqEnd`, at most `limit` and none before `seqFrom`, in order; pinned ones are left out. */
+  notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
+    const rows = this.#notableBefore.all({ sessionId, ...range });
+    return rows.reverse().map((row) => ({ ...row, parts: JSON.parse(row.parts) as Part[] }));
+  }
+
+  /** seqs of the user messages that open the newest `limit` turns before `seqEnd`, newest first: one look-up for each. */
+  turnsBefore(sessionId: string, seqEnd: number, limit: number): number[] {
+    const seqs: number[] = [];
+    for (let seq = seqEnd; seqs.length < limit; ) {
+      seq = this.#turnBefore.get(sessionId, seq) ?? -1;
+      if (seq < 0) break;
+      seqs.push(seq);
+    }
+    return seqs;
+  }
+
   /** In the order of `ids`' seqs. Unknown ids are left out. */
   byIds(ids: readonly number[]): Message[] {
     return this.#select(sql`${messages.id} in (select value from json_each(${JSON.stringify(ids)}))`);
@@ -273,6 +320,11 @@ export class MessageRepository {
 
   pinnedOf(sessionId: string): Message[] {
     return this.#pinnedOf.all({ sessionId }).map((row) => this.#toMessage(row));
+  }
+
+  /** What they cost, by the counts that are stored. */
+  pinnedTokensOf(sessionId: string): number {
+    return this.#pinnedTokens.get(sessionId)!;
   }
 
   /** Messages of a session by place, both ends included. */
@@ -466,8 +518,6 @@ export class MessageRepository {
 
   #unchecked(row: SelectedMessage): Message {
     const parts = this.#artifacts.restore(row.id, row.parts);
-    // Counts of another counter are no measure for a budget in this one's tokens.
-    const isComparable = row.tokenCounter === this.#tokenCounter.name;
     const message: Message = {
       id: row.id,
       sessionId: row.sessionId,
@@ -475,13 +525,15 @@ export class MessageRepository {
       role: row.role,
       parts,
       text: row.text,
-      tokenCount: isComparable ? row.tokenCount : tokenCountOf(parts, this.#tokenCounter),
+      tokenCount: row.tokenCount,
       createdAtMs: row.createdAtMs,
       stepId: row.stepId,
       turnSeq: row.turnSeq,
       pinned: row.pinned,
     };
     if (row.name !== null) message.name = row.name;
+    // Counts of another counter are no measure for a budget in this one's tokens.
+    if (row.tokenCounter !== this.#tokenCounter.name) message.tokenCount = messageTokens(message, this.#tokenCounter);
     if (row.externalId !== null) message.externalId = row.externalId;
     if (row.metadata !== null) message.metadata = row.metadata;
     return message;

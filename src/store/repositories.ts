@@ -8,6 +8,7 @@ import { GenerationRepository } from "./generations.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { SessionRepository } from "./sessions.ts";
+import { SpanRepository } from "./spans.ts";
 import { SubjectRepository } from "./subjects.ts";
 import { SummaryRepository } from "./summaries.ts";
 import { ThemeRepository } from "./themes.ts";
@@ -29,6 +30,7 @@ export class Repositories {
   readonly themes: ThemeRepository;
   readonly subjects: SubjectRepository;
   readonly summaries: SummaryRepository;
+  readonly spans: SpanRepository;
   readonly evidence: EvidenceRepository;
   readonly fullText: FullTextRepository;
 
@@ -45,6 +47,7 @@ export class Repositories {
     this.themes = new ThemeRepository(database);
     this.subjects = new SubjectRepository(database);
     this.summaries = new SummaryRepository(database);
+    this.spans = new SpanRepository(database);
     this.evidence = new EvidenceRepository(database);
     this.fullText = new FullTextRepository(database);
   }

@@ -333,3 +333,47 @@ export const summaries = sqliteTable(
     check("summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),
   ],
 );
+
+/**
+ * The texts that stand for stretches of a session in its `flat` and `sandwich` contexts, one row a version or a failed try;
+ * and stretches that `compact` wants summarized (`due`). Costly, like `summaries`; never edited. The newest that is done
+ * counts: with it the tries and wishes for its stretch go, and all but the newest few that are done, which it contains.
+ *
+ * A row covers the messages from the first to the last that are not pinned: `span:12@480` in `expand`.
+ */
+export const spanSummaries = sqliteTable(
+  "span_summaries",
+  {
+    id: integer("id").primaryKey({ autoIncrement: true }),
+    sessionId: text("session_id")
+      .notNull()
+      .references(() => sessions.id, { onDelete: "cascade" }),
+    strategy: text("strategy").$type<"flat" | "sandwich">().notNull(),
+    firstId: integer("first_id").notNull(),
+    lastId: integer("last_id").notNull(),
+    seqFirst: integer("seq_first").notNull(),
+    seqLast: integer("seq_last").notNull(),
+    messageCount: integer("message_count").notNull(),
+    sourceTokenCount: integer("source_token_count").notNull(),
+    // SHA-256, hex, over the digests of the covered messages in order of seq.
+    sourceDigest: text("source_digest").notNull(),
+    // Versions since the sources were last read in full: 0 is a full reading.
+    readingDepth: integer("reading_depth").notNull(),
+
+    status: text("status").$type<"due" | "done" | "failed" | "parked">().notNull(),
+    title: text("title"),
+    text: text("text"),
+    tokenCount: integer("token_count"),
+    // NULL while it is due.
+    summarizerId: text("summarizer_id"),
+    promptVersion: integer("prompt_version"),
+    // Why there is no text. A failed try is made again; a parked one waits until the stretch is longer.
+    error: text("error"),
+    attempts: integer("attempts").notNull(),
+    createdAtMs: integer("created_at_ms").notNull(),
+  },
+  (t) => [
+    index("span_summaries_by_session").on(t.sessionId, t.strategy, t.id),
+    check("span_summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),
+  ],
+);

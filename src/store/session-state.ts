@@ -22,6 +22,8 @@ export interface SessionState {
   /** `data_version` of the connection when this was loaded or found current. */
   dataVersion: number;
   settings: SessionSettings;
+  /** How often another process's move of the frontier, or its forgetting, was taken over into this very object. */
+  foreignMoves: number;
   dimension: number;
   /** Moves of the frontier so far. */
   frontierVersion: number;
@@ -58,6 +60,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     sessionId,
     dataVersion: repositories.database.dataVersion(),
     settings: row.settings,
+    foreignMoves: 0,
     dimension: generation.dimension,
     frontierVersion: row.frontierVersion,
     nextSeq: messages.nextSeq(sessionId),

@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { REST_AFTER_MS, SETTLE_AFTER_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
-import type { SessionSettings } from "../core/options.ts";
+import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import type { StoreDatabase } from "./open.ts";
 import { sessions } from "./schema.ts";
 
@@ -138,7 +138,9 @@ export class SessionRepository {
   }
 
   byId(id: string): SessionRow | undefined {
-    return this.#byId.get({ id });
+    const row = this.#byId.get({ id });
+    // A session of an older version lacks the options that have come since.
+    return row === undefined ? undefined : { ...row, settings: { ...DEFAULT_SETTINGS, ...row.settings } };
   }
 
   idByExternalId(source: string, externalId: string): string | undefined {

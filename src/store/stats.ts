@@ -32,7 +32,8 @@ export function storeStats({ database, unions, generations, fullText }: Reposito
               (SELECT coalesce(sum(token_count), 0) FROM messages) AS tokenCount,
               (SELECT count(*) FROM clusters) AS clusterCount,
               (SELECT count(*) FROM themes) AS themeCount,
-              (SELECT count(*) FROM summaries WHERE status = 'done') AS summaryCount,
+              (SELECT count(*) FROM summaries WHERE status = 'done')
+                + (SELECT count(*) FROM span_summaries WHERE status = 'done') AS summaryCount,
               (SELECT count(*) FROM artifacts) AS artifactCount,
               (SELECT coalesce(sum(byte_length), 0) FROM artifacts) AS artifactBytes`,
     )

@@ -40,7 +40,7 @@ export class UnionRepository {
   readonly #stepsOfCluster;
   readonly #newestEntries;
   readonly #uniteOf;
-  readonly #clusterOf;
+  readonly #entryOf;
   readonly #started;
 
   constructor({ orm, client }: StoreDatabase) {
@@ -83,11 +83,10 @@ export class UnionRepository {
     this.#uniteOf = client.prepare<[number], { position: number; root: number }>(
       "SELECT id AS position, root FROM unions WHERE node = ? AND kind = 'unite' AND level <> 'subject'",
     );
-    this.#clusterOf = client
-      .prepare<[number], number>(
-        "SELECT root FROM unions WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject'",
-      )
-      .pluck();
+    this.#entryOf = client.prepare<[number], Entry>(
+      `SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions
+       WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject'`,
+    );
     this.#started = client.prepare<[number], { position: number; sessionId: string }>(
       "SELECT id AS position, session_id AS sessionId FROM unions WHERE node = ? AND kind = 'start' AND level <> 'subject'",
     );
@@ -134,7 +133,12 @@ export class UnionRepository {
 
   /** The cluster that a step is in, by its first message; undefined while it has not graduated. */
   clusterOf(stepId: number): number | undefined {
-    return this.#clusterOf.get(stepId);
+    return this.entryOf(stepId)?.clusterRoot;
+  }
+
+  /** Where a step entered the forest; undefined while it has not graduated. */
+  entryOf(stepId: number): Entry | undefined {
+    return this.#entryOf.get(stepId);
   }
 
   /** Where a root began: every root of a theme was once the root of a cluster. */

@@ -5,7 +5,7 @@ import type { StoredCluster } from "./clusters.ts";
 import { type DerivedRows, type DeriveOptions, derive } from "./derive.ts";
 import type { Repositories } from "./repositories.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
-import { rebuildSession } from "./write.ts";
+import { deleteSpans, rebuildSession } from "./write.ts";
 
 /** Most problems listed; with more, the rest is only counted. */
 const PROBLEMS_MAX = 100;
@@ -87,6 +87,9 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
 
   const checkSession = (id: string): void => {
     const noteHere = (text: string): void => note(id, text, false);
+    const wrongSpans = database.read(() => repositories.spans.wrong(id));
+    if (options.rebuild && wrongSpans.length > 0) deleteSpans(repositories, wrongSpans);
+    else for (const span of wrongSpans) note(id, `span summary ${span} is not of the messages that it names`, true);
     const checked = database.read(() => {
       const row = sessions.byId(id);
       if (row === undefined) return undefined; // forgotten meanwhile

@@ -5,16 +5,10 @@ import { hotFrom, windowSteps } from "../forest/window.ts";
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { DoneSummary } from "../store/summaries.ts";
+import { readingOf } from "./reading.ts";
 
 /** Summaries of its parts that a theme may stand on; with more, one of the whole is made, so that contexts stay short. */
 const PARTS_MAX = 3;
-
-/** Versions from the last summary and the new sources, after which the sources are read in full again: summaries of
- *  summaries drift. */
-const READING_DEPTH_MAX = 6;
-
-/** Tokens of a theme up to which it is read in full again; past this, a full reading costs more than the drift. */
-const FULL_READING_TOKENS_MAX = 48_000;
 
 /** A theme that wants a summary, and what that is to be made from. */
 export interface DirtyTheme {
@@ -58,13 +52,11 @@ export function loadDirtyTheme(repositories: Repositories, sessionId: string, ro
   if (state === undefined) return undefined;
   const parts = standingSummaries(repositories, sessionId).get(root) ?? [];
   if (parts.length === 1 && parts[0]!.rootId === root && parts[0]!.logPosition >= state.logPosition) return undefined;
-  const depth = parts.length === 0 ? 0 : Math.max(...parts.map(({ readingDepth }) => readingDepth)) + 1;
-  const readInFull =
-    parts.length === 0 || (depth > READING_DEPTH_MAX && state.theme.tokenCount <= FULL_READING_TOKENS_MAX);
+  const { readInFull, readingDepth } = readingOf(parts, state.theme.tokenCount);
   const previous = readInFull ? [] : parts;
   const covered = new Set(previous.flatMap(({ rootId, logPosition }) => unions.stepsOf("theme", rootId, logPosition)));
   const steps = unions.stepsOf("theme", root, state.logPosition).filter((step) => !covered.has(step));
-  return { state, previous, sources: messages.ofSteps(steps), readingDepth: readInFull ? 0 : depth };
+  return { state, previous, sources: messages.ofSteps(steps), readingDepth };
 }
 
 /** By theme, the tokens of its newest steps that only a rest has let in and no summary covers. */

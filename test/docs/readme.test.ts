@@ -34,7 +34,7 @@ test("every link into the repository leads somewhere", () => {
 describe("the snippets in TypeScript", () => {
   const snippets = blocks("ts");
 
-  test("are there", () => expect(snippets.length).toBe(5));
+  test("are there", () => expect(snippets.length).toBe(9));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",

@@ -68,7 +68,17 @@ describe("show", () => {
 describe("resume", () => {
   test("prints what the model would be given, under its token count", async () => {
     const context = await folder.json("resume", "village-notes", "--tokens-max", "2000");
-    expect(Object.keys(context)).toEqual(["messages", "tokenCount", "sources", "omitted"]);
+    expect(Object.keys(context)).toEqual([
+      "messages",
+      "tokenCount",
+      "stablePrefixTokens",
+      "sources",
+      "omitted",
+      "recalled",
+      "continuity",
+      "pressure",
+    ]);
+    expect(context.pressure).toMatchObject({ tokensMax: 2_000, contextTokens: context.tokenCount, isTooSmall: false });
     expect(context.tokenCount).toBeLessThanOrEqual(2_000);
     const claimed = [...context.sources, ...context.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
     expect(claimed).toBe(120);
@@ -76,8 +86,29 @@ describe("resume", () => {
     const { stdout } = await folder.run(["resume", "village-notes", "--tokens-max", "2000"]);
     const tokens = context.tokenCount.toLocaleString("en-US");
     expect(stdout.split("\n")[0]).toBe(`village-notes · ${tokens} of 2,000 tokens for 120 messages`);
+    expect(stdout.split("\n")[2]).toContain(`${context.pressure.fullTokens.toLocaleString("en-US")} tokens in full`);
     expect(stdout).toContain("The bakery oven 119 burns the bread");
     for (const { parts } of context.messages) expect(stdout).toContain(parts[0].text);
+  });
+
+  test("makes it by another strategy", async () => {
+    const context = await folder.json("resume", "village-notes", "--strategy", "full");
+    expect(context.sources.map(({ how }: { how: string }) => how)).toEqual(Array(120).fill("verbatim"));
+    const { stdout } = await folder.run(["resume", "village-notes", "--strategy", "full"]);
+    const tokens = context.tokenCount.toLocaleString("en-US");
+    expect(stdout.split("\n")[0]).toBe(`village-notes · ${tokens} of 16,000 tokens for 120 messages`);
+    const { exitCode, stderr } = await folder.run(["resume", "village-notes", "--strategy", "round"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("union-find, sandwich, flat, full");
+  });
+
+  test("brings back what a query asks for", async () => {
+    const context = await folder.json("resume", "village-notes", "--tokens-max", "1000", "--query", "bakery oven 3");
+    expect(context.tokenCount).toBeLessThanOrEqual(1_000);
+    expect(context.recalled.length).toBeGreaterThan(0);
+    const { exitCode, stderr } = await folder.run(["resume", "village-notes", "--query", "oven", "--scope", "world"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("session, project");
   });
 });
 

@@ -46,7 +46,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },
     '"x" is not a handle: expected a level.',
-    "A handle looks like `cluster:123`, `theme:123@456` or `subject:77@460`; a bare number is a message id.",
+    "A handle looks like `cluster:123`, `theme:123@456`, `subject:77@460` or `span:12@480`; a bare number is a message id.",
   ],
   ROOT_NOT_FOUND: [
     { handle: "theme:7" },

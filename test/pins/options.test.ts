@@ -7,19 +7,16 @@ import {
   sessionSettings,
 } from "../../src/core/options.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../../src/recall/expand.ts";
-import { TOKENS_MAX_DEFAULT } from "../../src/session/session.ts";
 import { RESOLVE_CONCURRENCY } from "../../src/summaries/resolve.ts";
 
 // What a session does for those who say nothing. A change here changes every context there is.
 
 test("options of a session: default, least and most", () => {
-  const table = Object.entries(SESSION_OPTIONS).map(([name, { default: preset, min, max, unit }]) => [
-    name,
-    preset,
-    min,
-    max,
-    unit,
-  ]);
+  const table = Object.entries(SESSION_OPTIONS).map(([name, option]) =>
+    "words" in option
+      ? [name, option.default, ...option.words]
+      : [name, option.default, option.min, option.max, option.unit],
+  );
   expect(table).toEqual([
     ["hotSize", 30, 1, 10_000, "messages"],
     ["overlap", 4, 0, 1_000, "messages"],
@@ -29,6 +26,18 @@ test("options of a session: default, least and most", () => {
     ["openClustersMax", 64, 1, 1_000, "clusters"],
     ["summaryTokensMax", 400, 20, 100_000, "tokens"],
     ["resolveTokensMin", 200, 1, 10_000_000, "tokens"],
+    ["strategy", "union-find", "union-find", "sandwich", "flat", "full"],
+    ["contextTokensMax", 16_000, 1, 100_000_000, "tokens"],
+    ["flatTrigger", 0.7, 0.01, 1, "share"],
+    ["flatTail", 0.3, 0, 0.99, "share"],
+    ["sandwichTrigger", 0.85, 0.01, 1, "share"],
+    ["topPreserveThreshold", 0.2, 0, 0.99, "share"],
+    ["preserveThreshold", 0.3, 0, 0.99, "share"],
+    ["middleMessagesMin", 4, 1, 10_000, "messages"],
+    ["maximumTokenLimit", 10_000, 100, 100_000_000, "tokens"],
+    ["normalTokenLimit", 2_500, 100, 100_000_000, "tokens"],
+    ["targetRetainedTokens", 4_000, 0, 100_000_000, "tokens"],
+    ["toolResponsePreviewGraphemes", 500, 40, 1_000_000, "characters"],
   ]);
   expect(sessionSettings({})).toEqual({
     hotSize: 30,
@@ -39,12 +48,23 @@ test("options of a session: default, least and most", () => {
     openClustersMax: 64,
     summaryTokensMax: 400,
     resolveTokensMin: 200,
+    strategy: "union-find",
+    contextTokensMax: 16_000,
+    flatTrigger: 0.7,
+    flatTail: 0.3,
+    sandwichTrigger: 0.85,
+    topPreserveThreshold: 0.2,
+    preserveThreshold: 0.3,
+    middleMessagesMin: 4,
+    maximumTokenLimit: 10_000,
+    normalTokenLimit: 2_500,
+    targetRetainedTokens: 4_000,
+    toolResponsePreviewGraphemes: 500,
   });
 });
 
 test("options of single calls", () => {
-  expect({ TOKENS_MAX_DEFAULT, EXPAND_LIMIT_DEFAULT, RESOLVE_CONCURRENCY }).toEqual({
-    TOKENS_MAX_DEFAULT: 16_000,
+  expect({ EXPAND_LIMIT_DEFAULT, RESOLVE_CONCURRENCY }).toEqual({
     EXPAND_LIMIT_DEFAULT: 50,
     RESOLVE_CONCURRENCY: 4,
   });

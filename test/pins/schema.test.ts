@@ -38,6 +38,11 @@ test("tables and views, with their columns in order", () => {
     ],
     [
       "table",
+      "span_summaries",
+      "id session_id strategy first_id last_id seq_first seq_last message_count source_token_count source_digest reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms",
+    ],
+    [
+      "table",
       "summaries",
       "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until",
     ],
@@ -77,6 +82,7 @@ test("indexes", () => {
     "sessions_by_external_id",
     "sessions_by_parent",
     "sessions_by_project",
+    "span_summaries_by_session",
     "summaries_by_root",
     "summaries_by_session",
     "summaries_standing",
@@ -90,10 +96,10 @@ test("indexes", () => {
 
 test("what the file says of itself", () => {
   const store = temporaryStore();
-  // "Copp", four migrations, UTF-8.
+  // "Copp", five migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 4, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 5, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
@@ -104,6 +110,7 @@ test("words in the columns that have few", () => {
   expect(words).toEqual([
     ["'system', 'user', 'assistant', 'tool'"],
     [],
+    ["done"],
     ["done"],
     ["cluster", "'start', 'join', 'settle'", "theme", "unite", "subject", "'start', 'unite', 'dissolve'"],
   ]);

@@ -5,6 +5,9 @@ import { scriptedSummarizer } from "./scripted-summarizer.ts";
 
 const SETTINGS = { hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 1, openClustersMax: 2, resolveTokensMin: 50 };
 
+/** With room for all clusters, so that none settles and none gets a place among the subjects, too. */
+const FLAT = { strategy: "flat", contextTokensMax: 500, openClustersMax: 64 } as const;
+
 /** One thing that can happen to a store, and the file it happens to. */
 export interface StoreEvent {
   prepare(store: Store, path: string): unknown;
@@ -26,6 +29,12 @@ async function summarized(store: Store): Promise<void> {
   const session = store.session("s", SETTINGS);
   session.appendAll(talk(20));
   await session.resolveDirty();
+}
+
+/** A session whose `flat` context is full, and nothing else is left to do. */
+function full(store: Store): void {
+  store.session("s", { ...SETTINGS, ...FLAT }).appendAll(talk(20));
+  store.verify({ rebuild: true }); // indexes
 }
 
 /** Sessions of one project about the same, and a day has passed since, so that an upkeep lets them rest. */
@@ -83,6 +92,23 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     },
     happen: (store) => store.session("s").resolveDirty(),
     isUpkeep: true,
+  },
+  "a stretch of a session is summarized": {
+    prepare: full,
+    happen: (store) => store.session("s").resolveDirty(),
+    isUpkeep: true,
+  },
+  "a stretch of a session is to be summarized": {
+    prepare: full,
+    happen: (store) => store.session("s").compact(),
+  },
+  "a summary goes that is not of its stretch": {
+    prepare: async (store, path) => {
+      full(store);
+      await store.session("s").resolveDirty();
+      inDatabase(path, (database) => database.exec("UPDATE span_summaries SET message_count = 1"));
+    },
+    happen: (store) => store.verify({ rebuild: true }),
   },
   "a session comes to rest": {
     prepare: (store) => past(store, "a"),

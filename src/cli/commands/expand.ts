@@ -13,10 +13,13 @@ type ExpandOptions = PageOptions & { level?: Expansion["level"] };
 /** `expand` grows a summary, or what is around a message, back to the exact messages. */
 export const expand: Command<ExpandOptions> = {
   name: "expand",
-  summary: "Print the original messages behind a subject, a theme, a cluster or a step, oldest first.",
+  summary: "Print the original messages behind a subject, a theme, a cluster, a span or a step, oldest first.",
   details: "With --json: {root, level, members, memberCount}.",
   arguments: [
-    { name: "<target>", meaning: "a handle, theme:123@456, cluster:123 or subject:77@460, or the id of any message" },
+    {
+      name: "<target>",
+      meaning: "a handle, theme:123@456, cluster:123, subject:77@460 or span:12@480, or the id of any message",
+    },
   ],
   options: [
     new Option("--level <level>", "of a message: what it is in (default: its cluster)").choices([

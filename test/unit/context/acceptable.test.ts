@@ -92,3 +92,9 @@ describe("ids of calls", () => {
     expect(accepted([messageOf(1, "assistant", [call("c", "run")]), stray]).window[1]).toBe(stray);
   });
 });
+
+test("a message that changes costs its name, too", () => {
+  const message = { ...messageOf(1, "assistant", [text("")]), name: "n".repeat(40) };
+  // [no text]: 9 characters, and 4 for the message; a token is 4 characters
+  expect(accepted([message]).window[0]!.tokenCount).toBe(4 + 3 + 10);
+});

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { element, escapeText } from "../../../src/context/escape.ts";
+import { parseBlock } from "../../support/render-checks.ts";
 
 test("escapes an ampersand once, and the brackets", () => {
   expect(escapeText("a < b && c > d &lt;")).toBe("a &lt; b &amp;&amp; c &gt; d &amp;lt;");
@@ -13,6 +15,19 @@ test("keeps code as it is laid out", () => {
 test("shows control characters instead of sending them", () => {
   expect(escapeText("\0a\x1b[31mred\x7f\rb")).toBe("␀a␛[31mred␡␍b");
   expect(escapeText("\x85\x9f")).toBe("\ufffd\ufffd");
+});
+
+test("names characters that turn the reading order around, and leaves what emoji and Persian need", () => {
+  expect(escapeText("if (admin\u202e \u2066) {")).toBe("if (admin[U+202E] [U+2066]) {");
+  expect(escapeText("\u{1f468}\u200d\u{1f467} \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u200f")).toBe(
+    "\u{1f468}\u200d\u{1f467} \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u200f",
+  );
+  expect(element("a", { b: "x\u202dy" })).toBe('<a b="x[U+202D]y"/>');
+});
+
+test("names tags that spell out a text which nobody sees, but for those of a flag", () => {
+  const scotland = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
+  expect(escapeText(`ok\u{e0068}\u{e0069} ${scotland}`)).toBe(`ok[U+E0068][U+E0069] ${scotland}`);
 });
 
 test("replaces lone surrogates and leaves pairs", () => {
@@ -31,4 +46,36 @@ test("attributes without a value are left out, and so is the content of an empty
 
 test("an attribute is at most 512 characters before it is escaped", () => {
   expect(element("a", { b: "x".repeat(600) })).toBe(`<a b="${"x".repeat(512)}"/>`);
+});
+
+/**
+ * Goal: whatever stands in an attribute or a content, the elements are read back as they were meant, and nothing invisible
+ * that acts on its surroundings is in them.
+ * Method: texts of what could break out or hide, parsed by a strict reader of the block's little language.
+ */
+test("no text ends its element, opens another or hides", () => {
+  const piece = fc.constantFrom(
+    ..."<>&\"'/= \n\t\r\0\x1b\x7f\x85",
+    "</m>",
+    '<m by="user">',
+    "&lt;",
+    "]]>",
+    "\ud800",
+    "\u202e",
+    "\u2069",
+    "\u{e0041}",
+    "\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}",
+    "e\u0301",
+  );
+  const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+  fc.assert(
+    fc.property(text, text, (title, content) => {
+      const block = element("m", { by: `x${title}` }, `\n${escapeText(content)}\n${element("n", { a: 1 })}`);
+      const [outer, ...others] = parseBlock(block);
+      expect(others).toEqual([]);
+      expect(outer!.children).toEqual([{ name: "n", attributes: { a: "1" }, text: "", children: [] }]);
+      expect(block).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0041}]|\p{Surrogate}/u);
+    }),
+    { numRuns: 500 },
+  );
 });

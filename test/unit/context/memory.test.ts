@@ -117,6 +117,22 @@ test("shortens a long step, and passes over what has no room for something small
   expect(text).toContain('<pointer handle="theme:1@99"');
 });
 
+test("shows of a long tool result a preview of its own size", () => {
+  const output = `$ make\n${"cc -c part.c\n".repeat(2_000)}make: exit status 2`;
+  const uncovered = [messageOf(0, "tool", [{ ...result("c1", output), name: "run" }])];
+  const previewOf = (fields: Partial<RenderView>) => {
+    const view = viewOf({ evictedSeq: 1, themes: [themeOf(0, 1, { uncovered })], ...fields });
+    return /role="tool">([^<]*)<\/message>/.exec(memoryOf(view, 4_000).text!)![1]!;
+  };
+  expect(previewOf({}).length).toBeGreaterThan(470);
+  expect(previewOf({}).length).toBeLessThanOrEqual(500);
+  const short = previewOf({ toolResponsePreviewGraphemes: 240 });
+  expect(short).toMatch(
+    /^\[result run\] \$ make\n(cc -c part\.c\n)+\[… \d+ more like these …\]\nmake: exit status 2\n\[shortened from 26,026 /,
+  );
+  expect(short.length).toBeLessThanOrEqual(240);
+});
+
 test("gives room to the newest uncovered steps first", () => {
   const steps = Array.from({ length: 12 }, (_, seq) => textMessage(seq, "user", 24));
   const even = steps.filter(({ seq }) => seq % 2 === 0);

@@ -48,6 +48,30 @@ test("is not whole without the reasoning and the bytes of files", () => {
   });
 });
 
+test("names bytes by type and size wherever they stand in a text", () => {
+  const bytes = `iVBORw0KGgo${"Aa1".repeat(100)}`; // 311 letters are 233 bytes
+  const shot = messageOf(4, "user", [
+    { type: "text", text: `see data:image/png;base64,${bytes}== there` },
+    { type: "data", data: { type: "image", source: { media_type: "image/png", data: bytes } } },
+  ]);
+  expect(messageElement(shot)).toEqual({
+    text:
+      '<message id="4" seq="4" role="user">see [image/png, 233 bytes] there\n' +
+      '{"type":"image","source":{"media_type":"image/png","data":"[base64, 233 bytes]"}}</message>',
+    whole: false,
+  });
+});
+
+test("distills what a tool said", () => {
+  const output = `$ make\n${"cc -c part.c\n".repeat(50)}main.c:7:1: error: expected ';'\nmake: exit status 2`;
+  const answer = messageOf(5, "tool", [{ ...result("c1", output), name: "run" }]);
+  expect(messageElement(answer, 240).text).toBe(
+    '<message id="5" seq="5" role="tool">[result run] $ make\n' +
+      `${"cc -c part.c\n".repeat(7)}[… 43 more like these …]\nmain.c:7:1: error: expected ';'\nmake: exit status 2\n` +
+      "[shortened from 708 characters, expand message 5]</message>",
+  );
+});
+
 test("cuts the middle out before it escapes", () => {
   const { text, whole } = messageElement(messageOf(3, "user", [{ type: "text", text: "<".repeat(500) }]), 100);
   expect(whole).toBe(false);

@@ -48,7 +48,15 @@ test("puts the pinned first, then one memory message, then the window", () => {
 });
 
 test("renders an empty session as nothing", () => {
-  expect(render(viewOf({}), 1)).toEqual({ messages: [], tokenCount: 0, sources: [], omitted: [] });
+  expect(render(viewOf({}), 1)).toEqual({
+    messages: [],
+    tokenCount: 0,
+    stablePrefixTokens: 0,
+    sources: [],
+    omitted: [],
+    recalled: [],
+    continuity: [],
+  });
 });
 
 test("has no memory message when there is nothing to put into it", () => {
@@ -141,7 +149,7 @@ describe("a newest step that is too large", () => {
     expect(messages[2]!.parts).toBe(asks.parts);
     const [part] = messages[3]!.parts as unknown as [{ content: string }];
     expect(part.content).toMatch(
-      /^(line\n)+l?i?n?e?\n\[… \d+ characters left out, expand message 32 …\]\n(l?i?n?e?\n)(line\n)+$/,
+      /^(line\n)+\[… \d+ more like these …\]\n(line\n)+\n\[shortened from 25,000 characters, expand message 32\]$/,
     );
     expect(sources.find((source) => "messageId" in source && source.messageId === 32)!.how).toBe("shortened");
     expect(tokenCount).toBeLessThanOrEqual(1_000);

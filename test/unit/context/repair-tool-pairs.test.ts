@@ -111,3 +111,13 @@ test("does not touch the history", () => {
   repairToolPairs(history);
   expect(history).toEqual(before);
 });
+
+test("passes on what is no message of ours, for append to refuse", () => {
+  const history = [
+    { role: "assistant", content: null },
+    { role: "user", parts: [null] },
+  ] as unknown as MessageInput[];
+  const { messages, removed, changed } = repairToolPairs(history);
+  expect(messages).toEqual(history);
+  expect([removed, changed]).toEqual([[], []]);
+});

@@ -93,3 +93,14 @@ describe("piecesOf", () => {
     expect(render([messageOf(7, "tool", [])]).map(({ message }) => message.role)).toEqual(["user"]);
   });
 });
+
+test("a stray result stands before a step whose calls are open, so that their results can follow them", () => {
+  const stray = messageOf(5, "tool", [result("c1", "ok"), result("other", "of nobody")], 4);
+  expect(render([calls, stray], true).map(({ message }) => message.role)).toEqual(["user", "assistant", "tool"]);
+  expect(render([calls, stray], false).map(({ message }) => message.role)).toEqual([
+    "assistant",
+    "tool",
+    "tool",
+    "user",
+  ]);
+});

@@ -16,6 +16,11 @@ test.each([
   ["hotSize", "30", "a whole number from 1 to 10000"],
   ["maxThemes", 101, "a whole number from 1 to 100"],
   ["hotTokensMax", Number.NaN, "a whole number from 100 to 100000000"],
+  ["strategy", "round", "one of union-find, sandwich, flat, full"],
+  ["strategy", 1, "one of union-find, sandwich, flat, full"],
+  ["flatTrigger", 1.01, "a number from 0.01 to 1"],
+  ["flatTail", Number.NaN, "a number from 0 to 0.99"],
+  ["preserveThreshold", "0.3", "a number from 0 to 0.99"],
 ])("refuses %s of %j", (option, value, expected) => {
   expect(() => sessionSettings({ [option]: value })).toThrow(invalid(option, expected, value));
 });
@@ -26,8 +31,28 @@ test("refuses an option that there is not", () => {
   );
 });
 
+test("refuses to let an old message cost more than a recent one, wherever the two come from", () => {
+  const expected = "at most maximumTokenLimit (2000), so that messages do not grow with age";
+  expect(() => sessionSettings({ maximumTokenLimit: 2_000 })).toThrow(invalid("normalTokenLimit", expected, 2_500));
+  const settings = sessionSettings({ normalTokenLimit: 2_000 }, sessionSettings({}));
+  expect(sessionSettings({ maximumTokenLimit: 2_000 }, settings)).toMatchObject({ normalTokenLimit: 2_000 });
+});
+
 test("refuses an overlap that outlives its batch, wherever the two come from", () => {
   const refusal = invalid("overlap", "at most evictBatch (3), so that each batch outlives the overlap", 4);
   expect(() => sessionSettings({ evictBatch: 3 })).toThrow(refusal);
   expect(sessionSettings({ evictBatch: 3, overlap: 3 })).toMatchObject({ evictBatch: 3, overlap: 3 });
+});
+
+test("refuses a tail that is not smaller than what triggers cutting to it", () => {
+  const expected = "at least 0.2 less than flatTrigger (0.49), so that compacting wins something";
+  expect(() => sessionSettings({ flatTrigger: 0.49 })).toThrow(invalid("flatTail", expected, 0.3));
+  expect(sessionSettings({ flatTrigger: 0.5 })).toMatchObject({ flatTrigger: 0.5, flatTail: 0.3 });
+});
+
+test("refuses a sandwich whose ends leave no room between them", () => {
+  const expected =
+    "with topPreserveThreshold (0.36) at least 0.2 less than sandwichTrigger (0.85), so that compacting wins something";
+  expect(() => sessionSettings({ topPreserveThreshold: 0.36 })).toThrow(invalid("preserveThreshold", expected, 0.3));
+  expect(sessionSettings({ topPreserveThreshold: 0.35 })).toMatchObject({ preserveThreshold: 0.3 });
 });

@@ -56,7 +56,11 @@ describe("textOf", () => {
     expect(describeFile({ mediaType: "image/png", url: "https://a.example/b.png" })).toBe(
       "image/png https://a.example/b.png",
     );
-    expect(describeFile({ mediaType: "image/png", url: "data:image/png;base64,AAAA" })).toBe("image/png");
+    expect(describeFile({ mediaType: "image/png", url: "data:image/png;base64,AAAA" })).toBe("image/png (3 bytes)");
+    expect(describeFile({ mediaType: "image/svg+xml", url: "data:image/svg+xml,%3Csvg/%3E" })).toBe("image/svg+xml");
+    expect(describeFile({ mediaType: "a/b", url: `https://a.example/${"x".repeat(1_000)}` })).toBe(
+      `a/b https://a.example/${"x".repeat(182)}`,
+    );
     // 16,460 letters and two signs of padding are 12,345 bytes.
     expect(describeFile({ mediaType: "a/b", name: "c", data: `${"A".repeat(16_460)}==` })).toBe(
       'a/b "c" (12,345 bytes)',

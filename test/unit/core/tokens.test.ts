@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Part } from "../../../src/core/message.ts";
-import { estimatingTokenCounter, type TokenCounter, tokenCountOf } from "../../../src/core/tokens.ts";
+import { estimatingTokenCounter, messageTokens, type TokenCounter, tokenCountOf } from "../../../src/core/tokens.ts";
 
 /** One token a character, so that every count below can be done by hand. */
 const characters: TokenCounter = { name: "characters", count: (text) => text.length };
@@ -48,4 +48,10 @@ describe("the estimate", () => {
     expect(short).toBeLessThan(12);
     expect(estimatingTokenCounter.count("Why did the deploy fail? ".repeat(100))).toBeGreaterThan(50 * short);
   });
+});
+
+test("a message costs its parts and its name", () => {
+  const parts: Part[] = [{ type: "text", text: "abc" }];
+  expect(messageTokens({ parts }, characters)).toBe(4 + 3);
+  expect(messageTokens({ name: "bob", parts }, characters)).toBe(4 + 3 + 3);
 });

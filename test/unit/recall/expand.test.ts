@@ -52,6 +52,40 @@ describe("expand", () => {
     ).toEqual(["start 1→1", "join 2→1", "start 3→3", "unite 3→1", "join 4→3", "join 5→1", "join 6→1"]);
   });
 
+  test("gives the messages of a span from its first to its last, but for those that are pinned", () => {
+    const { messageId: pinned } = session.append(user("pinned", { pinned: true }));
+    const { messageId: last } = session.append(user("after it"));
+    expect(store.expand(`span:${idOf(7)}@${last}`)).toMatchObject({
+      root: `span:${idOf(7)}@${last}`,
+      level: "span",
+      memberCount: 3,
+    });
+    expect(seqsOf(`span:${idOf(7)}@${last}`)).toEqual([7, 8, 10]);
+    expect(seqsOf(`span:${idOf(7)}@${last}`, { offset: 1, limit: 1 })).toEqual([8]);
+    expect(seqsOf(`span:${idOf(8)}@${pinned}`)).toEqual([8]);
+  });
+
+  test("gives what is left of a span whose first or last message was forgotten, and nothing without both", () => {
+    const [first, last] = [idOf(5), idOf(8)];
+    const handle = `span:${first}@${last}`;
+    expect(seqsOf(handle)).toEqual([5, 6, 7, 8]);
+    store.forget(session.id, { messageIds: [first] });
+    expect(seqsOf(handle)).toEqual([7, 8]); // its step is forgotten whole
+    store.forget(session.id, { messageIds: [last] });
+    expect(() => store.expand(handle)).toThrow(`The messages at the ends of "${handle}" are not stored`);
+  });
+
+  test("refuses a span that ends before it begins, or in another session, and that of a message", () => {
+    for (const handle of [`span:${idOf(2)}@${idOf(1)}`, `span:1@${idOf(1)}`, `span:${idOf(1)}@999`]) {
+      expect(() => store.expand(handle)).toThrow(
+        expect.objectContaining({ code: "ROOT_NOT_FOUND", details: { handle } }),
+      );
+    }
+    expect(() => store.expand(idOf(1), { level: "span" })).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", details: expect.objectContaining({ option: "level" }) }),
+    );
+  });
+
   test("gives the messages of a cluster or a theme as they were appended, in order", () => {
     const { root, level, members, memberCount } = store.expand(`cluster:${idOf(0)}`);
     expect([root, level, memberCount]).toEqual([`cluster:${idOf(0)}@7`, "cluster", 5]);

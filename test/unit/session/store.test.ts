@@ -135,7 +135,15 @@ describe("render", () => {
   });
 
   test("is empty for an empty session", () => {
-    expect(temporaryStore().session("s").render()).toEqual({ messages: [], tokenCount: 0, sources: [], omitted: [] });
+    expect(temporaryStore().session("s").render()).toEqual({
+      messages: [],
+      tokenCount: 0,
+      stablePrefixTokens: 0,
+      sources: [],
+      omitted: [],
+      recalled: [],
+      continuity: [],
+    });
   });
 
   test("refuses a budget that is no whole number, or too small", () => {

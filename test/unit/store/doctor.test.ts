@@ -358,6 +358,14 @@ describe("rows", () => {
     expect(findingAbout("summaries", store.doctor()).level).toBe("ok");
   });
 
+  test("want none in a session whose contexts do not show them", () => {
+    const store = temporaryStore();
+    const session = store.session("s", { hotSize: 4, resolveTokensMin: 1, strategy: "flat" });
+    session.appendAll(talk(60));
+    session.compact({ strategy: "union-find" });
+    expect(findingAbout("summaries", store.doctor()).level).toBe("ok");
+  });
+
   test("whose summary failed give the reason", async () => {
     const fail = () => Promise.reject(new Error("the model is out"));
     const store = temporaryStore({ summarizer: { id: "failing", promptVersion: 1, summarize: fail } as never });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { filesIn, filesLine, parseFilesLine, WorkingSet } from "../../../src/models/working-set.ts";
+import { filesIn, filesLine, parseFilesLine, WorkingSet } from "../../../src/core/working-set.ts";
 
 describe("filesIn", () => {
   test("finds paths and bare file names, each once, as written", () => {

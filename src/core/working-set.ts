@@ -26,6 +26,8 @@ export function filesIn(text: string): string[] {
     // JSON inside a text brings line breaks as two characters.
     const pieces = candidate.includes("\\") && !DRIVE.test(candidate) ? candidate.split(/\\+[nrt]?/) : [candidate];
     for (const piece of pieces) {
+      // Most words end here: without a dot, only a `Makefile` and its like are files.
+      if (!piece.includes(".") && !piece.includes("file")) continue;
       if (piece.length > PATH_CHARS_MAX || piece.includes("://")) continue;
       const bare = piece.replace(BOLD, "$1").replace(TRAILING, "");
       const named = DRIVE.test(bare) ? bare : bare.slice(bare.lastIndexOf(":") + 1); // `HEAD:src/a.ts`
@@ -92,18 +94,23 @@ function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
 
 const LABEL = "files: ";
 
-/**
- * The line that lists files, as a shell would read it: `files: /srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. A folder is
- * written once; folders stand in the order of their first file. Absolute paths share what they have in common.
- */
+/** The line that lists files: `files: /srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. */
 export function filesLine(paths: readonly string[]): string {
+  return LABEL + fileList(paths);
+}
+
+/**
+ * Files as a shell would read them: `/srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. A folder is written once; folders stand in
+ * the order of their first file. Absolute paths share what they have in common.
+ */
+export function fileList(paths: readonly string[]): string {
   const absolute = paths.filter((path) => path.startsWith("/"));
   const root = commonFolder(absolute);
-  if (absolute.length < 2 || root.length < 2) return LABEL + byFolder(paths).join(", ");
+  if (absolute.length < 2 || root.length < 2) return byFolder(paths).join(", ");
   const others = paths.filter((path) => !path.startsWith("/"));
   const inRoot = byFolder(absolute.map((path) => path.slice(root.length)));
   const shared = inRoot.length === 1 ? `${root}${inRoot[0]}` : `${root}{${inRoot.join(", ")}}`;
-  return LABEL + [shared, ...byFolder(others)].join(", ");
+  return [shared, ...byFolder(others)].join(", ");
 }
 
 /** The files of a `filesLine`, or undefined for any other line. */

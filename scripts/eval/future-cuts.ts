@@ -1,0 +1,41 @@
+import type { EntireEntry } from "./recall-data.ts";
+
+/** Where a session is cut, and what the work after the cut comes back to. */
+export interface Cut {
+  /** Entries before it. */
+  entryCount: number;
+  /** Base names of files, at least two. */
+  gold: ReadonlySet<string>;
+}
+
+const CALLS_MIN = 100;
+const FIRST_CALL = 50;
+const EVERY_CALLS = 25;
+const CALLS_AHEAD = 30;
+const GOLD_MIN = 2;
+
+const FILE = /(?:[\w.@~-]*\/)+[\w.@-]+\.\w{1,8}\b|\b[\w.-]+\.(?:go|tsx?|js|py|md|json|sh|ya?ml|toml)\b/g;
+
+/**
+ * The cuts of a session of at least 100 calls: before its call 50, 75, 100 … (from 0), while 30 remain. The gold of a cut
+ * is the files that the next 30 calls name and that were named before.
+ */
+export function cutsOf(entries: readonly EntireEntry[]): Cut[] {
+  const calls = entries.flatMap(({ kind }, index) => (kind === "tool_call" ? [index] : []));
+  if (calls.length < CALLS_MIN) return [];
+  const seen = new Set<string>();
+  const cuts: Cut[] = [];
+  let read = 0;
+  for (let call = FIRST_CALL; call + CALLS_AHEAD <= calls.length; call += EVERY_CALLS) {
+    const entryCount = calls[call]!;
+    for (; read < entryCount; read++) for (const name of fileNames(entries[read]!)) seen.add(name);
+    const ahead = calls.slice(call, call + CALLS_AHEAD).flatMap((index) => fileNames(entries[index]!));
+    const gold = new Set(ahead.filter((name) => seen.has(name)));
+    if (gold.size >= GOLD_MIN) cuts.push({ entryCount, gold });
+  }
+  return cuts;
+}
+
+function fileNames({ text }: EntireEntry): string[] {
+  return Array.from(text.matchAll(FILE), ([path]) => path.slice(path.lastIndexOf("/") + 1));
+}

@@ -1,0 +1,153 @@
+import { estimatingTokenCounter } from "../../src/core/tokens.ts";
+import { openStore, type Session, StoreError, type TokenCounter } from "../../src/index.ts";
+import { type Cut, cutsOf } from "./future-cuts.ts";
+import { mean } from "./measures.ts";
+import { type EntireEntry, entireInput, readEntireSessions } from "./recall-data.ts";
+import { signTest } from "./sign-test.ts";
+
+const BUDGETS = [1_000, 2_000, 4_000, 8_000] as const;
+
+/** What the published baselines mean by a token: four characters. */
+const fourCharacters: TokenCounter = { name: "four-characters", count: (text) => Math.ceil(text.length / 4) };
+
+/** By the prefix of their figures' names. */
+const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "chars4.": fourCharacters };
+
+/**
+ * What a resumed context is worth to the work that follows: no query, no model.
+ *
+ * Each coding session of `entire/` is appended message by message to a store of its own, `resolveDirty` before each
+ * message of the user, and rendered at its cuts: see `cutsOf`. `future@B`: the mean share, in percent, of a cut's gold that
+ * occurs literally in a context of B tokens. `.recent`: the same for the newest entries that fit B tokens together, and
+ * `.recentWithoutResults` for the newest that are no tool results. `.p`: sign
+ * test, cut by cut, against the better of the two. `.even`, `.odd`: over every other session, so that what was chosen on one half
+ * can be seen on the other. Tokens are the store's; of `chars4.` figures, 4 characters each.
+ *
+ * `future.cuts`, `future.gold`: how many cuts, how many files each on average. `future.refused`: renders that
+ * `BUDGET_TOO_SMALL` refused; they count as holding nothing.
+ *
+ * @param dataFolder  With `entire/`; without it there are no figures, and a word on stderr.
+ */
+export async function futureFigures(dataFolder: string): Promise<Record<string, number>> {
+  const sessions = readEntireSessions(dataFolder)
+    .map(({ messages }) => ({ entries: messages, cuts: cutsOf(messages) }))
+    .filter(({ cuts }) => cuts.length > 0);
+  if (sessions.length === 0) {
+    console.error(`No coding sessions in ${dataFolder}: their figures are left out.`);
+    return {};
+  }
+  const cuts = sessions.flatMap((session) => session.cuts);
+  const figures: Record<string, number> = {
+    "future.cuts": cuts.length,
+    "future.gold": rounded(mean(cuts.map(({ gold }) => gold.size))),
+  };
+  for (const [prefix, counter] of Object.entries(COUNTERS)) {
+    const outcomes: Outcome[] = [];
+    for (const [index, session] of sessions.entries()) {
+      for (const outcome of await replay(session, counter)) outcomes.push({ ...outcome, isOdd: index % 2 === 1 });
+    }
+    for (const tokensMax of BUDGETS) {
+      const name = `${prefix}future@${tokensMax}`;
+      const at = outcomes.filter((outcome) => outcome.tokensMax === tokensMax);
+      figures[name] = percent(at, "share");
+      figures[`${name}.recent`] = percent(at, "recent");
+      figures[`${name}.recentWithoutResults`] = percent(at, "recentWithoutResults");
+      const more = at.filter((outcome) => outcome.share > bestRecent(outcome)).length;
+      const less = at.filter((outcome) => outcome.share < bestRecent(outcome)).length;
+      figures[`${name}.p`] = Number(signTest(more, less).toPrecision(2));
+      figures[`${name}.even`] = percent(
+        at.filter(({ isOdd }) => !isOdd),
+        "share",
+      );
+      figures[`${name}.odd`] = percent(
+        at.filter(({ isOdd }) => isOdd),
+        "share",
+      );
+    }
+    figures[`${prefix}future.refused`] = outcomes.filter(({ refused }) => refused).length;
+  }
+  return figures;
+}
+
+/** Shares of a cut's gold, in [0, 1]: in the context, and in the baselines. */
+interface Outcome {
+  tokensMax: number;
+  share: number;
+  recent: number;
+  recentWithoutResults: number;
+  refused: boolean;
+  isOdd: boolean;
+}
+
+/** One store for all cuts of a session: what is appended later changes nothing of what was rendered. */
+async function replay(
+  { entries, cuts }: { entries: readonly EntireEntry[]; cuts: readonly Cut[] },
+  tokenCounter: TokenCounter = estimatingTokenCounter,
+): Promise<Omit<Outcome, "isOdd">[]> {
+  const store = openStore(":memory:", { tokenCounter });
+  const outcomes: Omit<Outcome, "isOdd">[] = [];
+  try {
+    const session = store.session("resumed");
+    let appended = 0;
+    for (const { entryCount, gold } of cuts) {
+      for (; appended < entryCount; appended++) {
+        const entry = entries[appended]!;
+        if (entry.role === "user") await session.resolveDirty();
+        session.append(entireInput(entry));
+      }
+      const before = entries.slice(0, entryCount);
+      const withoutResults = before.filter(({ kind }) => kind !== "tool_result");
+      const shareIn = (text: string) => [...gold].filter((name) => text.includes(name)).length / gold.size;
+      for (const tokensMax of BUDGETS) {
+        const text = rendered(session, tokensMax);
+        outcomes.push({
+          tokensMax,
+          share: shareIn(text ?? ""),
+          recent: shareIn(newestOf(before, tokensMax, tokenCounter)),
+          recentWithoutResults: shareIn(newestOf(withoutResults, tokensMax, tokenCounter)),
+          refused: text === undefined,
+        });
+      }
+    }
+  } finally {
+    store.close();
+  }
+  return outcomes;
+}
+
+/** What a model reads of the context. */
+function rendered(session: Session, tokensMax: number): string | undefined {
+  try {
+    return session
+      .render({ tokensMax })
+      .messages.map(({ parts }) => JSON.stringify(parts))
+      .join("\n");
+  } catch (error) {
+    if (StoreError.is(error, "BUDGET_TOO_SMALL")) return undefined;
+    throw error;
+  }
+}
+
+/** The newest entries that fit together, up to the first that does not. */
+function newestOf(entries: readonly EntireEntry[], tokensMax: number, tokenCounter: TokenCounter): string {
+  const texts: string[] = [];
+  let room = tokensMax;
+  for (const { text } of entries.toReversed()) {
+    room -= tokenCounter.count(text);
+    if (room < 0) break;
+    texts.push(text);
+  }
+  return texts.join("\n");
+}
+
+function bestRecent({ recent, recentWithoutResults }: Outcome): number {
+  return Math.max(recent, recentWithoutResults);
+}
+
+function percent(outcomes: readonly Outcome[], measure: "share" | "recent" | "recentWithoutResults"): number {
+  return rounded(100 * mean(outcomes.map((outcome) => outcome[measure])));
+}
+
+function rounded(figure: number): number {
+  return Number(figure.toFixed(1));
+}

@@ -1,0 +1,119 @@
+import { estimatingTokenCounter, messageTokens } from "../../src/core/tokens.ts";
+import {
+  type ContextMessage,
+  openStore,
+  type RenderResult,
+  type Session,
+  type Store,
+  StoreError,
+  type Strategy,
+} from "../../src/index.ts";
+import { sharedPrefix, unaccountedCount } from "./context-checks.ts";
+import type { Conversation } from "./conversations.ts";
+import { mean } from "./measures.ts";
+import { breachesOf, withOpenCallsAnswered } from "./provider-rules.ts";
+
+/** Places in each session, evenly spread, the last at its end; a shorter session has as many as it has messages. */
+const CUTS = 12;
+const BUDGETS = [2_000, 4_000, 8_000, 16_000];
+/** At which sessions are replayed message by message. */
+const REPLAY_BUDGET = 16_000;
+
+/** What replays have shown of one strategy. */
+export interface Tally {
+  strategy: Strategy;
+  renders: number;
+  legal: number;
+  legalAsRendered: number;
+  overBudget: number;
+  unaccounted: number;
+  refused: number;
+  /** For each context of a replay but the first: the share that it keeps of the one before, and its tokens that are new. */
+  kept: number[];
+  resent: number[];
+}
+
+export function emptyTally(strategy: Strategy): Tally {
+  return {
+    strategy,
+    renders: 0,
+    legal: 0,
+    legalAsRendered: 0,
+    overBudget: 0,
+    unaccounted: 0,
+    refused: 0,
+    kept: [],
+    resent: [],
+  };
+}
+
+/** The figures of a tally; see legality.ts for what each is. */
+export function figuresOf(tally: Tally): Record<string, number> {
+  const { renders, legal, legalAsRendered, overBudget, unaccounted, refused, kept, resent } = tally;
+  const percent = (count: number) => Number(((100 * count) / renders).toFixed(2));
+  return {
+    renders,
+    refused,
+    legal: percent(legal),
+    legalAsRendered: percent(legalAsRendered),
+    overBudget,
+    unaccounted,
+    prefixKept: Number(mean(kept).toFixed(4)),
+    tokensResent: Math.round(mean(resent)),
+  };
+}
+
+/**
+ * Append a conversation message by message to a store of its own, and render after each. `resolveDirty` runs before each
+ * message of the user, as a host would let it.
+ */
+export async function replay({ id, messages }: Conversation, tally: Tally): Promise<void> {
+  const store = openStore(":memory:");
+  try {
+    const session = store.session(id, { strategy: tally.strategy, contextTokensMax: REPLAY_BUDGET });
+    const cuts = new Set(Array.from({ length: CUTS }, (_, cut) => Math.ceil((messages.length * (cut + 1)) / CUTS)));
+    let before: ContextMessage[] | undefined;
+    for (const [index, message] of messages.entries()) {
+      if (message.role === "user") await session.resolveDirty();
+      session.append(message);
+      const rendered = tryRender(session, REPLAY_BUDGET)?.messages;
+      if (before !== undefined && rendered !== undefined) {
+        const { share, messageCount } = sharedPrefix(before, rendered);
+        tally.kept.push(share);
+        tally.resent.push(tokensOf(rendered.slice(messageCount)));
+      }
+      before = rendered;
+      if (cuts.has(index + 1)) for (const tokensMax of BUDGETS) judge(store, session, tokensMax, tally);
+    }
+  } finally {
+    store.close();
+  }
+}
+
+function judge(store: Store, session: Session, tokensMax: number, tally: Tally): void {
+  const result = tryRender(session, tokensMax);
+  if (result === undefined) {
+    tally.refused++;
+    return;
+  }
+  tally.renders++;
+  if (breachesOf(result.messages).length === 0) tally.legalAsRendered++;
+  const [breach] = breachesOf(withOpenCallsAnswered(result.messages));
+  if (breach === undefined) tally.legal++;
+  else console.error(`${session.id} in ${tokensMax} tokens, ${breach.provider}: ${breach.reason}`);
+  if (tokensOf(result.messages) > tokensMax) tally.overBudget++;
+  tally.unaccounted += unaccountedCount(store, session, result);
+}
+
+function tryRender(session: Session, tokensMax: number): RenderResult | undefined {
+  try {
+    return session.render({ tokensMax });
+  } catch (error) {
+    if (StoreError.is(error, "BUDGET_TOO_SMALL")) return undefined;
+    throw error;
+  }
+}
+
+function tokensOf(messages: readonly ContextMessage[]): number {
+  return messages.reduce((sum, message) => sum + messageTokens(message, estimatingTokenCounter), 0);
+}

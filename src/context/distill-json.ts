@@ -1,0 +1,105 @@
+import { type Child, childrenOf, compactJson, type Span } from "./json-text.ts";
+import { sharesOf } from "./shares.ts";
+
+/** A value of a key is shown with at least so many characters, or all of it; an item of an array, which is mostly an object, with more. */
+const VALUE_CHARS_MIN = 24;
+const ITEM_CHARS_MIN = 80;
+
+/** Fewer characters of a long string say nothing. */
+const STRING_CHARS_MIN = 16;
+
+/** Stands for a value that has no room at all. */
+const NO_ROOM = '"…"';
+
+/** Levels that are looked into. What is deeper stands whole or not at all. */
+const DEPTH_MAX = 16;
+
+/**
+ * JSON cut down along its structure, and still JSON: what is small stands as it is, keys stay, and what is large shares the
+ * room. Of long arrays, and of objects with more keys than there is room for, the first and last children stay; a string says
+ * how many are left out. Long strings are distilled as what they are.
+ *
+ * @param charsMax  Most UTF-16 units that come back.
+ * @param distillText  Cuts a decoded string down to so many UTF-16 units.
+ * @returns undefined where the text is not an object or array, or nothing of it has room.
+ */
+export function distillJson(
+  text: string,
+  charsMax: number,
+  distillText: (text: string, charsMax: number) => string,
+): string | undefined {
+  const json = compactJson(text);
+  if (json === undefined) return undefined;
+  const written = write({ start: 0, end: json.length }, charsMax, 0);
+  return written === NO_ROOM ? undefined : written;
+
+  function write({ start, end }: Span, room: number, depth: number): string {
+    if (end - start <= room) return json!.slice(start, end);
+    switch (json![start]) {
+      case '"':
+        return writeString(JSON.parse(json!.slice(start, end)), room);
+      case "{":
+      case "[": {
+        if (depth === DEPTH_MAX) return NO_ROOM;
+        const written = writeChildren(childrenOf(json!, start), room, depth);
+        return written.length <= room ? written : NO_ROOM;
+      }
+      default:
+        return NO_ROOM; // a number with more digits than there is room for
+    }
+  }
+
+  function writeString(value: string, room: number): string {
+    let charsMax = room - 2;
+    for (;;) {
+      const written = JSON.stringify(charsMax < STRING_CHARS_MIN ? "…" : distillText(value, charsMax));
+      if (written.length <= room || charsMax < STRING_CHARS_MIN) return written;
+      charsMax = Math.floor(charsMax * Math.min(0.9, room / written.length)); // quotes and line breaks take two each
+    }
+  }
+
+  function writeChildren(children: readonly Child[], room: number, depth: number): string {
+    const isObject = children[0]!.key !== undefined;
+    const [opening, closing] = isObject ? "{}" : "[]";
+    const { head, tail } = endsOf(children, room - 2);
+    const leftOut = children.length - head.length - tail.length;
+    const marker = leftOut === 0 ? "" : isObject ? `"…":"${leftOut} more keys"` : `"… ${leftOut} more items …"`;
+    const kept = [...head, ...tail];
+    const frame = 2 + (marker === "" ? -1 : marker.length) + kept.reduce((sum, child) => sum + keyChars(child) + 1, 0);
+    const shares = sharesOf(
+      kept.map(({ start, end }) => end - start),
+      room - frame,
+    );
+    const written = kept.map((child, index) => {
+      const value = write(child, shares[index]!, depth + 1);
+      return child.key === undefined ? value : `${child.key}:${value}`;
+    });
+    if (marker !== "") written.splice(head.length, 0, marker);
+    return `${opening}${written.join(",")}${closing}`;
+  }
+}
+
+/** As many children of each end as have room at their least, two of the first to one of the last, and room for a marker. */
+function endsOf(children: readonly Child[], room: number): { head: Child[]; tail: Child[] } {
+  const least = (child: Child) => {
+    const charsMin = child.key === undefined ? ITEM_CHARS_MIN : VALUE_CHARS_MIN;
+    return keyChars(child) + Math.min(child.end - child.start, charsMin) + 1;
+  };
+  const total = children.reduce((sum, child) => sum + least(child), 0);
+  if (total <= room) return { head: [...children], tail: [] };
+  let left = room - `"… ${children.length} more items …",`.length;
+  let [headCount, tailCount] = [0, 0];
+  while (headCount + tailCount < children.length) {
+    const isTail = headCount >= 2 * (tailCount + 1);
+    const next = isTail ? children[children.length - 1 - tailCount]! : children[headCount]!;
+    left -= least(next);
+    if (left < 0) break;
+    if (isTail) tailCount++;
+    else headCount++;
+  }
+  return { head: children.slice(0, headCount), tail: children.slice(children.length - tailCount) };
+}
+
+function keyChars({ key }: Child): number {
+  return key === undefined ? 0 : key.length + 1;
+}

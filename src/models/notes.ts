@@ -1,0 +1,162 @@
+import type { JsonValue, Part, Role } from "../core/message.ts";
+import type { Notes } from "../core/notes.ts";
+import { filesIn } from "../core/working-set.ts";
+import { cutLine, oneLine, plainText } from "./lines.ts";
+import { sentencesOf } from "./sentences.ts";
+import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
+import { withoutHarness } from "./statements.ts";
+
+/** Characters read of a message: of a longer one its beginning, which says what it is about, and its end, which says how it went. */
+const NOTED_CHARS_MAX = 1_500;
+const NOTED_END_CHARS = 500;
+
+/** "yes", "continue": nothing that tells what the work is about. */
+const REQUEST_CHARS_MIN = 10;
+const REQUEST_CHARS_MAX = 300;
+const LINE_CHARS_MAX = 200;
+const ACTION_CHARS_MAX = 80;
+/** Lines of one kind from one message: a pasted document must not drive out what others said. */
+const LINES_PER_MESSAGE_MAX = 4;
+const FILES_PER_MESSAGE_MAX = 20;
+
+/** Naming a file counts by who does it: an agent acts on what it calls, and a search lists what it never opens. */
+const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
+const ARGUMENT_WEIGHT = 3;
+/** A call that brings text along changes the file. */
+const CHANGE_WEIGHT = 4;
+const CHANGE_CHARS_MIN = 40;
+
+const RULE =
+  /\b(?:must|mustn['’]t|never|always|only|don['’]?t|do not|should not|shouldn['’]t|avoid|make sure|no longer)\b/i;
+const DECISION =
+  /\b(?:decided?|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|instead of|rather than|fixed|resolved|confirmed|verified|works? because|fails? because|the fix)\b/i;
+const INTENT = /^(?:now|next|ok(?:ay)?|i['’]?ll|i will|i need|let me|let['’]s|first|wait)\b/i;
+
+/** Arguments that say what a call is about, the first that is there; otherwise its first string. */
+const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
+const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "path", "pattern", "query", "url"];
+
+/**
+ * Read what a message leaves behind. English where words count; shapes otherwise. Linear in `NOTED_CHARS_MAX` and the length
+ * of calls' arguments.
+ *
+ * @param message  `text` as it is stored, `parts` for its calls and results; strings in them may be notes of artifacts.
+ */
+export function notesOf({ role, text, parts }: { role: Role; text: string; parts: readonly Part[] }): Notes {
+  const calls = parts.filter((part) => part.type === "tool_call");
+  const results = parts.filter((part) => part.type === "tool_result");
+  const words = plainText(text.length <= NOTED_CHARS_MAX ? text : beginningAndEnd(text));
+  return {
+    files: filesOf(role, words, calls),
+    said: saidIn(role, text, words, parts),
+    calls: calls.map(({ toolCallId, name, args }) => {
+      const main = mainArgument(args as JsonValue);
+      const about = main === undefined ? "" : cutLine(aboutOf(main), ACTION_CHARS_MAX);
+      return { callId: toolCallId, name: oneLine(name), about, isCommand: main?.isCommand === true };
+    }),
+    results: results.map(({ toolCallId, isError: failed = false }) => {
+      return { callId: toolCallId, failed, ...verdictIn(words, failed) };
+    }),
+  };
+}
+
+function beginningAndEnd(text: string): string {
+  const beginning = text.slice(0, NOTED_CHARS_MAX - NOTED_END_CHARS).replace(/[\ud800-\udbff]$/, "");
+  const end = text.slice(-NOTED_END_CHARS).replace(/^[\udc00-\udfff]/, "");
+  return `${beginning}…\n…${end}`;
+}
+
+function filesOf(role: Role, words: string, calls: readonly { args: unknown }[]): Notes["files"] {
+  const weights = new Map<string, number>();
+  for (const { args } of calls) {
+    const strings = Object.values((args ?? {}) as Record<string, unknown>).filter((value) => typeof value === "string");
+    const changes = strings.some((value) => value.length >= CHANGE_CHARS_MIN && value.includes("\n"));
+    const main = mainArgument(args as JsonValue)?.text ?? "";
+    for (const path of filesIn(main.slice(0, NOTED_CHARS_MAX))) {
+      weights.set(path, changes ? CHANGE_WEIGHT : ARGUMENT_WEIGHT);
+    }
+  }
+  const named = filesIn(words).slice(0, FILES_PER_MESSAGE_MAX);
+  for (const path of named) {
+    if (!weights.has(path)) weights.set(path, FILE_WEIGHT[role] / Math.sqrt(named.length));
+  }
+  return Array.from(weights, ([path, weight]) => ({ path, weight }));
+}
+
+function saidIn(role: Role, text: string, words: string, parts: readonly Part[]): Notes["said"] {
+  if (role === "user") return saidByUser(words, text.length > NOTED_CHARS_MAX);
+  if (role !== "assistant") return [];
+  let prose = "";
+  for (const part of parts) {
+    if (prose.length >= NOTED_CHARS_MAX) break;
+    if (part.type === "text") prose += `${prose && "\n"}${part.text.slice(0, NOTED_CHARS_MAX - prose.length)}`;
+  }
+  return tellingSentences(prose, DECISION)
+    .filter((sentence) => !INTENT.test(sentence))
+    .slice(0, LINES_PER_MESSAGE_MAX)
+    .map((sentence) => ({ kind: "decision", text: cutLine(sentence, LINE_CHARS_MAX) }));
+}
+
+/** The beginning of what was asked, and the sentences after it that set limits; of a pasted document only the beginning. */
+function saidByUser(words: string, isDocument: boolean): Notes["said"] {
+  const said = withoutHarness(words);
+  const request = cutLine(oneLine(said), REQUEST_CHARS_MAX);
+  if (request.length < REQUEST_CHARS_MIN || !/\p{L}/u.test(request)) return [];
+  if (isDocument) return [{ kind: "request", text: request }];
+  const rules = tellingSentences(said, RULE).slice(0, LINES_PER_MESSAGE_MAX);
+  // A message that is its rule is not told twice.
+  const isRule = rules.length > 0 && request.length <= LINE_CHARS_MAX;
+  const others = rules.filter((rule) => !request.includes(rule));
+  return [
+    { kind: isRule ? "rule" : "request", text: request },
+    ...others.map((rule) => ({ kind: "rule" as const, text: cutLine(rule, LINE_CHARS_MAX) })),
+  ];
+}
+
+/** Sentences that say what a pattern looks for, and neither ask nor only announce what follows. */
+function tellingSentences(text: string, pattern: RegExp): string[] {
+  return sentencesOf(plainText(text)).flatMap(({ kind, text: sentence }) => {
+    const isTelling =
+      kind === "prose" && pattern.test(sentence) && !/[:：?？][*_]*$/.test(sentence) && isProse(sentence);
+    return isTelling ? [sentence] : [];
+  });
+}
+
+/** The line that says what went wrong, the first line where a call that failed has none; and the last count of tests, a linter, a commit. */
+function verdictIn(words: string, failed: boolean): { error: string | undefined; outcome: string | undefined } {
+  const lines = words.split("\n").filter((line) => /\S/.test(line));
+  const told = lines.flatMap((line) => (isCode(line) ? [] : [oneLine(line)]));
+  const error = told.find(isError) ?? (failed ? lines[0] : undefined);
+  const outcome = told.findLast(isOutcome);
+  return {
+    error: error && cutLine(oneLine(error), LINE_CHARS_MAX),
+    outcome: outcome && cutLine(outcome, LINE_CHARS_MAX),
+  };
+}
+
+/** A file by its name alone, for the working set has its path; a command up to a pipe, which only cuts the output. */
+function aboutOf({ text, isCommand }: MainArgument): string {
+  const beginning = text.slice(0, NOTED_CHARS_MAX);
+  if (isCommand) return oneLine(beginning.replace(/\s\d?>&\d/g, "").split(/\s\|\s/)[0]!);
+  const [path] = filesIn(beginning);
+  // Arguments that came cut, or as something else than JSON, are one string.
+  const isPath = path !== undefined && (beginning.trim().endsWith(path) || /^[{[]/.test(beginning));
+  return isPath ? path.slice(path.lastIndexOf("/") + 1) : oneLine(beginning);
+}
+
+interface MainArgument {
+  text: string;
+  isCommand: boolean;
+}
+
+function mainArgument(args: JsonValue): MainArgument | undefined {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
+  const key = [...COMMAND_ARGUMENTS, ...PATH_ARGUMENTS, ...Object.keys(args)].find((name) => textOf(args[name]) !== "");
+  return key === undefined ? undefined : { text: textOf(args[key]), isCommand: COMMAND_ARGUMENTS.includes(key) };
+}
+
+/** Some tools take a command as a list of words. */
+function textOf(value: JsonValue | undefined): string {
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(" ");
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,107 @@
+import type { SessionSettings } from "../core/options.ts";
+import { windowSteps } from "../forest/window.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { SpanContent, SpanStrategy } from "../store/spans.ts";
+import { recordSpan } from "../store/write.ts";
+import { type Filling, isFull, type NoSplit, type Split, splitContext, splitRuleOf } from "./split.ts";
+
+/** The context that is to be split. */
+export interface SplitOptions {
+  settings: SessionSettings;
+  /** Its budget. */
+  tokensMax: number;
+  /** The step to which results may still come. */
+  openStepId: number | undefined;
+}
+
+/** What `compact` did: moved the frontier or asked for a summary, or why there was nothing to do. */
+export type CompactResult =
+  | { compacted: true }
+  | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
+
+/** Where a session's context is to be cut because it is full; undefined if it is not. Call it inside a transaction. */
+export function fullSplit(
+  repositories: Repositories,
+  sessionId: string,
+  strategy: SpanStrategy,
+  options: SplitOptions,
+): Split | undefined {
+  const filling = fillingOf(repositories, sessionId, strategy, options);
+  const rule = splitRuleOf(strategy, options.settings);
+  if (!isFull(filling, rule, options.tokensMax)) return undefined;
+  const split = splitContext(filling, rule, options.tokensMax);
+  return typeof split === "string" ? undefined : split;
+}
+
+/** Where `compact` would cut it, however full it is, or why not. Call it inside a transaction. */
+export function askedSplit(
+  repositories: Repositories,
+  sessionId: string,
+  strategy: SpanStrategy,
+  options: SplitOptions,
+): Split | NoSplit | "already_due" {
+  const filling = fillingOf(repositories, sessionId, strategy, options);
+  const split = splitContext(filling, splitRuleOf(strategy, options.settings), options.tokensMax);
+  if (typeof split === "string") return split;
+  if (split.seqLast === dueSplit(repositories, sessionId, strategy)?.seqLast) return "already_due";
+  const parked = repositories.spans.newest(sessionId, strategy, "parked");
+  return split.seqLast <= (parked?.seqLast ?? -1) ? "nothing_to_compress" : split;
+}
+
+function fillingOf(
+  { spans, messages }: Repositories,
+  sessionId: string,
+  strategy: SpanStrategy,
+  { openStepId }: SplitOptions,
+): Filling {
+  const done = spans.newest(sessionId, strategy, "done");
+  return {
+    pinnedTokens: messages.pinnedTokensOf(sessionId),
+    summary: done && { ...done, topTokens: spans.boundsOf(sessionId, 0, done.seqFirst - 1)?.tokenCount ?? 0 },
+    steps: windowSteps(messages.windowFrom(sessionId, done === undefined ? 0 : done.seqLast + 1), openStepId),
+  };
+}
+
+/**
+ * Ask for the summary that a context at its fullest would ask for by itself: the next `resolveDirty` makes it. The same
+ * split as there, however full the context is.
+ */
+export function compactSpan(
+  repositories: Repositories,
+  sessionId: string,
+  strategy: SpanStrategy,
+  options: SplitOptions & { createdAtMs: number },
+): CompactResult {
+  const { database, spans } = repositories;
+  const found = database.read(() => {
+    const split = askedSplit(repositories, sessionId, strategy, options);
+    if (typeof split === "string") return split;
+    return { split, content: spans.contentOf(sessionId, split.seqFirst, split.seqLast) };
+  });
+  if (typeof found === "string") return { compacted: false, reason: found };
+  const row = spanRow(sessionId, strategy, found.split, found.content);
+  const due = { ...row, status: "due" as const, readingDepth: 0, attempts: 0, createdAtMs: options.createdAtMs };
+  // Messages of it may have been forgotten or summarized a moment ago; then the next call finds what is left.
+  return recordSpan(repositories, "compact", due)
+    ? { compacted: true }
+    : { compacted: false, reason: "nothing_to_compress" };
+}
+
+/** What `compact` has asked for and nobody has summarized yet. What was tried and given up is due no more. */
+export function dueSplit({ spans }: Repositories, sessionId: string, strategy: SpanStrategy): Split | undefined {
+  const due = spans.newest(sessionId, strategy, "due");
+  const done = spans.newest(sessionId, strategy, "done");
+  const parked = spans.newest(sessionId, strategy, "parked");
+  if (due === undefined || due.seqLast <= Math.max(done?.seqLast ?? -1, parked?.seqLast ?? -1)) return undefined;
+  return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
+}
+
+/** What every row of a stretch says. */
+export function spanRow(
+  sessionId: string,
+  strategy: SpanStrategy,
+  { seqFirst, seqLast }: Split,
+  { firstId, lastId, messageCount, tokenCount: sourceTokenCount, sourceDigest }: SpanContent,
+) {
+  return { sessionId, strategy, firstId, lastId, seqFirst, seqLast, messageCount, sourceTokenCount, sourceDigest };
+}

@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { buildContinuity, continuityShare } from "../../src/context/continuity.ts";
+import { renderUnionFind } from "../../src/context/render.ts";
+import type { ContinuityTeller } from "../../src/context/result.ts";
+import { type Message, StoreError } from "../../src/index.ts";
+import { notesOf } from "../../src/models/notes.ts";
+import { parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";
+import { quarterCounter, type SessionModel, sessionArbitrary, tokensMaxArbitrary } from "../support/render-model.ts";
+
+const notesOfMessage = (message: Message) => ({
+  messageId: message.id,
+  seq: message.seq,
+  stepId: message.stepId,
+  ...notesOf({ ...message, text: message.parts.map((part) => String(part.text ?? part.content ?? "")).join("\n") }),
+});
+
+/** All that has left the window is told of, however long ago. */
+function tellerOf({ messages, view }: SessionModel): ContinuityTeller {
+  const shown = new Set([...view.pinned, ...view.window].map(({ id }) => id));
+  const cold = messages.filter(({ id }) => !shown.has(id)).map(notesOfMessage);
+  return {
+    share: continuityShare(cold),
+    tell: (hidden, tokensMax) => buildContinuity([...cold, ...hidden.map(notesOfMessage)], tokensMax, quarterCounter),
+  };
+}
+
+/**
+ * Goal: with continuity, too, a context obeys its budget and claims every message once; no text breaks out of the block,
+ * which tells only of what it names, and nothing of what is shown.
+ * Method: render sessions with texts that try to; count, claim and parse the result by itself.
+ */
+test("obeys the budget, claims nothing, and lets no text break out", () => {
+  let told = 0;
+  let refused = 0;
+  fc.assert(
+    fc.property(sessionArbitrary, tokensMaxArbitrary, (model, tokensMax) => {
+      const options = { tokensMax, tokenCounter: quarterCounter, continuity: tellerOf(model) };
+      const render = () => {
+        try {
+          return renderUnionFind(model.view, options);
+        } catch (error) {
+          if (StoreError.is(error, "BUDGET_TOO_SMALL")) return undefined;
+          throw error;
+        }
+      };
+      const result = render();
+      if (result === undefined) {
+        // Continuity costs no budget that would do without it.
+        expect(() => renderUnionFind(model.view, { tokensMax, tokenCounter: quarterCounter })).toThrow(StoreError);
+        refused++;
+        return;
+      }
+      expect(render()).toEqual(result);
+      expect(result.tokenCount).toBe(tokensOfContext(result.messages, model));
+      expect(result.tokenCount).toBeLessThanOrEqual(tokensMax);
+      expect(partitionFaults(result, model)).toEqual([]);
+      if (result.continuity.length === 0) return;
+
+      told++;
+      const parts = result.messages[result.continuity[0]!.messageIndex]!.parts;
+      const block = parts.find(({ text }) => String(text).startsWith("<continuity>"))!;
+      const [continuity, ...others] = parseBlock(String(block.text));
+      expect(others).toEqual([]);
+      expect(continuity!.children.every(({ children }) => children.length === 0)).toBe(true);
+      const named = continuity!.children.flatMap(({ attributes }) => attributes.seq!.split("-").map(Number));
+      const seqs = result.continuity.map(({ seq }) => seq);
+      expect(named.every((seq) => seqs.includes(seq))).toBe(true);
+      const shown = new Set([...model.view.pinned.map(({ id }) => id)]);
+      for (const { messageId, seq } of result.continuity) {
+        expect(model.messages[seq]!.id).toBe(messageId);
+        expect(shown.has(messageId)).toBe(false);
+      }
+    }),
+    { numRuns: 400 },
+  );
+  expect(told).toBeGreaterThan(30);
+  expect(refused).toBeGreaterThan(10);
+});

@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import type { RenderResult, Session, Store } from "../../../src/index.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+function blockOf({ messages }: RenderResult): string | undefined {
+  const texts = messages.flatMap(({ parts }) => parts.map((part) => String(part.text)));
+  return texts.find((text) => text.startsWith("<continuity>"));
+}
+
+/** An agent's rounds: a call on a file, and its result. */
+function work(session: Session, from: number, to: number): void {
+  for (let round = from; round < to; round++) {
+    const path = `src/part${round}.go`;
+    session.appendAll([
+      {
+        role: "assistant",
+        parts: [{ type: "tool_call", toolCallId: `c${round}`, name: "Read", args: { file_path: path } }],
+      },
+      {
+        role: "tool",
+        parts: [
+          { type: "tool_result", toolCallId: `c${round}`, content: `It does what part ${round} of its model does.` },
+        ],
+      },
+    ]);
+  }
+}
+
+function begun(store: Store = temporaryStore()): Session {
+  const session = store.session("s");
+  session.append({ role: "user", content: "Port the parser to Rust, part by part." });
+  return session;
+}
+
+test("a session that is shown whole is told nothing besides", () => {
+  const session = begun();
+  work(session, 0, 5);
+  const context = session.render({ tokensMax: 8_000 });
+  expect(blockOf(context)).toBeUndefined();
+  expect(context.continuity).toEqual([]);
+});
+
+test("a long session is told its goal, its path and its working set, and every line leads back", () => {
+  const session = begun();
+  work(session, 0, 100);
+  const context = session.render({ tokensMax: 2_000 });
+  const block = blockOf(context)!;
+  expect(block).toContain('<asked seq="0">Port the parser to Rust, part by part.</asked>');
+  expect(block).toMatch(/<did seq="\d+-\d+">Read part\d+\.go; /);
+  expect(block).toMatch(/<files seq="\d+-\d+">src\/\{part\d+\.go, /);
+  expect(context.continuity.length).toBeGreaterThan(10);
+  for (const { messageId, seq, messageIndex } of context.continuity) {
+    expect(session.messages({ seqFrom: seq, seqTo: seq })[0]!.id).toBe(messageId);
+    expect(context.messages[messageIndex]!.parts.some((part) => part.text === block)).toBe(true);
+  }
+});
+
+test("what is told is the same in the process that wrote it and in one that opens the store", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = begun(store);
+  for (let round = 0; round < 200; round += 10) {
+    work(session, round, round + 10);
+    session.append({ role: "user", content: `Go on with the parts from ${round + 10} on, never the tests.` });
+    session.render({ tokensMax: 2_000 });
+  }
+  const resumed = openedStore(path, { readonly: true }).resume("s");
+  expect(resumed.render({ tokensMax: 2_000 })).toEqual(session.render({ tokensMax: 2_000 }));
+});
+
+test("a limit that the user set long ago is told for as long as it is among the newest turns", () => {
+  const session = begun();
+  session.append({ role: "user", content: "You must never change the grammar file." });
+  work(session, 0, 400);
+  expect(blockOf(session.render({ tokensMax: 4_000 }))).toContain(
+    '<rule seq="1">You must never change the grammar file.</rule>',
+  );
+});
+
+test("what was forgotten is told no more", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = begun(store);
+  work(session, 0, 100);
+  expect(blockOf(session.render({ tokensMax: 2_000 }))).toContain("Port the parser");
+  const other = openedStore(path);
+  other.forget("s");
+  expect(() => session.render({ tokensMax: 2_000 })).toThrow();
+  const again = other.session("s");
+  work(again, 0, 100);
+  expect(blockOf(again.render({ tokensMax: 2_000 }))).not.toContain("Port the parser");
+});
+
+test("nobody is told what another process has forgotten, whoever appends first", () => {
+  const path = temporaryPath();
+  const session = openedStore(path).session("s", { hotSize: 5, overlap: 1, evictBatch: 4 });
+  const { messageId } = session.append({ role: "user", content: "Never touch the file src/marmalade.ts again." });
+  work(session, 0, 40);
+  expect(blockOf(session.render({ tokensMax: 2_000 }))).toContain("marmalade");
+
+  openedStore(path).forget("s", { messageIds: [messageId] });
+  session.append({ role: "user", content: "Go on with the next part." });
+  expect(JSON.stringify(session.render({ tokensMax: 2_000 }))).not.toContain("marmalade");
+});

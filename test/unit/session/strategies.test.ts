@@ -1,0 +1,471 @@
+import { describe, expect, test } from "vitest";
+import { unaccountedCount } from "../../../scripts/eval/context-checks.ts";
+import type { MessageInput, Session, SessionOptions, Store } from "../../../src/index.ts";
+import { quarterCounter } from "../../support/render-model.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { calls, results } from "../../support/said.ts";
+import { type Behavior, type ScriptedSummarizer, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+interface Opened {
+  path: string;
+  store: Store;
+  session: Session;
+  summarizer: ScriptedSummarizer;
+}
+
+/** A session whose contexts have 1,000 tokens. */
+function opened(options: SessionOptions, ...script: Behavior[]): Opened {
+  const path = temporaryPath();
+  const summarizer = scriptedSummarizer(...script);
+  const store = openedStore(path, { summarizer, tokenCounter: quarterCounter });
+  return { path, store, summarizer, session: store.session("s", { contextTokensMax: 1_000, ...options }) };
+}
+
+/** Messages of a hundred tokens each, user and assistant in turn: 4 and their text's. */
+function hundreds(count: number): MessageInput[] {
+  return Array.from({ length: count }, (_, index) => {
+    return { role: index % 2 === 0 ? "user" : "assistant", content: "abcd".repeat(96) };
+  });
+}
+
+/** What a context is made of, in order: places, and handles of summaries. */
+function shape(session: Session, options = {}): (number | string)[] {
+  const { sources } = session.render(options);
+  const inOrder = sources.toSorted((left, right) => left.messageIndex - right.messageIndex);
+  return inOrder.map((source) => ("handle" in source ? source.handle : source.seqFirst));
+}
+
+const rows = (store: Store, columns: string) => store.query(`SELECT ${columns} FROM span_summaries ORDER BY id`);
+
+describe("flat", () => {
+  test("shows everything until a summary is made, then that and the newest messages", async () => {
+    const { store, session } = opened({ strategy: "flat" });
+    session.appendAll(hundreds(7));
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0 });
+    session.appendAll(hundreds(1));
+    expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0 });
+    expect(shape(session)).toEqual(["span:1@5", 5, 6, 7]);
+    expect(store.expand("span:1@5").members).toEqual(session.messages({ seqTo: 4 }));
+    expect(JSON.stringify(session.render().messages[0]!.parts)).toContain("Messages 0 to 4.");
+  });
+
+  test("makes the next summary from the last one and what came since", async () => {
+    const { store, session, summarizer } = opened({ strategy: "flat" });
+    session.appendAll(hundreds(8));
+    await session.resolveDirty();
+    session.appendAll(hundreds(3)); // 600 tokens, and a summary of 9
+    await session.resolveDirty();
+    expect(summarizer.requests.length).toBe(1);
+    session.appendAll(hundreds(1));
+    await session.resolveDirty();
+    const { previous, sources } = summarizer.requests[1]!;
+    expect([previous.length, ...sources.map(({ seq }) => seq)]).toEqual([1, 5, 6, 7, 8]);
+    expect(rows(store, "seq_first, seq_last, message_count, reading_depth")).toEqual([
+      { seq_first: 0, seq_last: 4, message_count: 5, reading_depth: 0 },
+      { seq_first: 0, seq_last: 8, message_count: 9, reading_depth: 1 },
+    ]);
+    expect(shape(session)).toEqual(["span:1@9", 9, 10, 11]);
+  });
+
+  test("leaves what is pinned out of the summary", async () => {
+    const { store, session, summarizer } = opened({ strategy: "flat" });
+    session.append({ role: "system", content: "Be brief." });
+    session.appendAll(hundreds(8));
+    await session.resolveDirty();
+    expect(summarizer.requests[0]!.sources.map(({ role }) => role)).not.toContain("system");
+    expect(shape(session)).toEqual([0, "span:2@7", 7, 8]);
+    expect(store.expand("span:2@7").memberCount).toBe(6);
+  });
+
+  test("wins with each summary what several messages take, also where most of the budget is pinned", async () => {
+    const { session, summarizer } = opened({ strategy: "flat", contextTokensMax: 2_000 });
+    session.append({ role: "system", content: "abcd".repeat(1_196) }); // 1,200 tokens
+    for (const message of hundreds(40)) {
+      session.append(message);
+      await session.resolveDirty();
+    }
+    // Of 800 tokens 560 trigger, 240 stay, and a summary has 80: at least three messages come before the next.
+    expect(summarizer.requests.length).toBeLessThanOrEqual(13);
+    expect(summarizer.requests.every(({ tokensMax }) => tokensMax === 80)).toBe(true);
+    expect(session.render().sources.map(({ how }) => how)).toContain("summary");
+  });
+
+  test("never parts a call and its results", async () => {
+    const { session } = opened({ strategy: "flat" });
+    session.appendAll([...hundreds(6), calls(["c"]), results(["c"], "abcd".repeat(94)), ...hundreds(2)]);
+    await session.resolveDirty();
+    // The two newest leave 100 tokens: enough for the result (4, 1 for its id, 94), but not for its call, too.
+    expect(shape(session)).toEqual(["span:1@8", 8, 9]);
+  });
+
+  test("keeps a call that waits for its result, whatever has come after it", async () => {
+    const { session } = opened({ strategy: "flat" });
+    const strays = ["x", "y", "z"].map((id) => results([id], "abcd".repeat(94)));
+    session.appendAll([...hundreds(7), calls(["c"]), ...strays]);
+    await session.resolveDirty();
+    expect(shape(session)).toEqual(["span:1@7", 7, 8, 9, 10]);
+  });
+
+  test("names what has no room while there is no summary", () => {
+    const { store, session } = opened({ strategy: "flat" });
+    session.appendAll(hundreds(20));
+    const context = session.render();
+    expect(context.tokenCount).toBeLessThanOrEqual(1_000);
+    expect(context.omitted).toMatchObject([{ kind: "range", seqFirst: 0 }]);
+    expect(shape(session).at(-1)).toBe(19);
+    expect(unaccountedCount(store, session, context)).toBe(0);
+  });
+
+  test("reads no whole history to show its end", () => {
+    const { store, session } = opened({ strategy: "flat" });
+    session.appendAll(hundreds(1_200).map((message) => ({ ...message, content: "ok" })));
+    const context = session.render({ tokensMax: 100 });
+    // From the last but one of every five hundred on, the messages are at hand; the others are counted.
+    expect(context.omitted).toMatchObject([{ kind: "range", seqFirst: 0, messageCount: expect.any(Number) }]);
+    const large = session.render({ tokensMax: 10_000 });
+    expect(large.omitted).toMatchObject([{ kind: "theme", handle: "span:1@500", messageCount: 500 }]);
+    expect(unaccountedCount(store, session, context)).toBe(0);
+    expect(unaccountedCount(store, session, large)).toBe(0);
+  });
+});
+
+test("does not begin in the middle of a step where it leaves off reading", () => {
+  const { store, session } = opened({ strategy: "flat" });
+  const short = hundreds(1_199).map((message) => ({ ...message, content: "ok" }));
+  session.appendAll([...short.slice(0, 499), calls(["c"]), results(["c"]), ...short.slice(499)]);
+  const context = session.render({ tokensMax: 10_000 });
+  expect(context.omitted).toMatchObject([{ kind: "theme", handle: "span:1@501", messageCount: 501 }]);
+  expect(unaccountedCount(store, session, context)).toBe(0);
+});
+
+test("shows a newest step of more messages than are read at once", () => {
+  const { store, session } = opened({ strategy: "flat" });
+  const ids = Array.from({ length: 1_200 }, (_, index) => `c${index}`);
+  session.appendAll([{ role: "user", content: "go" }, calls(ids)]);
+  for (const id of ids) session.append(results([id]));
+  const context = session.render({ tokensMax: 100_000 });
+  expect(context.messages.length).toBeGreaterThan(1_200);
+  expect(context.omitted).toMatchObject([{ messageCount: 1 }]);
+  expect(unaccountedCount(store, session, context)).toBe(0);
+});
+
+describe("sandwich", () => {
+  test("keeps the first and the newest messages, and between them one summary", async () => {
+    const { session } = opened({ strategy: "sandwich" });
+    session.appendAll(hundreds(9));
+    await session.resolveDirty();
+    expect(shape(session)).toEqual([0, 1, "span:3@6", 6, 7, 8]);
+    session.appendAll(hundreds(4)); // 900 tokens with the first two, and a summary of 9
+    await session.resolveDirty();
+    expect(shape(session)).toEqual([0, 1, "span:3@10", 10, 11, 12]);
+  });
+
+  test("shows as much of the first messages as a smaller budget has room for", async () => {
+    const { store, session } = opened({ strategy: "sandwich" });
+    session.appendAll(hundreds(9));
+    await session.resolveDirty();
+    const places = session.render({ tokensMax: 600 }).sources.map((source) => [source.seqFirst, source.messageIndex]);
+    // A fifth is 120 tokens. The second message stands in the block of the summary, as text.
+    expect(places).toEqual(
+      expect.arrayContaining([
+        [0, 0],
+        [1, 1],
+        [2, 1],
+        [6, 2],
+      ]),
+    );
+    for (const tokensMax of [200, 300, 400, 500, 600, 700, 800, 900]) {
+      expect(unaccountedCount(store, session, session.render({ tokensMax })), `${tokensMax}`).toBe(0);
+    }
+  });
+
+  test("does not part a call and its result at its top", async () => {
+    const { session } = opened({ strategy: "sandwich" });
+    // 11 and 99 tokens.
+    session.appendAll([calls(["c"]), results(["c"], "abcd".repeat(94)), ...hundreds(9)]);
+    await session.resolveDirty();
+    const callsIn = (tokensMax: number) =>
+      session.render({ tokensMax }).messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool_call"));
+    expect(callsIn(550).length).toBe(1);
+    expect(callsIn(549).length).toBe(0);
+  });
+
+  test("gives up its first messages, half of them at a time, rather than the newest", async () => {
+    const { session } = opened({ strategy: "sandwich" });
+    session.appendAll(hundreds(9));
+    await session.resolveDirty();
+    session.append({ role: "user", content: "abcd".repeat(846) }); // 850 tokens
+    expect(shape(session)).toEqual([0, 9]);
+    session.append({ role: "user", content: "abcd".repeat(946) });
+    expect(shape(session)).toEqual([10]);
+  });
+});
+
+describe("full", () => {
+  test("shows every message, or says what that takes", () => {
+    const { session } = opened({});
+    session.appendAll(hundreds(10));
+    expect(shape(session, { strategy: "full" })).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(() => session.render({ strategy: "full", tokensMax: 999 })).toThrow(
+      expect.objectContaining({
+        code: "BUDGET_TOO_SMALL",
+        details: { tokensMax: 999, tokensNeeded: 1_000, strategy: "full" },
+      }),
+    );
+  });
+
+  test("says that it is every message that has no room", () => {
+    const { session } = opened({ strategy: "full" });
+    session.appendAll(hundreds(11));
+    expect(() => session.render()).toThrow("A context of 1000 tokens cannot hold every message: they need 1100.");
+  });
+
+  test("wants no summary", async () => {
+    const { session, summarizer } = opened({ strategy: "full" });
+    session.appendAll(hundreds(20));
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0 });
+    expect(summarizer.requests).toEqual([]);
+    expect(session.compact()).toEqual({ compacted: false, reason: "never_compacted" });
+  });
+});
+
+describe("the strategy", () => {
+  test("is the call's, or the session's, which is kept", async () => {
+    const { path, store, session } = opened({});
+    session.appendAll(hundreds(8));
+    await session.resolveDirty({ strategy: "flat" });
+    expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(shape(session, { strategy: "flat" })).toEqual(["span:1@5", 5, 6, 7]);
+    store.session("s", { strategy: "flat" });
+    store.close();
+    expect(shape(openedStore(path, { tokenCounter: quarterCounter }).resume("s"))).toEqual(["span:1@5", 5, 6, 7]);
+  });
+
+  test("is the default's for a session that was made before there was a choice", () => {
+    const { path, store, session } = opened({});
+    session.appendAll(hundreds(3));
+    store.close();
+    inDatabase(path, (database) => database.exec("UPDATE sessions SET settings = '{\"hotSize\":9}'"));
+    const reopened = openedStore(path, { tokenCounter: quarterCounter });
+    expect(reopened.resume("s").render().tokenCount).toBe(300);
+    expect(reopened.session("s", { overlap: 2 }).compact()).toEqual({
+      compacted: false,
+      reason: "nothing_to_compress",
+    });
+    expect(
+      reopened.query("SELECT settings ->> 'strategy' AS strategy, settings ->> 'hotSize' AS hot FROM sessions"),
+    ).toEqual([{ strategy: "union-find", hot: 9 }]);
+  });
+
+  test("is refused where there is none of that name, and where it takes no query", () => {
+    const { session } = opened({});
+    session.append({ role: "user", content: "Which region?" });
+    const refusal = (expected: string, actual: string) =>
+      expect.objectContaining({ code: "OPTION_INVALID", details: { option: "strategy", expected, actual } });
+    expect(() => session.render({ strategy: "round" as "flat" })).toThrow(
+      refusal("one of union-find, sandwich, flat, full", "round"),
+    );
+    expect(() => session.render({ strategy: null as unknown as "flat" })).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
+    expect(() => session.render({ strategy: "flat", query: "region" })).toThrow(
+      refusal("union-find with a query", "flat"),
+    );
+  });
+});
+
+describe("compact", () => {
+  test("asks for the summary of a context that is not full yet, once", async () => {
+    const { session } = opened({ strategy: "flat" });
+    session.appendAll(hundreds(3));
+    expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
+    session.appendAll(hundreds(3));
+    expect(session.compact()).toEqual({ compacted: true });
+    expect(session.compact()).toEqual({ compacted: false, reason: "already_due" });
+    expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
+    expect(shape(session)).toEqual(["span:1@3", 3, 4, 5]);
+    expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
+  });
+
+  test("says when the middle of a sandwich is too small", () => {
+    const { session } = opened({ strategy: "sandwich" });
+    session.appendAll(hundreds(8));
+    expect(session.compact()).toEqual({ compacted: false, reason: "middle_too_small" });
+    expect(session.compact({ tokensMax: 500 })).toEqual({ compacted: true });
+  });
+
+  test("says whether a forest took anything in", () => {
+    const { session } = opened({ hotSize: 2, overlap: 0 });
+    session.appendAll(hundreds(2));
+    expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
+    session.appendAll(hundreds(2));
+    expect(session.compact()).toEqual({ compacted: true });
+  });
+});
+
+test("a wish for a summary leaves nothing more to compact", async () => {
+  const { session } = opened({ strategy: "flat" });
+  session.appendAll(hundreds(8));
+  expect(session.pressure().compactableTokens).toBe(500);
+  session.compact();
+  expect(session.pressure().compactableTokens).toBe(0);
+});
+
+test.each(["flat", "sandwich", "full"] as const)("a %s context costs nothing where nothing has changed", (strategy) => {
+  let countedTexts = 0;
+  const count = (text: string): number => {
+    countedTexts += 1;
+    return quarterCounter.count(text);
+  };
+  const store = openedStore(temporaryPath(), { tokenCounter: { ...quarterCounter, count } });
+  const session = store.session("s", { strategy, contextTokensMax: 1_000 });
+  session.append(calls(["c"]));
+  session.appendAll(hundreds(5));
+  const first = session.render();
+  const counted = countedTexts;
+  expect(session.render()).toEqual(first);
+  expect(countedTexts).toBe(counted);
+  session.appendAll(hundreds(1));
+  expect(session.render().messages.length).toBeGreaterThan(first.messages.length);
+  expect(countedTexts).toBeGreaterThan(counted);
+});
+
+test("a context is made anew for a new summary", async () => {
+  const { session } = opened({ strategy: "flat" });
+  session.appendAll(hundreds(8));
+  const before = session.render();
+  expect(session.render()).toEqual(before);
+  before.messages.length = 0;
+  expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  await session.resolveDirty();
+  expect(shape(session)).toEqual(["span:1@5", 5, 6, 7]);
+  expect(shape(session, { strategy: "sandwich" })).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(shape(session, { tokensMax: 500 })[0]).toBe("span:1@5");
+});
+
+describe("a summary of a stretch", () => {
+  test("is tried again after it failed", async () => {
+    const { store, session } = opened({ strategy: "flat" }, "fail", "good");
+    session.appendAll(hundreds(8));
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0, failed: 1 });
+    expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(rows(store, "status, attempts, error")).toEqual([
+      { status: "failed", attempts: 1, error: "quota exceeded" },
+    ]);
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 1, failed: 0 });
+    expect(rows(store, "status, attempts, error")).toEqual([{ status: "done", attempts: 2, error: null }]);
+  });
+
+  test("takes the place of older ones, but for the last few, whose handles still expand", async () => {
+    const { store, session } = opened({ strategy: "flat" });
+    session.appendAll(hundreds(8));
+    session.compact();
+    await session.resolveDirty();
+    const [first] = shape(session);
+    for (let round = 0; round < 4; round++) {
+      session.appendAll(hundreds(5));
+      await session.resolveDirty();
+    }
+    expect(rows(store, "status, seq_last")).toEqual([
+      { status: "done", seq_last: 14 },
+      { status: "done", seq_last: 19 },
+      { status: "done", seq_last: 24 },
+    ]);
+    expect(store.expand(first!).memberCount).toBe(5);
+    expect(store.verify()).toMatchObject({ ok: true });
+  });
+
+  test("is parked where it is no shorter than its messages, until there are more of them", async () => {
+    const { session, summarizer } = opened({ strategy: "flat", flatTail: 0.02 }, "inflate");
+    const tens: MessageInput[] = Array.from({ length: 6 }, () => ({ role: "user", content: "abcd".repeat(6) }));
+    session.appendAll(tens);
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0, parked: 1 });
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0, parked: 0 });
+    expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
+    expect(summarizer.requests.length).toBe(1);
+    session.appendAll(hundreds(2));
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 1, parked: 0 });
+  });
+
+  test("that was asked for and parked keeps no full context from being compacted", async () => {
+    const { session, summarizer } = opened({ strategy: "flat", flatTail: 0.02 }, "inflate", "good");
+    session.appendAll(Array.from({ length: 6 }, (): MessageInput => ({ role: "user", content: "abcd".repeat(6) })));
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ parked: 1 });
+    session.appendAll(hundreds(8));
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
+    expect(summarizer.requests.length).toBe(2);
+  });
+
+  test("is not kept when another process has summarized more meanwhile", async () => {
+    const { path, session, summarizer } = opened({ strategy: "flat" }, "slow");
+    session.appendAll(hundreds(8));
+    const resolving = session.resolveDirty();
+    await summarizer.waiting();
+    const quick = openedStore(path, { summarizer: scriptedSummarizer("good"), tokenCounter: quarterCounter }).resume(
+      "s",
+    );
+    quick.appendAll(hundreds(2));
+    expect(await quick.resolveDirty()).toMatchObject({ resolved: 1 });
+    summarizer.release();
+    expect(await resolving).toMatchObject({ resolved: 0, stale: 1 });
+    expect(shape(session)).toEqual(["span:1@7", 7, 8, 9]);
+  });
+
+  test("is not kept when a message of it was forgotten meanwhile", async () => {
+    const { store, session, summarizer } = opened({ strategy: "flat" }, "slow", "good");
+    session.appendAll(hundreds(8));
+    const resolving = session.resolveDirty();
+    await summarizer.waiting();
+    store.forget("s", { messageIds: [2] });
+    summarizer.release();
+    expect(await resolving).toMatchObject({ resolved: 0, stale: 1 });
+    expect(rows(store, "id")).toEqual([]);
+  });
+
+  test("leaves nothing behind when it is aborted", async () => {
+    const { store, session, summarizer } = opened({ strategy: "flat" }, "hang");
+    session.appendAll(hundreds(8));
+    const controller = new AbortController();
+    const resolving = session.resolveDirty({ signal: controller.signal });
+    await summarizer.waiting();
+    controller.abort(new Error("enough"));
+    await expect(resolving).rejects.toThrow("enough");
+    expect(rows(store, "id")).toEqual([]);
+  });
+
+  test("goes with any of its messages that is forgotten, and with its tries; not with others", async () => {
+    const { store, session } = opened({ strategy: "flat" }, "fail", "good");
+    session.appendAll(hundreds(8));
+    await session.resolveDirty();
+    await session.resolveDirty();
+    expect(store.forget("s", { messageIds: [8] }).summaryCount).toBe(0);
+    expect(rows(store, "status")).toEqual([{ status: "done" }]);
+    expect(shape(session)).toEqual(["span:1@5", 5, 6]);
+    expect(store.forget("s", { messageIds: [3] }).summaryCount).toBe(1);
+    expect(shape(session)).toEqual([0, 1, 3, 4, 5, 6]);
+    expect(store.stats().summaryCount).toBe(0);
+  });
+
+  test.each(["message_count = 4", "source_digest = 'ab'", "seq_last = 3", "last_id = 4"])(
+    "is found by verify with a wrong %s, and goes when it rebuilds",
+    async (change) => {
+      const { path, store, session } = opened({ strategy: "flat" });
+      session.appendAll(hundreds(8));
+      await session.resolveDirty();
+      expect(store.verify()).toMatchObject({ ok: true });
+      inDatabase(path, (database) => database.exec(`UPDATE span_summaries SET ${change}`));
+      expect(store.verify().problems).toEqual([
+        { sessionId: "s", text: "span summary 1 is not of the messages that it names", rebuildable: true },
+      ]);
+      expect(store.verify({ rebuild: true })).toMatchObject({ ok: true });
+      expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+      expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
+    },
+  );
+});
