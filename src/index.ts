@@ -15,6 +15,7 @@ export type { TokenBudget } from "./core/token-budget.ts";
 export type { TokenCounter } from "./core/tokens.ts";
 export type { AppendResult } from "./ingest/append.ts";
 export type { Embedder } from "./models/embedder.ts";
+export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";
 export type { SourceText, SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
 export type { ExpandOptions, Expansion, FoundRoots } from "./recall/expand.ts";
 export type { NearestRootsOptions, NearRoot } from "./recall/nearest-roots.ts";

@@ -32,6 +32,16 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   QUERY_REFUSED: { reason: "it does not only read" },
   QUERY_EMPTY: {},
   IMPORT_UNREADABLE: { path: "photo.png", reason: "it is a binary file" },
+  MODEL_KEY_MISSING: { model: "gemini-3.1-flash-lite" },
+  MODEL_REFUSED: { model: "gemini-3.1-flash-lite", reason: "API key not valid", status: 400 },
+  MODEL_UNAVAILABLE: {
+    model: "gemini-3.1-flash-lite",
+    reason: "quota exceeded",
+    status: 429,
+    retryAfterMs: 7_000,
+  },
+  MODEL_ANSWER_INVALID: { model: "gemini-3.1-flash-lite", reason: "it is cut off (MAX_TOKENS)" },
+  REDACT_FAILED: { reason: "it threw an error" },
 };
 
 /** What stands between `<!-- BEGIN name -->` and `<!-- END name -->`. */

@@ -1,9 +1,9 @@
+import { element, escapeText } from "../core/markup.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { fileList } from "../core/working-set.ts";
 import { type NotedLine, pathOfActions, rankedFiles, resultLines, saidLines } from "./continuity-lines.ts";
-import { element, escapeText } from "./escape.ts";
 import { lineTokens } from "./evidence.ts";
 import type { Continuity, RenderOptions } from "./result.ts";
 

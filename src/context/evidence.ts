@@ -1,7 +1,7 @@
+import { element, escapeText } from "../core/markup.ts";
 import type { Message } from "../core/message.ts";
 import { SESSION_OPTIONS } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import { element, escapeText } from "./escape.ts";
 import { messageElement } from "./message-element.ts";
 import type { Step } from "./steps.ts";
 import type { SummaryView } from "./view.ts";

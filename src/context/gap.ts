@@ -1,7 +1,7 @@
+import { element } from "../core/markup.ts";
 import type { Message } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { coldMessageCount } from "./cold.ts";
-import { element } from "./escape.ts";
 import type { Memory } from "./memory.ts";
 import type { RenderView } from "./view.ts";
 

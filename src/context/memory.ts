@@ -1,8 +1,8 @@
+import { element } from "../core/markup.ts";
 import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
 import { acceptableView } from "./acceptable.ts";
 import { coldMessageCount, coldThemes, summariesNewestFirst, uncoveredNewestFirst } from "./cold.ts";
 import { continuityTokensMax } from "./continuity.ts";
-import { element } from "./escape.ts";
 import { type Evidence, leastTokens, stepEvidence, summaryEvidence } from "./evidence.ts";
 import { pinnedPieces } from "./pinned.ts";
 import type { RenderOptions } from "./result.ts";

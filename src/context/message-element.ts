@@ -1,8 +1,8 @@
 import { withoutBytes } from "../core/bytes-in-text.ts";
+import { element, escapeText } from "../core/markup.ts";
 import type { Message, Part, ToolResultPart } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
 import { distill } from "./distill.ts";
-import { element, escapeText } from "./escape.ts";
 import { sharesOf } from "./shares.ts";
 import { shorten } from "./shorten.ts";
 

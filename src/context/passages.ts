@@ -1,5 +1,5 @@
+import { element, escapeText } from "../core/markup.ts";
 import { cutAtGrapheme } from "../core/text.ts";
-import { element, escapeText } from "./escape.ts";
 import { messageText } from "./message-element.ts";
 import type { RecalledMessage, RecalledStep } from "./recalled.ts";
 

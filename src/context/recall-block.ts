@@ -1,6 +1,6 @@
+import { element } from "../core/markup.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { Choice } from "./choice.ts";
-import { element } from "./escape.ts";
 import { lineTokens } from "./evidence.ts";
 import { inOrder, passagesText, type Shown } from "./passages.ts";
 import type { RecalledMessage, RecalledStep } from "./recalled.ts";

@@ -1,5 +1,5 @@
+import { element } from "../core/markup.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import { element } from "./escape.ts";
 import { type Evidence, lineTokens, type SummaryEvidence, summaryElement } from "./evidence.ts";
 import type { ThemeView } from "./view.ts";
 

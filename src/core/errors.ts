@@ -30,6 +30,11 @@ export interface ErrorDetails {
   QUERY_REFUSED: { reason: string };
   QUERY_EMPTY: Record<string, never>;
   IMPORT_UNREADABLE: { path: string; reason: string };
+  MODEL_KEY_MISSING: { model: string };
+  MODEL_REFUSED: { model: string; reason: string; status?: number };
+  MODEL_UNAVAILABLE: { model: string; reason: string; status?: number; retryAfterMs?: number };
+  MODEL_ANSWER_INVALID: { model: string; reason: string };
+  REDACT_FAILED: { reason: string };
 }
 
 export type ErrorCode = keyof ErrorDetails;
@@ -129,6 +134,26 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     hint: "Give the words to look for; a phrase in double quotes is looked for as it stands.",
   }),
   IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
+  MODEL_KEY_MISSING: ({ model }) => ({
+    message: `There is no key for ${model}.`,
+    hint: "Pass `apiKey`, or set GEMINI_API_KEY or GOOGLE_API_KEY. Nothing was sent.",
+  }),
+  MODEL_REFUSED: ({ model, reason, status }) => ({
+    message: `${model} refused the request${inBrackets(status)}: ${reason}.`,
+    hint: "The same request will be refused again. Check the key, the model's name and what was sent.",
+  }),
+  MODEL_UNAVAILABLE: ({ model, reason, status, retryAfterMs }) => ({
+    message: `${model} did not answer${inBrackets(status)}: ${reason}.`,
+    hint: retryAfterMs === undefined ? "Try again later." : `Try again in ${Math.ceil(retryAfterMs / 1_000)} seconds.`,
+  }),
+  MODEL_ANSWER_INVALID: ({ model, reason }) => ({
+    message: `The answer of ${model} cannot be used: ${reason}.`,
+    hint: "Nothing of it was kept. Another try may bring another answer.",
+  }),
+  REDACT_FAILED: ({ reason }) => ({
+    message: `The \`redact\` hook failed: ${reason}.`,
+    hint: "Nothing was sent. It takes a text and returns the text that may leave the machine.",
+  }),
 };
 
 export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
@@ -149,6 +174,10 @@ export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
   static is<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is StoreError<C> {
     return error instanceof StoreError && (code === undefined || error.code === code);
   }
+}
+
+function inBrackets(status: number | undefined): string {
+  return status === undefined ? "" : ` (${status})`;
 }
 
 function show(value: unknown): string {

@@ -113,7 +113,10 @@ export function fileList(paths: readonly string[]): string {
   return [shared, ...byFolder(others)].join(", ");
 }
 
-/** The files of a `filesLine`, or undefined for any other line. */
+/** Seqs behind a path, as a model's summaries have them: `src/a.ts [3,7-9]`. */
+const CITATION = / \[[\d,-]+\]/g;
+
+/** The files of a `filesLine`, with citations or without, or undefined for any other line. */
 export function parseFilesLine(line: string): string[] | undefined {
   if (!line.startsWith(LABEL)) return undefined;
   const prefixes = [""];
@@ -123,7 +126,7 @@ export function parseFilesLine(line: string): string[] | undefined {
     if (current !== "") found.push(prefixes.at(-1) + current);
     current = "";
   };
-  for (const character of line.slice(LABEL.length)) {
+  for (const character of line.slice(LABEL.length).replace(CITATION, "")) {
     if (character === "{") {
       prefixes.push(prefixes.at(-1) + current);
       current = "";

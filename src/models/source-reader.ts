@@ -1,11 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { filesIn, parseFilesLine, WorkingSet } from "../core/working-set.ts";
+import { excerpt } from "./excerpt.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
 
-/** Characters read of one source: its beginning and its end. */
-const SOURCE_HEAD_CHARS = 6_000;
-const SOURCE_TAIL_CHARS = 2_000;
 /** Characters of work between two looks at the event loop: a few milliseconds. */
 const SLICE_CHARS = 16_000;
 /** Where a message has no statement, its first line with words is looked for this far. */
@@ -98,12 +96,4 @@ export async function readSources(request: SummarizeRequest, pace: Pace): Promis
     }
   }
   return { statements, files: ranked, wordlessCount, tokenCount };
-}
-
-/** Beginning and end, marked where they are cut, so that no half sentence passes for a whole one. */
-function excerpt(text: string): string {
-  if (text.length <= SOURCE_HEAD_CHARS + SOURCE_TAIL_CHARS) return text;
-  const head = text.slice(0, SOURCE_HEAD_CHARS).replace(/[\ud800-\udbff]$/, "");
-  const tail = text.slice(-SOURCE_TAIL_CHARS).replace(/^[\udc00-\udfff]/, "");
-  return `${head}…\n…${tail}`;
 }

@@ -2,10 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { generateSections } from "../../scripts/docs/sections.ts";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
+import { type GeminiServer, startGeminiServer } from "../support/gemini-server.ts";
+import { talk } from "../support/said.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -33,8 +35,27 @@ test("every link into the repository leads somewhere", () => {
 
 describe("the snippets in TypeScript", () => {
   const snippets = blocks("ts");
+  const byGemini = snippets.findIndex((code) => code.includes("geminiSummarizer("));
 
-  test("are there", () => expect(snippets.length).toBe(9));
+  // A service at hand, and a session of a length that needs it.
+  let gemini: GeminiServer;
+  beforeAll(async () => {
+    gemini = await startGeminiServer();
+    vi.stubEnv("GEMINI_API_KEY", "readme");
+    vi.stubEnv("GOOGLE_GEMINI_BASE_URL", gemini.url);
+    const store = openStore(join(folder, `agent-${byGemini}.db`));
+    const session = store.session("support-42");
+    for (const message of talk(100)) {
+      session.append({ ...message, content: `${message.content} The key is sk-0123456789abcdefghij.` });
+    }
+    store.close();
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await gemini.close();
+  });
+
+  test("are there", () => expect(snippets.length).toBe(10));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -50,6 +71,16 @@ describe("the snippets in TypeScript", () => {
       expect(await import(file)).toMatchObject({ done: true });
     },
   );
+
+  test("the one with Gemini leaves summaries by it in the store, and has sent no key", () => {
+    const store = openStore(join(folder, `agent-${byGemini}.db`), { readonly: true });
+    const summarizers = store.query("SELECT DISTINCT status, summarizer_id FROM summaries");
+    store.close();
+    expect(summarizers).toEqual([{ status: "done", summarizer_id: "gemini-3.1-flash-lite" }]);
+    const sent = gemini.requests.map(({ text }) => text).join("\n");
+    expect(sent).toContain("The key is [key].");
+    expect(sent).not.toContain("sk-0123");
+  });
 
   test("the first one leaves a question and its answer in the store", async () => {
     const store = openStore(join(folder, "agent-0.db"), { readonly: true });

@@ -121,6 +121,31 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "Cannot import a.jsonl: no such format.",
     undefined,
   ],
+  MODEL_KEY_MISSING: [
+    { model: "m" },
+    "There is no key for m.",
+    "Pass `apiKey`, or set GEMINI_API_KEY or GOOGLE_API_KEY. Nothing was sent.",
+  ],
+  MODEL_REFUSED: [
+    { model: "m", reason: "no such model", status: 404 },
+    "m refused the request (404): no such model.",
+    "The same request will be refused again. Check the key, the model's name and what was sent.",
+  ],
+  MODEL_UNAVAILABLE: [
+    { model: "m", reason: "quota exceeded", status: 429, retryAfterMs: 6_001 },
+    "m did not answer (429): quota exceeded.",
+    "Try again in 7 seconds.",
+  ],
+  MODEL_ANSWER_INVALID: [
+    { model: "m", reason: "it is no JSON" },
+    "The answer of m cannot be used: it is no JSON.",
+    "Nothing of it was kept. Another try may bring another answer.",
+  ],
+  REDACT_FAILED: [
+    { reason: "it threw an error" },
+    "The `redact` hook failed: it threw an error.",
+    "Nothing was sent. It takes a text and returns the text that may leave the machine.",
+  ],
 };
 
 test.each(Object.entries(PINS))("%s", (code, [details, message, hint]) => {
@@ -144,6 +169,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 25 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(25);
+test("there are 30 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(30);
 });

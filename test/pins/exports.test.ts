@@ -6,7 +6,7 @@ import * as coppice from "../../src/index.ts";
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
 
 test("values", () => {
-  expect(Object.keys(coppice).sort()).toEqual(["StoreError", "openStore", "repairToolPairs"]);
+  expect(Object.keys(coppice).sort()).toEqual(["StoreError", "geminiSummarizer", "openStore", "repairToolPairs"]);
 });
 
 test("types", () => {
@@ -38,6 +38,7 @@ test("types", () => {
     "Finding",
     "ForgetReport",
     "FoundRoots",
+    "GeminiSummarizerOptions",
     "JsonValue",
     "Level",
     "Message",

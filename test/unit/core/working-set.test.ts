@@ -108,3 +108,11 @@ describe("filesLine", () => {
     expect(sharedCount).toBeGreaterThan(50);
   });
 });
+
+test("a list with the seqs behind each file is read back without them", () => {
+  expect(parseFilesLine("files: config/production.yaml [3,7-9], src/auth/login.ts [1], README.md")).toEqual([
+    "config/production.yaml",
+    "src/auth/login.ts",
+    "README.md",
+  ]);
+});

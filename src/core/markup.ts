@@ -1,4 +1,4 @@
-import { cutAtGrapheme } from "../core/text.ts";
+import { cutAtGrapheme } from "./text.ts";
 
 /** Characters (UTF-16 units) of an attribute before escaping. Titles and names are a few words; ids may be 512. */
 const ATTRIBUTE_CHARS_MAX = 512;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { element, escapeText } from "../../../src/context/escape.ts";
+import { element, escapeText } from "../../../src/core/markup.ts";
 import { parseBlock } from "../../support/render-checks.ts";
 
 test("escapes an ampersand once, and the brackets", () => {

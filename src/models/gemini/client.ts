@@ -1,0 +1,105 @@
+import type { GoogleGenAI, ThinkingConfig, ThinkingLevel } from "@google/genai";
+import { failureOf, loadFailureOf } from "./failure.ts";
+import type { GeminiSettings } from "./options.ts";
+import { replyText } from "./reply.ts";
+
+export interface Generation {
+  /** What is to be done: ours alone. */
+  system: string;
+  /** What it is to be done with: other people's text, each in an element of its own. */
+  prompt: string;
+  /** JSON Schema of the answer. */
+  schema: object;
+  /** Most tokens of the reply, thoughts included, by the model's own count. */
+  outputTokensMax: number;
+  signal: AbortSignal;
+}
+
+/** The SDK, loaded at the first call: that takes half a second. It is given no retries, so each call is one request. */
+export class GeminiClient {
+  readonly settings: GeminiSettings;
+  #sdk: Promise<GoogleGenAI> | undefined;
+
+  constructor(settings: GeminiSettings) {
+    this.settings = settings;
+  }
+
+  /**
+   * The text of one reply.
+   *
+   * @throws the signal's reason once it is aborted; else {StoreError} `MODEL_REFUSED`, `MODEL_UNAVAILABLE`,
+   *   `MODEL_ANSWER_INVALID`.
+   */
+  async generate({ system, prompt, schema, outputTokensMax, signal }: Generation): Promise<string> {
+    const { model } = this.settings;
+    const response = await this.#call(signal, (sdk, abortSignal) =>
+      sdk.models.generateContent({
+        model,
+        contents: [{ role: "user", parts: [{ text: prompt }] }],
+        config: {
+          abortSignal,
+          systemInstruction: system,
+          responseMimeType: "application/json",
+          responseJsonSchema: schema,
+          maxOutputTokens: outputTokensMax,
+          // Temperature stays the model's own: with less than 1, Gemini 3 is known to repeat itself without end.
+          ...thinkingOf(model),
+        },
+      }),
+    );
+    return replyText(response, model);
+  }
+
+  /**
+   * One request that ends by itself, with the signal, or after `timeoutMs`. The SDK has a timeout of its own, but passes it on
+   * to the server, which has its own opinion of short ones; and it never lets go of a signal that it listens to, so it gets a
+   * new one each time.
+   */
+  async #call<T>(signal: AbortSignal, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const sdk = await this.#loaded(signal);
+    const controller = new AbortController();
+    const stop = (): void => controller.abort();
+    const timer = setTimeout(stop, this.settings.timeoutMs);
+    signal.addEventListener("abort", stop);
+    try {
+      const result = await request(sdk, controller.signal);
+      signal.throwIfAborted();
+      return result;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error, this.settings);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** A load that failed is forgotten, so that the next call tries again. */
+  async #loaded(signal: AbortSignal): Promise<GoogleGenAI> {
+    const loading = this.#sdk ?? loadSdk(this.settings);
+    this.#sdk = loading;
+    try {
+      return await loading;
+    } catch (error) {
+      if (this.#sdk === loading) this.#sdk = undefined;
+      throw loadFailureOf(error, this.settings);
+    } finally {
+      signal.throwIfAborted();
+    }
+  }
+}
+
+async function loadSdk({ apiKey, baseUrl }: GeminiSettings): Promise<GoogleGenAI> {
+  const { GoogleGenAI: Sdk } = await import("@google/genai");
+  // Said outright: otherwise variables of the environment may send it, and the text, to another service.
+  return new Sdk({ apiKey, vertexai: false, httpOptions: baseUrl === undefined ? {} : { baseUrl } });
+}
+
+/** As little thinking as a model is known to allow: it is paid for like an answer, and there is nothing here to work out. */
+function thinkingOf(model: string): { thinkingConfig?: ThinkingConfig } {
+  if (/\bgemini-2\.5-flash/.test(model)) return { thinkingConfig: { thinkingBudget: 0 } };
+  // The SDK's enum is a value of a module that is not loaded yet.
+  if (/\bgemini-[3-9].*-flash/.test(model)) return { thinkingConfig: { thinkingLevel: "MINIMAL" as ThinkingLevel } };
+  return {};
+}

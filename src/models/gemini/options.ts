@@ -1,0 +1,82 @@
+import { StoreError } from "../../core/errors.ts";
+import type { Redact } from "../prompt-text.ts";
+
+export interface GeminiOptions {
+  /** Else `GOOGLE_API_KEY` or `GEMINI_API_KEY` of the environment; of two, the first, as the SDK has it. */
+  apiKey?: string;
+  /** `gemini-3.1-flash-lite`, unless told otherwise. */
+  model?: string;
+  /** Where the API is; `http:` or `https:`. Else `GOOGLE_GEMINI_BASE_URL` of the environment, else Google. */
+  baseUrl?: string;
+  /** Milliseconds that one call may take, from 1 to 3,600,000; 60,000, unless told otherwise. */
+  timeoutMs?: number;
+  /**
+   * Sees every text before it leaves the machine, one by one, and returns what may leave. Synchronous. A text with terminal
+   * escapes or invisible characters is seen twice: as it was written, and without them, as it will be sent.
+   */
+  redact?: Redact;
+}
+
+export interface GeminiSettings {
+  apiKey: string;
+  model: string;
+  baseUrl: string | undefined;
+  timeoutMs: number;
+  redact: Redact | undefined;
+}
+
+const MODEL = "gemini-3.1-flash-lite";
+const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS_MAX = 3_600_000;
+
+/**
+ * Check the options before anything is loaded: without a key, the SDK would look for credentials in files and on the network.
+ *
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`; neither shows a key.
+ */
+export function geminiSettings(options: GeminiOptions): GeminiSettings {
+  const { model = MODEL, baseUrl, timeoutMs = TIMEOUT_MS, redact } = options;
+  // It stands in the path of the request.
+  if (typeof model !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(model)) {
+    throw invalid("model", "the name of a model, such as gemini-3.1-flash-lite", model);
+  }
+  if (baseUrl !== undefined) checkBaseUrl(baseUrl);
+  checkWhole("timeoutMs", timeoutMs, TIMEOUT_MS_MAX);
+  if (redact !== undefined && typeof redact !== "function") throw invalid("redact", "a function", redact);
+  return { apiKey: keyOf(options, model), model, baseUrl, timeoutMs, redact };
+}
+
+/** @throws {StoreError} `OPTION_INVALID` for what is no whole number from 1 to `max`. */
+export function checkWhole(option: string, value: unknown, max: number): void {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return;
+  throw invalid(option, `a whole number from 1 to ${max.toLocaleString("en-US")}`, value);
+}
+
+function keyOf({ apiKey }: GeminiOptions, model: string): string {
+  const { GOOGLE_API_KEY, GEMINI_API_KEY } = process.env;
+  const given: unknown = apiKey ?? (GOOGLE_API_KEY || GEMINI_API_KEY);
+  // Files and shells like to add a line break.
+  const key = typeof given === "string" ? given.trim() : given;
+  if (key === undefined || key === "") throw new StoreError("MODEL_KEY_MISSING", { model });
+  // What no header can carry would be quoted in the error of whoever tries.
+  if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
+    throw invalid("apiKey", "a text without white space", "[not shown]");
+  }
+  return key;
+}
+
+function checkBaseUrl(baseUrl: unknown): void {
+  const url = typeof baseUrl === "string" && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  // Where a name, a password or a key may stand.
+  const mayHoldSecret = /[@?#]/.test(String(baseUrl));
+  if (!mayHoldSecret && (url?.protocol === "https:" || url?.protocol === "http:")) return;
+  throw invalid(
+    "baseUrl",
+    "an http or https address without password or query",
+    mayHoldSecret ? "[not shown]" : baseUrl,
+  );
+}
+
+function invalid(option: string, expected: string, actual: unknown): StoreError<"OPTION_INVALID"> {
+  return new StoreError("OPTION_INVALID", { option, expected, actual });
+}

@@ -1,0 +1,101 @@
+import type { ErrorCode } from "../../src/index.ts";
+import { failure, finished, RETRY_IN_7_SECONDS, type Reply } from "./gemini-server.ts";
+
+export const TEST_KEY = "AQ.test-0123456789/abcdefghijklmnopqr";
+
+/** Milliseconds for calls that are to time out. */
+export const TEST_TIMEOUT_MS = 400;
+
+export interface Fault {
+  reply: Reply;
+  code: ErrorCode;
+  details: { reason: string; status?: number; retryAfterMs?: number };
+}
+
+const invalidAnswer = (reply: Reply, reason: string): Fault => ({
+  reply,
+  code: "MODEL_ANSWER_INVALID",
+  details: { reason },
+});
+const refused = (reply: Reply, reason: string, status?: number): Fault => ({
+  reply,
+  code: "MODEL_REFUSED",
+  details: { reason, ...(status !== undefined && { status }) },
+});
+const unavailable = (reply: Reply, details: Fault["details"]): Fault => ({ reply, code: "MODEL_UNAVAILABLE", details });
+
+const TIMED_OUT = { reason: `nothing came within ${TEST_TIMEOUT_MS} ms` };
+
+/** What a service can do to `generateContent`, and what that is to whoever called it. */
+export const GENERATION_FAULTS: Record<string, Fault> = {
+  "400": refused(
+    failure(400, "INVALID_ARGUMENT", "Invalid JSON payload received."),
+    "Invalid JSON payload received",
+    400,
+  ),
+  "400 that repeats the key": refused(
+    failure(400, "INVALID_ARGUMENT", `API key not valid: ${TEST_KEY}`),
+    "API key not valid: [key]",
+    400,
+  ),
+  "400 that repeats what looks like a key": refused(
+    failure(400, "INVALID_ARGUMENT", "API key expired: AIzaSyTest-0123456789abcdefghijklmnopqr"),
+    "API key expired: [key]",
+    400,
+  ),
+  "401": refused(failure(401, "UNAUTHENTICATED", "No credentials."), "No credentials", 401),
+  "403": refused(failure(403, "PERMISSION_DENIED", "The API is switched off."), "The API is switched off", 403),
+  "404": refused(failure(404, "NOT_FOUND", "models/x is not found"), "models/x is not found", 404),
+  "429 with a delay": unavailable(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", RETRY_IN_7_SECONDS), {
+    reason: "Quota exceeded",
+    status: 429,
+    retryAfterMs: 7_000,
+  }),
+  "429 without a delay": unavailable(failure(429, "RESOURCE_EXHAUSTED", ""), {
+    reason: "RESOURCE_EXHAUSTED",
+    status: 429,
+  }),
+  "500": unavailable(failure(500, "INTERNAL", "An internal error has occurred."), {
+    reason: "An internal error has occurred",
+    status: 500,
+  }),
+  "503": unavailable(failure(503, "UNAVAILABLE", "The model is overloaded."), {
+    reason: "The model is overloaded",
+    status: 503,
+  }),
+  "502 without a reason": unavailable({ status: 502, body: "<html>" }, { reason: "no reason was given", status: 502 }),
+  "a body that is no JSON": invalidAnswer("malformed", "it is no JSON"),
+  "a reset before the answer": unavailable("reset", { reason: "fetch failed (ECONNRESET)" }),
+  "a reset in the answer": unavailable("broken", { reason: "terminated (ECONNRESET)" }),
+  "a hang": unavailable("hang", TIMED_OUT),
+  "a hang in the answer": unavailable("stall", TIMED_OUT),
+  "an answer that comes too late": unavailable({ afterMs: TEST_TIMEOUT_MS * 3, reply: "good" }, TIMED_OUT),
+  "an empty reply": invalidAnswer({ status: 200, body: {} }, "it is empty"),
+  "null for a reply": invalidAnswer({ status: 200, body: null }, "it has another shape"),
+  "a word for a reply": invalidAnswer({ status: 200, body: "x" }, "it has another shape"),
+  "a number for a reply": invalidAnswer({ status: 200, body: 3 }, "it has another shape"),
+  "a reply without a list": invalidAnswer(
+    { status: 200, body: { candidates: {} } },
+    "candidates: Invalid input: expected array, received object",
+  ),
+  "a reply of white space": invalidAnswer(finished("STOP", " \n"), "it is empty"),
+  "a blocked prompt": refused(
+    { status: 200, body: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } } },
+    "the prompt is blocked (PROHIBITED_CONTENT)",
+  ),
+  "a blocked reply": refused(finished("SAFETY"), "the reply is blocked (SAFETY)"),
+  "a reply that is cut off": invalidAnswer(finished("MAX_TOKENS", '{"summary": [{"te'), "it is cut off (MAX_TOKENS)"),
+};
+
+/** What a model can answer instead of a summary. */
+export const ANSWER_FAULTS: Record<string, Fault> = {
+  "prose instead of JSON": invalidAnswer({ says: "Here is the summary:" }, "it is no JSON"),
+  "JSON of another shape": invalidAnswer(
+    { says: '{"summary": "all of it"}' },
+    "summary: Invalid input: expected array, received string",
+  ),
+  "an answer that says nothing": invalidAnswer(
+    { says: '{"summary":[],"decisions":[],"openQuestions":[],"identifiers":[],"files":[],"title":"Nothing"}' },
+    "it says nothing",
+  ),
+};

@@ -1,0 +1,175 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { answerTo } from "./gemini-model.ts";
+
+/** What the server does with a request. */
+export type Reply =
+  /** As the service would. */
+  | "good"
+  /** A body that is no JSON. */
+  | "malformed"
+  /** The connection breaks before an answer. */
+  | "reset"
+  /** The connection breaks in the middle of the body. */
+  | "broken"
+  /** Nothing comes. */
+  | "hang"
+  /** Half a body, and then nothing. */
+  | "stall"
+  /** What the model says. */
+  | { says: string }
+  /** Any status with any body, as JSON. */
+  | { status: number; body: unknown }
+  /** Later. */
+  | { afterMs: number; reply: Reply };
+
+export interface RecordedRequest {
+  /** `generateContent`, `batchEmbedContents`, … */
+  method: string;
+  model: string;
+  path: string;
+  headers: IncomingMessage["headers"];
+  body: GeminiBody;
+  /** The body as it came. */
+  text: string;
+}
+
+export interface GeminiBody {
+  contents?: { role?: string; parts: { text?: string }[] }[];
+  systemInstruction?: { parts: { text?: string }[] };
+  generationConfig?: Record<string, unknown>;
+  requests?: { content: { parts: { text?: string }[] }; outputDimensionality?: number; taskType?: string }[];
+}
+
+export interface GeminiServer {
+  /** For `baseUrl`. */
+  readonly url: string;
+  /** Every request so far. */
+  readonly requests: RecordedRequest[];
+  /** Answer the requests from now on so, one after another; the last one for ever. */
+  script(...replies: Reply[]): void;
+  /** Resolves when as many requests have arrived. */
+  arrived(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An error as the service sends it. */
+export function failure(code: number, status: string, message: string, ...details: object[]): Reply {
+  return { status: code, body: { error: { code, message, status, ...(details.length > 0 && { details }) } } };
+}
+
+export const RETRY_IN_7_SECONDS = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "7s" };
+
+/** A reply of the model that ends as `finishReason` says. */
+export function finished(finishReason: string, text = ""): Reply {
+  const content = { role: "model", parts: [{ text }] };
+  return { status: 200, body: { candidates: [{ content, finishReason, index: 0 }] } };
+}
+
+/**
+ * A server on the loopback address that speaks Gemini's REST API: `generateContent`, `streamGenerateContent`,
+ * `batchEmbedContents` and `countTokens`. It is closed when the test is over.
+ */
+export async function geminiServer(...replies: Reply[]): Promise<GeminiServer> {
+  const server = await startGeminiServer(...replies);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** The same outside of a test; whoever starts it closes it. */
+export async function startGeminiServer(...replies: Reply[]): Promise<GeminiServer> {
+  let queue: Reply[] = replies;
+  const requests: RecordedRequest[] = [];
+  let waiting: { count: number; arrive: () => void }[] = [];
+  const server = createServer(async (message, response) => {
+    const request = await record(message);
+    requests.push(request);
+    for (const { count, arrive } of waiting) if (requests.length >= count) arrive();
+    waiting = waiting.filter(({ count }) => requests.length < count);
+    const reply = (queue.length > 1 ? queue.shift() : queue[0]) ?? "good";
+    await answer(reply, request, response);
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    script(...next) {
+      queue = next;
+    },
+    arrived: (count) =>
+      requests.length >= count ? Promise.resolve() : new Promise((arrive) => waiting.push({ count, arrive })),
+    close: () => closed(server),
+  };
+}
+
+async function record(message: IncomingMessage): Promise<RecordedRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString("utf8");
+  const { url: path = "" } = message;
+  const [, model = "", method = ""] = /\/models\/([^:?]+):(\w+)/.exec(path) ?? [];
+  return { method, model, path, headers: message.headers, text, body: JSON.parse(text || "{}") as GeminiBody };
+}
+
+async function answer(reply: Reply, request: RecordedRequest, response: ServerResponse): Promise<void> {
+  if (reply === "hang") return;
+  if (reply === "reset") return void response.socket?.resetAndDestroy();
+  if (reply === "malformed") return send(response, 200, '{"candidates": [{"content": ');
+  if (reply === "stall" || reply === "broken") {
+    response.writeHead(200, { "content-type": "application/json" }).write('{"candidates": [');
+    if (reply === "broken") setTimeout(() => response.socket?.resetAndDestroy(), 20);
+    return;
+  }
+  if (reply === "good") return send(response, 200, bodyOf(request), request.method === "streamGenerateContent");
+  if ("says" in reply) return send(response, 200, JSON.stringify(said(reply.says)));
+  if ("afterMs" in reply) {
+    await sleep(reply.afterMs);
+    return answer(reply.reply, request, response);
+  }
+  send(response, reply.status, JSON.stringify(reply.body));
+}
+
+function send(response: ServerResponse, status: number, body: string, isStream = false): void {
+  response.writeHead(status, { "content-type": isStream ? "text/event-stream" : "application/json" });
+  response.end(isStream ? `data: ${body}\n\n` : body);
+}
+
+function bodyOf({ method, body }: RecordedRequest): string {
+  switch (method) {
+    case "batchEmbedContents":
+      return JSON.stringify({ embeddings: (body.requests ?? []).map((item) => ({ values: vectorOf(item) })) });
+    case "countTokens":
+      return JSON.stringify({ totalTokens: Math.ceil(textOf(body).length / 4) });
+    default:
+      return JSON.stringify(said(answerTo(textOf(body))));
+  }
+}
+
+function said(text: string): object {
+  return {
+    candidates: [{ content: { role: "model", parts: [{ text }] }, finishReason: "STOP", index: 0 }],
+    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 3, totalTokenCount: 10 },
+    modelVersion: "loopback",
+  };
+}
+
+function textOf({ contents = [] }: GeminiBody): string {
+  return contents.flatMap(({ parts }) => parts.map(({ text = "" }) => text)).join("\n");
+}
+
+/** The same for the same text; not of unit length, as the service's are not once they are cut. */
+function vectorOf({ content, outputDimensionality = 8 }: NonNullable<GeminiBody["requests"]>[number]): number[] {
+  const values = new Array<number>(outputDimensionality).fill(0);
+  const text = content.parts.map((part) => part.text ?? "").join("\n");
+  for (const character of text) values[character.codePointAt(0)! % outputDimensionality]! += 0.5;
+  return values;
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((done) => {
+    server.close(() => done());
+    server.closeAllConnections();
+  });
+}
