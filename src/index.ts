@@ -21,6 +21,7 @@ export type { ExpandOptions, Expansion, FoundRoots } from "./recall/expand.ts";
 export type { NearestRootsOptions, NearRoot } from "./recall/nearest-roots.ts";
 export type { ScoreParts } from "./recall/ranking.ts";
 export type { RecallHit, RecallNeighbor, RecallOptions, RecallQuery } from "./recall/recall.ts";
+export type { ContextOptions, RenderOptions } from "./session/contexts.ts";
 export type {
   ExportedMessage,
   ExportedSession,
@@ -30,13 +31,7 @@ export type {
 } from "./session/export.ts";
 export type { Pressure } from "./session/pressure.ts";
 export type { RootInfo, RootSummary } from "./session/roots.ts";
-export type {
-  ContextOptions,
-  MessagesOptions,
-  RenderOptions,
-  ResolveDirtyOptions,
-  Session,
-} from "./session/session.ts";
+export type { MessagesOptions, ResolveDirtyOptions, Session } from "./session/session.ts";
 export { type OpenOptions, openStore, type SessionOrigin, type Store } from "./session/store.ts";
 export type { SubjectInfo } from "./session/subjects.ts";
 export type { BackupOptions, BackupReport } from "./store/backup.ts";
