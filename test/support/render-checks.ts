@@ -1,13 +1,13 @@
 import type { ContextMessage, RenderResult } from "../../src/context/result.ts";
 import type { Part } from "../../src/core/message.ts";
-import { tokenCountOf } from "../../src/core/tokens.ts";
+import { messageTokens } from "../../src/core/tokens.ts";
 import { quarterCounter, type SessionModel } from "./render-model.ts";
 
 /** What a context costs, counted from its messages alone: stored parts by the stored count, everything else by its text. */
 export function tokensOfContext(messages: readonly ContextMessage[], model: SessionModel): number {
   const stored = new Map<Part[], number>(model.messages.map((message) => [message.parts, message.tokenCount]));
   return messages.reduce(
-    (sum, message) => sum + (stored.get(message.parts) ?? tokenCountOf(message.parts, quarterCounter)),
+    (sum, message) => sum + (stored.get(message.parts) ?? messageTokens(message, quarterCounter)),
     0,
   );
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { OverlapView, RenderView, ThemeView } from "../../src/context/view.ts";
 import type { Message, Part } from "../../src/core/message.ts";
-import { type TokenCounter, tokenCountOf } from "../../src/core/tokens.ts";
+import { messageTokens, type TokenCounter } from "../../src/core/tokens.ts";
 import { advanceOpenStep, type OpenStep } from "../../src/store/session-state.ts";
 
 /** Four characters a token: what a text costs can be worked out by looking at it. */
@@ -44,15 +44,17 @@ export function messagesOf(happenings: readonly Happening[]): Message[] {
   let turnSeq = -1;
   const push = (role: Message["role"], parts: Part[], stepId?: number, pinned = role === "system"): number => {
     const id = 1000 + messages.length * 3; // neither a seq nor dense
+    const name = messages.length % 3 === 0 ? { name: "the one who speaks first" } : {};
     if (role === "user") turnSeq = messages.length;
     messages.push({
       id,
       sessionId: "s1",
       seq: messages.length,
       role,
+      ...name,
       parts,
       text: "",
-      tokenCount: tokenCountOf(parts, quarterCounter),
+      tokenCount: messageTokens({ ...name, parts }, quarterCounter),
       createdAtMs: 0,
       turnSeq,
       stepId: stepId ?? id,
