@@ -4,12 +4,12 @@ import { Decision } from "../../src/forest/decision.ts";
 import { Growth } from "../../src/forest/growth.ts";
 import { STRUCTURE_WEIGHTS, type StructureWeights } from "../../src/forest/placement.ts";
 import { replay } from "../../src/forest/replay.ts";
-import type { Embedder } from "../../src/models/embedder.ts";
+import type { LocalEmbedder } from "../../src/models/embedder.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import type { EvalMessage } from "./cluster-data.ts";
 
 export interface GrowOptions {
-  embedder: Embedder;
+  embedder: LocalEmbedder;
   similarityMin: number;
   weights: StructureWeights;
   openClustersMax: number;
@@ -31,7 +31,7 @@ export interface Grown {
 }
 
 /** Steps of the given messages: an assistant message takes the tool messages that follow it along. */
-export function stepsOf(messages: readonly EvalMessage[], embedder: Embedder = hashingEmbedder): StepFeatures[] {
+export function stepsOf(messages: readonly EvalMessage[], embedder: LocalEmbedder = hashingEmbedder): StepFeatures[] {
   const groups: number[][] = [];
   for (const [index, { role }] of messages.entries()) {
     if (role === "tool" && groups.length > 0 && messages[groups.at(-1)![0]!]!.role === "assistant")

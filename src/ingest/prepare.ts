@@ -5,7 +5,7 @@ import type { ParsedMessage } from "../core/message.ts";
 import { wholeNumber } from "../core/options.ts";
 import { textOf } from "../core/text.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
-import type { Embedder } from "../models/embedder.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractArtifacts } from "../store/artifacts.ts";
 import type { MessageRow } from "../store/messages.ts";
 import { isUsable } from "../vector/vector.ts";
@@ -20,7 +20,8 @@ export interface PrepareOptions {
 export function prepareMessage(message: ParsedMessage, { embedder, tokenCounter, clock }: PrepareOptions): MessageRow {
   const { partsJson, artifacts } = extractArtifacts(message.parts);
   const text = textOf(message.parts);
-  const embedding = text === "" ? undefined : checkedVector(embedder.embed(text), embedder.dimension);
+  const embedding =
+    text === "" || isRemote(embedder) ? undefined : checkedVector(embedder.embed(text), embedder.dimension);
   const tokenCount = messageTokens(message, tokenCounter);
   return {
     role: message.role,

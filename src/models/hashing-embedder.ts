@@ -1,5 +1,5 @@
 import { isUsable, normalize } from "../vector/vector.ts";
-import type { Embedder } from "./embedder.ts";
+import type { LocalEmbedder } from "./embedder.ts";
 import { isPluralOfY, stem, stemEnd } from "./stem.ts";
 import { WordTable } from "./word-table.ts";
 import { forEachWordRange } from "./words.ts";
@@ -23,7 +23,7 @@ const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
  * All words weigh the same. Weights by length, by kind and from a list of common words were measured and changed nothing;
  * weights from counted documents would make a vector depend on what was stored before it.
  */
-export const hashingEmbedder: Embedder = {
+export const hashingEmbedder: LocalEmbedder = {
   id: `hashing-v1-${DIMENSION}`,
   dimension: DIMENSION,
   similarityMin: 0.35,

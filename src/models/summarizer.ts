@@ -1,4 +1,5 @@
 import type { Role } from "../core/message.ts";
+import type { OnUsage } from "./usage.ts";
 
 /** A message as a summarizer sees it: text only, no reasoning, already cut to a length that fits. */
 export interface SourceText {
@@ -19,6 +20,8 @@ export interface SummarizeRequest {
   tokensMax: number;
   countTokens: (text: string) => number;
   signal: AbortSignal;
+  /** Told what each reply cost, also one that cannot be used. */
+  onUsage?: OnUsage;
 }
 
 export interface SummaryText {

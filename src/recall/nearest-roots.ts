@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { trueOrFalse, wholeNumber } from "../core/options.ts";
-import type { Embedder } from "../models/embedder.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { unitVector } from "./unit-vector.ts";
 
@@ -58,7 +58,7 @@ export function nearestRoots(
     if (typeof target === "string" && generation !== undefined && generation.embedderId !== embedder.id) {
       throw new StoreError("EMBEDDER_MISMATCH", { stored: generation.embedderId, given: embedder.id });
     }
-    const embedding = typeof target === "string" ? embedder.embed(target) : undefined;
+    const embedding = typeof target === "string" && !isRemote(embedder) ? embedder.embed(target) : undefined;
     if (typeof target === "string" && embedding === undefined) return [];
     const dimension = generation?.dimension ?? embedder.dimension;
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding ?? target, dimension);

@@ -5,7 +5,7 @@ import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../core/limits.ts";
 import type { Role } from "../core/message.ts";
 import { oneOf, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT, trueOrFalse, wholeNumber } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import type { Embedder } from "../models/embedder.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import type { EvidenceRepository, TextRow } from "../store/evidence.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -216,7 +216,7 @@ function queryVector({ repositories, embedder }: RecallPorts, text: string, give
     embedderId: embedder.id,
     dimension: embedder.dimension,
   };
-  const embedding = given ?? (embedderId === embedder.id ? embedder.embed(text) : undefined);
+  const embedding = given ?? (embedderId === embedder.id && !isRemote(embedder) ? embedder.embed(text) : undefined);
   return embedding === undefined
     ? undefined
     : { embedderId, embedding: unitVector("the query's embedding", embedding, dimension) };

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Embedder } from "../../src/models/embedder.ts";
+import type { LocalEmbedder } from "../../src/models/embedder.ts";
 import { cosine, dot } from "../../src/vector/vector.ts";
 
 export interface EmbedderContract {
-  create: () => Embedder;
+  create: () => LocalEmbedder;
   /** Texts that have words for this embedder, two of them close in subject and one far from both. */
   close: readonly [string, string];
   far: string;
