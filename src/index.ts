@@ -15,6 +15,7 @@ export type { TokenBudget } from "./core/token-budget.ts";
 export type { TokenCounter } from "./core/tokens.ts";
 export type { AppendResult } from "./ingest/append.ts";
 export type { Embedder, EmbedRequest, LocalEmbedder, RemoteEmbedder } from "./models/embedder.ts";
+export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embedder.ts";
 export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";
 export type { SourceText, SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
 export type { ModelUsage, OnUsage } from "./models/usage.ts";

@@ -6,7 +6,13 @@ import * as coppice from "../../src/index.ts";
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
 
 test("values", () => {
-  expect(Object.keys(coppice).sort()).toEqual(["StoreError", "geminiSummarizer", "openStore", "repairToolPairs"]);
+  expect(Object.keys(coppice).sort()).toEqual([
+    "StoreError",
+    "geminiEmbedder",
+    "geminiSummarizer",
+    "openStore",
+    "repairToolPairs",
+  ]);
 });
 
 test("types", () => {
@@ -39,6 +45,7 @@ test("types", () => {
     "Finding",
     "ForgetReport",
     "FoundRoots",
+    "GeminiEmbedderOptions",
     "GeminiSummarizerOptions",
     "JsonValue",
     "Level",

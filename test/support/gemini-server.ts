@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { answerTo } from "./gemini-model.ts";
+import { answerTo, vectorOf } from "./gemini-model.ts";
 
 /** What the server does with a request. */
 export type Reply =
@@ -139,7 +139,7 @@ function send(response: ServerResponse, status: number, body: string, isStream =
 function bodyOf({ method, body }: RecordedRequest): string {
   switch (method) {
     case "batchEmbedContents":
-      return JSON.stringify({ embeddings: (body.requests ?? []).map((item) => ({ values: vectorOf(item) })) });
+      return JSON.stringify(embeddingsOf(body.requests ?? []));
     case "countTokens":
       return JSON.stringify({ totalTokens: Math.ceil(textOf(body).length / 4) });
     default:
@@ -155,16 +155,18 @@ function said(text: string): object {
   };
 }
 
-function textOf({ contents = [] }: GeminiBody): string {
-  return contents.flatMap(({ parts }) => parts.map(({ text = "" }) => text)).join("\n");
+function embeddingsOf(requests: NonNullable<GeminiBody["requests"]>): object {
+  const texts = requests.map(({ content }) => textOf({ contents: [content] }));
+  return {
+    embeddings: requests.map(({ outputDimensionality }, index) => ({
+      values: vectorOf(texts[index]!, outputDimensionality),
+    })),
+    usageMetadata: { promptTokenCount: texts.reduce((tokens, text) => tokens + Math.ceil(text.length / 4), 0) },
+  };
 }
 
-/** The same for the same text; not of unit length, as the service's are not once they are cut. */
-function vectorOf({ content, outputDimensionality = 8 }: NonNullable<GeminiBody["requests"]>[number]): number[] {
-  const values = new Array<number>(outputDimensionality).fill(0);
-  const text = content.parts.map((part) => part.text ?? "").join("\n");
-  for (const character of text) values[character.codePointAt(0)! % outputDimensionality]! += 0.5;
-  return values;
+function textOf({ contents = [] }: GeminiBody): string {
+  return contents.flatMap(({ parts }) => parts.map(({ text = "" }) => text)).join("\n");
 }
 
 function closed(server: Server): Promise<void> {

@@ -15,6 +15,14 @@ export interface Generation {
   signal: AbortSignal;
 }
 
+export interface Embedding {
+  texts: readonly string[];
+  /** Only where the model knows them. */
+  taskType: "RETRIEVAL_DOCUMENT" | "RETRIEVAL_QUERY" | undefined;
+  dimension: number;
+  signal: AbortSignal;
+}
+
 /** The SDK, loaded at the first call: that takes half a second. It is given no retries, so each call is one request. */
 export class GeminiClient {
   readonly settings: GeminiSettings;
@@ -32,7 +40,7 @@ export class GeminiClient {
    */
   async generate({ system, prompt, schema, outputTokensMax, signal }: Generation): Promise<string> {
     const { model } = this.settings;
-    const response = await this.#call(signal, (sdk, abortSignal) =>
+    const response = await this.call(signal, (sdk, abortSignal) =>
       sdk.models.generateContent({
         model,
         contents: [{ role: "user", parts: [{ text: prompt }] }],
@@ -51,11 +59,27 @@ export class GeminiClient {
   }
 
   /**
+   * What the SDK gives for one request to embed, of any shape: one vector each, if all is well.
+   *
+   * Each text is a content of its own: `gemini-embedding-2` makes one vector of a list of strings.
+   */
+  async embed({ texts, taskType, dimension, signal }: Embedding): Promise<unknown> {
+    const { model } = this.settings;
+    return this.call(signal, (sdk, abortSignal) =>
+      sdk.models.embedContent({
+        model,
+        contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),
+        config: { abortSignal, outputDimensionality: dimension, ...(taskType !== undefined && { taskType }) },
+      }),
+    );
+  }
+
+  /**
    * One request that ends by itself, with the signal, or after `timeoutMs`. The SDK has a timeout of its own, but passes it on
    * to the server, which has its own opinion of short ones; and it never lets go of a signal that it listens to, so it gets a
    * new one each time.
    */
-  async #call<T>(signal: AbortSignal, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+  async call<T>(signal: AbortSignal, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const sdk = await this.#loaded(signal);
     const controller = new AbortController();

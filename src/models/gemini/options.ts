@@ -4,7 +4,7 @@ import type { Redact } from "../prompt-text.ts";
 export interface GeminiOptions {
   /** Else `GOOGLE_API_KEY` or `GEMINI_API_KEY` of the environment; of two, the first, as the SDK has it. */
   apiKey?: string;
-  /** `gemini-3.1-flash-lite`, unless told otherwise. */
+  /** Which one, unless told otherwise, the function says that takes these options. */
   model?: string;
   /** Where the API is; `http:` or `https:`. Else `GOOGLE_GEMINI_BASE_URL` of the environment, else Google. */
   baseUrl?: string;
@@ -25,7 +25,6 @@ export interface GeminiSettings {
   redact: Redact | undefined;
 }
 
-const MODEL = "gemini-3.1-flash-lite";
 const TIMEOUT_MS = 60_000;
 const TIMEOUT_MS_MAX = 3_600_000;
 
@@ -34,22 +33,22 @@ const TIMEOUT_MS_MAX = 3_600_000;
  *
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`; neither shows a key.
  */
-export function geminiSettings(options: GeminiOptions): GeminiSettings {
-  const { model = MODEL, baseUrl, timeoutMs = TIMEOUT_MS, redact } = options;
+export function geminiSettings(options: GeminiOptions, modelByDefault: string): GeminiSettings {
+  const { model = modelByDefault, baseUrl, timeoutMs = TIMEOUT_MS, redact } = options;
   // It stands in the path of the request.
   if (typeof model !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(model)) {
-    throw invalid("model", "the name of a model, such as gemini-3.1-flash-lite", model);
+    throw invalid("model", `the name of a model, such as ${modelByDefault}`, model);
   }
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
-  checkWhole("timeoutMs", timeoutMs, TIMEOUT_MS_MAX);
+  checkWhole("timeoutMs", timeoutMs, 1, TIMEOUT_MS_MAX);
   if (redact !== undefined && typeof redact !== "function") throw invalid("redact", "a function", redact);
   return { apiKey: keyOf(options, model), model, baseUrl, timeoutMs, redact };
 }
 
-/** @throws {StoreError} `OPTION_INVALID` for what is no whole number from 1 to `max`. */
-export function checkWhole(option: string, value: unknown, max: number): void {
-  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return;
-  throw invalid(option, `a whole number from 1 to ${max.toLocaleString("en-US")}`, value);
+/** @throws {StoreError} `OPTION_INVALID` for what is no whole number from `min` to `max`. */
+export function checkWhole(option: string, value: unknown, min: number, max: number): void {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
+  throw invalid(option, `a whole number from ${min} to ${max.toLocaleString("en-US")}`, value);
 }
 
 function keyOf({ apiKey }: GeminiOptions, model: string): string {
@@ -77,6 +76,6 @@ function checkBaseUrl(baseUrl: unknown): void {
   );
 }
 
-function invalid(option: string, expected: string, actual: unknown): StoreError<"OPTION_INVALID"> {
+export function invalid(option: string, expected: string, actual: unknown): StoreError<"OPTION_INVALID"> {
   return new StoreError("OPTION_INVALID", { option, expected, actual });
 }

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type GeminiOptions, geminiSettings } from "../../../../src/models/gemini/options.ts";
 
+const MODEL = "gemini-3.1-flash-lite";
+
 beforeEach(() => {
   vi.stubEnv("GOOGLE_API_KEY", undefined);
   vi.stubEnv("GEMINI_API_KEY", undefined);
@@ -12,27 +14,27 @@ afterEach(() => {
 describe("the key", () => {
   test("is the one given, else that of the environment", () => {
     vi.stubEnv("GEMINI_API_KEY", "gemini\n");
-    expect(geminiSettings({}).apiKey).toBe("gemini");
+    expect(geminiSettings({}, MODEL).apiKey).toBe("gemini");
     vi.stubEnv("GOOGLE_API_KEY", "google");
-    expect(geminiSettings({}).apiKey).toBe("google");
-    expect(geminiSettings({ apiKey: " given " }).apiKey).toBe("given");
+    expect(geminiSettings({}, MODEL).apiKey).toBe("google");
+    expect(geminiSettings({ apiKey: " given " }, MODEL).apiKey).toBe("given");
   });
 
   test.each([[{}], [{ apiKey: "" }], [{ apiKey: " \n" }]])("is missed at once: %j", (options) => {
-    expect(() => geminiSettings(options)).toThrow("There is no key for gemini-3.1-flash-lite.");
+    expect(() => geminiSettings(options, MODEL)).toThrow("There is no key for gemini-3.1-flash-lite.");
   });
 
   test.each([["two words"], ["line\nbreak"], ["ключ"], [42]])(
     "is refused, and not shown, where no header can carry it: %j",
     (apiKey) => {
       const expected = 'Expected apiKey to be a text without white space, got "[not shown]".';
-      expect(() => geminiSettings({ apiKey } as GeminiOptions)).toThrow(expected);
+      expect(() => geminiSettings({ apiKey } as GeminiOptions, MODEL)).toThrow(expected);
     },
   );
 });
 
 test("what is left out has a default", () => {
-  expect(geminiSettings({ apiKey: "k" })).toEqual({
+  expect(geminiSettings({ apiKey: "k" }, MODEL)).toEqual({
     apiKey: "k",
     model: "gemini-3.1-flash-lite",
     baseUrl: undefined,
@@ -62,9 +64,9 @@ test.each([
     'baseUrl to be an http or https address without password or query, got "[not shown]"',
   ],
 ])("refuses %j", (options, expected) => {
-  expect(() => geminiSettings({ apiKey: "k", ...options } as GeminiOptions)).toThrow(`Expected ${expected}.`);
+  expect(() => geminiSettings({ apiKey: "k", ...options } as GeminiOptions, MODEL)).toThrow(`Expected ${expected}.`);
 });
 
 test("a tuned model may have a folder", () => {
-  expect(geminiSettings({ apiKey: "k", model: "tunedModels/my-memory" }).model).toBe("tunedModels/my-memory");
+  expect(geminiSettings({ apiKey: "k", model: "tunedModels/my-memory" }, MODEL).model).toBe("tunedModels/my-memory");
 });

@@ -1,29 +1,31 @@
 import { GoogleGenAI } from "@google/genai";
 import { expect, test } from "vitest";
+import { cosine, squaredLength } from "../../../../src/vector/vector.ts";
 import { failure, type GeminiServer, geminiServer } from "../../../support/gemini-server.ts";
 
 // The server of the tests, as the real client sees it.
 
 const clientOf = ({ url }: GeminiServer) => new GoogleGenAI({ apiKey: "k", httpOptions: { baseUrl: url } });
 
-test("embeds each content, in the dimension that was asked for, the same text alike", async () => {
+test("embeds each content, in the dimension that was asked for, the same text alike, near where words are shared", async () => {
   const server = await geminiServer();
-  const contents = ["one", "two", "one"].map((text) => ({ role: "user", parts: [{ text }] }));
-  const config = { outputDimensionality: 4, taskType: "RETRIEVAL_DOCUMENT" };
-  const { embeddings } = await clientOf(server).models.embedContent({
+  const texts = ["the session lock", "a lock of the session", "bread in the oven", "the session lock"];
+  const contents = texts.map((text) => ({ role: "user", parts: [{ text }] }));
+  const config = { outputDimensionality: 500, taskType: "RETRIEVAL_DOCUMENT" };
+  const { embeddings = [] } = await clientOf(server).models.embedContent({
     model: "gemini-embedding-001",
     contents,
     config,
   });
-  // o, n, e: 111, 110 and 101, which leave 3, 2 and 1.
-  expect(embeddings?.map(({ values }) => values)).toEqual([
-    [0, 0.5, 0.5, 0.5],
-    [0.5, 0, 0, 1],
-    [0, 0.5, 0.5, 0.5],
-  ]);
+  const vectors = embeddings.map(({ values }) => Float32Array.from(values!));
+  expect(vectors.map(({ length }) => length)).toEqual([500, 500, 500, 500]);
+  expect(vectors[3]).toEqual(vectors[0]);
+  expect(squaredLength(vectors[0]!)).toBeCloseTo(0.64, 5);
+  expect(cosine(vectors[0]!, vectors[1]!)).toBeCloseTo(1, 5);
+  expect(cosine(vectors[0]!, vectors[2]!)).toBeCloseTo(0.55, 5);
   expect(server.requests[0]).toMatchObject({ method: "batchEmbedContents", model: "gemini-embedding-001" });
   expect(server.requests[0]!.body.requests?.map(({ taskType }) => taskType)).toEqual(
-    Array(3).fill("RETRIEVAL_DOCUMENT"),
+    Array(4).fill("RETRIEVAL_DOCUMENT"),
   );
 });
 

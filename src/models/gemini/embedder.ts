@@ -1,0 +1,102 @@
+import { estimateTokens } from "../../core/token-estimate.ts";
+import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
+import { promptText } from "../prompt-text.ts";
+import { Pace } from "../source-reader.ts";
+import { GeminiClient } from "./client.ts";
+import { checkWhole, type GeminiOptions, geminiSettings, invalid } from "./options.ts";
+import { replyVectors } from "./vectors.ts";
+
+export interface GeminiEmbedderOptions extends GeminiOptions {
+  /** Length of a vector, from 128 to 3,072; 768, unless told otherwise. Google recommends 768, 1,536 and 3,072. */
+  dimension?: number;
+  /**
+   * Cosine from which a step may join a cluster, in [-1, 1]; 0.7, unless told otherwise.
+   *
+   * It was not calibrated with real vectors of Gemini.
+   */
+  similarityMin?: number;
+}
+
+const MODEL = "gemini-embedding-2";
+const DIMENSION = 768;
+const DIMENSION_MIN = 128;
+const DIMENSION_MAX = 3_072;
+const SIMILARITY_MIN = 0.7;
+
+/** What the service takes in one request. */
+const TEXTS_MAX = 100;
+/** By our estimate: two thirds of what the free tier allows in a minute, since a request beyond that could never succeed. */
+const REQUEST_TOKENS_MAX = 20_000;
+
+/** The models that are told the task beside the text; later ones read it in front of it. */
+const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
+
+/**
+ * Vectors by Gemini (`gemini-embedding-2`, unless told otherwise): texts are near when they mean the same, whatever their words.
+ *
+ * What leaves the machine are texts of messages and queries, each passed through `redact` and cut to 8,000 characters from its
+ * beginning and end, about what the model reads; `gemini-embedding-001` reads only the first 2,048 tokens of that. Long texts
+ * are sent in several requests, one after another; nothing is tried again here.
+ *
+ * @throws {StoreError} at once: `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once that is
+ *   aborted; else with `MODEL_REFUSED`, where the same request would be refused again; `MODEL_UNAVAILABLE`, with
+ *   `retryAfterMs` where the service says how long to wait; `MODEL_ANSWER_INVALID`; `REDACT_FAILED`. No error holds the key.
+ */
+export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
+  const { dimension = DIMENSION, similarityMin = SIMILARITY_MIN, ...shared } = options;
+  checkWhole("dimension", dimension, DIMENSION_MIN, DIMENSION_MAX);
+  if (!(similarityMin >= -1 && similarityMin <= 1)) throw invalid("similarityMin", "from -1 to 1", similarityMin);
+  const client = new GeminiClient(geminiSettings(shared, MODEL));
+  return {
+    id: `${client.settings.model}-${dimension}`,
+    dimension,
+    similarityMin,
+    textsMax: TEXTS_MAX,
+    embedAll: (request) => embedAll(request, client, dimension),
+  };
+}
+
+async function embedAll(request: EmbedRequest, client: GeminiClient, dimension: number): Promise<Float32Array[]> {
+  const { texts, task, signal } = request;
+  const { model, redact } = client.settings;
+  const pace = new Pace(signal);
+  const prepared: string[] = [];
+  for (const text of texts) {
+    // Nothing may be left of a text, and a service may refuse a whole batch for an empty one.
+    prepared.push(withTask(promptText(text, redact).trim() || "…", task, model));
+    await pace.worked(text.length);
+  }
+  const vectors: Float32Array[] = [];
+  for (const batch of batchesOf(prepared)) {
+    const taskType = HAS_TASK_TYPES.test(model) ? TASK_TYPE[task] : undefined;
+    const response = await client.embed({ texts: batch, taskType, dimension, signal });
+    vectors.push(...replyVectors(response, batch.length, dimension, model));
+  }
+  return vectors;
+}
+
+const TASK_TYPE = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" } as const;
+
+/** The words that Google's page on embeddings gives for `gemini-embedding-2`. */
+function withTask(text: string, task: EmbedRequest["task"], model: string): string {
+  if (HAS_TASK_TYPES.test(model)) return text;
+  return task === "document" ? `title: none | text: ${text}` : `task: search result | query: ${text}`;
+}
+
+/** In their order, each of as many texts as one request takes. */
+function batchesOf(texts: readonly string[]): string[][] {
+  const batches: string[][] = [];
+  let batch: string[] = [];
+  let batchTokens = 0;
+  for (const text of texts) {
+    const tokens = estimateTokens(text);
+    if (batch.length > 0 && (batch.length === TEXTS_MAX || batchTokens + tokens > REQUEST_TOKENS_MAX)) {
+      batches.push(batch);
+      batch = [];
+      batchTokens = 0;
+    }
+    batch.push(text);
+    batchTokens += tokens;
+  }
+  return batch.length === 0 ? batches : [...batches, batch];
+}
