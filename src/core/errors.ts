@@ -26,6 +26,7 @@ export interface ErrorDetails {
   NOT_A_STORE: { path: string; reason: string };
   FORMAT_UNSUPPORTED: { path: string; reason: string };
   EMBEDDER_MISMATCH: { stored: string; given: string };
+  EMBEDDER_UNKNOWN: { id: string; known: readonly string[] };
   VECTOR_INVALID: { reason: string; expected: number; actual: number };
   QUERY_REFUSED: { reason: string };
   QUERY_EMPTY: Record<string, never>;
@@ -121,6 +122,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   EMBEDDER_MISMATCH: ({ stored, given }) => ({
     message: `This store's forest was grown with the embedder "${stored}"; it was opened with "${given}".`,
     hint: "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
+  }),
+  EMBEDDER_UNKNOWN: ({ id, known }) => ({
+    message: `There is no embedder "${id}" here.`,
+    hint: `There are ${known.join(" and ")}, and the latter's model with other dimensions. Any other is given as an object, in code.`,
   }),
   VECTOR_INVALID: ({ reason, expected, actual }) => ({
     message: `The vector cannot be used: ${reason} (expected ${expected}, got ${actual}).`,

@@ -101,6 +101,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     'This store\'s forest was grown with the embedder "a"; it was opened with "b".',
     "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
   ],
+  EMBEDDER_UNKNOWN: [
+    { id: "a-8", known: ["b-8", "c-8"] },
+    'There is no embedder "a-8" here.',
+    "There are b-8 and c-8, and the latter's model with other dimensions. Any other is given as an object, in code.",
+  ],
   VECTOR_INVALID: [
     { reason: "too short", expected: 8, actual: 4 },
     "The vector cannot be used: too short (expected 8, got 4).",
@@ -169,6 +174,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 30 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(30);
+test("there are 31 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(31);
 });

@@ -1,0 +1,20 @@
+import { StoreError } from "../core/errors.ts";
+import type { Embedder } from "./embedder.ts";
+import { type GeminiEmbedderOptions, geminiEmbedder } from "./gemini/embedder.ts";
+import { hashingEmbedder } from "./hashing-embedder.ts";
+
+/** `gemini-embedding-2-768`: the model, then the dimension. */
+const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
+
+/**
+ * The embedder that an id names, such as the one that a store was written with.
+ *
+ * @param options  For one that is elsewhere; without a key among them, that of the environment.
+ * @throws {StoreError} `EMBEDDER_UNKNOWN`; else as the embedder's own function: `MODEL_KEY_MISSING`, `OPTION_INVALID`.
+ */
+export function embedderById(id: string, options: Omit<GeminiEmbedderOptions, "model" | "dimension"> = {}): Embedder {
+  if (id === hashingEmbedder.id) return hashingEmbedder;
+  const [, model, dimension] = GEMINI_ID.exec(id) ?? [];
+  if (model !== undefined) return geminiEmbedder({ ...options, model, dimension: Number(dimension) });
+  throw new StoreError("EMBEDDER_UNKNOWN", { id, known: [hashingEmbedder.id, "gemini-embedding-2-768"] });
+}
