@@ -31,6 +31,8 @@ export interface LocalEmbedder extends AnyEmbedder {
 export interface RemoteEmbedder extends AnyEmbedder {
   /** Texts of one request at most. */
   readonly textsMax: number;
+  /** US dollars for a million tokens, to tell beforehand what many texts will cost; undefined where it is not known. */
+  readonly usdPerMillionTokens?: number;
   /**
    * A unit-length vector for each text, in their order.
    *

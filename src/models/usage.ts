@@ -1,6 +1,6 @@
 /** What one reply of a model cost, whether it could be used or not. */
 export interface ModelUsage {
-  /** Tokens that were sent, by the service's own count. */
+  /** Tokens that were sent, by the service's own count, or by an estimate where it gives none. */
   inputTokens: number;
   /** Tokens that came back, thoughts included. */
   outputTokens: number;

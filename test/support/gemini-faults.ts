@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../src/index.ts";
-import { failure, finished, RETRY_IN_7_SECONDS, type Reply } from "./gemini-server.ts";
+import { failure, finished, type Reply, retryIn } from "./gemini-server.ts";
 
 export const TEST_KEY = "AQ.test-0123456789/abcdefghijklmnopqr";
 
@@ -46,10 +46,10 @@ export const GENERATION_FAULTS: Record<string, Fault> = {
   "401": refused(failure(401, "UNAUTHENTICATED", "No credentials."), "No credentials", 401),
   "403": refused(failure(403, "PERMISSION_DENIED", "The API is switched off."), "The API is switched off", 403),
   "404": refused(failure(404, "NOT_FOUND", "models/x is not found"), "models/x is not found", 404),
-  "429 with a delay": unavailable(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", RETRY_IN_7_SECONDS), {
+  "429 with a delay": unavailable(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("0.15s")), {
     reason: "Quota exceeded",
     status: 429,
-    retryAfterMs: 7_000,
+    retryAfterMs: 150,
   }),
   "429 without a delay": unavailable(failure(429, "RESOURCE_EXHAUSTED", ""), {
     reason: "RESOURCE_EXHAUSTED",

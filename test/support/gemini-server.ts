@@ -60,7 +60,10 @@ export function failure(code: number, status: string, message: string, ...detail
   return { status: code, body: { error: { code, message, status, ...(details.length > 0 && { details }) } } };
 }
 
-export const RETRY_IN_7_SECONDS = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "7s" };
+/** When to come again, as the service says it. */
+export function retryIn(retryDelay: `${number}s`): object {
+  return { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay };
+}
 
 /** A reply of the model that ends as `finishReason` says. */
 export function finished(finishReason: string, text = ""): Reply {

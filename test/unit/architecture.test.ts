@@ -33,6 +33,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   "better-sqlite3": ["store", "importers"],
   stemmer: ["models"],
   "@google/genai": ["models/gemini"],
+  "p-queue": ["models/gemini"],
   "hnswlib-node": ["ann"],
   tokenx: ["core/token-estimate.ts"],
   uuid: ["session"],

@@ -1,7 +1,10 @@
 import type { GoogleGenAI, ThinkingConfig, ThinkingLevel } from "@google/genai";
+import type { OnUsage } from "../usage.ts";
 import { failureOf, loadFailureOf } from "./failure.ts";
 import type { GeminiSettings } from "./options.ts";
 import { replyText } from "./reply.ts";
+import { Turns } from "./turns.ts";
+import { usageOf } from "./usage.ts";
 
 export interface Generation {
   /** What is to be done: ours alone. */
@@ -13,6 +16,7 @@ export interface Generation {
   /** Most tokens of the reply, thoughts included, by the model's own count. */
   outputTokensMax: number;
   signal: AbortSignal;
+  onUsage: OnUsage | undefined;
 }
 
 export interface Embedding {
@@ -21,15 +25,18 @@ export interface Embedding {
   taskType: "RETRIEVAL_DOCUMENT" | "RETRIEVAL_QUERY" | undefined;
   dimension: number;
   signal: AbortSignal;
+  onUsage: OnUsage | undefined;
 }
 
 /** The SDK, loaded at the first call: that takes half a second. It is given no retries, so each call is one request. */
 export class GeminiClient {
   readonly settings: GeminiSettings;
+  #turns: Turns;
   #sdk: Promise<GoogleGenAI> | undefined;
 
   constructor(settings: GeminiSettings) {
     this.settings = settings;
+    this.#turns = new Turns(settings);
   }
 
   /**
@@ -38,10 +45,10 @@ export class GeminiClient {
    * @throws the signal's reason once it is aborted; else {StoreError} `MODEL_REFUSED`, `MODEL_UNAVAILABLE`,
    *   `MODEL_ANSWER_INVALID`.
    */
-  async generate({ system, prompt, schema, outputTokensMax, signal }: Generation): Promise<string> {
-    const { model } = this.settings;
-    const response = await this.call(signal, (sdk, abortSignal) =>
-      sdk.models.generateContent({
+  async generate({ system, prompt, schema, outputTokensMax, signal, onUsage }: Generation): Promise<string> {
+    const { model, prices } = this.settings;
+    const response = await this.call(signal, async (sdk, abortSignal) => {
+      const reply = await sdk.models.generateContent({
         model,
         contents: [{ role: "user", parts: [{ text: prompt }] }],
         config: {
@@ -53,34 +60,58 @@ export class GeminiClient {
           // Temperature stays the model's own: with less than 1, Gemini 3 is known to repeat itself without end.
           ...thinkingOf(model),
         },
-      }),
-    );
+      });
+      onUsage?.(usageOf(reply, [system, prompt], prices));
+      return reply;
+    });
     return replyText(response, model);
   }
 
   /**
-   * What the SDK gives for one request to embed, of any shape: one vector each, if all is well.
+   * What the SDK gives for one request to embed, of any shape: one vector for each text, if all is well.
    *
-   * Each text is a content of its own: `gemini-embedding-2` makes one vector of a list of strings.
+   * Each text is a content of its own: `gemini-embedding-2` makes one vector of a list of strings. The service counts each as
+   * a request (so in its free tier, as users report), and so do we.
    */
-  async embed({ texts, taskType, dimension, signal }: Embedding): Promise<unknown> {
-    const { model } = this.settings;
-    return this.call(signal, (sdk, abortSignal) =>
-      sdk.models.embedContent({
-        model,
-        contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),
-        config: { abortSignal, outputDimensionality: dimension, ...(taskType !== undefined && { taskType }) },
-      }),
+  async embed({ texts, taskType, dimension, signal, onUsage }: Embedding): Promise<unknown> {
+    const { model, prices } = this.settings;
+    return this.call(
+      signal,
+      async (sdk, abortSignal) => {
+        const reply = await sdk.models.embedContent({
+          model,
+          contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),
+          config: { abortSignal, outputDimensionality: dimension, ...(taskType !== undefined && { taskType }) },
+        });
+        onUsage?.(usageOf(reply, texts, prices));
+        return reply;
+      },
+      texts.length,
     );
   }
 
   /**
-   * One request that ends by itself, with the signal, or after `timeoutMs`. The SDK has a timeout of its own, but passes it on
-   * to the server, which has its own opinion of short ones; and it never lets go of a signal that it listens to, so it gets a
-   * new one each time.
+   * One request in its turn. It ends by itself, with the signal, or after `timeoutMs`.
+   *
+   * @param request  Told of the abort and of the timeout by its signal.
+   * @param count  As how many requests the service counts it.
+   * @throws the signal's reason at once when it is aborted, also while it waits; else {StoreError} as `failureOf` says, and
+   *   `MODEL_UNAVAILABLE` without a request until the time at which the service said to come again.
    */
-  async call<T>(signal: AbortSignal, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+  async call<T>(
+    signal: AbortSignal,
+    request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>,
+    count = 1,
+  ): Promise<T> {
     signal.throwIfAborted();
+    return this.#turns.take(count, signal, () => this.#send(signal, request));
+  }
+
+  /**
+   * The SDK has a timeout of its own, but passes it on to the server, which has its own opinion of short ones; and it never
+   * lets go of a signal that it listens to, so it gets a new one each time.
+   */
+  async #send<T>(signal: AbortSignal, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     const sdk = await this.#loaded(signal);
     const controller = new AbortController();
     const stop = (): void => controller.abort();

@@ -44,20 +44,28 @@ const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
  */
 export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
   const { dimension = DIMENSION, similarityMin = SIMILARITY_MIN, ...shared } = options;
-  checkWhole("dimension", dimension, DIMENSION_MIN, DIMENSION_MAX);
+  checkWhole("dimension", dimension, DIMENSION_MAX, DIMENSION_MIN);
   if (!(similarityMin >= -1 && similarityMin <= 1)) throw invalid("similarityMin", "from -1 to 1", similarityMin);
   const client = new GeminiClient(geminiSettings(shared, MODEL));
+  const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
+  // More than a minute allows could never be sent in one.
+  const textsMax = Math.min(TEXTS_MAX, requestsPerMinute);
   return {
     id: `${client.settings.model}-${dimension}`,
     dimension,
     similarityMin,
-    textsMax: TEXTS_MAX,
-    embedAll: (request) => embedAll(request, client, dimension),
+    textsMax,
+    ...(prices !== undefined && { usdPerMillionTokens: prices.input }),
+    embedAll: (request) => embedAll(request, client, { dimension, textsMax }),
   };
 }
 
-async function embedAll(request: EmbedRequest, client: GeminiClient, dimension: number): Promise<Float32Array[]> {
-  const { texts, task, signal } = request;
+async function embedAll(
+  request: EmbedRequest,
+  client: GeminiClient,
+  { dimension, textsMax }: { dimension: number; textsMax: number },
+): Promise<Float32Array[]> {
+  const { texts, task, signal, onUsage } = request;
   const { model, redact } = client.settings;
   const pace = new Pace(signal);
   const prepared: string[] = [];
@@ -67,9 +75,9 @@ async function embedAll(request: EmbedRequest, client: GeminiClient, dimension: 
     await pace.worked(text.length);
   }
   const vectors: Float32Array[] = [];
-  for (const batch of batchesOf(prepared)) {
+  for (const batch of batchesOf(prepared, textsMax)) {
     const taskType = HAS_TASK_TYPES.test(model) ? TASK_TYPE[task] : undefined;
-    const response = await client.embed({ texts: batch, taskType, dimension, signal });
+    const response = await client.embed({ texts: batch, taskType, dimension, signal, onUsage });
     vectors.push(...replyVectors(response, batch.length, dimension, model));
   }
   return vectors;
@@ -84,13 +92,13 @@ function withTask(text: string, task: EmbedRequest["task"], model: string): stri
 }
 
 /** In their order, each of as many texts as one request takes. */
-function batchesOf(texts: readonly string[]): string[][] {
+function batchesOf(texts: readonly string[], textsMax: number): string[][] {
   const batches: string[][] = [];
   let batch: string[] = [];
   let batchTokens = 0;
   for (const text of texts) {
     const tokens = estimateTokens(text);
-    if (batch.length > 0 && (batch.length === TEXTS_MAX || batchTokens + tokens > REQUEST_TOKENS_MAX)) {
+    if (batch.length > 0 && (batch.length === textsMax || batchTokens + tokens > REQUEST_TOKENS_MAX)) {
       batches.push(batch);
       batch = [];
       batchTokens = 0;

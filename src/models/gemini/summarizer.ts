@@ -21,7 +21,6 @@ export interface GeminiSummarizerOptions extends GeminiOptions {
   outputTokensMax?: number;
 }
 
-const MODEL = "gemini-3.1-flash-lite";
 const OUTPUT_TOKENS_MAX = 8_192;
 const OUTPUT_TOKENS_LIMIT = 65_536;
 const TITLE_CHARS_MAX = 80;
@@ -29,7 +28,7 @@ const TITLE_CHARS_MAX = 80;
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
 /**
- * Summaries by Gemini (`gemini-3.1-flash-lite`, unless told otherwise): sentences a person would have written, each with the seqs of the messages behind it, as in
+ * Summaries by Gemini: sentences a person would have written, each with the seqs of the messages behind it, as in
  * `Decided: The old host stays for a week. [5,7-9]`.
  *
  * What leaves the machine are the texts of the messages and earlier summaries of the theme in question, each passed through
@@ -49,8 +48,8 @@ const HAS_WORDS = /[\p{L}\p{N}]/u;
  */
 export function geminiSummarizer(options: GeminiSummarizerOptions = {}): Summarizer {
   const { outputTokensMax = OUTPUT_TOKENS_MAX, ...shared } = options;
-  checkWhole("outputTokensMax", outputTokensMax, 1, OUTPUT_TOKENS_LIMIT);
-  const client = new GeminiClient(geminiSettings(shared, MODEL));
+  checkWhole("outputTokensMax", outputTokensMax, OUTPUT_TOKENS_LIMIT);
+  const client = new GeminiClient(geminiSettings(shared));
   return {
     id: client.settings.model,
     promptVersion: PROMPT_VERSION,
@@ -63,7 +62,7 @@ async function summarize(
   client: GeminiClient,
   outputTokensMax: number,
 ): Promise<SummaryText> {
-  const { countTokens, signal } = request;
+  const { countTokens, signal, onUsage } = request;
   const { model, redact } = client.settings;
   const pace = new Pace(signal);
   const texts = await promptTexts(request, redact, pace);
@@ -78,7 +77,14 @@ async function summarize(
   }
 
   const prompt = promptOf(texts, tokensMax);
-  const reply = await client.generate({ system: SYSTEM, prompt, schema: ANSWER_SCHEMA, outputTokensMax, signal });
+  const reply = await client.generate({
+    system: SYSTEM,
+    prompt,
+    schema: ANSWER_SCHEMA,
+    outputTokensMax,
+    signal,
+    onUsage,
+  });
   const answer = parseAnswer(reply, model);
   const pieces = evidenceOf(texts);
   const grounded = await groundAnswer(answer, pieces, pace);

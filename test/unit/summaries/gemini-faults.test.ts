@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { geminiSummarizer } from "../../../src/index.ts";
 import { ANSWER_FAULTS, GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../support/gemini-faults.ts";
@@ -25,6 +26,7 @@ test.each(Object.entries({ ...GENERATION_FAULTS, ...ANSWER_FAULTS }))(
     expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
     expect(session.render({ tokensMax: 4_000 }).tokenCount).toBeLessThanOrEqual(4_000);
 
+    await sleep(details.retryAfterMs ?? 0);
     expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0 });
     expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
   },

@@ -14,14 +14,14 @@ vi.mock("@google/genai", () => ({
 }));
 
 const ask = (client: GeminiClient, signal = new AbortController().signal): Promise<string> =>
-  client.generate({ system: "s", prompt: "p", schema: {}, outputTokensMax: 9, signal });
+  client.generate({ system: "s", prompt: "p", schema: {}, outputTokensMax: 9, signal, onUsage: undefined });
 
 beforeEach(() => {
   sdk.isBroken = true;
 });
 
 test("an SDK that cannot be loaded is a model that is not there, and the next call tries again", async () => {
-  const client = new GeminiClient(geminiSettings({ apiKey: "secret-key" }, "m"));
+  const client = new GeminiClient(geminiSettings({ apiKey: "secret-key", model: "m" }));
   const failure = {
     code: "MODEL_UNAVAILABLE",
     details: { model: "m", reason: "@google/genai cannot be loaded: half installed ([key])" },
@@ -33,7 +33,7 @@ test("an SDK that cannot be loaded is a model that is not there, and the next ca
 });
 
 test("a signal that is aborted meanwhile comes first", async () => {
-  const client = new GeminiClient(geminiSettings({ apiKey: "secret-key" }, "m"));
+  const client = new GeminiClient(geminiSettings({ apiKey: "secret-key", model: "m" }));
   const controller = new AbortController();
   const reason = new Error("closing");
   const result = ask(client, controller.signal);

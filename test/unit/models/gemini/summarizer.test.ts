@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { type GeminiSummarizerOptions, geminiSummarizer, StoreError } from "../../../../src/index.ts";
 import { requestOf, sourcesOf } from "../../../contract/summarizer.contract.ts";
@@ -225,6 +226,7 @@ describe("a failure", () => {
       expect(error.cause).toBeUndefined();
       expect(`${error.stack} ${error.hint} ${JSON.stringify(error)}`).not.toContain(TEST_KEY);
       expect(server.requests).toHaveLength(1);
+      await sleep(details.retryAfterMs ?? 0);
       expect((await summarizer.summarize(requestOf(TALK))).text).not.toBe("");
     },
   );

@@ -1,0 +1,39 @@
+import type { ModelUsage } from "../usage.ts";
+
+/** US dollars for a million tokens. */
+export interface TokenPrices {
+  /** Of what is sent, whether the service had it cached or not. */
+  input: number;
+  /** Of what comes back, thoughts included. */
+  output: number;
+}
+
+/**
+ * What text costs in the paid tier, by https://ai.google.dev/gemini-api/docs/pricing, read in copies from April to October
+ * 2026. Models whose price depends on the length of a prompt or on the date are left out.
+ */
+const PRICES: Record<string, TokenPrices> = {
+  "gemini-3.5-flash": { input: 1.5, output: 9 },
+  "gemini-3.5-flash-lite": { input: 0.3, output: 2.5 },
+  "gemini-3.1-flash-lite": { input: 0.25, output: 1.5 },
+  "gemini-2.5-flash": { input: 0.3, output: 2.5 },
+  "gemini-2.5-flash-lite": { input: 0.1, output: 0.4 },
+  "gemini-embedding-2": { input: 0.2, output: 0 },
+  "gemini-embedding-001": { input: 0.15, output: 0 },
+};
+
+/** Undefined where it is not known. */
+export function pricesOf(model: string): TokenPrices | undefined {
+  const name = model.replace(/^models\//, "");
+  return Object.hasOwn(PRICES, name) ? PRICES[name] : undefined;
+}
+
+/** With its cost, where the prices are known. */
+export function withCost(
+  { inputTokens, outputTokens }: { inputTokens: number; outputTokens: number },
+  prices: TokenPrices | undefined,
+): ModelUsage {
+  if (prices === undefined) return { inputTokens, outputTokens };
+  const costUsd = (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000;
+  return { inputTokens, outputTokens, costUsd };
+}
