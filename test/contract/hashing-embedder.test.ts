@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { encodeVector } from "../../src/vector/codec.ts";
 import { cosine } from "../../src/vector/vector.ts";
-import { describeEmbedder } from "./embedder.contract.ts";
+import { describeLocalEmbedder } from "./embedder.contract.ts";
 
-describeEmbedder("the hashing embedder", {
+describeLocalEmbedder("hashing", {
   create: () => hashingEmbedder,
   close: ["The session lock in lock.ts is never released", "releasing locks: lock.ts forgets its session"],
   far: "Bake the bread at 230 degrees for forty minutes",

@@ -26,8 +26,8 @@ const unavailable = (reply: Reply, details: Fault["details"]): Fault => ({ reply
 
 const TIMED_OUT = { reason: `nothing came within ${TEST_TIMEOUT_MS} ms` };
 
-/** What a service can do to `generateContent`, and what that is to whoever called it. */
-export const GENERATION_FAULTS: Record<string, Fault> = {
+/** What a service can do to any request, and what that is to whoever sent it. */
+const SERVICE_FAULTS: Record<string, Fault> = {
   "400": refused(
     failure(400, "INVALID_ARGUMENT", "Invalid JSON payload received."),
     "Invalid JSON payload received",
@@ -70,10 +70,15 @@ export const GENERATION_FAULTS: Record<string, Fault> = {
   "a hang": unavailable("hang", TIMED_OUT),
   "a hang in the answer": unavailable("stall", TIMED_OUT),
   "an answer that comes too late": unavailable({ afterMs: TEST_TIMEOUT_MS * 3, reply: "good" }, TIMED_OUT),
-  "an empty reply": invalidAnswer({ status: 200, body: {} }, "it is empty"),
   "null for a reply": invalidAnswer({ status: 200, body: null }, "it has another shape"),
   "a word for a reply": invalidAnswer({ status: 200, body: "x" }, "it has another shape"),
   "a number for a reply": invalidAnswer({ status: 200, body: 3 }, "it has another shape"),
+};
+
+/** What it can do to `generateContent`. */
+export const GENERATION_FAULTS: Record<string, Fault> = {
+  ...SERVICE_FAULTS,
+  "an empty reply": invalidAnswer({ status: 200, body: {} }, "it is empty"),
   "a reply without a list": invalidAnswer(
     { status: 200, body: { candidates: {} } },
     "candidates: Invalid input: expected array, received object",
@@ -85,6 +90,34 @@ export const GENERATION_FAULTS: Record<string, Fault> = {
   ),
   "a blocked reply": refused(finished("SAFETY"), "the reply is blocked (SAFETY)"),
   "a reply that is cut off": invalidAnswer(finished("MAX_TOKENS", '{"summary": [{"te'), "it is cut off (MAX_TOKENS)"),
+};
+
+const vectors = (...embeddings: unknown[]): Reply => ({ status: 200, body: { embeddings } });
+const ofLength = (length: number, value: unknown = 1): object => ({ values: new Array(length).fill(value) });
+
+/** What it can do to `batchEmbedContents` for two texts in 768 dimensions. */
+export const EMBEDDING_FAULTS: Record<string, Fault> = {
+  ...SERVICE_FAULTS,
+  "an empty reply": invalidAnswer({ status: 200, body: {} }, "it has no vectors"),
+  "no list of vectors": invalidAnswer({ status: 200, body: { embeddings: { values: [1] } } }, "it has no vectors"),
+  "one vector for both": invalidAnswer(vectors(ofLength(768)), "it has 1 vectors for 2 texts"),
+  "three vectors": invalidAnswer(vectors(ofLength(768), ofLength(768), ofLength(768)), "it has 3 vectors for 2 texts"),
+  "another dimension": invalidAnswer(
+    vectors(ofLength(768), ofLength(3_072)),
+    "embeddings.1: it has 3072 numbers, not 768",
+  ),
+  "null for a vector": invalidAnswer(vectors(null, ofLength(768)), "embeddings.0: it has no numbers"),
+  "a vector without values": invalidAnswer(vectors(ofLength(768), {}), "embeddings.1: it has no numbers"),
+  "null for a number": invalidAnswer(vectors(ofLength(768, null), ofLength(768)), "embeddings.0: not all are numbers"),
+  "a word for a number": invalidAnswer(
+    vectors(ofLength(768), ofLength(768, "NaN")),
+    "embeddings.1: not all are numbers",
+  ),
+  "a vector of zeros": invalidAnswer(vectors(ofLength(768, 0), ofLength(768)), "embeddings.0: it has no direction"),
+  "numbers too large for their type": invalidAnswer(
+    vectors(ofLength(768), ofLength(768, 1e300)),
+    "embeddings.1: it has no direction",
+  ),
 };
 
 /** What a model can answer instead of a summary. */

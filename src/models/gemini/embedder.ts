@@ -45,7 +45,8 @@ const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
 export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
   const { dimension = DIMENSION, similarityMin = SIMILARITY_MIN, ...shared } = options;
   checkWhole("dimension", dimension, DIMENSION_MAX, DIMENSION_MIN);
-  if (!(similarityMin >= -1 && similarityMin <= 1)) throw invalid("similarityMin", "from -1 to 1", similarityMin);
+  if (!(similarityMin >= -1 && similarityMin <= 1))
+    throw invalid("similarityMin", "a cosine, from -1 to 1", similarityMin);
   const client = new GeminiClient(geminiSettings(shared, MODEL));
   const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
   // More than a minute allows could never be sent in one.

@@ -1,8 +1,17 @@
-import { expect, test } from "vitest";
-import { type EmbedRequest, type GeminiEmbedderOptions, geminiEmbedder } from "../../../../src/index.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import { estimateTokens } from "../../../../src/core/token-estimate.ts";
+import {
+  type EmbedRequest,
+  type GeminiEmbedderOptions,
+  geminiEmbedder,
+  type ModelUsage,
+  type RemoteEmbedder,
+  StoreError,
+} from "../../../../src/index.ts";
 import { cosine, squaredLength } from "../../../../src/vector/vector.ts";
-import { TEST_KEY } from "../../../support/gemini-faults.ts";
-import { type GeminiServer, geminiServer } from "../../../support/gemini-server.ts";
+import { EMBEDDING_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
+import { failure, type GeminiServer, geminiServer, retryIn } from "../../../support/gemini-server.ts";
 
 const embedderAt = ({ url }: GeminiServer, options: GeminiEmbedderOptions = {}) =>
   geminiEmbedder({ apiKey: TEST_KEY, baseUrl: url, ...options });
@@ -13,6 +22,15 @@ const requestOf = (texts: readonly string[], more: Partial<EmbedRequest> = {}): 
   signal: new AbortController().signal,
   ...more,
 });
+
+async function rejection(promise: Promise<unknown>): Promise<StoreError> {
+  const error = await promise.then(
+    () => new Error("it did not fail"),
+    (reason: unknown) => reason,
+  );
+  if (!StoreError.is(error)) throw error;
+  return error;
+}
 
 /** The texts of each request, as they came. */
 const sentTo = ({ requests }: GeminiServer): string[][] =>
@@ -52,4 +70,225 @@ test("the task stands before the text, or beside it for the model that knows it 
     "RETRIEVAL_DOCUMENT",
   ]);
   expect(old.id).toBe("gemini-embedding-001-768");
+});
+
+describe("a batch", () => {
+  test("is one request for a hundred texts, and the next hundred is another", async () => {
+    const server = await geminiServer();
+    const embedder = embedderAt(server, { dimension: 128 });
+    const texts = Array.from({ length: 150 }, (_, index) => `message ${index}`);
+    const together = await embedder.embedAll(requestOf(texts));
+    expect(sentTo(server).map(({ length }) => length)).toEqual([100, 50]);
+    expect(sentTo(server).flat()).toEqual(texts.map((text) => `title: none | text: ${text}`));
+    const [last] = await embedder.embedAll(requestOf([texts[149]!]));
+    expect(together).toHaveLength(150);
+    expect(together[149]).toEqual(last);
+    expect(embedder.textsMax).toBe(100);
+  });
+
+  test("is several requests where texts are long, each within 20,000 tokens", async () => {
+    const server = await geminiServer();
+    const text = "The lock of the session is held. ".repeat(180);
+    await embedderAt(server).embedAll(requestOf(Array(30).fill(text)));
+    const tokens = sentTo(server).map((texts) => texts.reduce((sum, sent) => sum + estimateTokens(sent), 0));
+    expect(tokens.length).toBeGreaterThan(1);
+    expect(Math.max(...tokens)).toBeLessThanOrEqual(20_000);
+    expect(Math.max(...tokens)).toBeGreaterThan(18_000);
+    expect(sentTo(server).flat()).toHaveLength(30);
+  });
+
+  test("is no larger than what a minute allows", async () => {
+    const server = await geminiServer();
+    const embedder = embedderAt(server, { requestsPerMinute: 15 });
+    expect(embedder.textsMax).toBe(15);
+    await embedder.embedAll(requestOf(Array(15).fill("text")));
+    const waiting = embedder.embedAll(requestOf(["text"], { signal: AbortSignal.timeout(100) }));
+    await expect(waiting).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("of none asks for nothing", async () => {
+    const server = await geminiServer();
+    expect(await embedderAt(server).embedAll(requestOf([]))).toEqual([]);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("what leaves the machine", () => {
+  test("is every text, redacted whole, cut, and without what nobody sees", async () => {
+    const server = await geminiServer();
+    const redact = (text: string): string => text.replaceAll("hunter2", "[secret]");
+    const long = `${"a ".repeat(4_000)}hunter2${" z".repeat(4_000)}`;
+    await embedderAt(server, { redact }).embedAll(requestOf(["My pass\u200bword: hunt\u001b[31mer2", long, "\ud800"]));
+    const [first, second, third] = sentTo(server)[0]!;
+    expect(first).toBe("title: none | text: My password: [secret]");
+    expect(second).toHaveLength("title: none | text: ".length + 8_000 + "…\n…".length);
+    expect(third).toBe("title: none | text: \ufffd");
+    expect(server.requests[0]!.text).not.toContain("hunter2");
+  });
+
+  test("is a sign where nothing is left of a text: a service may refuse a whole batch for an empty one", async () => {
+    const server = await geminiServer();
+    const embedder = embedderAt(server, { model: "gemini-embedding-001", redact: () => " " });
+    expect(await embedder.embedAll(requestOf(["secret"]))).toHaveLength(1);
+    expect(sentTo(server)).toEqual([["…"]]);
+  });
+
+  test("is nothing where the hook fails", async () => {
+    const server = await geminiServer();
+    const redact = () => Promise.resolve("x") as unknown as string;
+    expect(await rejection(embedderAt(server, { redact }).embedAll(requestOf(["x"])))).toMatchObject({
+      code: "REDACT_FAILED",
+    });
+    expect(server.requests).toEqual([]);
+  });
+
+  test("has the key in its header alone, and the dimension with each text", async () => {
+    const server = await geminiServer();
+    await embedderAt(server, { dimension: 1_536 }).embedAll(requestOf(["one", "two"]));
+    const { method, model, headers, text, body } = server.requests[0]!;
+    expect({ method, model, key: headers["x-goog-api-key"] }).toEqual({
+      method: "batchEmbedContents",
+      model: "gemini-embedding-2",
+      key: TEST_KEY,
+    });
+    expect(text).not.toContain(TEST_KEY);
+    expect(body.requests!.map(({ outputDimensionality }) => outputDimensionality)).toEqual([1_536, 1_536]);
+  });
+});
+
+describe("a failure", () => {
+  test.each(Object.entries(EMBEDDING_FAULTS))(
+    "%s: is a typed error without the key, after one request, and the next call is served",
+    async (_, { reply, code, details }) => {
+      const server = await geminiServer(reply, "good");
+      const embedder = embedderAt(server, { timeoutMs: TEST_TIMEOUT_MS });
+      const error = await rejection(embedder.embedAll(requestOf(["one", "two"])));
+      expect(error).toMatchObject({ code, details: { model: "gemini-embedding-2", ...details } });
+      expect(Object.keys(error.details).sort()).toEqual(["model", ...Object.keys(details)].sort());
+      expect(error.hint).toBeDefined();
+      expect(error.cause).toBeUndefined();
+      expect(`${error.stack} ${error.hint} ${JSON.stringify(error)}`).not.toContain(TEST_KEY);
+      expect(server.requests).toHaveLength(1);
+      await sleep(details.retryAfterMs ?? 0);
+      expect(await embedder.embedAll(requestOf(["one", "two"]))).toHaveLength(2);
+    },
+  );
+
+  test("of a later request is one of all: no text has a vector, and nothing more is sent", async () => {
+    const server = await geminiServer("good", failure(503, "UNAVAILABLE", "Overloaded."), "good");
+    const texts = Array.from({ length: 250 }, (_, index) => `message ${index}`);
+    expect(await rejection(embedderAt(server).embedAll(requestOf(texts)))).toMatchObject({ code: "MODEL_UNAVAILABLE" });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test("that says when to come again holds for all calls of this embedder, without a request, until then", async () => {
+    const server = await geminiServer(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("7s")), "good");
+    const embedder = embedderAt(server);
+    await rejection(embedder.embedAll(requestOf(["one"])));
+    const { code, details } = await rejection(embedder.embedAll(requestOf(["two"], { task: "query" })));
+    expect({ code, details }).toEqual({
+      code: "MODEL_UNAVAILABLE",
+      details: {
+        model: "gemini-embedding-2",
+        reason: "Quota exceeded",
+        status: 429,
+        retryAfterMs: expect.any(Number) as number,
+      },
+    });
+    const { retryAfterMs } = details as { retryAfterMs: number };
+    expect(retryAfterMs).toBeGreaterThan(6_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(7_000);
+    expect(server.requests).toHaveLength(1);
+    expect(await embedderAt(server).embedAll(requestOf(["three"]))).toHaveLength(1);
+  });
+});
+
+describe("an abort", () => {
+  /** How long each of 40 calls takes to reject once it is aborted: p95 in milliseconds. */
+  async function abortMs(embedder: RemoteEmbedder, started: (round: number) => Promise<unknown>): Promise<number> {
+    const elapsed: number[] = [];
+    for (let round = 1; round <= 40; round++) {
+      const controller = new AbortController();
+      const reason = new Error(`closing ${round}`);
+      const result = embedder.embedAll(requestOf(Array(100).fill("x"), { signal: controller.signal }));
+      await started(round);
+      const from = performance.now();
+      controller.abort(reason);
+      await expect(result).rejects.toBe(reason);
+      elapsed.push(performance.now() - from);
+    }
+    return elapsed.sort((left, right) => left - right)[37]!;
+  }
+
+  test("comes through within 100 ms while the server hangs", async () => {
+    const server = await geminiServer("hang");
+    expect(await abortMs(embedderAt(server), (round) => server.arrived(round))).toBeLessThanOrEqual(100);
+  });
+
+  test("comes through within 100 ms while others have their turn, and nothing is sent", async () => {
+    const server = await geminiServer("hang");
+    const embedder = embedderAt(server, { concurrency: 1 });
+    const inFront = new AbortController();
+    const first = embedder.embedAll(requestOf(["x"], { signal: inFront.signal }));
+    await server.arrived(1);
+    expect(await abortMs(embedder, () => sleep(1))).toBeLessThanOrEqual(100);
+    expect(server.requests).toHaveLength(1);
+    inFront.abort(new Error("done"));
+    await expect(first).rejects.toThrow("done");
+  });
+
+  test("before the call is one, and nothing is sent", async () => {
+    const server = await geminiServer();
+    const reason = new Error("closed");
+    const signal = AbortSignal.abort(reason);
+    await expect(embedderAt(server).embedAll(requestOf(["x"], { signal }))).rejects.toBe(reason);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("what it costs", () => {
+  test("is estimated and told for each request, also for a reply that cannot be used", async () => {
+    const server = await geminiServer("good", EMBEDDING_FAULTS["one vector for both"]!.reply);
+    const told: ModelUsage[] = [];
+    const onUsage = (usage: ModelUsage): void => void told.push(usage);
+    const embedder = embedderAt(server);
+    await embedder.embedAll(requestOf(["one", "two"], { onUsage }));
+    await rejection(embedder.embedAll(requestOf(["one", "two"], { onUsage })));
+    const inputTokens = 2 * estimateTokens("title: none | text: one");
+    const usage = { inputTokens, outputTokens: 0, costUsd: (inputTokens * 0.2) / 1_000_000 };
+    expect(told).toEqual([usage, usage]);
+    expect(embedder.usdPerMillionTokens).toBe(0.2);
+  });
+
+  test("is not told where nothing came", async () => {
+    const server = await geminiServer(failure(503, "UNAVAILABLE", "Overloaded."));
+    const onUsage = vi.fn();
+    await rejection(embedderAt(server).embedAll(requestOf(["one"], { onUsage })));
+    expect(onUsage).not.toHaveBeenCalled();
+  });
+
+  test("has a price that is given, or none", () => {
+    const options = { apiKey: "k", model: "gemini-embedding-9" };
+    expect(geminiEmbedder(options)).not.toHaveProperty("usdPerMillionTokens");
+    const pricePerMillionTokens = { input: 3, output: 0 };
+    expect(geminiEmbedder({ ...options, pricePerMillionTokens }).usdPerMillionTokens).toBe(3);
+  });
+});
+
+test.each([
+  [{ dimension: 127 }, "dimension to be a whole number from 128 to 3,072, got 127"],
+  [{ dimension: 3_073 }, "dimension to be a whole number from 128 to 3,072, got 3073"],
+  [{ similarityMin: 1.1 }, "similarityMin to be a cosine, from -1 to 1, got 1.1"],
+  [{ similarityMin: Number.NaN }, "similarityMin to be a cosine, from -1 to 1, got NaN"],
+  [{ model: "a b" }, 'model to be the name of a model, such as gemini-embedding-2, got "a b"'],
+])("refuses %j", (options, expected) => {
+  expect(() => geminiEmbedder({ apiKey: "k", ...options })).toThrow(`Expected ${expected}.`);
+});
+
+test("without a key, nothing is built", () => {
+  vi.stubEnv("GOOGLE_API_KEY", undefined);
+  vi.stubEnv("GEMINI_API_KEY", undefined);
+  expect(() => geminiEmbedder()).toThrow("There is no key for gemini-embedding-2.");
+  vi.unstubAllEnvs();
 });

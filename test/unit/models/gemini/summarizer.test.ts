@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { type GeminiSummarizerOptions, geminiSummarizer, StoreError } from "../../../../src/index.ts";
+import { type GeminiSummarizerOptions, geminiSummarizer, type ModelUsage, StoreError } from "../../../../src/index.ts";
 import { requestOf, sourcesOf } from "../../../contract/summarizer.contract.ts";
 import { ANSWER_FAULTS, GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
 import { elementsOf } from "../../../support/gemini-model.ts";
-import { type GeminiServer, geminiServer } from "../../../support/gemini-server.ts";
+import { failure, finished, type GeminiServer, geminiServer, type Reply } from "../../../support/gemini-server.ts";
 
 const TALK = sourcesOf(
   ["user", "The login page answers 500. Please find out why."],
@@ -284,6 +284,29 @@ describe("an abort", () => {
     expect(add.mock.calls.length).toBeGreaterThanOrEqual(3);
     add.mockRestore();
     remove.mockRestore();
+  });
+});
+
+describe("what it costs", () => {
+  const told = async (...replies: Reply[]): Promise<ModelUsage[]> => {
+    const server = await geminiServer(...replies);
+    const summarizer = summarizerAt(server);
+    const usages: ModelUsage[] = [];
+    const onUsage = (usage: ModelUsage): void => void usages.push(usage);
+    for (const _ of replies) await summarizer.summarize(requestOf(TALK, { onUsage })).catch(() => {});
+    return usages;
+  };
+  const paid = { inputTokens: 7, outputTokens: 3, costUsd: (7 * 0.25 + 3 * 1.5) / 1_000_000 };
+
+  test("is told of each reply that came, usable or not", async () => {
+    expect(await told("good", { says: "no JSON" }, { says: '{"summary": 3}' })).toEqual([paid, paid, paid]);
+    const [cutOff, blocked] = await told(finished("MAX_TOKENS", "{"), finished("SAFETY"));
+    expect(cutOff!.inputTokens).toBeGreaterThan(200);
+    expect(blocked).toEqual(cutOff);
+  });
+
+  test("is not told where none came", async () => {
+    expect(await told(failure(503, "UNAVAILABLE", "Overloaded."), "reset", "malformed")).toEqual([]);
   });
 });
 
