@@ -10,9 +10,11 @@ export interface GeminiEmbedderOptions extends GeminiOptions {
   /** Length of a vector, from 128 to 3,072; 768, unless told otherwise. Google recommends 768, 1,536 and 3,072. */
   dimension?: number;
   /**
-   * Cosine from which a step may join a cluster, in [-1, 1]; 0.7, unless told otherwise.
+   * Cosine from which a step may join a cluster, in [-1, 1); 0.75, unless told otherwise.
    *
-   * It was not calibrated with real vectors of Gemini.
+   * It was not calibrated with vectors of Gemini, but chosen between what users of both models have published of theirs (2026,
+   * few, each on one corpus): texts on different subjects at 0.58 to 0.74, most near 0.62; on one subject at 0.76 to 0.93.
+   * It matters: where unrelated texts are at 0.62, 0.65 put two thirds of a conversation into one cluster, 0.75 an eighth.
    */
   similarityMin?: number;
 }
@@ -21,7 +23,7 @@ const MODEL = "gemini-embedding-2";
 const DIMENSION = 768;
 const DIMENSION_MIN = 128;
 const DIMENSION_MAX = 3_072;
-const SIMILARITY_MIN = 0.7;
+const SIMILARITY_MIN = 0.75;
 
 /** What the service takes in one request. */
 const TEXTS_MAX = 100;
@@ -45,8 +47,8 @@ const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
 export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
   const { dimension = DIMENSION, similarityMin = SIMILARITY_MIN, ...shared } = options;
   checkWhole("dimension", dimension, DIMENSION_MAX, DIMENSION_MIN);
-  if (!(similarityMin >= -1 && similarityMin <= 1))
-    throw invalid("similarityMin", "a cosine, from -1 to 1", similarityMin);
+  const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
+  if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
   const client = new GeminiClient(geminiSettings(shared, MODEL));
   const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
   // More than a minute allows could never be sent in one.
