@@ -1,46 +1,75 @@
 import { estimatingTokenCounter } from "../src/core/tokens.ts";
-import { geminiSummarizer, StoreError, type Summarizer } from "../src/index.ts";
+import {
+  geminiEmbedder,
+  geminiSummarizer,
+  type OnUsage,
+  type RemoteEmbedder,
+  StoreError,
+  type Summarizer,
+} from "../src/index.ts";
+import { dot } from "../src/vector/vector.ts";
 
 /**
- * `npm run live`: the smallest real round trip, one summary of three messages. Costs a fraction of a cent. Without a key it
- * says so and is done; what the service refuses is said with its hint, and the exit code is 1.
+ * `npm run live`: the smallest real round trips, a summary of three messages and the vectors of two of them and of a question.
+ * Costs a fraction of a cent. Without a key it says so and is done; what the service refuses is said with its hint, and the
+ * exit code is 1.
  */
 const SOURCES = [
   { role: "user", text: "The login page answers 500 since this morning. Please find out why." },
   { role: "assistant", text: "LOGIN_DB_URL in config/production.yaml points at db1, which was switched off at 06:30." },
   { role: "user", text: "Point it at db2, but keep db1 as a fallback for a week." },
 ] as const;
+/** In other words than the message that answers it. */
+const QUESTION = "What stays in place in case of trouble?";
+const UNRELATED = "Bake the bread at 230 degrees for forty minutes.";
 
-const summarizer = summarizerWithKey();
-if (summarizer === undefined) {
-  console.log("There is no key: set GEMINI_API_KEY or GOOGLE_API_KEY. Nothing was sent.");
-} else {
-  try {
-    await summarize(summarizer);
-  } catch (error) {
-    if (!StoreError.is(error)) throw error;
+const { signal } = new AbortController();
+
+try {
+  await summarize(geminiSummarizer());
+  await embed(geminiEmbedder());
+} catch (error) {
+  if (!StoreError.is(error)) throw error;
+  if (error.code === "MODEL_KEY_MISSING") {
+    console.log("There is no key: set GEMINI_API_KEY or GOOGLE_API_KEY. Nothing was sent.");
+  } else {
     console.error(`${error.code}: ${error.message} ${error.hint ?? ""}`);
     process.exitCode = 1;
   }
 }
 
-function summarizerWithKey(): Summarizer | undefined {
-  try {
-    return geminiSummarizer();
-  } catch (error) {
-    if (StoreError.is(error, "MODEL_KEY_MISSING")) return undefined;
-    throw error;
-  }
+async function summarize({ id, summarize }: Summarizer): Promise<void> {
+  const { title, text } = await timed(id, (onUsage) =>
+    summarize({
+      previous: [],
+      sources: SOURCES.map((source, seq) => ({ ...source, seq, createdAtMs: 0 })),
+      tokensMax: 200,
+      countTokens: (counted) => estimatingTokenCounter.count(counted),
+      signal,
+      onUsage,
+    }),
+  );
+  console.log(`\n${title}\n\n${text}\n`);
 }
 
-async function summarize({ id, summarize }: Summarizer): Promise<void> {
+async function embed({ id, dimension, similarityMin, embedAll }: RemoteEmbedder): Promise<void> {
+  const texts = [SOURCES[2].text, UNRELATED];
+  const [about, other] = await timed(id, (onUsage) => embedAll({ texts, task: "document", signal, onUsage }));
+  const [question] = await timed(id, (onUsage) => embedAll({ texts: [QUESTION], task: "query", signal, onUsage }));
+  const cosines = [about, other].map((vector) => dot(question!, vector!).toFixed(3));
+  console.log(
+    `\nCosine of the question with what answers it and with something else: ${cosines.join(" and ")}; of those two: ` +
+      `${dot(about!, other!).toFixed(3)} (${dimension} numbers; a step joins a cluster from ${similarityMin}).`,
+  );
+}
+
+/** Say how long it took and what it cost. */
+async function timed<T>(id: string, call: (onUsage: OnUsage) => Promise<T>): Promise<T> {
   const startedAt = performance.now();
-  const { title, text } = await summarize({
-    previous: [],
-    sources: SOURCES.map((source, seq) => ({ ...source, seq, createdAtMs: 0 })),
-    tokensMax: 200,
-    countTokens: (counted) => estimatingTokenCounter.count(counted),
-    signal: new AbortController().signal,
+  let cost = "";
+  const result = await call(({ inputTokens, outputTokens, costUsd }) => {
+    cost = `${inputTokens} + ${outputTokens} tokens, ${costUsd?.toFixed(6) ?? "unknown"} US dollars`;
   });
-  console.log(`${id} answered in ${Math.round(performance.now() - startedAt)} ms.\n\n${title}\n\n${text}`);
+  console.log(`${id} answered in ${Math.round(performance.now() - startedAt)} ms: ${cost}.`);
+  return result;
 }

@@ -26,13 +26,19 @@ test("without a key the live test says so and is done", async () => {
   });
 });
 
-test("with a key it makes one request and shows the summary", async () => {
+test("with a key it makes one request of each kind, and shows what came and what it cost", async () => {
   const server = await geminiServer("good");
   const { exitCode, stdout } = await live({ GEMINI_API_KEY: "live", GOOGLE_GEMINI_BASE_URL: server.url });
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^gemini-3\.1-flash-lite answered in \d+ ms\.\n\n/);
+  expect(stdout).toMatch(/^gemini-3\.1-flash-lite answered in \d+ ms: 7 \+ 3 tokens, 0\.000006 US dollars\.\n\n/);
   expect(stdout).toContain("LOGIN_DB_URL in config/production.yaml points at db1");
-  expect(server.requests).toHaveLength(1);
+  expect(stdout).toMatch(/gemini-embedding-2-768 answered in \d+ ms: \d+ \+ 0 tokens/);
+  expect(stdout).toMatch(/with what answers it and with something else: 0\.\d{3} and 0\.\d{3}/);
+  expect(server.requests.map(({ method }) => method)).toEqual([
+    "generateContent",
+    "batchEmbedContents",
+    "batchEmbedContents",
+  ]);
 });
 
 test("a refusal is told with its code and its hint", async () => {
