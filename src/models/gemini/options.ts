@@ -47,12 +47,14 @@ const REQUESTS_PER_MINUTE_MAX = 1_000_000;
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`; neither shows a key.
  */
 export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): GeminiSettings {
-  const { model = modelByDefault, baseUrl, timeoutMs = TIMEOUT_MS, redact } = options;
+  const { model: name = modelByDefault, baseUrl, timeoutMs = TIMEOUT_MS, redact } = options;
   const { concurrency = CONCURRENCY, requestsPerMinute, pricePerMillionTokens } = options;
   // It stands in the path of the request.
-  if (typeof model !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(model)) {
-    throw invalid("model", `the name of a model, such as ${modelByDefault}`, model);
+  if (typeof name !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)) {
+    throw invalid("model", `the name of a model, such as ${modelByDefault}`, name);
   }
+  // Both spellings name the same model, and an embedder's id is stored.
+  const model = name.replace(/^models\//, "");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
   checkWhole("timeoutMs", timeoutMs, TIMEOUT_MS_MAX);
   checkWhole("concurrency", concurrency, CONCURRENCY_MAX);

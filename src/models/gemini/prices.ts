@@ -24,8 +24,7 @@ const PRICES: Record<string, TokenPrices> = {
 
 /** Undefined where it is not known. */
 export function pricesOf(model: string): TokenPrices | undefined {
-  const name = model.replace(/^models\//, "");
-  return Object.hasOwn(PRICES, name) ? PRICES[name] : undefined;
+  return Object.hasOwn(PRICES, model) ? PRICES[model] : undefined;
 }
 
 /** With its cost, where the prices are known. */

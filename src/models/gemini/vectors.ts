@@ -20,7 +20,7 @@ export function replyVectors(response: unknown, count: number, dimension: number
     if (values.length !== dimension)
       throw invalid(`embeddings.${index}: it has ${values.length} numbers, not ${dimension}`);
     if (!values.every((value) => typeof value === "number")) throw invalid(`embeddings.${index}: not all are numbers`);
-    const vector = Float32Array.from(values as number[]);
+    const vector = new Float32Array(values as number[]);
     if (!isUsable(vector)) throw invalid(`embeddings.${index}: it has no direction`);
     return normalize(vector);
   });

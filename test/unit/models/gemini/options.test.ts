@@ -90,3 +90,10 @@ test("prices that are given win, and a model that is not on the list has none", 
 test("a tuned model may have a folder", () => {
   expect(geminiSettings({ apiKey: "k", model: "tunedModels/my-memory" }).model).toBe("tunedModels/my-memory");
 });
+
+test("a model has one name, with and without its folder", () => {
+  expect(geminiSettings({ apiKey: "k", model: "models/gemini-2.5-flash" })).toMatchObject({
+    model: "gemini-2.5-flash",
+    prices: { input: 0.3, output: 2.5 },
+  });
+});
