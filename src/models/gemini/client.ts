@@ -3,7 +3,7 @@ import type { OnUsage } from "../usage.ts";
 import { failureOf, loadFailureOf } from "./failure.ts";
 import type { GeminiSettings } from "./options.ts";
 import { replyText } from "./reply.ts";
-import { Turns } from "./turns.ts";
+import { type Turn, Turns } from "./turns.ts";
 import { usageOf } from "./usage.ts";
 
 export interface Generation {
@@ -26,6 +26,8 @@ export interface Embedding {
   dimension: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
+  /** Somebody waits for it. */
+  isUrgent: boolean;
 }
 
 /** The SDK, loaded at the first call: that takes half a second. It is given no retries, so each call is one request. */
@@ -47,7 +49,7 @@ export class GeminiClient {
    */
   async generate({ system, prompt, schema, outputTokensMax, signal, onUsage }: Generation): Promise<string> {
     const { model, prices } = this.settings;
-    const response = await this.call(signal, async (sdk, abortSignal) => {
+    const response = await this.call({ signal }, async (sdk, abortSignal) => {
       const reply = await sdk.models.generateContent({
         model,
         contents: [{ role: "user", parts: [{ text: prompt }] }],
@@ -73,38 +75,29 @@ export class GeminiClient {
    * Each text is a content of its own: `gemini-embedding-2` makes one vector of a list of strings. The service counts each as
    * a request (so in its free tier, as users report), and so do we.
    */
-  async embed({ texts, taskType, dimension, signal, onUsage }: Embedding): Promise<unknown> {
+  async embed({ texts, taskType, dimension, signal, onUsage, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
-    return this.call(
-      signal,
-      async (sdk, abortSignal) => {
-        const reply = await sdk.models.embedContent({
-          model,
-          contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),
-          config: { abortSignal, outputDimensionality: dimension, ...(taskType !== undefined && { taskType }) },
-        });
-        onUsage?.(usageOf(reply, texts, prices));
-        return reply;
-      },
-      texts.length,
-    );
+    return this.call({ signal, count: texts.length, isUrgent }, async (sdk, abortSignal) => {
+      const reply = await sdk.models.embedContent({
+        model,
+        contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),
+        config: { abortSignal, outputDimensionality: dimension, ...(taskType !== undefined && { taskType }) },
+      });
+      onUsage?.(usageOf(reply, texts, prices));
+      return reply;
+    });
   }
 
   /**
    * One request in its turn. It ends by itself, with the signal, or after `timeoutMs`.
    *
    * @param request  Told of the abort and of the timeout by its signal.
-   * @param count  As how many requests the service counts it.
    * @throws the signal's reason at once when it is aborted, also while it waits; else {StoreError} as `failureOf` says, and
    *   `MODEL_UNAVAILABLE` without a request until the time at which the service said to come again.
    */
-  async call<T>(
-    signal: AbortSignal,
-    request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>,
-    count = 1,
-  ): Promise<T> {
-    signal.throwIfAborted();
-    return this.#turns.take(count, signal, () => this.#send(signal, request));
+  async call<T>(turn: Turn, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+    turn.signal.throwIfAborted();
+    return this.#turns.take(turn, () => this.#send(turn.signal, request));
   }
 
   /**

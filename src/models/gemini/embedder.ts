@@ -3,6 +3,7 @@ import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
 import { promptText } from "../prompt-text.ts";
 import { Pace } from "../source-reader.ts";
 import { GeminiClient } from "./client.ts";
+import { KeptVectors } from "./kept-vectors.ts";
 import { checkWhole, type GeminiOptions, geminiSettings, invalid } from "./options.ts";
 import { replyVectors } from "./vectors.ts";
 
@@ -32,13 +33,17 @@ const REQUEST_TOKENS_MAX = 20_000;
 
 /** The models that are told the task beside the text; later ones read it in front of it. */
 const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
+const TASK_TYPE = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" } as const;
+/** The words that Google's page on embeddings gives for `gemini-embedding-2`. Others would make other vectors, and need another id. */
+const TASK_PREFIX = { document: "title: none | text: ", query: "task: search result | query: " };
 
 /**
  * Vectors by Gemini (`gemini-embedding-2`, unless told otherwise): texts are near when they mean the same, whatever their words.
  *
  * What leaves the machine are texts of messages and queries, each passed through `redact` and cut to 8,000 characters from its
  * beginning and end, about what the model reads; `gemini-embedding-001` reads only the first 2,048 tokens of that. Long texts
- * are sent in several requests, one after another; nothing is tried again here.
+ * are sent in several requests, one after another; nothing is tried again here, but what a failed call had paid for is kept
+ * for the next one with the same texts. Queries go before documents that wait.
  *
  * @throws {StoreError} at once: `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once that is
  *   aborted; else with `MODEL_REFUSED`, where the same request would be refused again; `MODEL_UNAVAILABLE`, with
@@ -53,61 +58,64 @@ export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbed
   const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
   // More than a minute allows could never be sent in one.
   const textsMax = Math.min(TEXTS_MAX, requestsPerMinute);
+  const kept = new KeptVectors();
   return {
     id: `${client.settings.model}-${dimension}`,
     dimension,
     similarityMin,
     textsMax,
     ...(prices !== undefined && { usdPerMillionTokens: prices.input }),
-    embedAll: (request) => embedAll(request, client, { dimension, textsMax }),
+    embedAll: (request) => embedAll(request, client, { dimension, textsMax, kept }),
   };
 }
 
 async function embedAll(
-  request: EmbedRequest,
+  { texts, task, signal, onUsage }: EmbedRequest,
   client: GeminiClient,
-  { dimension, textsMax }: { dimension: number; textsMax: number },
+  { dimension, textsMax, kept }: { dimension: number; textsMax: number; kept: KeptVectors },
 ): Promise<Float32Array[]> {
-  const { texts, task, signal, onUsage } = request;
   const { model, redact } = client.settings;
+  const taskType = HAS_TASK_TYPES.test(model) ? TASK_TYPE[task] : undefined;
   const pace = new Pace(signal);
-  const prepared: string[] = [];
+  const sent: string[] = [];
   for (const text of texts) {
     // Nothing may be left of a text, and a service may refuse a whole batch for an empty one.
-    prepared.push(withTask(promptText(text, redact).trim() || "…", task, model));
+    const clean = promptText(text, redact).trim() || "…";
+    sent.push(taskType === undefined ? TASK_PREFIX[task] + clean : clean);
     await pace.worked(text.length);
   }
-  const vectors: Float32Array[] = [];
-  for (const batch of batchesOf(prepared, textsMax)) {
-    const taskType = HAS_TASK_TYPES.test(model) ? TASK_TYPE[task] : undefined;
-    const response = await client.embed({ texts: batch, taskType, dimension, signal, onUsage });
-    vectors.push(...replyVectors(response, batch.length, dimension, model));
-  }
-  return vectors;
-}
 
-const TASK_TYPE = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" } as const;
-
-/** The words that Google's page on embeddings gives for `gemini-embedding-2`. */
-function withTask(text: string, task: EmbedRequest["task"], model: string): string {
-  if (HAS_TASK_TYPES.test(model)) return text;
-  return task === "document" ? `title: none | text: ${text}` : `task: search result | query: ${text}`;
-}
-
-/** In their order, each of as many texts as one request takes. */
-function batchesOf(texts: readonly string[], textsMax: number): string[][] {
-  const batches: string[][] = [];
-  let batch: string[] = [];
-  let batchTokens = 0;
-  for (const text of texts) {
-    const tokens = estimateTokens(text);
-    if (batch.length > 0 && (batch.length === textsMax || batchTokens + tokens > REQUEST_TOKENS_MAX)) {
-      batches.push(batch);
-      batch = [];
-      batchTokens = 0;
+  const vectors = sent.map((text) => kept.take(task + text));
+  try {
+    for (const batch of batchesOf(sent, (index) => vectors[index] === undefined, textsMax)) {
+      const batchTexts = batch.map((index) => sent[index]!);
+      const isUrgent = task === "query";
+      const response = await client.embed({ texts: batchTexts, taskType, dimension, signal, onUsage, isUrgent });
+      const found = replyVectors(response, batch.length, dimension, model);
+      for (const [place, index] of batch.entries()) vectors[index] = found[place];
     }
-    batch.push(text);
-    batchTokens += tokens;
+  } catch (error) {
+    for (const [index, vector] of vectors.entries()) if (vector !== undefined) kept.keep(task + sent[index], vector);
+    throw error;
   }
-  return batch.length === 0 ? batches : [...batches, batch];
+  return vectors as Float32Array[];
+}
+
+/** In their order, the places of the texts that are to be sent, as many in a batch as one request takes. */
+function batchesOf(texts: readonly string[], isDue: (index: number) => boolean, textsMax: number): number[][] {
+  const batches: number[][] = [];
+  let batchTokens = 0;
+  for (const [index, text] of texts.entries()) {
+    if (!isDue(index)) continue;
+    const tokens = estimateTokens(text);
+    const batch = batches.at(-1);
+    if (batch === undefined || batch.length === textsMax || batchTokens + tokens > REQUEST_TOKENS_MAX) {
+      batches.push([index]);
+      batchTokens = tokens;
+    } else {
+      batch.push(index);
+      batchTokens += tokens;
+    }
+  }
+  return batches;
 }

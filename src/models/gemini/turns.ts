@@ -11,6 +11,14 @@ export interface TurnLimits {
   requestsPerMinute: number | undefined;
 }
 
+export interface Turn {
+  signal: AbortSignal;
+  /** As how many requests the service counts it; 1, unless told otherwise. */
+  count?: number;
+  /** Whether it goes before others that wait. */
+  isUrgent?: boolean;
+}
+
 /**
  * When the requests of one client are sent: so many at once, so many a minute, first come, first served, and none before the
  * time at which the service said to come again.
@@ -29,35 +37,32 @@ export class Turns {
   /**
    * Send a request when it is its turn.
    *
-   * @param count  As how many requests the service counts it.
    * @param send  A `MODEL_UNAVAILABLE` of its with `retryAfterMs` closes the turns for that long.
    * @throws what `send` does; the signal's reason at once when it is aborted, also while waiting; {StoreError}
    *   `MODEL_UNAVAILABLE` with what is left of `retryAfterMs` while the turns are closed, without a request.
    */
-  async take<T>(count: number, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+  async take<T>({ signal, count = 1, isUrgent = false }: Turn, send: () => Promise<T>): Promise<T> {
     this.#checkOpen();
+    const options = { signal, priority: isUrgent ? 1 : 0 };
     // Calls share a signal, and Node takes more than ten listeners for a leak.
     setMaxListeners(0, signal);
-    return this.#places.add(
-      async () => {
-        this.#checkOpen();
-        await this.#permit(count, signal);
-        this.#checkOpen();
-        try {
-          return await send();
-        } catch (error) {
-          this.#closeAfter(error);
-          throw error;
-        }
-      },
-      { signal },
-    );
+    return this.#places.add(async () => {
+      this.#checkOpen();
+      await this.#permit(count, options);
+      this.#checkOpen();
+      try {
+        return await send();
+      } catch (error) {
+        this.#closeAfter(error);
+        throw error;
+      }
+    }, options);
   }
 
-  async #permit(count: number, signal: AbortSignal): Promise<void> {
+  async #permit(count: number, options: { signal: AbortSignal; priority: number }): Promise<void> {
     const permits = this.#permits;
     if (permits === undefined) return;
-    await Promise.all(Array.from({ length: count }, () => permits.add(() => {}, { signal })));
+    await Promise.all(Array.from({ length: count }, () => permits.add(() => {}, options)));
   }
 
   #closeAfter(error: unknown): void {

@@ -182,6 +182,35 @@ describe("a failure", () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test("of a later request leaves what was paid for to the next call with those texts", async () => {
+    // Goal: a quota with room for one request a minute is enough, in the end. Method: each call gets one request through.
+    const quota = failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("0.02s"));
+    const server = await geminiServer("good", quota, "good", quota, "good");
+    const embedder = embedderAt(server, { dimension: 128 });
+    const texts = Array.from({ length: 250 }, (_, index) => `message ${index}`);
+    let vectors: Float32Array[] | undefined;
+    for (let call = 1; vectors === undefined; call++) {
+      expect(call).toBeLessThanOrEqual(3);
+      vectors = await embedder.embedAll(requestOf(texts)).catch(() => undefined);
+      await sleep(40);
+    }
+    expect(sentTo(server).map(({ length }) => length)).toEqual([100, 100, 100, 50, 50]);
+    server.script("good");
+    expect(vectors).toEqual(await embedderAt(server, { dimension: 128 }).embedAll(requestOf(texts)));
+    const sentBefore = server.requests.length;
+    await embedder.embedAll(requestOf(texts.slice(0, 1)));
+    expect(server.requests).toHaveLength(sentBefore + 1);
+  });
+
+  test("keeps nothing of documents for queries", async () => {
+    const server = await geminiServer("good", failure(503, "UNAVAILABLE", "Overloaded."), "good");
+    const embedder = embedderAt(server, { model: "gemini-embedding-001" });
+    const texts = Array.from({ length: 101 }, (_, index) => `message ${index}`);
+    await rejection(embedder.embedAll(requestOf(texts)));
+    await embedder.embedAll(requestOf(texts.slice(0, 2), { task: "query" }));
+    expect(sentTo(server).at(-1)).toEqual(["message 0", "message 1"]);
+  });
+
   test("that says when to come again holds for all calls of this embedder, without a request, until then", async () => {
     const server = await geminiServer(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("7s")), "good");
     const embedder = embedderAt(server);

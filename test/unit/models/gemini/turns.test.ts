@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StoreError } from "../../../../src/index.ts";
 import { Turns } from "../../../../src/models/gemini/turns.ts";
 
-const neverAborted = new AbortController().signal;
+const { signal: neverAborted } = new AbortController();
+const one = { signal: neverAborted };
 
 /** Requests by name, and which of them were sent. */
 function sender(): { sent: string[]; send: (name: string) => () => Promise<string> } {
@@ -31,7 +32,7 @@ describe("requests at once", () => {
     let most = 0;
     const order: number[] = [];
     const requests = Array.from({ length: 10 }, (_, index) =>
-      turns.take(1, neverAborted, async () => {
+      turns.take(one, async () => {
         order.push(index);
         most = Math.max(most, ++underWay);
         await vi.advanceTimersByTimeAsync(10);
@@ -43,11 +44,19 @@ describe("requests at once", () => {
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
+  test("let one go first for which somebody waits", async () => {
+    const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
+    const { sent, send } = sender();
+    const requests = ["a", "b", "c"].map((name) => turns.take(one, send(name)));
+    await Promise.all([...requests, turns.take({ ...one, isUrgent: true }, send("urgent"))]);
+    expect(sent).toEqual(["a", "urgent", "b", "c"]);
+  });
+
   test("make room where one fails", async () => {
     const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
     const { send } = sender();
-    const failing = turns.take(1, neverAborted, () => Promise.reject(new Error("no")));
-    const next = turns.take(1, neverAborted, send("next"));
+    const failing = turns.take(one, () => Promise.reject(new Error("no")));
+    const next = turns.take(one, send("next"));
     await expect(failing).rejects.toThrow("no");
     expect(await next).toBe("next");
   });
@@ -57,7 +66,7 @@ describe("requests a minute", () => {
   test("are as many as allowed in any 60 seconds", async () => {
     const turns = new Turns({ concurrency: 100, requestsPerMinute: 3 });
     const { sent, send } = sender();
-    const take = (name: string) => void turns.take(1, neverAborted, send(name));
+    const take = (name: string) => void turns.take(one, send(name));
     take("a");
     await vi.advanceTimersByTimeAsync(40_000);
     for (const name of ["b", "c", "d", "e"]) take(name);
@@ -74,7 +83,7 @@ describe("requests a minute", () => {
   test("count a request as often as the service does", async () => {
     const turns = new Turns({ concurrency: 100, requestsPerMinute: 10 });
     const { sent, send } = sender();
-    for (const name of ["a", "b", "c"]) void turns.take(4, neverAborted, send(name));
+    for (const name of ["a", "b", "c"]) void turns.take({ ...one, count: 4 }, send(name));
     await vi.advanceTimersByTimeAsync(59_000);
     expect(sent).toEqual(["a", "b"]);
     await vi.advanceTimersByTimeAsync(2_000);
@@ -93,29 +102,29 @@ describe("a service that says when to come again", () => {
   test("is left alone until then: who waits and who comes is told what is left, and nothing is sent", async () => {
     const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
     const { sent, send } = sender();
-    const first = turns.take(1, neverAborted, quota(7_000));
-    const waiting = turns.take(1, neverAborted, send("waiting"));
+    const first = turns.take(one, quota(7_000));
+    const waiting = turns.take(one, send("waiting"));
     await expect(first).rejects.toMatchObject(left(7_000));
     await expect(waiting).rejects.toMatchObject(left(7_000));
     await vi.advanceTimersByTimeAsync(2_000);
-    await expect(turns.take(1, neverAborted, send("early"))).rejects.toMatchObject(left(5_000));
+    await expect(turns.take(one, send("early"))).rejects.toMatchObject(left(5_000));
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await turns.take(1, neverAborted, send("in time"))).toBe("in time");
+    expect(await turns.take(one, send("in time"))).toBe("in time");
     expect(sent).toEqual(["in time"]);
   });
 
   test("is believed where it asks for more, and not where it asks for less", async () => {
     const turns = new Turns({ concurrency: 2, requestsPerMinute: undefined });
-    const both = [turns.take(1, neverAborted, quota(9_000)), turns.take(1, neverAborted, quota(1_000))];
+    const both = [turns.take(one, quota(9_000)), turns.take(one, quota(1_000))];
     await Promise.allSettled(both);
-    await expect(turns.take(1, neverAborted, hang)).rejects.toMatchObject(left(9_000));
+    await expect(turns.take(one, hang)).rejects.toMatchObject(left(9_000));
   });
 
   test("that says nothing is asked again", async () => {
     const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
     const failure = new StoreError("MODEL_UNAVAILABLE", { model: "m", reason: "overloaded", status: 503 });
-    await expect(turns.take(1, neverAborted, () => Promise.reject(failure))).rejects.toBe(failure);
-    expect(await turns.take(1, neverAborted, async () => "again")).toBe("again");
+    await expect(turns.take(one, () => Promise.reject(failure))).rejects.toBe(failure);
+    expect(await turns.take(one, async () => "again")).toBe("again");
   });
 });
 
@@ -123,7 +132,7 @@ describe("an abort", () => {
   const aborted = async (turns: Turns, count = 1): Promise<unknown> => {
     const controller = new AbortController();
     const { sent, send } = sender();
-    const waiting = turns.take(count, controller.signal, send("never"));
+    const waiting = turns.take({ signal: controller.signal, count }, send("never"));
     const reason = new Error("enough");
     queueMicrotask(() => controller.abort(reason));
     await expect(waiting).rejects.toBe(reason);
@@ -134,27 +143,27 @@ describe("an abort", () => {
   test("ends the wait for a place, and nothing is sent later", async () => {
     const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
     let end = () => {};
-    const first = turns.take(1, neverAborted, () => new Promise<void>((resolve) => (end = resolve)));
+    const first = turns.take(one, () => new Promise<void>((resolve) => (end = resolve)));
     expect(await aborted(turns)).toEqual([]);
     end();
     await first;
-    expect(await turns.take(1, neverAborted, async () => "next")).toBe("next");
+    expect(await turns.take(one, async () => "next")).toBe("next");
   });
 
   test("ends the wait for the next minute, and gives the place to others", async () => {
     const turns = new Turns({ concurrency: 1, requestsPerMinute: 2 });
-    await turns.take(2, neverAborted, async () => {});
+    await turns.take({ ...one, count: 2 }, async () => {});
     expect(await aborted(turns, 2)).toEqual([]);
-    expect(await turns.take(1, neverAborted, async () => "next")).toBe("next");
+    expect(await turns.take(one, async () => "next")).toBe("next");
   });
 
   test("ends a request that does not listen", async () => {
     const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
     const controller = new AbortController();
-    const running = turns.take(1, controller.signal, hang);
+    const running = turns.take({ signal: controller.signal }, hang);
     controller.abort(new Error("enough"));
     await expect(running).rejects.toThrow("enough");
-    expect(await turns.take(1, neverAborted, async () => "next")).toBe("next");
+    expect(await turns.take(one, async () => "next")).toBe("next");
   });
 });
 
@@ -165,7 +174,7 @@ test("a hundred calls share a signal without a warning of a leak", async () => {
   process.on("warning", note);
   const turns = new Turns({ concurrency: 50, requestsPerMinute: 1_000 });
   const { signal } = new AbortController();
-  await Promise.all(Array.from({ length: 100 }, () => turns.take(3, signal, () => sleep(1))));
+  await Promise.all(Array.from({ length: 100 }, () => turns.take({ signal, count: 3 }, () => sleep(1))));
   await sleep(10);
   process.off("warning", note);
   expect(warnings).toEqual([]);
