@@ -1,5 +1,6 @@
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
+import { excerpt } from "../excerpt.ts";
 import { promptText } from "../prompt-text.ts";
 import { Pace } from "../source-reader.ts";
 import { GeminiClient } from "./client.ts";
@@ -31,6 +32,9 @@ const TEXTS_MAX = 100;
 /** By our estimate: two thirds of what the free tier allows in a minute, since a request beyond that could never succeed. */
 const REQUEST_TOKENS_MAX = 20_000;
 
+/** Of one text, by our estimate: well below the 2,048 tokens that `gemini-embedding-001` reads, as it may be off by a quarter. */
+const TEXT_TOKENS_MAX = 1_500;
+
 /** The models that are told the task beside the text; later ones read it in front of it. */
 const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
 const TASK_TYPE = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" } as const;
@@ -41,9 +45,9 @@ const TASK_PREFIX = { document: "title: none | text: ", query: "task: search res
  * Vectors by Gemini (`gemini-embedding-2`, unless told otherwise): texts are near when they mean the same, whatever their words.
  *
  * What leaves the machine are texts of messages and queries, each passed through `redact` and cut to 8,000 characters from its
- * beginning and end, about what the model reads; `gemini-embedding-001` reads only the first 2,048 tokens of that. Long texts
- * are sent in several requests, one after another; nothing is tried again here, but what a failed call had paid for is kept
- * for the next one with the same texts. Queries go before documents that wait.
+ * beginning and end, for `gemini-embedding-001` to about 1,500 tokens of these: what the models read. Long texts are sent in
+ * several requests, one after another. Nothing is tried again here, but what a failed call had paid for is kept for the next one
+ * with the same texts. Queries go before documents that wait.
  *
  * @throws {StoreError} at once: `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once that is
  *   aborted; else with `MODEL_REFUSED`, where the same request would be refused again; `MODEL_UNAVAILABLE`, with
@@ -81,7 +85,7 @@ async function embedAll(
   for (const text of texts) {
     // Nothing may be left of a text, and a service may refuse a whole batch for an empty one.
     const clean = promptText(text, redact).trim() || "…";
-    sent.push(taskType === undefined ? TASK_PREFIX[task] + clean : clean);
+    sent.push(taskType === undefined ? TASK_PREFIX[task] + clean : shortened(clean));
     await pace.worked(text.length);
   }
 
@@ -99,6 +103,12 @@ async function embedAll(
     throw error;
   }
   return vectors as Float32Array[];
+}
+
+/** To what a model reads that reads less than 8,000 characters may have. */
+function shortened(text: string): string {
+  const tokens = estimateTokens(text);
+  return tokens <= TEXT_TOKENS_MAX ? text : excerpt(text, Math.floor((text.length * TEXT_TOKENS_MAX) / tokens));
 }
 
 /** In their order, the places of the texts that are to be sent, as many in a batch as one request takes. */

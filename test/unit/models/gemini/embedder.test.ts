@@ -127,6 +127,18 @@ describe("what leaves the machine", () => {
     expect(server.requests[0]!.text).not.toContain("hunter2");
   });
 
+  test("is no more than the model reads, from the beginning and the end", async () => {
+    const server = await geminiServer();
+    const embedder = embedderAt(server, { model: "gemini-embedding-001" });
+    const text = `First. ${"if (a[i] !== b[i]) return -1; ".repeat(300)} Last.`;
+    await embedder.embedAll(requestOf([text, "short"]));
+    const [cut, short] = sentTo(server)[0]!;
+    expect(estimateTokens(cut!)).toBeGreaterThan(1_300);
+    expect(estimateTokens(cut!)).toBeLessThan(1_600);
+    expect(cut).toMatch(/^First\. .*…\n….* Last\.$/s);
+    expect(short).toBe("short");
+  });
+
   test("is a sign where nothing is left of a text: a service may refuse a whole batch for an empty one", async () => {
     const server = await geminiServer();
     const embedder = embedderAt(server, { model: "gemini-embedding-001", redact: () => " " });
