@@ -3,16 +3,19 @@ import {
   geminiEmbedder,
   geminiSummarizer,
   type OnUsage,
+  openStore,
   type RemoteEmbedder,
   StoreError,
   type Summarizer,
 } from "../src/index.ts";
+import { Chat } from "../src/session/chat.ts";
+import { chatModels } from "../src/session/chat-models.ts";
 import { dot } from "../src/vector/vector.ts";
 
 /**
- * `npm run live`: the smallest real round trips, a summary of three messages and the vectors of two of them and of a question.
- * Costs a fraction of a cent. Without a key it says so and is done; what the service refuses is said with its hint, and the
- * exit code is 1.
+ * `npm run live`: the smallest real round trips: a summary of three messages, the vectors of two of them and of a question, and
+ * one turn of a chat that has to look something up. Costs a fraction of a cent. Without a key it says so and is done; what the
+ * service refuses is said with its hint, and the exit code is 1.
  */
 const SOURCES = [
   { role: "user", text: "The login page answers 500 since this morning. Please find out why." },
@@ -28,6 +31,7 @@ const { signal } = new AbortController();
 try {
   await summarize(geminiSummarizer());
   await embed(geminiEmbedder());
+  await chat();
 } catch (error) {
   if (!StoreError.is(error)) throw error;
   if (error.code === "MODEL_KEY_MISSING") {
@@ -72,4 +76,27 @@ async function timed<T>(id: string, call: (onUsage: OnUsage) => Promise<T>): Pro
   });
   console.log(`${id} answered in ${Math.round(performance.now() - startedAt)} ms: ${cost}.`);
   return result;
+}
+
+/** With a tool call, so that Gemini sees its own signature again. */
+async function chat(): Promise<void> {
+  const startedAt = performance.now();
+  const store = openStore(":memory:");
+  try {
+    store.session("before").appendAll(SOURCES.map(({ role, text }) => ({ role, content: text })));
+    const { model } = chatModels(undefined);
+    const talk = new Chat(store, store.session("live"), { model, tokenCounter: estimatingTokenCounter });
+    console.log();
+    for await (const event of talk.say(
+      "Use recall: for how long is db1 kept? One sentence.",
+      new AbortController().signal,
+    )) {
+      if (event.kind === "text") process.stdout.write(event.text);
+      if (event.kind === "call") console.log(`→ ${event.name} ${JSON.stringify(event.args)}`);
+      if (event.kind === "done") console.log(`\n\n${JSON.stringify(event.usage)}`);
+    }
+    console.log(`${model.id} answered in ${Math.round(performance.now() - startedAt)} ms.`);
+  } finally {
+    store.close();
+  }
 }

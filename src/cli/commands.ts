@@ -1,5 +1,6 @@
 import type { AnyCommand } from "./command.ts";
 import { backup } from "./commands/backup.ts";
+import { chat } from "./commands/chat.ts";
 import { doctor } from "./commands/doctor.ts";
 import { expand } from "./commands/expand.ts";
 import { exportCommand } from "./commands/export.ts";
@@ -32,4 +33,5 @@ export const COMMANDS: readonly AnyCommand[] = [
   backup,
   exportCommand,
   doctor,
+  chat,
 ];

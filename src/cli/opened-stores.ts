@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { StoreError } from "../core/errors.ts";
-import { openStore, type Store } from "../session/store.ts";
+import { type OpenOptions, openStore, type Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
 import { defaultStorePath } from "./store-path.ts";
 
@@ -18,21 +18,28 @@ export class OpenedStores {
     this.#path = path ?? defaultStorePath({ env: process.env, platform: process.platform, home: homedir() });
   }
 
-  /** @throws {Failure} with a hint to import where there is no such file; what `openStore` throws. */
+  /**
+   * One that is open already serves.
+   *
+   * @throws {Failure} with a hint to import where there is no such file; what `openStore` throws.
+   */
   openToRead(): Store {
-    return this.#open({ readonly: true, mustExist: true });
+    return this.#opened[0] ?? this.#open({ readonly: true, mustExist: true });
   }
 
   /** @param options.mustExist  Refuse to make a new store, as `openToRead` does. */
-  openToWrite(options: { mustExist?: boolean } = {}): Store {
-    return this.#open({ readonly: false, mustExist: options.mustExist ?? false });
+  openToWrite({
+    mustExist = false,
+    ...options
+  }: { mustExist?: boolean } & Pick<OpenOptions, "summarizer"> = {}): Store {
+    return this.#open({ readonly: false, mustExist }, options);
   }
 
   close(): void {
     for (const store of this.#opened) store.close();
   }
 
-  #open({ readonly, mustExist }: { readonly: boolean; mustExist: boolean }): Store {
+  #open({ readonly, mustExist }: { readonly: boolean; mustExist: boolean }, options: OpenOptions = {}): Store {
     if (mustExist && !existsSync(this.#path)) {
       const { code, message } = new StoreError("FILE_NOT_FOUND", { path: this.#path });
       const hint = "Import something into it first, `coppice import <path>`, or name another store with `--db`.";
@@ -40,7 +47,7 @@ export class OpenedStores {
     }
     // Conversations are nobody else's business. A folder that `--db` names is not made: it may be a slip of the pen.
     if (this.#isDefault && !readonly) mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-    const store = openStore(this.#path, { readonly });
+    const store = openStore(this.#path, { ...options, readonly });
     this.#opened.push(store);
     return store;
   }

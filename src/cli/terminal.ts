@@ -44,6 +44,12 @@ export class Terminal {
     this.#stdout.write(`${text}\n`);
   }
 
+  /** A piece of a line of the result, as it comes. */
+  write(text: string): void {
+    this.#wipeProgress();
+    this.#stdout.write(text);
+  }
+
   /** A line that is not part of the result. */
   note(text: string): void {
     this.#wipeProgress();

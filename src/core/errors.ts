@@ -153,7 +153,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   MODEL_ANSWER_INVALID: ({ model, reason }) => ({
     message: `The answer of ${model} cannot be used: ${reason}.`,
-    hint: "Nothing of it was kept. Another try may bring another answer.",
+    hint: "Another try may bring another answer.",
   }),
   REDACT_FAILED: ({ reason }) => ({
     message: `The \`redact\` hook failed: ${reason}.`,

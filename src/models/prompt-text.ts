@@ -51,7 +51,8 @@ function visible(text: string): string {
   return plainText(text).replace(INVISIBLE, "").replace(SPLITTING, "");
 }
 
-function redacted(text: string, redact: Redact | undefined): string {
+/** @throws {StoreError} `REDACT_FAILED`. */
+export function redacted(text: string, redact: Redact | undefined): string {
   if (redact === undefined) return text;
   let result: unknown;
   try {

@@ -288,6 +288,21 @@ export class Session {
     return database.read(() => messages.range(this.id, seqFrom, seqTo, limit));
   }
 
+  /** Null where it has none. Cheap, where `info` counts every message. */
+  get project(): string | null {
+    const { database, sessions } = this.#ports.repositories;
+    return database.read(() => sessions.byId(this.id))?.project ?? null;
+  }
+
+  /** The newest message; undefined while there is none. */
+  newest(): Message | undefined {
+    const { database, messages } = this.#ports.repositories;
+    return database.read(() => {
+      const last = messages.lastOf(this.id);
+      return last === undefined ? undefined : messages.range(this.id, last.seq, last.seq, 1)[0];
+    });
+  }
+
   /** The roots of the session's forest, oldest first: its themes, or with `level: "cluster"` its clusters. */
   roots(options: { level?: SessionLevel } = {}): RootInfo[] {
     const { repositories } = this.#ports;

@@ -144,7 +144,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   MODEL_ANSWER_INVALID: [
     { model: "m", reason: "it is no JSON" },
     "The answer of m cannot be used: it is no JSON.",
-    "Nothing of it was kept. Another try may bring another answer.",
+    "Another try may bring another answer.",
   ],
   REDACT_FAILED: [
     { reason: "it threw an error" },

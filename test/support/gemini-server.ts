@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { answerTo, vectorOf } from "./gemini-model.ts";
+import { type StreamPiece, sendPieces } from "./gemini-stream.ts";
 
 /** What the server does with a request. */
 export type Reply =
@@ -20,6 +21,8 @@ export type Reply =
   | "stall"
   /** What the model says. */
   | { says: string }
+  /** A reply of `streamGenerateContent`, piece by piece. */
+  | { pieces: readonly StreamPiece[] }
   /** Any status with any body, as JSON. */
   | { status: number; body: unknown }
   /** Later. */
@@ -37,7 +40,7 @@ export interface RecordedRequest {
 }
 
 export interface GeminiBody {
-  contents?: { role?: string; parts: { text?: string }[] }[];
+  contents?: { role?: string; parts: { text?: string; [field: string]: unknown }[] }[];
   systemInstruction?: { parts: { text?: string }[] };
   generationConfig?: Record<string, unknown>;
   requests?: { content: { parts: { text?: string }[] }; outputDimensionality?: number; taskType?: string }[];
@@ -52,6 +55,8 @@ export interface GeminiServer {
   script(...replies: Reply[]): void;
   /** Resolves when as many requests have arrived. */
   arrived(count: number): Promise<void>;
+  /** How many connections are in the middle of a reply, once those that were given up have been noticed. */
+  openCount(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -85,8 +90,11 @@ export async function geminiServer(...replies: Reply[]): Promise<GeminiServer> {
 export async function startGeminiServer(...replies: Reply[]): Promise<GeminiServer> {
   let queue: Reply[] = replies;
   const requests: RecordedRequest[] = [];
+  const open = new Set<ServerResponse>();
   let waiting: { count: number; arrive: () => void }[] = [];
   const server = createServer(async (message, response) => {
+    open.add(response);
+    response.once("close", () => open.delete(response));
     const request = await record(message);
     requests.push(request);
     for (const { count, arrive } of waiting) if (requests.length >= count) arrive();
@@ -103,6 +111,10 @@ export async function startGeminiServer(...replies: Reply[]): Promise<GeminiServ
     },
     arrived: (count) =>
       requests.length >= count ? Promise.resolve() : new Promise((arrive) => waiting.push({ count, arrive })),
+    async openCount() {
+      await sleep(50);
+      return open.size;
+    },
     close: () => closed(server),
   };
 }
@@ -119,24 +131,30 @@ async function record(message: IncomingMessage): Promise<RecordedRequest> {
 async function answer(reply: Reply, request: RecordedRequest, response: ServerResponse): Promise<void> {
   if (reply === "hang") return;
   if (reply === "reset") return void response.socket?.resetAndDestroy();
-  if (reply === "malformed") return send(response, 200, '{"candidates": [{"content": ');
+  const isStream = request.method === "streamGenerateContent";
+  if (reply === "malformed") return send(response, 200, '{"candidates": [{"content": ', isStream);
   if (reply === "stall" || reply === "broken") {
-    response.writeHead(200, { "content-type": "application/json" }).write('{"candidates": [');
+    response.writeHead(200, { "content-type": typeOf(isStream) }).write(`${isStream ? "data: " : ""}{"candidates": [`);
     if (reply === "broken") setTimeout(() => response.socket?.resetAndDestroy(), 20);
     return;
   }
-  if (reply === "good") return send(response, 200, bodyOf(request), request.method === "streamGenerateContent");
-  if ("says" in reply) return send(response, 200, JSON.stringify(said(reply.says)));
+  if (reply === "good") return send(response, 200, bodyOf(request), isStream);
+  if ("says" in reply) return send(response, 200, JSON.stringify(said(reply.says)), isStream);
+  if ("pieces" in reply) return sendPieces(reply.pieces, response);
   if ("afterMs" in reply) {
     await sleep(reply.afterMs);
     return answer(reply.reply, request, response);
   }
-  send(response, reply.status, JSON.stringify(reply.body));
+  send(response, reply.status, JSON.stringify(reply.body), isStream && reply.status === 200);
 }
 
-function send(response: ServerResponse, status: number, body: string, isStream = false): void {
-  response.writeHead(status, { "content-type": isStream ? "text/event-stream" : "application/json" });
+function send(response: ServerResponse, status: number, body: string, isStream: boolean): void {
+  response.writeHead(status, { "content-type": typeOf(isStream) });
   response.end(isStream ? `data: ${body}\n\n` : body);
+}
+
+function typeOf(isStream: boolean): string {
+  return isStream ? "text/event-stream" : "application/json";
 }
 
 function bodyOf({ method, body }: RecordedRequest): string {

@@ -123,6 +123,39 @@ export class GeminiClient {
     }
   }
 
+  /**
+   * A reply in the pieces in which it comes, of any shape. `timeoutMs` is the longest wait for the first of them and for each
+   * next one; the time that the reader takes does not count. Where the reader stops, the connection is given up.
+   *
+   * @throws the signal's reason once it is aborted; else {StoreError} as `generate`.
+   */
+  async *stream(parameters: StreamParameters, signal: AbortSignal): AsyncGenerator<unknown> {
+    signal.throwIfAborted();
+    const { model, timeoutMs } = this.settings;
+    const sdk = await this.#loaded(signal);
+    const controller = new AbortController();
+    const stop = (): void => controller.abort();
+    let timer = setTimeout(stop, timeoutMs);
+    signal.addEventListener("abort", stop);
+    try {
+      const config = { ...parameters.config, abortSignal: controller.signal };
+      for await (const piece of await sdk.models.generateContentStream({ ...parameters, model, config })) {
+        clearTimeout(timer);
+        signal.throwIfAborted();
+        yield piece;
+        timer = setTimeout(stop, timeoutMs);
+      }
+      signal.throwIfAborted();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error, this.settings);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+      controller.abort();
+    }
+  }
+
   /** A load that failed is forgotten, so that the next call tries again. */
   async #loaded(signal: AbortSignal): Promise<GoogleGenAI> {
     const loading = this.#sdk ?? loadSdk(this.settings);
@@ -137,6 +170,9 @@ export class GeminiClient {
     }
   }
 }
+
+/** Of a request to `streamGenerateContent`: the model and the signals are the client's. */
+export type StreamParameters = Omit<Parameters<GoogleGenAI["models"]["generateContentStream"]>[0], "model">;
 
 async function loadSdk({ apiKey, baseUrl }: GeminiSettings): Promise<GoogleGenAI> {
   const { GoogleGenAI: Sdk } = await import("@google/genai");

@@ -46,6 +46,9 @@ export function failureOf(error: unknown, { model, apiKey, timeoutMs }: GeminiSe
   if (name === "TypeError" && cause === undefined) {
     return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it has another shape" });
   }
+  if (message === "Incomplete JSON segment at the end") {
+    return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is no JSON" });
+  }
   const code = shapeOf(cause).code;
   return new StoreError("MODEL_UNAVAILABLE", {
     model,
@@ -75,7 +78,8 @@ function shapeOf(error: unknown): { name?: string; message: string; status?: num
 function readBody(message: string): { text: string; retryAfterMs?: number } {
   let body: StatusBody | null;
   try {
-    body = JSON.parse(message) as StatusBody | null;
+    // In a stream it stands behind a few words of the SDK.
+    body = JSON.parse(message.replace(/^got status: \w*\. /, "")) as StatusBody | null;
   } catch {
     return { text: message };
   }

@@ -2,7 +2,14 @@ import { z } from "zod";
 import { StoreError } from "../../core/errors.ts";
 
 /** Ends that are about what was said: the same again would end the same. */
-const BLOCKED = new Set(["SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"]);
+export const BLOCKED: ReadonlySet<string> = new Set([
+  "SAFETY",
+  "RECITATION",
+  "LANGUAGE",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+]);
 
 /** What is read of a reply: the SDK passes on whatever came, under types that promise more. */
 const PART = z.object({ text: z.string().nullish(), thought: z.boolean().nullish() });

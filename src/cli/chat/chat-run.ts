@@ -1,0 +1,183 @@
+import type { Chat, ChatEvent } from "../../session/chat.ts";
+import { Failure, failureOf, failureText } from "../failure.ts";
+import type { OpenedStores } from "../opened-stores.ts";
+import type { Terminal } from "../terminal.ts";
+import { formatCount, formatNumber, oneLine } from "../text.ts";
+import type { ChatInput, Interruption } from "./chat-input.ts";
+import { ReplyPrinter } from "./reply-printer.ts";
+import { isSlashCommand, runSlashCommand } from "./slash-commands.ts";
+
+/** Characters of a call's arguments that are shown. */
+const ARGS_CHARS_MAX = 100;
+
+/** One turn, as `--json` tells of it. */
+export interface TurnReport {
+  /** What was said; null where the turn goes on with what was there. */
+  said: string | null;
+  reply: string;
+  calls: { name: string; args: unknown; isError: boolean }[];
+  /** Null where the reply did not come to its end. */
+  usage: { inputTokens: number; outputTokens: number; costUsd?: number } | null;
+  /** Why it did not: the code of an error, or `aborted`. */
+  interrupted: string | null;
+}
+
+export interface ChatRunOptions {
+  chat: Chat;
+  input: ChatInput;
+  terminal: Terminal;
+  stores: OpenedStores;
+  /** Nothing is printed, and every line is a message. */
+  json: boolean;
+}
+
+/**
+ * A conversation, line by line, to its end.
+ *
+ * In a terminal, what goes wrong is shown and the next line is waited for. Where lines come through a pipe, the first failure
+ * ends it: the lines after it were written for an answer that did not come.
+ */
+export class ChatRun {
+  readonly #options: ChatRunOptions;
+  readonly #turns: TurnReport[] = [];
+  #reply: AbortController | undefined;
+  #isLeaving = false;
+
+  constructor(options: ChatRunOptions) {
+    this.#options = options;
+    options.input.onInterrupt = (interruption) => this.#interrupt(interruption);
+  }
+
+  /** @returns the turns, and why it ended before the input did, if it did. */
+  async run(): Promise<{ turns: TurnReport[]; failure: Failure | undefined }> {
+    const { chat, input, terminal } = this.#options;
+    if (chat.isWaiting && input.isTerminal) terminal.note(terminal.style("dim", "Going on where it stopped."));
+    let failure = chat.isWaiting ? await this.#turn(null) : undefined;
+    while (!this.#isLeaving && (failure === undefined || input.isTerminal)) {
+      const line = await input.next("> ");
+      if (line === undefined || this.#isLeaving) break;
+      failure = await this.#line(line);
+    }
+    return { turns: this.#turns, failure: input.isTerminal ? undefined : failure };
+  }
+
+  async #line(line: string): Promise<Failure | undefined> {
+    const { chat, stores, terminal, json } = this.#options;
+    if (isSlashCommand(line) && !json) {
+      try {
+        const goesOn = await runSlashCommand(line, { sessionId: chat.session.id, stores, terminal });
+        if (!goesOn) this.#isLeaving = true;
+        return undefined;
+      } catch (error) {
+        return this.#failed(error);
+      }
+    }
+    if (line.trim() !== "") return this.#turn(line);
+    // An empty line asks again for what is still owed.
+    return chat.isWaiting ? this.#turn(null) : undefined;
+  }
+
+  async #turn(said: string | null): Promise<Failure | undefined> {
+    const { chat, terminal, json } = this.#options;
+    const turn: TurnReport = { said, reply: "", calls: [], usage: null, interrupted: null };
+    this.#turns.push(turn);
+    const printer = new ReplyPrinter(terminal);
+    const reply = new AbortController();
+    this.#reply = reply;
+    try {
+      const events = said === null ? chat.goOn(reply.signal) : chat.say(said, reply.signal);
+      for await (const event of events) {
+        note(event, turn);
+        if (!json) this.#show(event, printer);
+      }
+      chat.resolve();
+      return undefined;
+    } catch (error) {
+      if (!json) printer.end();
+      if (!reply.signal.aborted) {
+        const failure = failureOf(error);
+        turn.interrupted = failure.code;
+        return this.#failed(error);
+      }
+      turn.interrupted = "aborted";
+      const failure = new Failure("INTERRUPTED", "The reply was interrupted.", { hint: "What had arrived is stored." });
+      return this.#failed(failure);
+    } finally {
+      this.#reply = undefined;
+    }
+  }
+
+  #show(event: ChatEvent, printer: ReplyPrinter): void {
+    const { terminal, chat, input } = this.#options;
+    const dim = (text: string): string => terminal.style("dim", text);
+    switch (event.kind) {
+      case "text":
+        printer.write(event.text);
+        break;
+      case "call": {
+        printer.end();
+        const args = oneLine(JSON.stringify(event.args)).slice(0, ARGS_CHARS_MAX);
+        terminal.note(dim(`→ ${oneLine(event.name)} ${args}`));
+        break;
+      }
+      case "result":
+        if (event.isError) terminal.note(dim(`← ${oneLine(event.text)}`));
+        break;
+      case "done": {
+        printer.end();
+        if (!input.isTerminal) break;
+        const { share, tokensMax, hiddenTokens } = chat.pressure();
+        const { inputTokens, outputTokens, costUsd } = event.usage;
+        const facts = [
+          `${Math.round(share * 100)} % of ${formatCount(tokensMax, "token")}`,
+          hiddenTokens > 0 ? `${formatNumber(hiddenTokens)} of the newest have no room` : "",
+          `${formatNumber(inputTokens)} in, ${formatNumber(outputTokens)} out`,
+          costUsd === undefined ? "" : dollars(costUsd),
+        ];
+        terminal.note(dim(facts.filter(Boolean).join(" · ")));
+        break;
+      }
+    }
+  }
+
+  /** In a terminal it is shown at once; else it is the end, and reported there. */
+  #failed(error: unknown): Failure {
+    const { terminal, input, chat } = this.#options;
+    const failure = failureOf(error);
+    if (!input.isTerminal) return failure;
+    terminal.note(failureText(failure, process.env.COPPICE_DEBUG === "1").replace(/^coppice: /, ""));
+    if (chat.isWaiting && !this.#isLeaving) terminal.note(terminal.style("dim", "An empty line tries again."));
+    return failure;
+  }
+
+  /** Ctrl-C ends the reply, or else the chat; what is to end the process ends both. */
+  #interrupt(interruption: Interruption): void {
+    const { input } = this.#options;
+    if (interruption === "leave" || this.#reply === undefined || !input.isTerminal) {
+      this.#isLeaving = true;
+      input.close();
+    }
+    this.#reply?.abort(new DOMException("The reply was interrupted.", "AbortError"));
+  }
+}
+
+function note(event: ChatEvent, turn: TurnReport): void {
+  switch (event.kind) {
+    case "text":
+      turn.reply += event.text;
+      break;
+    case "call":
+      turn.calls.push({ name: event.name, args: event.args, isError: false });
+      break;
+    case "result":
+      turn.calls.at(-1)!.isError = event.isError;
+      break;
+    case "done":
+      turn.usage = event.usage;
+      break;
+  }
+}
+
+function dollars(amount: number): string {
+  return amount < 0.0001 ? "under $0.0001" : `$${amount.toFixed(4)}`;
+}

@@ -1,0 +1,145 @@
+import type { Content, Part as GeminiPart } from "@google/genai";
+import type { FilePart, JsonValue, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import { describeFile } from "../../core/text.ts";
+import type { ChatMessage } from "../chat-model.ts";
+import { type Redact, redacted } from "../prompt-text.ts";
+
+/** Stands for the signature of a call that Gemini has not made, or another of its models; by Google's documentation. */
+const NO_SIGNATURE = "skip_thought_signature_validator";
+
+/** Models that refuse a call without a signature. */
+const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
+
+interface ContentsOptions {
+  /** The model that they are for. */
+  model: string;
+  redact: Redact | undefined;
+}
+
+export interface Contents {
+  /** What the system messages say, each for itself. */
+  system: string[];
+  contents: Content[];
+}
+
+/** Neighbors of one role, as one. */
+interface Turn {
+  role: "user" | "assistant" | "tool";
+  messages: ChatMessage[];
+}
+
+/**
+ * A rendered context in the words of Gemini, which joins nothing by itself: neighbors of one role become one content, results
+ * stand in the order of their calls, and a call without a result gets one that says so.
+ *
+ * Every text is sent as it is, `redact` apart, which sees each whole: what was said, each text in the arguments of a call, what
+ * a tool said. Reasoning stays here. Files of the user are sent along with their bytes, unless there is a `redact` hook, which
+ * cannot look into them; all others are named.
+ *
+ * @throws {StoreError} `REDACT_FAILED`.
+ */
+export function contentsOf(messages: readonly ChatMessage[], options: ContentsOptions): Contents {
+  const system: string[] = [];
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const { role, parts } = message;
+    if (role === "system") {
+      system.push(parts.map((part) => textOf(part, options.redact)).join("\n"));
+      continue;
+    }
+    const last = turns.at(-1);
+    if (last?.role === role) last.messages.push(message);
+    else turns.push({ role, messages: [message] });
+  }
+  return { system, contents: turns.flatMap((turn, index) => turnContents(turn, turns[index + 1], options)) };
+}
+
+/** Results are made with their calls. */
+function turnContents({ role, messages }: Turn, next: Turn | undefined, options: ContentsOptions): Content[] {
+  if (role === "tool") return [];
+  if (role === "user") {
+    const parts = messages.flatMap((message) => message.parts.map((part) => userPart(part, options.redact)));
+    return [{ role: "user", parts }];
+  }
+  const calls = messages.flatMap(({ parts }) => parts.filter((part) => part.type === "tool_call"));
+  const model = { role: "model", parts: messages.flatMap((message) => modelParts(message, options)) };
+  if (calls.length === 0) return [model];
+  const results = next?.role === "tool" ? next.messages.flatMap(({ parts }) => parts.filter(isResult)) : [];
+  return [model, { role: "user", parts: calls.map((call) => responseTo(call, results, options.redact)) }];
+}
+
+function userPart(part: Part, redact: Redact | undefined): GeminiPart {
+  const bytes = redact === undefined && part.type === "file" ? inlineData(part) : undefined;
+  return bytes ?? { text: textOf(part, redact) };
+}
+
+function inlineData({ mediaType, data }: FilePart): GeminiPart | undefined {
+  return data === undefined ? undefined : { inlineData: { mimeType: mediaType, data } };
+}
+
+function modelParts({ parts, metadata }: ChatMessage, { model, redact }: ContentsOptions): GeminiPart[] {
+  const isOwn = metadata?.model === model;
+  const sent = parts.flatMap((part): GeminiPart[] => {
+    if (part.type === "reasoning") return [];
+    const { thoughtSignature } = part;
+    const signed = isOwn && typeof thoughtSignature === "string" ? { thoughtSignature } : {};
+    if (part.type !== "tool_call") return [{ text: textOf(part, redact), ...signed }];
+    const { name } = part;
+    return [{ functionCall: { ...idOf(part), name, args: redactedArgs(part.args as JsonValue, redact) }, ...signed }];
+  });
+  // Of calls side by side the first is signed for all of them.
+  const first = sent.find(({ functionCall }) => functionCall !== undefined);
+  if (first !== undefined && first.thoughtSignature === undefined && SIGNING_MODEL.test(model)) {
+    first.thoughtSignature = NO_SIGNATURE;
+  }
+  return sent;
+}
+
+/** Takes the result of a call off the list. */
+function responseTo(call: ToolCallPart, results: ToolResultPart[], redact: Redact | undefined): GeminiPart {
+  const index = results.findIndex(({ toolCallId }) => toolCallId === call.toolCallId);
+  const [result] = index === -1 ? [] : results.splice(index, 1);
+  const text = result === undefined ? "Interrupted: this call has no result." : textOf(result, redact);
+  const isError = result === undefined || result.isError === true;
+  const response = isError ? { error: text } : { output: text };
+  return { functionResponse: { ...idOf(call), name: call.name, response } };
+}
+
+/** The name that Gemini has given to a call, where it has. */
+function idOf({ id }: ToolCallPart): { id?: string } {
+  return typeof id === "string" ? { id } : {};
+}
+
+function textOf(part: Part, redact: Redact | undefined): string {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return redacted(part.text, redact);
+    case "tool_result":
+      if (typeof part.content === "string") return redacted(part.content, redact);
+      return part.content.map((item) => textOf(item, redact)).join("\n");
+    case "file":
+      return redacted(`[file ${describeFile(part)}]`, redact);
+    case "data":
+      return redacted(JSON.stringify(part.data) ?? "", redact);
+    case "tool_call":
+      return redacted(`[call ${part.name}]`, redact);
+  }
+}
+
+/** Gemini takes nothing but an object. */
+function redactedArgs(args: JsonValue, redact: Redact | undefined): Record<string, unknown> {
+  const value = redactedValue(args ?? {}, redact);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : { value };
+}
+
+function redactedValue(value: JsonValue, redact: Redact | undefined): JsonValue {
+  if (typeof value === "string") return redacted(value, redact);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => redactedValue(item, redact));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactedValue(item, redact)]));
+}
+
+function isResult(part: Part): part is ToolResultPart {
+  return part.type === "tool_result";
+}

@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { StoreError } from "../core/errors.ts";
+import { escapeText } from "../core/markup.ts";
+import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
+import type { TokenCounter } from "../core/tokens.ts";
+import type { ChatTool } from "../models/chat-model.ts";
+import { hitsText, membersText, pieceText, type ResultBudget } from "./chat-results.ts";
+import type { Store } from "./store.ts";
+
+/** Hits that are asked for; how many are shown is a matter of tokens. */
+const HITS_MAX = 20;
+const HITS_DEFAULT = 8;
+
+/** Members that one page is chosen from. */
+const PAGE_MAX = 100;
+
+const RECALL = z.strictObject({
+  query: z.string().describe('Words to look for; "in double quotes" they must stand so'),
+  limit: z
+    .int()
+    .min(1)
+    .max(HITS_MAX)
+    .optional()
+    .describe(`Most messages that come back: 1 to ${HITS_MAX}, ${HITS_DEFAULT} if left out`),
+});
+const EXPAND = z.strictObject({
+  target: z.string().describe("A handle such as theme:12@345 or cluster:12, or the id of a message"),
+  level: z
+    .enum(["step", "cluster", "theme", "subject"])
+    .optional()
+    .describe("Of a message id: how much around it, its cluster if left out. A handle has its own"),
+  offset: z.int().min(0).optional().describe("Messages to pass over, to read on where a page has ended"),
+  from: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Of the id of a long message: the character from which to read its text, piece by piece"),
+});
+
+/** What a model may ask of the store. */
+export const CHAT_TOOLS: readonly ChatTool[] = [
+  {
+    name: "recall",
+    description:
+      "Find earlier messages, of this conversation and of others, that answer a question or have certain words. Use it whenever the context does not show what was said.",
+    schema: schemaOf(RECALL),
+  },
+  {
+    name: "expand",
+    description: "Read the exact messages behind a handle of the context, or around a message.",
+    schema: schemaOf(EXPAND),
+  },
+];
+
+export interface ToolPorts {
+  store: Store;
+  tokenCounter: TokenCounter;
+  /** Where `recall` looks: in this project, or everywhere. */
+  project: string | undefined;
+}
+
+/**
+ * Run a call. Whatever is wrong with it goes back to the model, with what it can do about it.
+ *
+ * @param tokensMax  Most tokens of the result's text, but for some 100 that it may need to say anything. What has no room is
+ *   counted, with a pointer to it.
+ * @throws {StoreError} what is wrong with the store and not with the call: `STORE_CLOSED`, `STORE_CORRUPT`, and the like.
+ */
+export async function runTool(call: ToolCallPart, tokensMax: number, ports: ToolPorts): Promise<ToolResultPart> {
+  const { toolCallId, name } = call;
+  const result = { type: "tool_result", toolCallId, name } as const;
+  try {
+    return { ...result, content: await contentOf(call, tokensMax, ports) };
+  } catch (error) {
+    if (!(error instanceof CallError) && !isOfCall(error)) throw error;
+    const hint = StoreError.is(error) && error.hint !== undefined ? ` ${error.hint}` : "";
+    return { ...result, content: escapeText(error.message + hint), isError: true };
+  }
+}
+
+/** A call that makes no sense, told to whoever made it. */
+class CallError extends Error {}
+
+/** Errors about what was asked for; all others are about the store. */
+function isOfCall(error: unknown): error is StoreError {
+  const codes = ["HANDLE_INVALID", "ROOT_NOT_FOUND", "MESSAGE_NOT_FOUND", "OPTION_INVALID", "QUERY_EMPTY"] as const;
+  return codes.some((code) => StoreError.is(error, code));
+}
+
+function contentOf({ name, args }: ToolCallPart, tokensMax: number, ports: ToolPorts): string | Promise<string> {
+  const budget = { tokensMax, tokenCounter: ports.tokenCounter };
+  switch (name) {
+    case "recall":
+      return recalled(parsed(RECALL, args), budget, ports);
+    case "expand":
+      return expanded(parsed(EXPAND, args), budget, ports);
+    default:
+      throw new CallError(`There is no tool "${name}". There are: ${CHAT_TOOLS.map((tool) => tool.name).join(", ")}.`);
+  }
+}
+
+async function recalled(
+  { query, limit = HITS_DEFAULT }: z.infer<typeof RECALL>,
+  budget: ResultBudget,
+  { store, project }: ToolPorts,
+): Promise<string> {
+  const hits = await store.recall(query, { limit, neighbors: 0, ...(project !== undefined && { project }) });
+  return hits.length === 0 ? "No message has words of the query. Other words may find it." : hitsText(hits, budget);
+}
+
+function expanded(
+  { target, level, offset = 0, from }: z.infer<typeof EXPAND>,
+  budget: ResultBudget,
+  { store }: ToolPorts,
+): string {
+  if (from !== undefined) return piece(target, from, budget, store);
+  const expansion = store.expand(target, { limit: PAGE_MAX, offset, ...(level !== undefined && { level }) });
+  if (expansion.members.length > 0) return membersText(expansion, target, offset, budget);
+  throw new CallError(`${target} has ${expansion.memberCount} messages, so none comes after offset ${offset}.`);
+}
+
+function piece(target: string, from: number, budget: ResultBudget, store: Store): string {
+  const { members } = store.expand(target, { level: "step" });
+  const message = members.find(({ id }) => String(id) === target);
+  const text = message === undefined ? undefined : pieceText(message, from, budget);
+  if (text === undefined) throw new CallError(`${target} has no text from character ${from} on.`);
+  return text;
+}
+
+function parsed<T>(schema: z.ZodType<T>, args: unknown): T {
+  const result = schema.safeParse(args);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new CallError(`The arguments are wrong: ${issue!.path.join(".") || "they"}: ${issue!.message}.`);
+}
+
+/** In the few words of JSON Schema that every model's interface knows; bounds are told in the descriptions. */
+function schemaOf(schema: z.ZodType): object {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io: "input",
+    override: ({ jsonSchema: node }) => {
+      delete node.minimum;
+      delete node.maximum;
+      delete node.additionalProperties;
+    },
+  });
+  return json;
+}

@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { openStore } from "../../src/index.ts";
+import { breachesOf, linesOf } from "../support/chat.ts";
+import { CliFolder, MAIN } from "../support/cli.ts";
+import { TEST_KEY } from "../support/gemini-faults.ts";
+import { failure, type GeminiServer, geminiServer, retryIn } from "../support/gemini-server.ts";
+import { calling, streamed, words } from "../support/gemini-stream.ts";
+import { talk } from "../support/said.ts";
+
+const folder = new CliFolder();
+const running: ChildProcess[] = [];
+/** A process takes its time to start where others run beside it. */
+const WAIT = { timeout: 20_000 };
+afterAll(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+const envOf = (server: GeminiServer) => ({ GEMINI_API_KEY: TEST_KEY, GOOGLE_GEMINI_BASE_URL: server.url });
+
+async function messagesOf(session: string): Promise<{ role: "user"; parts: []; metadata?: Record<string, unknown> }[]> {
+  return (await folder.json("show", session)).messages;
+}
+
+interface Running {
+  child: ChildProcess;
+  shown: () => string;
+  ended: Promise<number | NodeJS.Signals>;
+}
+
+function start(command: string, args: readonly string[], server: GeminiServer): Running {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder.path,
+    TZ: "UTC",
+    TERM: "xterm",
+    COPPICE_DB: folder.db,
+    ...envOf(server),
+  };
+  const child = spawn(command, args, { cwd: folder.path, env });
+  running.push(child);
+  let shown = "";
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      shown += text;
+    });
+  }
+  const ended = once(child, "close").then(([exitCode, signal]) => exitCode ?? signal);
+  return { child, shown: () => shown, ended };
+}
+
+test("without a key nothing is opened, made or sent", async () => {
+  const db = join(folder.path, "none.db");
+  const { exitCode, stdout, stderr } = await folder.run(["chat", "--db", db], { stdin: "Hello.\n" });
+  expect([exitCode, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(/^coppice: There is no key for gemini-3.1-flash-lite\.\nPass `apiKey`, or set GEMINI_API_KEY/);
+  expect(existsSync(db)).toBe(false);
+});
+
+test("lines through a pipe are turns of one session, which the next call goes on with", async () => {
+  const server = await geminiServer(
+    streamed("The key ", "had expired."),
+    calling("recall", { query: "deploy" }),
+    streamed("It was the key."),
+  );
+  const first = await folder.run(["chat", "piped"], { env: envOf(server), stdin: "Why did the deploy fail?\n" });
+  expect(first).toEqual({ exitCode: 0, stdout: "The key had expired.\n", stderr: "" });
+  const second = await folder.run(["chat", "piped"], { env: envOf(server), stdin: "Say it again.\n" });
+  expect([second.exitCode, second.stdout]).toEqual([0, "It was the key.\n"]);
+  expect(second.stderr).toBe('→ recall {"query":"deploy"}\n');
+  const sent = server.requests.at(-1)!;
+  expect(sent.text).toContain("The key had expired.");
+  expect(breachesOf(sent.body)).toEqual([]);
+  expect(linesOf(await messagesOf("piped"))).toEqual([
+    "user: Why did the deploy fail?",
+    "assistant: The key had expired.",
+    "user: Say it again.",
+    "assistant: call recall",
+    "tool: result",
+    "assistant: It was the key.",
+  ]);
+});
+
+test("--json is one value, and a failure one object on stderr, without the key", async () => {
+  const fault = failure(429, "RESOURCE_EXHAUSTED", `Quota of ${TEST_KEY} exceeded.`, retryIn("7s"));
+  const server = await geminiServer(streamed("One."), fault);
+  const { exitCode, stdout, stderr } = await folder.run(["chat", "json", "--json"], {
+    env: envOf(server),
+    stdin: "1\n2\n3\n",
+  });
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    sessionId: "json",
+    model: "gemini-3.1-flash-lite",
+    turns: [
+      { said: "1", reply: "One." },
+      { said: "2", reply: "", interrupted: "MODEL_UNAVAILABLE" },
+    ],
+    pressure: { tokensMax: 16_000 },
+  });
+  expect(JSON.parse(stderr)).toEqual({
+    error: {
+      code: "MODEL_UNAVAILABLE",
+      message: "gemini-3.1-flash-lite did not answer (429): Quota of [key] exceeded.",
+      hint: "Try again in 7 seconds.",
+    },
+  });
+  expect(readFileSync(folder.db).includes(TEST_KEY)).toBe(false);
+});
+
+test("misuse exits with 2", async () => {
+  const server = await geminiServer();
+  const run = (...args: string[]) => folder.run(["chat", ...args], { env: envOf(server) });
+  expect((await run("x", "--tokens-max", "0")).exitCode).toBe(2);
+  expect((await run("x", "--tokens-max", "2000000")).stderr).toContain(
+    "which is what the window of gemini-3.1-flash-lite leaves",
+  );
+  expect((await run("x", "--model", "no model")).exitCode).toBe(2);
+});
+
+test.each(["SIGINT", "SIGTERM"] as const)("%s in mid-reply keeps what arrived, and ends it", async (signal) => {
+  const server = await geminiServer({ pieces: [words("half"), "hang"] });
+  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", signal], server);
+  child.stdin!.write("Go.\nNever said.\n");
+  await expect.poll(shown, WAIT).toBe("half");
+  child.kill(signal);
+  expect(await ended).toBe(1);
+  expect(shown()).toBe("half\ncoppice: The reply was interrupted.\nWhat had arrived is stored.\n");
+  const messages = await messagesOf(signal);
+  expect(linesOf(messages)).toEqual(["user: Go.", "assistant: half"]);
+  expect(messages[1]!.metadata).toMatchObject({ interrupted: "aborted" });
+});
+
+test("kill -9 in mid-reply: the store is whole, and the next call answers what was asked", async () => {
+  const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
+  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "killed"], server);
+  child.stdin!.write("Go.\n");
+  await expect.poll(shown, WAIT).toBe("half");
+  child.kill("SIGKILL");
+  expect(await ended).toBe("SIGKILL");
+  expect((await folder.json("verify")).ok).toBe(true);
+  expect(linesOf(await messagesOf("killed"))).toEqual(["user: Go."]);
+  const next = await folder.run(["chat", "killed"], { env: envOf(server) });
+  expect(next).toEqual({ exitCode: 0, stdout: "Whole.\n", stderr: "" });
+  expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
+});
+
+test("leaving does not wait for summaries that are under way", async () => {
+  const store = openStore(folder.db);
+  store
+    .session("long", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 })
+    .appendAll(talk(60));
+  store.close();
+  const server = await geminiServer(streamed("Yes."), "hang");
+  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "long"], server);
+  child.stdin!.write("Is the bucket there?\n");
+  await expect.poll(shown, WAIT).toBe("Yes.\n");
+  await server.arrived(2);
+  expect(server.requests[1]!.method).toBe("generateContent");
+  const leavingAt = performance.now();
+  child.stdin!.end();
+  expect(await ended).toBe(0);
+  expect(performance.now() - leavingAt).toBeLessThan(5_000);
+});
+
+/** From util-linux: runs a command on a terminal of its own. */
+const hasTerminals = spawnSync("script", ["--version"]).stdout?.toString().includes("util-linux") ?? false;
+
+test.skipIf(!hasTerminals)("on a real terminal: a prompt, Ctrl-C, a slash command, Ctrl-D", async () => {
+  const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
+  const command = `'${process.execPath}' '${MAIN}' chat terminal`;
+  const { child, shown, ended } = start("script", ["-qfec", command, "/dev/null"], server);
+  await expect.poll(shown, WAIT).toContain("> ");
+  child.stdin!.write("Go.\r");
+  await expect.poll(shown, WAIT).toContain("half");
+  child.stdin!.write("\x03");
+  await expect.poll(shown, WAIT).toContain("The reply was interrupted.");
+  child.stdin!.write("Again.\r");
+  await expect.poll(shown, WAIT).toMatch(/Whole\.\r\n.*0 % of 16,000 tokens/s);
+  child.stdin!.write("/sesions\r");
+  await expect.poll(shown, WAIT).toContain("Did you mean /sessions?");
+  child.stdin!.write("\x04");
+  expect(await ended).toBe(0);
+  expect(shown()).toContain("Go on with: coppice chat terminal");
+  expect(linesOf(await messagesOf("terminal"))).toEqual([
+    "user: Go.",
+    "assistant: half",
+    "user: Again.",
+    "assistant: Whole.",
+  ]);
+});

@@ -1,0 +1,190 @@
+import { expect, onTestFinished, test } from "vitest";
+import { ChatRun } from "../../../src/cli/chat/chat-run.ts";
+import { OpenedStores } from "../../../src/cli/opened-stores.ts";
+import { chatAt, linesOf } from "../../support/chat.ts";
+import { ChatTerminal } from "../../support/chat-terminal.ts";
+import { failure, type GeminiServer, geminiServer, type Reply, retryIn } from "../../support/gemini-server.ts";
+import { calling, streamed, words } from "../../support/gemini-stream.ts";
+import { temporaryPath } from "../../support/temporary-store.ts";
+
+interface Talk extends ChatTerminal {
+  server: GeminiServer;
+  ended: ReturnType<ChatRun["run"]>;
+  lines: () => string[];
+}
+
+/** A chat that has begun, over a store of its own. */
+async function begin(
+  replies: Reply[],
+  options: { isTTY?: boolean; json?: boolean; said?: string[] } = {},
+): Promise<Talk> {
+  const { isTTY = true, json = false, said = [] } = options;
+  const server = await geminiServer(...replies);
+  const stores = new OpenedStores(temporaryPath());
+  const store = stores.openToWrite();
+  const session = store.session("s");
+  for (const content of said) session.append({ role: "user", content });
+  const screen = new ChatTerminal({ isTTY });
+  const chat = chatAt(server, store, session, { timeoutMs: 10_000 });
+  onTestFinished(async () => {
+    screen.input.close();
+    await chat.stop();
+    stores.close();
+  });
+  const ended = new ChatRun({ chat, input: screen.input, terminal: screen.terminal, stores, json }).run();
+  return Object.assign(screen, { server, ended, lines: () => linesOf(session.messages()) });
+}
+
+test("in a terminal a reply is shown as it comes, and how full the context is", async () => {
+  const talk = await begin([{ pieces: [words("The key "), { waitMs: 100 }, ...streamed("had expired.").pieces] }]);
+  talk.type("Why did the deploy fail?");
+  await expect.poll(() => talk.shown).toBe("The key ");
+  await expect.poll(() => talk.noted).toMatch(/^0 % of 16,000 tokens · 11 in, 7 out · under \$0\.0001\n$/);
+  expect(talk.shown).toBe("The key had expired.\n");
+  talk.press("Ctrl-D");
+  expect(await talk.ended).toMatchObject({ failure: undefined, turns: [{ reply: "The key had expired." }] });
+  expect(talk.signals.listenerCount("SIGINT")).toBe(1);
+  talk.input.close();
+  expect(talk.signals.listenerCount("SIGINT")).toBe(0); // the next one has its usual effect
+});
+
+test("Ctrl-C ends a reply, keeps what arrived, and the chat goes on; at the prompt it leaves", async () => {
+  const talk = await begin([{ pieces: [words("half"), "hang"] }, streamed("Whole.")]);
+  talk.type("Go.");
+  await expect.poll(() => talk.shown).toBe("half");
+  talk.press("Ctrl-C");
+  await expect.poll(() => talk.noted).toBe("The reply was interrupted.\nWhat had arrived is stored.\n");
+  talk.type("Again.");
+  await expect.poll(() => talk.shown).toBe("half\nWhole.\n");
+  await expect.poll(() => talk.noted).toContain("tokens");
+  talk.press("Ctrl-C");
+  expect(await talk.ended).toMatchObject({
+    failure: undefined,
+    turns: [{ interrupted: "aborted" }, { interrupted: null }],
+  });
+  expect(talk.lines()).toEqual(["user: Go.", "assistant: half", "user: Again.", "assistant: Whole."]);
+});
+
+test("SIGTERM in mid-reply keeps what arrived, and leaves", async () => {
+  const talk = await begin([{ pieces: [words("half"), "hang"] }]);
+  talk.type("Go.", "Never said.");
+  await expect.poll(() => talk.shown).toBe("half");
+  talk.signals.emit("SIGTERM");
+  await talk.ended;
+  expect(talk.lines()).toEqual(["user: Go.", "assistant: half"]);
+});
+
+test("what goes wrong is shown with its hint, and an empty line tries again", async () => {
+  const talk = await begin([failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("7s")), streamed("Here.")]);
+  talk.type("Go.");
+  await expect
+    .poll(() => talk.noted)
+    .toBe(
+      "gemini-3.1-flash-lite did not answer (429): Quota exceeded.\nTry again in 7 seconds.\nAn empty line tries again.\n",
+    );
+  talk.type("");
+  await expect.poll(() => talk.shown).toBe("Here.\n");
+  talk.type("", "/quit");
+  await talk.ended;
+  expect(talk.server.requests).toHaveLength(2);
+  expect(talk.lines()).toEqual(["user: Go.", "assistant: Here."]);
+});
+
+test("goes on where the session stopped", async () => {
+  const talk = await begin([streamed("Here.")], { said: ["Are you there?"] });
+  await expect.poll(() => talk.shown).toBe("Here.\n");
+  talk.press("Ctrl-D");
+  expect((await talk.ended).turns).toMatchObject([{ said: null, reply: "Here." }]);
+});
+
+test("control characters of a model do nothing to the terminal, also where they come in two pieces", async () => {
+  const talk = await begin([streamed("a\x1b]0;title\x07b\r", "\nc\x9b2Jd\r", "e")]);
+  talk.type("Go.", "/quit");
+  await talk.ended;
+  expect(talk.shown).toBe("a␛]0;title␇b\nc\ufffd2Jd␍e\n");
+});
+
+test("calls are told on stderr, with what came of them where that is an error", async () => {
+  const talk = await begin([calling("expand", { target: "x\x1b[2J" }), streamed("No such thing.")]);
+  talk.type("Go.", "/quit");
+  await talk.ended;
+  expect(talk.shown).toBe("No such thing.\n");
+  expect(talk.noted).toMatch(/^→ expand \{"target":"x\\u001b\[2J"\}\n← "x␛\[2J" is not a handle: /);
+});
+
+test("slash commands are those of the command line", async () => {
+  const talk = await begin([streamed("Noted.")]);
+  talk.type("The lamp is green.", "/recall lamp", "/expand 1", "/clusters", "/sessions", "/help", "/quit");
+  await talk.ended;
+  expect(talk.shown).toContain("The **lamp** is green.".replaceAll("**", ""));
+  expect(talk.shown).toMatch(/user {2}#0 · message 1/);
+  expect(talk.shown).toContain("s · 2 messages");
+  expect(talk.shown).toMatch(/Session +Project/);
+  expect(talk.shown).toMatch(/\/recall <query…> +find messages/);
+  expect(talk.server.requests).toHaveLength(1);
+});
+
+test.each([
+  ["/recal lamp", "There is no /recal.\nDid you mean /recall?\n"],
+  ["/frobnicate", "There is no /frobnicate.\n/help lists the commands.\n"],
+  ["/", "There is no /.\n/help lists the commands.\n"],
+  ["/expand", "Missing required argument 'target'.\n/help lists the commands.\n"],
+  ["/expand nothing", '"nothing" is not a handle'],
+  ["/recall", "Missing required argument 'query'.\n/help lists the commands.\n"],
+])("%s says what to type instead, and nothing is sent", async (line, message) => {
+  const talk = await begin([streamed("No.")]);
+  talk.type(line, "/quit");
+  await talk.ended;
+  expect(talk.noted).toContain(message);
+  expect(talk.server.requests).toHaveLength(0);
+});
+
+test("a blank before a slash makes a message of it", async () => {
+  const talk = await begin([streamed("A path.")]);
+  talk.type(" /etc/passwd is a path", "/quit");
+  await talk.ended;
+  expect(talk.lines()[0]).toBe("user:  /etc/passwd is a path");
+});
+
+test("through a pipe each line is a turn, and the output is the replies alone", async () => {
+  const talk = await begin([streamed("One."), streamed("Two.")], { isTTY: false });
+  talk.type("first", "", "second");
+  talk.stdin.end();
+  expect((await talk.ended).failure).toBeUndefined();
+  expect([talk.shown, talk.noted]).toEqual(["One.\nTwo.\n", ""]);
+  expect(talk.lines()).toEqual(["user: first", "assistant: One.", "user: second", "assistant: Two."]);
+});
+
+test("through a pipe the first failure is the end", async () => {
+  const talk = await begin([streamed("One."), { status: 503, body: {} }, streamed("Three.")], { isTTY: false });
+  talk.type("first", "second", "third");
+  talk.stdin.end();
+  expect((await talk.ended).failure).toMatchObject({ code: "MODEL_UNAVAILABLE", exitCode: 1 });
+  expect(talk.lines()).toEqual(["user: first", "assistant: One.", "user: second"]);
+});
+
+test("with --json nothing is printed, and each turn is told of", async () => {
+  const talk = await begin([calling("recall", { query: "lamp" }), streamed("No lamp."), streamed("A slash.")], {
+    isTTY: false,
+    json: true,
+  });
+  talk.type("lamp?", "/quit");
+  talk.stdin.end();
+  expect((await talk.ended).turns).toEqual([
+    {
+      said: "lamp?",
+      reply: "No lamp.",
+      calls: [{ name: "recall", args: { query: "lamp" }, isError: false }],
+      usage: { inputTokens: 22, outputTokens: 14, costUsd: 0.0000265 },
+      interrupted: null,
+    },
+    {
+      said: "/quit",
+      reply: "A slash.",
+      calls: [],
+      usage: { inputTokens: 11, outputTokens: 7, costUsd: 0.00001325 },
+      interrupted: null,
+    },
+  ]);
+  expect([talk.shown, talk.noted]).toEqual(["", ""]);
+});

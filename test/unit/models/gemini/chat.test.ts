@@ -1,0 +1,260 @@
+import { expect, test } from "vitest";
+import type { ChatMessage, ChatModel, ChatReply } from "../../../../src/models/chat-model.ts";
+import { type GeminiChatOptions, geminiChat } from "../../../../src/models/gemini/chat.ts";
+import type { ModelUsage } from "../../../../src/models/usage.ts";
+import { GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
+import { type GeminiServer, geminiServer, type Reply } from "../../../support/gemini-server.ts";
+import { ending, piece, streamed, words } from "../../../support/gemini-stream.ts";
+
+const ASKED: ChatMessage[] = [{ role: "user", parts: [{ type: "text", text: "Why did the deploy fail?" }] }];
+const TOOL = { name: "recall", description: "Find.", schema: { type: "object", properties: {} } };
+
+function modelAt(server: GeminiServer, options: GeminiChatOptions = {}): ChatModel {
+  return geminiChat({ apiKey: TEST_KEY, baseUrl: server.url, timeoutMs: 20_000, ...options });
+}
+
+interface Asked {
+  messages?: ChatMessage[];
+  signal?: AbortSignal;
+  mayCall?: boolean;
+  paid?: ModelUsage[];
+}
+
+function ask(model: ChatModel, { messages = ASKED, signal, mayCall = true, paid = [] }: Asked = {}): ChatReply {
+  return model.reply({
+    system: "Be brief.",
+    messages,
+    tools: [TOOL],
+    mayCall,
+    signal: signal ?? new AbortController().signal,
+    onUsage: (usage) => paid.push(usage),
+  });
+}
+
+async function read(reply: ChatReply): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const text of reply) texts.push(text);
+  return texts;
+}
+
+test("a reply comes text by text, and says once what it cost", async () => {
+  const server = await geminiServer(streamed("The key ", "had expired."));
+  const paid: ModelUsage[] = [];
+  const reply = ask(modelAt(server), { paid });
+  expect(server.requests).toHaveLength(0);
+  expect(await read(reply)).toEqual(["The key ", "had expired."]);
+  expect(reply.parts).toEqual([{ type: "text", text: "The key had expired." }]);
+  expect(paid).toMatchObject([{ inputTokens: 11, outputTokens: 7 }]);
+  const [request] = server.requests;
+  expect(request).toMatchObject({
+    method: "streamGenerateContent",
+    model: "gemini-3.1-flash-lite",
+    body: {
+      contents: [{ role: "user", parts: [{ text: "Why did the deploy fail?" }] }],
+      systemInstruction: { parts: [{ text: "Be brief." }] },
+      generationConfig: { maxOutputTokens: 8_192 },
+      tools: [{ functionDeclarations: [{ name: "recall", description: "Find.", parametersJsonSchema: TOOL.schema }] }],
+      toolConfig: { functionCallingConfig: { mode: "AUTO" } },
+    },
+  });
+});
+
+test("the first text is there before the last one was sent", async () => {
+  const server = await geminiServer({ pieces: [words("soon"), { waitMs: 200 }, ending("STOP", { text: " later" })] });
+  const reply = ask(modelAt(server));
+  const startedAt = performance.now();
+  let firstAt = 0;
+  for await (const text of reply) if (text === "soon") firstAt = performance.now();
+  expect(performance.now() - firstAt).toBeGreaterThan(100);
+  expect(firstAt).toBeGreaterThan(startedAt);
+});
+
+test("a reply may take longer than the longest wait for a piece of it", async () => {
+  const slow = Array.from({ length: 5 }, () => [words("x"), { waitMs: 300 }]).flat();
+  const server = await geminiServer({ pieces: [...slow, ending("STOP")] });
+  expect((await read(ask(modelAt(server, { timeoutMs: 1_000 })))).join("")).toBe("xxxxx");
+});
+
+test("calls keep what Gemini needs to see again, also a signature that comes at the end", async () => {
+  const call = (name: string, fields: object = {}) =>
+    piece({ functionCall: { name, args: { query: "region" } }, ...fields });
+  const server = await geminiServer(
+    { pieces: [words("I look. "), call("recall", { thoughtSignature: "c2ln" }), call("expand"), ending("STOP")] },
+    { pieces: [call("recall"), ending("STOP", { text: "", thoughtSignature: "bGF0ZQ==" })] },
+    { pieces: [words("Oslo."), ending("STOP", { text: "", thoughtSignature: "dGV4dA==" })] },
+    { pieces: [piece({ functionCall: { id: "f-7", name: "recall" } }), ending("STOP")] },
+  );
+  const model = modelAt(server);
+  const partsOf = async (): Promise<unknown> => {
+    const reply = ask(model);
+    await read(reply);
+    return reply.parts;
+  };
+  const args = { query: "region" };
+  expect(await partsOf()).toEqual([
+    { type: "text", text: "I look. " },
+    { type: "tool_call", toolCallId: "call_0", name: "recall", args, thoughtSignature: "c2ln" },
+    { type: "tool_call", toolCallId: "call_1", name: "expand", args },
+  ]);
+  expect(await partsOf()).toEqual([
+    { type: "tool_call", toolCallId: "call_0", name: "recall", args, thoughtSignature: "bGF0ZQ==" },
+  ]);
+  expect(await partsOf()).toEqual([{ type: "text", text: "Oslo.", thoughtSignature: "dGV4dA==" }]);
+  expect(await partsOf()).toEqual([{ type: "tool_call", toolCallId: "f-7", id: "f-7", name: "recall", args: {} }]);
+});
+
+test("thoughts are kept and not said", async () => {
+  const server = await geminiServer({
+    pieces: [
+      piece({ text: "Hm, ", thought: true }),
+      piece({ text: "keys", thought: true }),
+      words("It was the key."),
+      ending("STOP"),
+    ],
+  });
+  const reply = ask(modelAt(server));
+  expect(await read(reply)).toEqual(["It was the key."]);
+  expect(reply.parts).toEqual([
+    { type: "reasoning", text: "Hm, keys" },
+    { type: "text", text: "It was the key." },
+  ]);
+});
+
+test("a model that is to answer in words may not call", async () => {
+  const server = await geminiServer(streamed("Yes."));
+  await read(ask(modelAt(server), { mayCall: false }));
+  expect(server.requests[0]!.body).toMatchObject({ toolConfig: { functionCallingConfig: { mode: "NONE" } } });
+});
+
+/** In a stream the SDK makes an empty reply of these. */
+const NO_OBJECTS = ["null for a reply", "a word for a reply", "a number for a reply"];
+
+test.each(Object.entries(GENERATION_FAULTS))("%s", async (name, { reply: fault, code, details }) => {
+  const server = await geminiServer(fault, streamed("Healed."));
+  const model = modelAt(server);
+  const expected = NO_OBJECTS.includes(name) ? { reason: "it is empty" } : details;
+  const hasty = modelAt(server, { timeoutMs: TEST_TIMEOUT_MS });
+  const failure = await read(ask(hasty)).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code, details: { model: "gemini-3.1-flash-lite", ...expected } });
+  expect(JSON.stringify(failure) + String((failure as Error).stack)).not.toContain(TEST_KEY);
+  expect(server.requests).toHaveLength(1);
+  expect(await read(ask(model))).toEqual(["Healed."]);
+});
+
+const BROKEN: Record<string, { pieces: Extract<Reply, { pieces: unknown }>["pieces"]; code: string; reason: string }> =
+  {
+    "a reset": { pieces: [words("half"), "reset"], code: "MODEL_UNAVAILABLE", reason: "terminated (ECONNRESET)" },
+    "a hang": { pieces: [words("half"), "hang"], code: "MODEL_UNAVAILABLE", reason: "nothing came within 400 ms" },
+    "an error": {
+      pieces: [words("half"), { data: { error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } } }],
+      code: "MODEL_UNAVAILABLE",
+      reason: "Overloaded",
+    },
+    "what is no JSON": {
+      pieces: [words("half"), { raw: "data: {]\n\n" }],
+      code: "MODEL_ANSWER_INVALID",
+      reason: "it is no JSON",
+    },
+    "half a piece": {
+      pieces: [words("half"), { raw: 'data: {"ca' }],
+      code: "MODEL_ANSWER_INVALID",
+      reason: "it is no JSON",
+    },
+    "another shape": {
+      pieces: [words("half"), { data: { candidates: [{ content: { parts: [{ functionCall: { name: "" } }] } }] } }],
+      code: "MODEL_ANSWER_INVALID",
+      reason: "candidates.0.content.parts.0.functionCall.name: Too small: expected string to have >=1 characters",
+    },
+    "an end without a reason": {
+      pieces: [words("half")],
+      code: "MODEL_ANSWER_INVALID",
+      reason: "it is cut off (the stream ended early)",
+    },
+    "a block": {
+      pieces: [words("half"), ending("SAFETY")],
+      code: "MODEL_REFUSED",
+      reason: "the reply is blocked (SAFETY)",
+    },
+    "too many tokens": {
+      pieces: [words("half"), ending("MAX_TOKENS")],
+      code: "MODEL_ANSWER_INVALID",
+      reason: "it is cut off (MAX_TOKENS)",
+    },
+    "a call that went wrong": {
+      pieces: [words("half"), ending("MALFORMED_FUNCTION_CALL")],
+      code: "MODEL_ANSWER_INVALID",
+      reason: "it is cut off (MALFORMED_FUNCTION_CALL)",
+    },
+  };
+
+test.each(Object.entries(BROKEN))(
+  "%s in mid-stream leaves what has come, and what it cost",
+  async (_, { pieces, code, reason }) => {
+    const server = await geminiServer({ pieces });
+    const paid: ModelUsage[] = [];
+    const reply = ask(modelAt(server, { timeoutMs: TEST_TIMEOUT_MS }), { paid });
+    await expect(read(reply)).rejects.toMatchObject({ code, details: { reason } });
+    expect(reply.parts).toEqual([{ type: "text", text: "half" }]);
+    expect(paid).toMatchObject([{ inputTokens: 11, outputTokens: 7 }]);
+  },
+);
+
+test("an abort ends a reply that hangs at once, with its own reason", async () => {
+  const server = await geminiServer({ pieces: [words("half"), "hang"] });
+  const controller = new AbortController();
+  const reply = ask(modelAt(server), { signal: controller.signal });
+  let abortedAt = 0;
+  const reading = (async () => {
+    for await (const _ of reply) {
+      abortedAt = performance.now();
+      controller.abort(new Error("enough"));
+    }
+  })();
+  await expect(reading).rejects.toThrow("enough");
+  expect(performance.now() - abortedAt).toBeLessThan(100);
+  expect(reply.parts).toEqual([{ type: "text", text: "half" }]);
+});
+
+test("a reader that stops early gives up the connection", async () => {
+  const server = await geminiServer({ pieces: [words("half"), "hang"] });
+  for await (const _ of ask(modelAt(server))) break;
+  expect(await server.openCount()).toBe(0);
+});
+
+test("every text goes through the hook, and no key leaves in another place than its header", async () => {
+  const server = await geminiServer(streamed("Yes."));
+  const redact = (text: string): string => text.replaceAll("hunter2", "[gone]");
+  const messages: ChatMessage[] = [
+    { role: "system", parts: [{ type: "text", text: "sys hunter2" }] },
+    {
+      role: "user",
+      parts: [
+        { type: "text", text: "my hunter2" },
+        { type: "file", mediaType: "text/plain", data: "aHVudGVyMg==" },
+      ],
+    },
+    {
+      role: "assistant",
+      parts: [{ type: "tool_call", toolCallId: "a", name: "login", args: { as: ["hunter2", { deep: "hunter2" }] } }],
+    },
+    {
+      role: "tool",
+      parts: [{ type: "tool_result", toolCallId: "a", content: [{ type: "text", text: "hunter2 ok" }] }],
+    },
+    { role: "user", parts: [{ type: "data", data: { said: "hunter2" } }] },
+  ];
+  await read(ask(modelAt(server, { redact }), { messages }));
+  const { text, headers, path } = server.requests[0]!;
+  expect(text).not.toContain("hunter2");
+  expect(text).not.toContain("aHVudGVyMg==");
+  expect(text.split("[gone]")).toHaveLength(7);
+  expect(text + path).not.toContain(TEST_KEY);
+  expect(headers["x-goog-api-key"]).toBe(TEST_KEY);
+});
+
+test("options out of range and a missing key are refused at once", () => {
+  const refusal = (options: GeminiChatOptions) => expect.objectContaining({ code: "OPTION_INVALID", ...options });
+  expect(() => geminiChat({ apiKey: "k", outputTokensMax: 0 })).toThrow(refusal({}));
+  expect(() => geminiChat({ apiKey: "k", contextWindow: 8_192 })).toThrow(refusal({}));
+  expect(() => geminiChat({ apiKey: " " })).toThrow(expect.objectContaining({ code: "MODEL_KEY_MISSING" }));
+});

@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+import type { ToolCallPart, ToolResultPart } from "../../../../src/core/message.ts";
+import type { ChatMessage } from "../../../../src/models/chat-model.ts";
+import { contentsOf } from "../../../../src/models/gemini/contents.ts";
+
+const MODEL = "gemini-3.1-flash-lite";
+
+const said = (role: ChatMessage["role"], text: string): ChatMessage => ({ role, parts: [{ type: "text", text }] });
+const call = (toolCallId: string, fields: object = {}): ToolCallPart => {
+  return { type: "tool_call", toolCallId, name: "read", args: { path: toolCallId }, ...fields };
+};
+const result = (toolCallId: string, fields: object = {}): ToolResultPart => {
+  return { type: "tool_result", toolCallId, content: `text of ${toolCallId}`, ...fields };
+};
+const contents = (messages: ChatMessage[], model = MODEL) =>
+  contentsOf(messages, { model, redact: undefined }).contents;
+
+test("system messages stand apart, and neighbors of one role are one content", () => {
+  const messages = [
+    said("system", "be kind"),
+    said("user", "a"),
+    said("user", "b"),
+    said("system", "be brief"),
+    said("user", "c"),
+    said("assistant", "d"),
+    said("assistant", "e"),
+  ];
+  expect(contentsOf(messages, { model: MODEL, redact: undefined })).toEqual({
+    system: ["be kind", "be brief"],
+    contents: [
+      { role: "user", parts: [{ text: "a" }, { text: "b" }, { text: "c" }] },
+      { role: "model", parts: [{ text: "d" }, { text: "e" }] },
+    ],
+  });
+});
+
+test("results stand in the order of their calls, in one content, under the names that Gemini gave", () => {
+  const messages: ChatMessage[] = [
+    said("user", "q"),
+    { role: "assistant", parts: [call("a", { id: "f-1" }), call("b", { id: "f-2" })], metadata: { model: MODEL } },
+    { role: "tool", parts: [result("b", { isError: true })] },
+    { role: "tool", parts: [result("a")] },
+  ];
+  expect(contents(messages)[2]).toEqual({
+    role: "user",
+    parts: [
+      { functionResponse: { id: "f-1", name: "read", response: { output: "text of a" } } },
+      { functionResponse: { id: "f-2", name: "read", response: { error: "text of b" } } },
+    ],
+  });
+});
+
+test("a call without a result is sent as interrupted", () => {
+  const messages: ChatMessage[] = [
+    said("user", "q"),
+    { role: "assistant", parts: [call("a"), call("b")] },
+    { role: "tool", parts: [result("a")] },
+  ];
+  const [, , responses] = contents(messages);
+  expect(responses!.parts![1]).toEqual({
+    functionResponse: { name: "read", response: { error: "Interrupted: this call has no result." } },
+  });
+  expect(contents(messages.slice(0, 2))).toHaveLength(3);
+});
+
+test("results answer calls of one id in turn", () => {
+  const messages: ChatMessage[] = [
+    said("user", "q"),
+    { role: "assistant", parts: [call("a"), call("a")] },
+    { role: "tool", parts: [result("a", { content: "first" }), result("a", { content: "second" })] },
+  ];
+  const responses = contents(messages)[2]!.parts!.map(({ functionResponse }) => functionResponse!.response);
+  expect(responses).toEqual([{ output: "first" }, { output: "second" }]);
+});
+
+test("signatures go back to the model that gave them, and to no other", () => {
+  const signed: ChatMessage = {
+    role: "assistant",
+    parts: [{ type: "text", text: "x", thoughtSignature: "dGV4dA==" }, call("a", { thoughtSignature: "c2ln" })],
+    metadata: { model: MODEL },
+  };
+  const partsFor = (model: string) => contents([said("user", "q"), signed], model)[1]!.parts!;
+  const functionCall = { name: "read", args: { path: "a" } };
+  expect(partsFor(MODEL)).toEqual([
+    { text: "x", thoughtSignature: "dGV4dA==" },
+    { functionCall, thoughtSignature: "c2ln" },
+  ]);
+  expect(partsFor("gemini-3-pro")).toEqual([
+    { text: "x" },
+    { functionCall, thoughtSignature: "skip_thought_signature_validator" },
+  ]);
+  expect(partsFor("gemini-2.5-flash")).toEqual([{ text: "x" }, { functionCall }]);
+});
+
+test("of calls side by side that nobody signed, the first is marked", () => {
+  const [, model] = contents([said("user", "q"), { role: "assistant", parts: [call("a"), call("b")] }]);
+  expect(model!.parts!.map(({ thoughtSignature }) => thoughtSignature)).toEqual([
+    "skip_thought_signature_validator",
+    undefined,
+  ]);
+});
+
+test("what Gemini has no place for is left here, named, or put into an object", () => {
+  const png = { type: "file" as const, mediaType: "image/png", name: "a.png", data: "iVBORw0=" };
+  const messages: ChatMessage[] = [
+    { role: "user", parts: [png, { type: "file", mediaType: "image/png", name: "b.png", url: "https://x/b.png" }] },
+    {
+      role: "assistant",
+      parts: [
+        { type: "reasoning", text: "hm" },
+        { type: "text", text: "look" },
+        { ...call("a"), args: [1] },
+      ],
+    },
+    { role: "tool", parts: [result("a", { content: [{ type: "text", text: "seen" }, png] })] },
+  ];
+  const [user, model, tool] = contents(messages);
+  expect(user!.parts![0]).toEqual({ inlineData: { mimeType: "image/png", data: "iVBORw0=" } });
+  expect(user!.parts![1]!.text).toMatch(/^\[file .*b\.png.*\]$/);
+  expect(model!.parts).toMatchObject([{ text: "look" }, { functionCall: { args: { value: [1] } } }]);
+  expect(tool!.parts![0]!.functionResponse!.response!.output).toMatch(/^seen\n\[file .*a\.png.*\]$/);
+});

@@ -1,0 +1,373 @@
+import { describe, expect, test } from "vitest";
+import type { Message, Session } from "../../../src/index.ts";
+import { TOOL_ROUNDS_MAX } from "../../../src/session/chat.ts";
+import { breachesOf, chatAt, eventsOf, linesOf, replyOf } from "../../support/chat.ts";
+import { GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../support/gemini-faults.ts";
+import { geminiServer, type Reply } from "../../support/gemini-server.ts";
+import { calling, ending, piece, streamed, words } from "../../support/gemini-stream.ts";
+import { talk } from "../../support/said.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+const never = new AbortController().signal;
+
+const newest = (session: Session): Message => session.newest()!;
+
+test("a turn is stored as it was said, with the model and what it cost", async () => {
+  const server = await geminiServer(streamed("The key ", "had expired."));
+  const store = temporaryStore();
+  const session = store.session("s");
+  const chat = chatAt(server, store, session);
+  expect(chat.isWaiting).toBe(false);
+  expect(await eventsOf(chat.say("Why did the deploy fail?", never))).toEqual([
+    { kind: "text", text: "The key " },
+    { kind: "text", text: "had expired." },
+    { kind: "done", usage: { inputTokens: 11, outputTokens: 7, costUsd: 0.00001325 } },
+  ]);
+  expect(linesOf(session.messages())).toEqual(["user: Why did the deploy fail?", "assistant: The key had expired."]);
+  expect(newest(session).metadata).toEqual({
+    model: "gemini-3.1-flash-lite",
+    usage: { inputTokens: 11, outputTokens: 7, costUsd: 0.00001325 },
+  });
+  expect(chat.isWaiting).toBe(false);
+  expect(store.verify().ok).toBe(true);
+});
+
+test("a session of thousands of messages is sent within its budget, with evidence for the question", async () => {
+  const server = await geminiServer(streamed("Oslo."));
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.append({ role: "user", content: "Hello." });
+  session.append({ role: "assistant", content: "Hello." });
+  session.append({ role: "user", content: "The deploy region is Oslo." });
+  for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
+  const chat = chatAt(server, store, session, { tokensMax: 2_000 });
+  await replyOf(chat.say("Which deploy region did we pick?", never));
+  const [{ body, text }] = server.requests as [(typeof server.requests)[number]];
+  expect(text).toContain("The deploy region is Oslo.");
+  expect(text.length).toBeLessThan(2_000 * 6);
+  expect(body.contents!.at(-1)!.parts.at(-1)!.text).toBe("Which deploy region did we pick?");
+  expect(breachesOf(body)).toEqual([]);
+});
+
+describe("tools", () => {
+  test("recall finds what another session knows, and the model answers with it", async () => {
+    const server = await geminiServer(calling("recall", { query: "deploy region" }), streamed("Oslo."));
+    const store = temporaryStore();
+    store.session("old").append({ role: "user", content: "The deploy region is Oslo <north>." });
+    const session = store.session("s");
+    const events = await eventsOf(chatAt(server, store, session).say("Which region?", never));
+    expect(events.map(({ kind }) => kind)).toEqual(["call", "result", "text", "done"]);
+    expect(events.at(-1)).toEqual({ kind: "done", usage: { inputTokens: 22, outputTokens: 14, costUsd: 0.0000265 } });
+    expect(linesOf(session.messages())).toEqual([
+      "user: Which region?",
+      "assistant: call recall",
+      "tool: result",
+      "assistant: Oslo.",
+    ]);
+    const [, second] = server.requests;
+    expect(breachesOf(second!.body)).toEqual([]);
+    const [, model, results] = second!.body.contents!.slice(-3);
+    expect(model!.parts).toEqual([
+      { functionCall: { name: "recall", args: { query: "deploy region" } }, thoughtSignature: "c2lnbmVk" },
+    ]);
+    const { response } = results!.parts[0]!.functionResponse as { response: { output: string } };
+    expect(response.output).toContain('session="old"');
+    expect(response.output).toContain("The deploy region is Oslo &lt;north&gt;.");
+  });
+
+  test("calls side by side are all answered, and the turn goes on in another process", async () => {
+    const calls = {
+      pieces: [
+        words("I look. "),
+        piece({ functionCall: { id: "f1", name: "recall", args: { query: "lamp" } }, thoughtSignature: "c2ln" }),
+        piece({ functionCall: { id: "f2", name: "expand", args: { target: "1" } } }),
+        ending("STOP"),
+      ],
+    };
+    const server = await geminiServer(calls, { status: 503, body: {} }, streamed("Found."));
+    const path = temporaryPath();
+    const first = openedStore(path);
+    first.session("old").append({ role: "user", content: "The lamp is green." });
+    await expect(replyOf(chatAt(server, first, first.session("s")).say("lamp?", never))).rejects.toMatchObject({
+      code: "MODEL_UNAVAILABLE",
+    });
+    first.close();
+    const store = openedStore(path);
+    const session = store.resume("s");
+    expect(linesOf(session.messages())).toEqual([
+      "user: lamp?",
+      "assistant: I look. , call recall, call expand",
+      "tool: result, result",
+    ]);
+    const chat = chatAt(server, store, session);
+    expect(chat.isWaiting).toBe(true);
+    expect(await replyOf(chat.goOn(never))).toBe("Found.");
+    const { body } = server.requests.at(-1)!;
+    expect(breachesOf(body)).toEqual([]);
+    expect(body.contents!.at(-2)!.parts[1]).toMatchObject({ functionCall: { id: "f1" }, thoughtSignature: "c2ln" });
+    expect(body.contents!.at(-1)!.parts).toMatchObject([
+      { functionResponse: { id: "f1" } },
+      { functionResponse: { id: "f2" } },
+    ]);
+  });
+
+  test("a model that calls without end is stopped, and no call stands without its result", async () => {
+    const server = await geminiServer(calling("recall", { query: "lamp" }));
+    const store = temporaryStore();
+    const session = store.session("s");
+    const chat = chatAt(server, store, session);
+    await expect(replyOf(chat.say("lamp?", never))).rejects.toMatchObject({
+      code: "MODEL_ANSWER_INVALID",
+      details: { reason: "it calls tools although it has had 8 rounds of them" },
+    });
+    expect(server.requests).toHaveLength(TOOL_ROUNDS_MAX + 1);
+    const modes = server.requests.map(({ text }) => /"mode":"(\w+)"/.exec(text)![1]);
+    expect(modes).toEqual([...new Array(8).fill("AUTO"), "NONE"]);
+    expect(session.messages()).toHaveLength(1 + 2 * TOOL_ROUNDS_MAX);
+    server.script(streamed("There is no lamp."));
+    expect(await replyOf(chat.goOn(never))).toBe("There is no lamp.");
+    expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
+  });
+
+  test("recall stays in the project of the session", async () => {
+    const server = await geminiServer(calling("recall", { query: "lamp" }), streamed("Red."));
+    const store = temporaryStore();
+    store.session("web", { project: "web" }).append({ role: "user", content: "The lamp is green." });
+    store.session("api", { project: "api" }).append({ role: "user", content: "The lamp is red." });
+    await replyOf(chatAt(server, store, store.session("s", { project: "api" })).say("Which color?", never));
+    expect(server.requests[1]!.text).toContain("The lamp is red.");
+    expect(server.requests[1]!.text).not.toContain("green");
+  });
+
+  test("results leave room in a small context, however many calls there are", async () => {
+    const many = Array.from({ length: 20 }, (_, index) =>
+      piece({ functionCall: { name: "recall", args: { query: `harbor ${index}` } } }),
+    );
+    const server = await geminiServer({ pieces: [...many, ending("STOP")] }, streamed("Done."));
+    const store = temporaryStore();
+    for (let index = 0; index < 5; index++) store.session("old").appendAll(talk(100));
+    const session = store.session("s");
+    expect(await replyOf(chatAt(server, store, session, { tokensMax: 3_000 }).say("harbor?", never))).toBe("Done.");
+    const tool = session.messages({ seqFrom: 2, seqTo: 2 })[0]!;
+    expect(tool.parts.filter((part) => part.isError === true)).toHaveLength(12);
+    expect(tool.tokenCount).toBeLessThan(1_500);
+  });
+});
+
+/** What breaks off a reply of which `half` has arrived, and what the message says of it. */
+const BROKEN: Record<string, { reply: Reply; interrupted: string }> = {
+  "a reset": { reply: { pieces: [words("half"), "reset"] }, interrupted: "MODEL_UNAVAILABLE" },
+  "a hang": { reply: { pieces: [words("half"), "hang"] }, interrupted: "MODEL_UNAVAILABLE" },
+  "no JSON": { reply: { pieces: [words("half"), { raw: "data: {]\n\n" }] }, interrupted: "MODEL_ANSWER_INVALID" },
+  "a block": { reply: { pieces: [words("half"), ending("SAFETY")] }, interrupted: "MODEL_REFUSED" },
+  MAX_TOKENS: { reply: { pieces: [words("half"), ending("MAX_TOKENS")] }, interrupted: "MODEL_ANSWER_INVALID" },
+  "a reset after a call": {
+    reply: { pieces: [words("half"), piece({ functionCall: { name: "recall", args: { query: "x" } } }), "reset"] },
+    interrupted: "MODEL_UNAVAILABLE",
+  },
+};
+
+test.each(Object.entries(BROKEN))(
+  "%s in mid-reply: what arrived is stored and marked, and the next turn heals",
+  async (_, { reply, interrupted }) => {
+    const server = await geminiServer(reply, streamed("Whole."));
+    const store = temporaryStore();
+    const session = store.session("s");
+    const chat = chatAt(server, store, session);
+    const hasty = chatAt(server, store, session, { timeoutMs: TEST_TIMEOUT_MS });
+    await expect(replyOf(hasty.say("Go.", never))).rejects.toMatchObject({ code: interrupted });
+    expect(linesOf(session.messages())).toEqual(["user: Go.", "assistant: half"]);
+    expect(newest(session).metadata).toMatchObject({ interrupted });
+    expect(chat.isWaiting).toBe(false);
+    expect(await replyOf(chat.say("Again.", never))).toBe("Whole.");
+    expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
+    expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
+  },
+);
+
+test.each(Object.entries(GENERATION_FAULTS))(
+  "%s: typed error, nothing torn, no key, and the next turn heals",
+  async (_, { reply, code }) => {
+    const server = await geminiServer(reply, streamed("Healed."));
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const session = store.session("s");
+    const chat = chatAt(server, store, session);
+    const hasty = chatAt(server, store, session, { timeoutMs: TEST_TIMEOUT_MS });
+    const failure = await replyOf(hasty.say("Go.", never)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code, hint: expect.stringMatching(/\S/) });
+    expect(session.messages().filter(({ parts }) => parts.some(({ type }) => type === "tool_call"))).toEqual([]);
+    expect(newest(session).role === "user" || newest(session).metadata?.interrupted === code).toBe(true);
+    const healed = chat.isWaiting ? chat.goOn(never) : chat.say("Again.", never);
+    expect(await replyOf(healed)).toBe("Healed.");
+    expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
+    expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
+    expect(JSON.stringify([...store.export()])).not.toContain(TEST_KEY);
+  },
+);
+
+describe("an abort", () => {
+  test("in mid-reply keeps what arrived and gives its own reason, at once", async () => {
+    const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
+    const store = temporaryStore();
+    const session = store.session("s");
+    const chat = chatAt(server, store, session);
+    const controller = new AbortController();
+    let abortedAt = 0;
+    const reading = (async () => {
+      for await (const event of chat.say("Go.", controller.signal)) {
+        if (event.kind !== "text") continue;
+        abortedAt = performance.now();
+        controller.abort(new Error("enough"));
+      }
+    })();
+    await expect(reading).rejects.toThrow("enough");
+    expect(performance.now() - abortedAt).toBeLessThan(100);
+    expect(newest(session)).toMatchObject({ role: "assistant", text: "half", metadata: { interrupted: "aborted" } });
+    expect(await replyOf(chat.say("Again.", never))).toBe("Whole.");
+  });
+
+  test("before anything arrived leaves the question, which the next turn answers", async () => {
+    const server = await geminiServer("hang", streamed("Here."));
+    const store = temporaryStore();
+    const session = store.session("s");
+    const chat = chatAt(server, store, session);
+    const controller = new AbortController();
+    const reading = replyOf(chat.say("Go.", controller.signal));
+    await server.arrived(1);
+    controller.abort(new Error("enough"));
+    await expect(reading).rejects.toThrow("enough");
+    expect(linesOf(session.messages())).toEqual(["user: Go."]);
+    expect(chat.isWaiting).toBe(true);
+    expect(await replyOf(chat.goOn(never))).toBe("Here.");
+  });
+
+  test("a reader that walks away keeps what arrived, too", async () => {
+    const server = await geminiServer({ pieces: [words("half"), "hang"] });
+    const store = temporaryStore();
+    const session = store.session("s");
+    for await (const _ of chatAt(server, store, session).say("Go.", never)) break;
+    expect(newest(session)).toMatchObject({ text: "half", metadata: { interrupted: "aborted" } });
+  });
+
+  test("a reader that walks away at a call leaves it with its result", async () => {
+    const server = await geminiServer(calling("recall", { query: "lamp" }));
+    const store = temporaryStore();
+    const session = store.session("s");
+    for await (const { kind } of chatAt(server, store, session).say("Go.", never)) if (kind === "call") break;
+    expect(linesOf(session.messages())).toEqual(["user: Go.", "assistant: call recall", "tool: result"]);
+  });
+});
+
+test("a call that another program left open is sent as interrupted", async () => {
+  const server = await geminiServer(streamed("I see."));
+  const store = temporaryStore();
+  const session = store.session("s");
+  session.append({ role: "user", content: "Read both." });
+  const call = (toolCallId: string) => ({
+    type: "tool_call" as const,
+    toolCallId,
+    name: "read_file",
+    args: { path: toolCallId },
+  });
+  session.append({ role: "assistant", parts: [call("a"), call("b")] });
+  session.append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "a", content: "text" }] });
+  const chat = chatAt(server, store, session);
+  expect(chat.isWaiting).toBe(true);
+  expect(await replyOf(chat.goOn(never))).toBe("I see.");
+  const { body, text } = server.requests[0]!;
+  expect(breachesOf(body)).toEqual([]);
+  expect(text).toContain("Interrupted: this call has no result.");
+});
+
+test("where nothing waits for an answer, nothing is sent", async () => {
+  const server = await geminiServer(streamed("Yes."));
+  const store = temporaryStore();
+  const session = store.session("s");
+  const chat = chatAt(server, store, session);
+  expect(await eventsOf(chat.goOn(never))).toEqual([]);
+  session.appendAll([
+    { role: "user", content: "Hello." },
+    { role: "assistant", content: "Hello." },
+  ]);
+  expect(await eventsOf(chat.goOn(never))).toEqual([]);
+  expect(server.requests).toHaveLength(0);
+});
+
+test("a message without words, and a session of another strategy, are rendered without a search", async () => {
+  const server = await geminiServer(streamed("What?"));
+  const store = temporaryStore();
+  const flat = store.session("flat", { strategy: "flat" });
+  expect(await replyOf(chatAt(server, store, flat).say("Why?", never))).toBe("What?");
+  expect(await replyOf(chatAt(server, store, store.session("s")).say("?!", never))).toBe("What?");
+});
+
+test("a message that no context has room for is kept, said so, and the next one is answered", async () => {
+  const server = await geminiServer(streamed("Yes."));
+  const store = temporaryStore();
+  const session = store.session("s");
+  const chat = chatAt(server, store, session, { tokensMax: 300 });
+  await expect(replyOf(chat.say("word ".repeat(5_000), never))).rejects.toMatchObject({ code: "BUDGET_TOO_SMALL" });
+  expect(server.requests).toHaveLength(0);
+  expect(await replyOf(chat.say("Short?", never))).toBe("Yes.");
+});
+
+test("a long paste gets the room it needs where no budget was given, as far as the window goes", async () => {
+  const server = await geminiServer(streamed("Long."));
+  const store = temporaryStore();
+  const paste = `Read this: ${"word ".repeat(20_000)}`;
+  expect(await replyOf(chatAt(server, store, store.session("s")).say(paste, never))).toBe("Long.");
+  expect(server.requests[0]!.text).toContain(paste.trim());
+  const small = { contextWindow: 20_000, outputTokensMax: 2_000 };
+  const refused = replyOf(chatAt(server, store, store.session("t"), small).say(paste, never));
+  await expect(refused).rejects.toMatchObject({ code: "BUDGET_TOO_SMALL" });
+});
+
+test("two chats over one session, in two processes at once, tear nothing", async () => {
+  const server = await geminiServer();
+  const path = temporaryPath();
+  const stores = [openedStore(path), openedStore(path)];
+  server.script(
+    ...Array.from({ length: 40 }, (_, index) => {
+      const { pieces } = index % 2 === 0 ? calling("recall", { query: "lamp" }) : streamed("Green.");
+      return { pieces: [{ waitMs: index % 7 }, ...pieces] };
+    }),
+  );
+  const converse = async (index: number): Promise<void> => {
+    const chat = chatAt(server, stores[index]!, stores[index]!.session("s"));
+    for (let turn = 0; turn < 5; turn++) await replyOf(chat.say(`lamp ${index} ${turn}?`, never));
+  };
+  await Promise.all([converse(0), converse(1)]);
+  expect(server.requests.length).toBeGreaterThan(15);
+  expect(server.requests.flatMap(({ body }) => breachesOf(body))).toEqual([]);
+  const lines = linesOf(stores[0]!.session("s").messages());
+  lines.forEach((line, index) => {
+    if (line === "assistant: call recall") expect(lines[index + 1]).toBe("tool: result");
+  });
+  expect(stores[0]!.verify()).toMatchObject({ ok: true, problemCount: 0 });
+});
+
+test("a budget that the model's window has no room for is refused, and one that is not given stays within it", async () => {
+  const server = await geminiServer();
+  const store = temporaryStore();
+  const session = store.session("s");
+  const small = { contextWindow: 12_000, outputTokensMax: 4_000 };
+  expect(() => chatAt(server, store, session, { ...small, tokensMax: 8_000 })).toThrow(
+    expect.objectContaining({ code: "OPTION_INVALID" }),
+  );
+  expect(chatAt(server, store, session, small).tokensMax).toBeLessThan(8_000);
+  expect(chatAt(server, store, session).tokensMax).toBe(16_000);
+});
+
+test("summaries are made beside the conversation, and stopped with it", async () => {
+  const server = await geminiServer(streamed("Yes."));
+  const store = temporaryStore();
+  const session = store.session("s", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 });
+  session.appendAll(talk(60));
+  const chat = chatAt(server, store, session);
+  await replyOf(chat.say("Go.", never));
+  chat.resolve();
+  await expect.poll(() => store.query("SELECT count(*) AS n FROM summaries WHERE status = 'done'")[0]!.n).toBe(1);
+  chat.resolve();
+  await chat.stop();
+});
