@@ -14,6 +14,7 @@ export type { SessionOptions, Strategy } from "./core/options.ts";
 export type { TokenBudget } from "./core/token-budget.ts";
 export type { TokenCounter } from "./core/tokens.ts";
 export type { AppendResult } from "./ingest/append.ts";
+export type { EmbedResult } from "./ingest/vectors.ts";
 export type { Embedder, EmbedRequest, LocalEmbedder, RemoteEmbedder } from "./models/embedder.ts";
 export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embedder.ts";
 export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";
@@ -34,7 +35,13 @@ export type {
 export type { Pressure } from "./session/pressure.ts";
 export type { RootInfo, RootSummary } from "./session/roots.ts";
 export type { MessagesOptions, ResolveDirtyOptions, Session } from "./session/session.ts";
-export { type OpenOptions, openStore, type SessionOrigin, type Store } from "./session/store.ts";
+export {
+  type EmbedPendingOptions,
+  type OpenOptions,
+  openStore,
+  type SessionOrigin,
+  type Store,
+} from "./session/store.ts";
 export type { SubjectInfo } from "./session/subjects.ts";
 export type { BackupOptions, BackupReport } from "./store/backup.ts";
 export type { Finding } from "./store/finding.ts";

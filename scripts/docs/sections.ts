@@ -28,6 +28,7 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   NOT_A_STORE: { path: "notes.txt", reason: "file is not a database" },
   FORMAT_UNSUPPORTED: { path: "agent.db", reason: "a newer version has written it" },
   EMBEDDER_MISMATCH: { stored: "hashing-v1-384", given: "other-768" },
+  EMBEDDER_ASYNC: { embedder: "gemini-embedding-001-768" },
   EMBEDDER_UNKNOWN: { id: "word2vec-300", known: ["hashing-v1-384", "gemini-embedding-2-768"] },
   VECTOR_INVALID: { reason: "its length in bytes is not 4 times the dimension", expected: 1536, actual: 12 },
   QUERY_REFUSED: { reason: "it does not only read" },

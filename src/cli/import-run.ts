@@ -37,9 +37,14 @@ export interface ImportOptions {
   project?: string;
   /** Called after each batch. */
   onProgress: (report: FileReport) => void;
+  /** Called while it waits for vectors. */
+  onEmbedding?: (progress: { embedded: number; waiting: number }) => void;
 }
 
 type PendingMessage = Extract<ImportEvent, { kind: "message" | "restored" }>;
+
+/** How long an import waits for an embedder that is away. */
+const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
 /** A session while a file of it is read, and its messages that are not yet in the store. */
 interface OpenSession {
@@ -73,7 +78,7 @@ export class ImportRun {
    * Bring what is new in a file into the store. A file that cannot be read is reported, not thrown.
    *
    * @throws {StoreError} what hits every file alike: `STORE_BUSY`, `FILE_NOT_USABLE`, `OPTION_INVALID` for the format or
-   *   the project.
+   *   the project, what the embedder failed with. What was read by then is in the store.
    */
   async read(file: ImportFile): Promise<FileReport> {
     const { path } = file;
@@ -88,10 +93,11 @@ export class ImportRun {
     };
     const open = new Map<string, OpenSession>();
     let pendingCount = 0;
-    const flush = (): void => {
+    const flush = async (): Promise<void> => {
       for (const { session, pending } of open.values()) this.#append(session, pending.splice(0), report);
       pendingCount = 0;
       this.#options.onProgress(report);
+      await this.#embed();
     };
     for await (const event of eventsOf(file, this.#options.format, report)) {
       if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });
@@ -103,10 +109,10 @@ export class ImportRun {
       } else if (open.has(event.session)) {
         open.get(event.session)!.pending.push(event);
         pendingCount += 1;
-        if (pendingCount === BATCH_MESSAGES_MAX) flush();
+        if (pendingCount === BATCH_MESSAGES_MAX) await flush();
       }
     }
-    flush();
+    await flush();
     return report;
   }
 
@@ -129,6 +135,20 @@ export class ImportRun {
       total.parked += parked;
     }
     return total;
+  }
+
+  /**
+   * Wait for the vectors of what was appended: without them it would fill the windows, and go into the forest with none.
+   *
+   * @throws what the embedder failed with, once it has for ten minutes.
+   */
+  async #embed(): Promise<void> {
+    const { onEmbedding } = this.#options;
+    const { waiting, error } = await this.#store.embedPending({
+      waitMsMax: EMBED_WAIT_MS_MAX,
+      ...(onEmbedding !== undefined && { onProgress: onEmbedding }),
+    });
+    if (waiting > 0 && error !== undefined) throw error;
   }
 
   /** The session a file speaks of; undefined, with a warning, where the store cannot hold one of that name. */

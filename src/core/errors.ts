@@ -26,6 +26,7 @@ export interface ErrorDetails {
   NOT_A_STORE: { path: string; reason: string };
   FORMAT_UNSUPPORTED: { path: string; reason: string };
   EMBEDDER_MISMATCH: { stored: string; given: string };
+  EMBEDDER_ASYNC: { embedder: string };
   EMBEDDER_UNKNOWN: { id: string; known: readonly string[] };
   VECTOR_INVALID: { reason: string; expected: number; actual: number };
   QUERY_REFUSED: { reason: string };
@@ -122,6 +123,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   EMBEDDER_MISMATCH: ({ stored, given }) => ({
     message: `This store's forest was grown with the embedder "${stored}"; it was opened with "${given}".`,
     hint: "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
+  }),
+  EMBEDDER_ASYNC: ({ embedder }) => ({
+    message: `The embedder "${embedder}" cannot answer at once, as this call would need.`,
+    hint: "Pass a vector in place of the text: `await store.embedQuery(text)`.",
   }),
   EMBEDDER_UNKNOWN: ({ id, known }) => ({
     message: `There is no embedder "${id}" here.`,

@@ -40,3 +40,12 @@ export const REST_AFTER_MS = 24 * 60 * 60 * 1_000;
  * after. Thirty days: nobody who comes back after that expects to be in the middle of something.
  */
 export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Milliseconds for which a message whose vector is due stays out of the forest even though the window is twice as full as
+ * it should be. A minute: long enough for a history that was appended at once, while nobody could yet ask for a vector.
+ */
+export const VECTOR_PATIENCE_MS = 60_000;
+
+/** Milliseconds after which a session comes to rest although a vector is due: thirty days, as its clusters then settle anyway. */
+export const VECTOR_WAIT_MS_MAX = SETTLE_AFTER_MS_MAX;

@@ -19,6 +19,22 @@ export interface WindowStep {
 
 export type WindowOptions = Pick<SessionSettings, "hotSize" | "overlap" | "evictBatch" | "hotTokensMax">;
 
+/** What a window waits for: vectors of an embedder that is elsewhere. By places of messages. */
+export interface VectorWait {
+  /** The first message whose vector is due. */
+  dueFrom: number;
+  /** The first whose vector has not been due for long. At least `dueFrom`. */
+  youngFrom: number;
+}
+
+export const NO_WAIT: VectorWait = { dueFrom: Number.POSITIVE_INFINITY, youngFrom: Number.POSITIVE_INFINITY };
+
+/** How often as much as it is to hold a window may hold, in messages or tokens, while vectors are due. */
+const HELD_FACTOR = 2;
+
+/** The same in messages, for vectors that have not been due for long: those of a history that was appended at once. */
+const FLOODED_FACTOR = 64;
+
 /**
  * The steps of a window, in order. What stands between the messages of a step, and whatever follows an open one, counts as
  * part of it: the frontier cannot pass between them.
@@ -87,12 +103,17 @@ export function hotFrom(
  * the window costs at most a quarter of `hotTokensMax`, unless its newest step alone costs more: leaving half would move
  * the frontier half as far, and each move costs a prompt cache the window.
  *
+ * A step whose vectors are due stays out of the forest, and so does all that follows it; once a batch before it may go, that
+ * goes. The wait ends when the window holds twice what it is to hold at most: then the oldest that have been due for long go
+ * without their vectors, a batch at a time, or, of the tokens, so many that a quarter is free again.
+ *
  * @param steps  Of the window, in order, each whole.
  */
 export function nextFrontier(
   steps: readonly WindowStep[],
   frontier: Frontier,
   options: WindowOptions,
+  wait: VectorWait = NO_WAIT,
 ): Frontier | undefined {
   const { hotSize, evictBatch, hotTokensMax } = options;
   const from = hotFrom(steps, options);
@@ -100,31 +121,86 @@ export function nextFrontier(
   const isFullAfterRest = frontier.graduatedSeq > from && messagesIn(steps) >= hotSize + 2 * evictBatch;
   const tokenCount = steps.reduce((sum, step) => sum + step.tokenCount, 0);
   if (waiting < hotSize + evictBatch && !isFullAfterRest && tokenCount <= hotTokensMax) return undefined;
+  const released = releasedFrom(steps, options, wait);
+  const due = startOf(steps, wait.dueFrom);
+  const ready = messagesIn(steps.filter(({ seqFirst }) => seqFirst >= frontier.graduatedSeq && seqFirst < due));
+  if (due < from && ready < evictBatch && released <= due) return undefined;
   return moved(frontier, {
-    graduatedSeq: Math.max(frontier.graduatedSeq, from),
+    graduatedSeq: Math.max(frontier.graduatedSeq, Math.min(from, Math.max(due, released))),
     // After a rest the newest messages are in the forest, too: those that would not be otherwise stay in the window.
     evictedSeq: Math.min(frontier.graduatedSeq, from),
   });
 }
 
 /**
+ * Whether so many vectors are due at the front of a window that `nextFrontier` would leave it where it is. Told without
+ * grouping it into steps: while a history comes in at once, every append ends here.
+ *
+ * @param messages  Of the window, in order of seq.
+ */
+export function isHeld(
+  messages: readonly { seq: number }[],
+  { graduatedSeq }: Frontier,
+  { hotSize, evictBatch }: WindowOptions,
+  { dueFrom, youngFrom }: VectorWait,
+): boolean {
+  const windowMax = hotSize + 2 * evictBatch;
+  if (youngFrom > dueFrom) return false; // some have been due for long
+  if (messages.length <= HELD_FACTOR * windowMax || messages.length > FLOODED_FACTOR * windowMax) return false;
+  const graduated = messages.findIndex(({ seq }) => seq >= graduatedSeq);
+  const batchLast = messages[graduated + evictBatch - 1];
+  return graduated >= 0 && batchLast !== undefined && batchLast.seq >= dueFrom;
+}
+
+/** Whether a window holds more messages than it may while vectors are due that have been so for long. */
+export function isOverHeld(messageCount: number, { hotSize, evictBatch }: WindowOptions): boolean {
+  return messageCount > HELD_FACTOR * (hotSize + 2 * evictBatch);
+}
+
+/** First place that has to stay out of the forest, of what waits for vectors: 0 while there is room for all. */
+function releasedFrom(
+  steps: readonly WindowStep[],
+  { hotSize, evictBatch, hotTokensMax }: WindowOptions,
+  { youngFrom }: VectorWait,
+): number {
+  const windowMax = hotSize + 2 * evictBatch;
+  const count = messagesIn(steps);
+  const tokenCount = steps.reduce((sum, step) => sum + step.tokenCount, 0);
+  if (count <= HELD_FACTOR * windowMax && tokenCount <= HELD_FACTOR * hotTokensMax) return 0;
+  const keptOf = (factor: number, tokensMax: number): number =>
+    startOfNewest(steps, factor * windowMax - 2 * evictBatch, tokensMax);
+  const held = keptOf(HELD_FACTOR, 0.75 * HELD_FACTOR * hotTokensMax);
+  const flooded = count > FLOODED_FACTOR * windowMax ? keptOf(FLOODED_FACTOR, Number.POSITIVE_INFINITY) : 0;
+  return Math.max(Math.min(held, startOf(steps, youngFrom)), flooded);
+}
+
+/** First place of the step that a message is in; past all steps where it is in none. */
+function startOf(steps: readonly WindowStep[], seq: number): number {
+  return steps.find(({ seqLast }) => seqLast >= seq)?.seqFirst ?? Number.POSITIVE_INFINITY;
+}
+
+/**
  * Where the frontier goes when the caller asks, or undefined if it is there: all but the newest `hotSize` messages
  * graduate, and all but `overlap` more leave the window; or more of them, where those cost over `hotTokensMax`.
+ *
+ * @param dueFrom  Place of the first message whose vector is due: nothing from its step on graduates, or leaves.
  */
 export function compactFrontier(
   steps: readonly WindowStep[],
   frontier: Frontier,
   options: WindowOptions,
+  dueFrom: number = NO_WAIT.dueFrom,
 ): Frontier | undefined {
   const { hotSize, overlap, hotTokensMax } = options;
-  const graduatedSeq = Math.max(frontier.graduatedSeq, startOfNewest(steps, hotSize, hotTokensMax));
+  const free = Math.min(startOfNewest(steps, hotSize, hotTokensMax), startOf(steps, dueFrom));
+  const graduatedSeq = Math.max(frontier.graduatedSeq, free);
   const verbatimFrom = Math.max(
     startOfAtLeast(steps, hotSize + overlap),
     startOfNewest(steps, Number.POSITIVE_INFINITY, hotTokensMax),
   );
   return moved(frontier, {
     graduatedSeq,
-    evictedSeq: Math.max(frontier.evictedSeq, verbatimFrom),
+    evictedSeq: Math.max(frontier.evictedSeq, Math.min(verbatimFrom, graduatedSeq)),
   });
 }
 

@@ -1,10 +1,11 @@
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
+import { isOverHeld } from "../forest/window.ts";
 import type { MessagePlace, MessageRow } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { advanceOpenStep, loadSessionState, type SessionState } from "../store/session-state.ts";
 import { appendMessages, moveFrontier } from "../store/write.ts";
-import { planCompactMove, planPressureMove } from "./graduate.ts";
+import { type PressureOptions, planCompactMove, planPressureMove } from "./graduate.ts";
 
 export interface AppendResult {
   messageId: number;
@@ -13,9 +14,7 @@ export interface AppendResult {
   appended: boolean;
 }
 
-export interface AppendOptions {
-  /** Of the embedder that the messages were embedded with. */
-  similarityMin: number;
+export interface AppendOptions extends PressureOptions {
   /** The place of the first message, where the caller depends on nobody having appended meanwhile. */
   seqExpected: number | undefined;
 }
@@ -34,8 +33,9 @@ export function append(
   repositories: Repositories,
   state: SessionState,
   rows: readonly MessageRow[],
-  { similarityMin, seqExpected }: AppendOptions,
+  options: AppendOptions,
 ): AppendResult[] {
+  const { seqExpected } = options;
   const results: AppendResult[] = [];
   return appendMessages(repositories, rows, {
     begin() {
@@ -55,7 +55,7 @@ export function append(
       return place;
     },
     move(position) {
-      return planPressureMove(repositories, state, similarityMin, position);
+      return planPressureMove(repositories, state, options, position);
     },
     end() {
       return results;
@@ -155,4 +155,29 @@ export function compact(repositories: Repositories, state: SessionState, similar
     return move;
   });
   return isMoved;
+}
+
+/**
+ * Move the frontier of a session whose window holds more than vectors that are due may make it hold, now that they have
+ * come: left to the next append, thousands of messages would go into the forest in that one.
+ *
+ * @returns whether it moved.
+ */
+export function relieve(repositories: Repositories, sessionId: string, options: PressureOptions): boolean {
+  if (!repositories.database.read(() => isOverfull(repositories, sessionId))) return false;
+  let isMoved = false;
+  moveFrontier(repositories, sessionId, (position) => {
+    const state = loadSessionState(repositories, sessionId);
+    const move = state && planPressureMove(repositories, state, options, () => position);
+    isMoved = move !== undefined;
+    return move;
+  });
+  return isMoved;
+}
+
+function isOverfull({ sessions, messages }: Repositories, sessionId: string): boolean {
+  const session = sessions.byId(sessionId);
+  return (
+    session !== undefined && isOverHeld(messages.windowFrom(sessionId, session.evictedSeq).length, session.settings)
+  );
 }

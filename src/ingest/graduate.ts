@@ -1,11 +1,16 @@
+import type { Clock } from "../core/clock.ts";
+import { VECTOR_PATIENCE_MS } from "../core/limits.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
 import { Decision } from "../forest/decision.ts";
 import { Growth } from "../forest/growth.ts";
 import {
   compactFrontier,
   type Frontier,
+  isHeld,
+  NO_WAIT,
   nextFrontier,
   restFrontier,
+  type VectorWait,
   type WindowStep,
   windowSteps,
 } from "../forest/window.ts";
@@ -16,15 +21,24 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { FrontierMove } from "../store/write.ts";
 
+/** What a move under pressure depends on beside the session. */
+export interface PressureOptions {
+  /** Of the embedder that the messages were embedded with. */
+  similarityMin: number;
+  clock: Clock;
+}
+
 /** The frontier's move under the window's pressure, after the message just appended; undefined while there is none. */
 export function planPressureMove(
   repositories: Repositories,
   state: SessionState,
-  similarityMin: number,
+  { similarityMin, clock }: PressureOptions,
   position: () => number,
 ): FrontierMove | undefined {
   if (!isUnderPressure(state)) return undefined;
-  const next = nextFrontier(stepsOf(state), state, state.settings);
+  const wait = waitOf(repositories, state.sessionId, clock);
+  if (isHeld(state.window, state, state.settings, wait)) return undefined;
+  const next = nextFrontier(stepsOf(state), state, state.settings, wait);
   return next === undefined ? undefined : planMove(repositories, state, similarityMin, next, position());
 }
 
@@ -35,7 +49,8 @@ export function planCompactMove(
   similarityMin: number,
   position: number,
 ): FrontierMove | undefined {
-  const next = compactFrontier(stepsOf(state), state, state.settings);
+  const dueFrom = repositories.pendingVectors.firstDue(state.sessionId)?.seq;
+  const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
   if (next === undefined && repositories.summaries.waiting(state.sessionId).length === 0) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state, position);
 }
@@ -55,6 +70,15 @@ export function planRestMove(
   const next = restFrontier(stepsOf(state), state);
   if (next === undefined && !(settles && state.openClusters.length > 0)) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state, position, { settleAll: settles });
+}
+
+function waitOf({ pendingVectors }: Repositories, sessionId: string, clock: Clock): VectorWait {
+  const first = pendingVectors.firstDue(sessionId);
+  if (first === undefined) return NO_WAIT;
+  const patientSinceMs = clock() - VECTOR_PATIENCE_MS;
+  if (first.dueSinceMs > patientSinceMs) return { dueFrom: first.seq, youngFrom: first.seq };
+  const youngFrom = pendingVectors.firstDueSince(sessionId, patientSinceMs) ?? Number.POSITIVE_INFINITY;
+  return { dueFrom: first.seq, youngFrom };
 }
 
 function stepsOf({ window, openStep }: SessionState): WindowStep[] {
@@ -126,6 +150,7 @@ function planMove(
     settled: decision.log.filter(({ kind }) => kind === "settle").map(({ id, root }) => ({ root, position: id })),
     themes: [...growth.themes.values()].filter(({ logPosition }) => logPosition > position),
     absorbedThemes: decision.log.filter(({ kind }) => kind === "unite").map(({ node }) => node),
+    vectorless: graduating.filter(({ embedding, text }) => embedding === null && text !== "").map(({ id }) => id),
     shownSummaries: shown,
     hiddenSummaries: hidden,
   };

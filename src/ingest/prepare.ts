@@ -1,14 +1,13 @@
 import type { Clock } from "../core/clock.ts";
 import { digestOf } from "../core/digest.ts";
-import { StoreError } from "../core/errors.ts";
 import type { ParsedMessage } from "../core/message.ts";
 import { wholeNumber } from "../core/options.ts";
 import { textOf } from "../core/text.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
-import { type Embedder, isRemote } from "../models/embedder.ts";
+import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.ts";
 import { extractArtifacts } from "../store/artifacts.ts";
 import type { MessageRow } from "../store/messages.ts";
-import { isUsable } from "../vector/vector.ts";
+import { checkedVector } from "./checked-vector.ts";
 
 export interface PrepareOptions {
   embedder: Embedder;
@@ -20,8 +19,8 @@ export interface PrepareOptions {
 export function prepareMessage(message: ParsedMessage, { embedder, tokenCounter, clock }: PrepareOptions): MessageRow {
   const { partsJson, artifacts } = extractArtifacts(message.parts);
   const text = textOf(message.parts);
-  const embedding =
-    text === "" || isRemote(embedder) ? undefined : checkedVector(embedder.embed(text), embedder.dimension);
+  const isDue = isRemote(embedder) && text.trim() !== "";
+  const embedding = text === "" || isRemote(embedder) ? undefined : embeddingOf(embedder, text);
   const tokenCount = messageTokens(message, tokenCounter);
   return {
     role: message.role,
@@ -39,14 +38,11 @@ export function prepareMessage(message: ParsedMessage, { embedder, tokenCounter,
     digest: digestOf(message),
     embedding,
     embedderId: embedding === undefined ? undefined : embedder.id,
+    vectorDueSinceMs: isDue ? clock() : undefined,
   };
 }
 
-/** @throws {StoreError} `VECTOR_INVALID` for what would poison every centroid it is added to. */
-function checkedVector(vector: Float32Array | undefined, dimension: number): Float32Array | undefined {
-  if (vector === undefined) return undefined;
-  if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
-  const reason =
-    vector.length === dimension ? "it is zero, not finite, or no Float32Array" : "it has another dimension";
-  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual: vector.length });
+function embeddingOf(embedder: LocalEmbedder, text: string): Float32Array | undefined {
+  const vector = embedder.embed(text);
+  return vector === undefined ? undefined : checkedVector(vector, embedder.dimension);
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { StoreError } from "../core/errors.ts";
+import { VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { loadSessionState } from "../store/session-state.ts";
 import { moveFrontier } from "../store/write.ts";
@@ -54,6 +55,8 @@ export async function restSessions(
  * times at which they settle are spread: of a session that goes on forever at any even pace they are as few as its age can
  * be doubled.
  *
+ * A session with a message that has waited for its vector for less than thirty days (`VECTOR_WAIT_MS_MAX`) goes on waiting.
+ *
  * One transaction, in which it is asked again whether the session is due: another process may have appended to it.
  *
  * @returns whether there was anything to do.
@@ -66,7 +69,8 @@ export function restSession(
   let moved = false;
   moveFrontier(repositories, sessionId, (position) => {
     const { isQuiet, isOver } = repositories.sessions.restOf(sessionId, nowMs);
-    const state = isQuiet ? loadSessionState(repositories, sessionId) : undefined;
+    const isWaiting = repositories.pendingVectors.firstDueSince(sessionId, nowMs - VECTOR_WAIT_MS_MAX) !== undefined;
+    const state = isQuiet && !isWaiting ? loadSessionState(repositories, sessionId) : undefined;
     const move = state === undefined ? undefined : planRestMove(repositories, state, similarityMin, position, isOver);
     moved = move !== undefined;
     return move;

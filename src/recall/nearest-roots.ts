@@ -43,7 +43,7 @@ export interface NearestRootsPorts {
  * @param target  A text, or a vector of the embedder's dimension, of any length but zero.
  * @returns fewer than `k` where there are fewer; none for a text without words.
  * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite, and where all are zero;
- *   `EMBEDDER_MISMATCH` for a text where the store was opened to read with another embedder; `OPTION_INVALID`.
+ *   `EMBEDDER_ASYNC` for a text where the embedder is remote; `EMBEDDER_MISMATCH` for a text where the store was opened to read with another embedder; `OPTION_INVALID`.
  */
 export function nearestRoots(
   { repositories, embedder, nearest }: NearestRootsPorts,
@@ -58,7 +58,7 @@ export function nearestRoots(
     if (typeof target === "string" && generation !== undefined && generation.embedderId !== embedder.id) {
       throw new StoreError("EMBEDDER_MISMATCH", { stored: generation.embedderId, given: embedder.id });
     }
-    const embedding = typeof target === "string" && !isRemote(embedder) ? embedder.embed(target) : undefined;
+    const embedding = typeof target === "string" ? localVector(embedder, target) : undefined;
     if (typeof target === "string" && embedding === undefined) return [];
     const dimension = generation?.dimension ?? embedder.dimension;
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding ?? target, dimension);
@@ -73,4 +73,9 @@ export function nearestRoots(
       };
     });
   });
+}
+
+function localVector(embedder: Embedder, text: string): Float32Array | undefined {
+  if (isRemote(embedder)) throw new StoreError("EMBEDDER_ASYNC", { embedder: embedder.id });
+  return embedder.embed(text);
 }

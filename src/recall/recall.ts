@@ -18,6 +18,7 @@ import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import type { TextHit } from "./hits.ts";
 import { parseQuery, type Query } from "./query.ts";
+import { QUERY_VECTOR_MS_DEFAULT, remoteQueryVector } from "./query-vector.ts";
 import {
   byVectors,
   type Evidence,
@@ -48,6 +49,12 @@ export interface RecallOptions extends SearchScope {
   neighbors?: number;
   /** Whether each hit says what its score is the sum of. */
   explain?: boolean;
+  /**
+   * How long to wait for the query's vector where the embedder is remote, in milliseconds from 0 to 60,000; 2,000 unless
+   * given. Where none comes, messages are found by words only, and no hit's `parts` have a share of meaning.
+   */
+  vectorMsMax?: number;
+  signal?: AbortSignal;
 }
 
 const RECALL_OPTIONS: readonly string[] = [
@@ -55,6 +62,8 @@ const RECALL_OPTIONS: readonly string[] = [
   "tokensMax",
   "neighbors",
   "explain",
+  "vectorMsMax",
+  "signal",
   "project",
   "sessionIds",
   "roles",
@@ -134,12 +143,16 @@ const HIT_TOKENS_MAX = 120;
  * hundred at most, and so do the clusters nearest to the query where vectors know more than words; `rankEvidence` orders them.
  *
  * A text alone is compared by the vector that the embedder makes of it; where the store was opened to read with another
- * embedder than it was made with, by its words only.
+ * embedder than it was made with, or a remote embedder does not answer in time, by its words only.
  *
  * @throws {StoreError} `QUERY_EMPTY`; `OPTION_INVALID`; `VECTOR_INVALID` for an embedding that the store's embedder cannot
  *   have made; `STORE_CORRUPT` where the full-text index is damaged.
  */
-export function recall(ports: RecallPorts, asked: RecallQuery, options: RecallOptions = {}): RecallHit[] {
+export async function recall(
+  ports: RecallPorts,
+  asked: RecallQuery,
+  options: RecallOptions & { signal: AbortSignal },
+): Promise<RecallHit[]> {
   for (const name of Object.keys(options)) oneOf("an option of recall", name, RECALL_OPTIONS);
   const limit = wholeNumber("limit", options.limit ?? RECALL_LIMIT_DEFAULT, 1, RECALL_LIMIT_MAX);
   const tokensMax = wholeNumber("tokensMax", options.tokensMax ?? Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER);
@@ -150,9 +163,13 @@ export function recall(ports: RecallPorts, asked: RecallQuery, options: RecallOp
     RECALL_NEIGHBORS_MAX,
   );
   const explain = trueOrFalse("explain", options.explain ?? false);
+  const vectorMsMax = wholeNumber("vectorMsMax", options.vectorMsMax ?? QUERY_VECTOR_MS_DEFAULT, 0, 60_000);
   const scope = scopeOf(options);
-  const { text, embedding } = wordsAndVector(asked);
+  const { text, embedding: given } = wordsAndVector(asked);
   const query = parseQuery(text);
+  ports.repositories.database.assertOpen();
+  const isAsked = given === undefined && isRemote(ports.embedder);
+  const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
   return ports.repositories.database.read(() => {
     const vector = queryVector(ports, text, embedding);
     const { ranking, weights } = rank(ports, text, query, vector, scope, Math.max(limit, RANKED_MAX));

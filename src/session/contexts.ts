@@ -143,7 +143,9 @@ export class Contexts {
   #compactableTo(strategy: Strategy, state: SessionState, tokensMax: number): number {
     if (strategy === "full") return 0;
     if (strategy === "union-find") {
-      return compactFrontier(windowSteps(state.window, state.openStep?.id), state, state.settings)?.evictedSeq ?? 0;
+      const steps = windowSteps(state.window, state.openStep?.id);
+      const dueFrom = this.#ports.repositories.pendingVectors.firstDue(this.#sessionId)?.seq;
+      return compactFrontier(steps, state, state.settings, dueFrom)?.evictedSeq ?? 0;
     }
     const options = { settings: state.settings, tokensMax, openStepId: state.openStep?.id };
     const split = askedSplit(this.#ports.repositories, this.#sessionId, strategy, options);

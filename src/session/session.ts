@@ -8,9 +8,11 @@ import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
+import { untilAborted } from "../core/until-aborted.ts";
 import { type AppendResult, append, catchUp, compact } from "../ingest/append.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
+import type { Vectors } from "../ingest/vectors.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -18,7 +20,6 @@ import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
 import { RESOLVE_CONCURRENCY, type ResolveResult, resolveDirty } from "../summaries/resolve.ts";
 import { type CompactResult, compactSpan, type SplitOptions } from "../summaries/span.ts";
-import { untilAborted } from "../summaries/summarize.ts";
 import type { ActiveSessions } from "./active.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, Contexts, type RenderOptions } from "./contexts.ts";
 import type { Pressure } from "./pressure.ts";
@@ -40,6 +41,7 @@ export interface SessionPorts {
   resident: ResidentSessions;
   active: ActiveSessions;
   nearest: NearestClusters;
+  vectors: Vectors;
   upkeep: Upkeep;
 }
 
@@ -92,7 +94,8 @@ export class Session {
   }
 
   /**
-   * Append one message. It is on disk, with its embedding and its parent pointer, when this returns.
+   * Append one message. It is on disk, with its embedding and its parent pointer, when this returns; with a remote embedder
+   * its vector comes later, see `store.embedPending`.
    *
    * @param options.seq  The place it must get; refused with `SESSION_CHANGED` if another writer was faster.
    * @returns its id and place. A message whose `id` is already there, with the same content, is not appended again.
@@ -213,7 +216,8 @@ export class Session {
   /**
    * Summarize what has no summary yet, in the background of the caller's own model call. A context of themes shows the result
    * from the next move of the frontier on. `flat` and `sandwich` make their one summary when a context of `tokensMax` is
-   * fuller than their trigger, or `compact` has asked, and show it at once. Then the store does its upkeep, see
+   * fuller than their trigger, or `compact` has asked, and show it at once. Beside it the session's messages get the vectors
+   * that are due, see `store.embedPending`. Then the store does its upkeep, see
    * `store.upkeep`; what fails there does not fail here.
    *
    * @returns how many themes were resolved, failed, stale (grew meanwhile) and parked (cannot be made shorter).
@@ -221,7 +225,7 @@ export class Session {
    *   the result cannot be written. A failing model never rejects.
    */
   async resolveDirty(options: ResolveDirtyOptions = {}): Promise<ResolveResult> {
-    const { repositories, summarizer, tokenCounter, clock, closing, upkeep } = this.#ports;
+    const { repositories, summarizer, tokenCounter, clock, closing, vectors, upkeep } = this.#ports;
     if (repositories.database.readonly) {
       throw new StoreError("STORE_READONLY", { path: repositories.database.path, operation: "resolveDirty" });
     }
@@ -238,7 +242,8 @@ export class Session {
       return resolveDirty(repositories, this.id, { ...split, summarizer, tokenCounter, strategy, concurrency, signal });
     })();
     this.#resolving = Promise.allSettled([before, resolving]).then(() => {});
-    const result = await resolving;
+    // Vectors that are due come beside it: no summary depends on them.
+    const [result] = await Promise.all([resolving, vectors.embed({ sessionId: this.id, signal })]);
     await upkeep.runBehind(signal);
     return result;
   }
@@ -319,10 +324,10 @@ export class Session {
   }
 
   #append(inputs: readonly MessageInput[], seqExpected: number | undefined): AppendResult[] {
-    const { repositories, embedder } = this.#ports;
+    const { repositories, embedder, clock } = this.#ports;
     const rows = inputs.map((input) => prepareMessage(parseMessage(input), this.#ports));
     return this.#change((state) =>
-      append(repositories, state, rows, { similarityMin: embedder.similarityMin, seqExpected }),
+      append(repositories, state, rows, { similarityMin: embedder.similarityMin, clock, seqExpected }),
     );
   }
 

@@ -8,7 +8,8 @@ import type { JsonValue } from "../core/message.ts";
 import { oneOf, type SessionOptions, type SessionSettings, sessionSettings, wholeNumber } from "../core/options.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
-import type { Embedder } from "../models/embedder.ts";
+import { EMBED_CONCURRENCY, type EmbedResult, Vectors } from "../ingest/vectors.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
@@ -16,6 +17,7 @@ import { searchWords } from "../models/search-words.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
 import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
+import { askQueryVector } from "../recall/query-vector.ts";
 import { type RecallHit, type RecallOptions, type RecallQuery, recall } from "../recall/recall.ts";
 import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
 import type { Finding } from "../store/finding.ts";
@@ -52,6 +54,24 @@ export interface OpenOptions {
   /** The time; for tests and replays. */
   clock?: Clock;
 }
+
+export interface EmbedPendingOptions {
+  signal?: AbortSignal;
+  concurrency?: number;
+  waitMsMax?: number;
+  /** Told after each batch. */
+  onProgress?: (progress: { embedded: number; waiting: number }) => void;
+}
+
+const EMBED_OPTIONS: readonly string[] = [
+  "signal",
+  "concurrency",
+  "waitMsMax",
+  "onProgress",
+] satisfies (keyof EmbedPendingOptions)[];
+
+/** A day. */
+const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
 
 /** What `close` may still index: with these a search looks through the rest in some 10 ms. */
 const CLOSING_MESSAGES_MAX = 2_000;
@@ -125,15 +145,20 @@ export class Store {
   /** Use `openStore`. */
   constructor(
     database: StoreDatabase,
-    ports: Omit<SessionPorts, "repositories" | "closing" | "changes" | "resident" | "active" | "nearest" | "upkeep">,
+    ports: Omit<
+      SessionPorts,
+      "repositories" | "closing" | "changes" | "resident" | "active" | "nearest" | "vectors" | "upkeep"
+    >,
   ) {
     this.#database = database;
     setMaxListeners(0, this.#closing.signal); // one for each session that is resolving
     const repositories = new Repositories(database, ports.tokenCounter);
+    const changes = { count: 0 };
     const shared = {
       ...ports,
       repositories,
-      changes: { count: 0 },
+      changes,
+      vectors: new Vectors({ ...ports, repositories, changes }),
       active: new ActiveSessions(),
       nearest: new NearestClusters(repositories.centroids, database),
     };
@@ -216,9 +241,25 @@ export class Store {
    *
    * @param query  A text; or a text and what the store's embedder makes of it.
    * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `VECTOR_INVALID`, `STORE_CORRUPT`; rejects, and never throws at once.
+   *   A remote embedder that fails, or takes longer than `vectorMsMax`, costs the hits that only its vector would have found.
    */
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
-    return recall(this.#ports, query, options);
+    return recall(this.#ports, query, { ...options, signal: this.#signalOf(options.signal) });
+  }
+
+  /**
+   * What the store's embedder makes of a query: a vector for `nearestRoots`, `recall` and `render`, which take one where the
+   * embedder is remote.
+   *
+   * @returns undefined for a text without words, of a local embedder.
+   * @throws {StoreError} `QUERY_EMPTY`; what the embedder throws; the signal's reason.
+   */
+  async embedQuery(text: string, options: { signal?: AbortSignal } = {}): Promise<Float32Array | undefined> {
+    this.#database.assertOpen();
+    const { embedder } = this.#ports;
+    if (text.trim() === "") throw new StoreError("QUERY_EMPTY", {});
+    if (!isRemote(embedder)) return embedder.embed(text);
+    return askQueryVector(embedder, text, this.#signalOf(options.signal));
   }
 
   /** Where a message stands: its cluster, its theme and its subject, as handles. */
@@ -246,9 +287,32 @@ export class Store {
   async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
     this.#database.assertOpen();
     if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation: "upkeep" });
-    const closing = this.#closing.signal;
-    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
-    await this.#ports.upkeep.run({ signal, restActive: true });
+    await this.#ports.upkeep.run({ signal: this.#signalOf(options.signal), restActive: true });
+  }
+
+  /**
+   * Get the vectors that are due: messages of a remote embedder are stored first and wait for theirs in the hot window.
+   * `resolveDirty` and `upkeep` do this too; call it where you bring in a long history, between its parts, because what
+   * overfills a window by far enters the forest without. With a local embedder there is nothing to do.
+   *
+   * @param options.concurrency  Calls of the embedder under way at once, from 1 to 64; 4 unless given.
+   * @param options.waitMsMax  How long to go on while the service is away, in milliseconds; 0 unless given.
+   * @returns how many messages have theirs now, failed, were refused for good, and wait still; and what ended it early.
+   * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes; `STORE_READONLY`, `EMBEDDER_MISMATCH`,
+   *   `STORE_BUSY`, `STORE_CORRUPT`, `OPTION_INVALID`. A failing model never rejects.
+   */
+  async embedPending(options: EmbedPendingOptions = {}): Promise<EmbedResult> {
+    this.#database.assertOpen();
+    if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation: "embedPending" });
+    for (const name of Object.keys(options)) oneOf("an option of embedPending", name, EMBED_OPTIONS);
+    const { concurrency = EMBED_CONCURRENCY, waitMsMax = 0, onProgress } = options;
+    return this.#ports.vectors.embed({
+      signal: this.#signalOf(options.signal),
+      concurrency: wholeNumber("concurrency", concurrency, 1, 64),
+      waitMsMax: wholeNumber("waitMsMax", waitMsMax, 0, EMBED_WAIT_MS_MAX),
+      again: true,
+      ...(onProgress !== undefined && { onProgress }),
+    });
   }
 
   /** Rows of one SQL statement that only reads. */
@@ -407,6 +471,12 @@ export class Store {
       this.#ports.changes.count += 1;
     }
     return this.#sessionObject(id);
+  }
+
+  /** Aborted by the caller, and when the store closes. */
+  #signalOf(given: AbortSignal | undefined): AbortSignal {
+    const closing = this.#closing.signal;
+    return given === undefined ? closing : AbortSignal.any([given, closing]);
   }
 
   #parentOf(origin: SessionOrigin | undefined): string | undefined {

@@ -1,12 +1,13 @@
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import { REST_AFTER_MS } from "../core/limits.ts";
+import { untilAborted } from "../core/until-aborted.ts";
 import { indexTail } from "../ingest/index-texts.ts";
 import { restSessions } from "../ingest/rest.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
-import type { Embedder } from "../models/embedder.ts";
+import type { Vectors } from "../ingest/vectors.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { untilAborted } from "../summaries/summarize.ts";
 import type { ActiveSessions } from "./active.ts";
 
 /** What upkeep needs of the store. */
@@ -17,6 +18,7 @@ export interface UpkeepPorts {
   changes: { count: number };
   active: ActiveSessions;
   nearest: NearestClusters;
+  vectors: Vectors;
 }
 
 export interface UpkeepOptions {
@@ -26,7 +28,7 @@ export interface UpkeepOptions {
 }
 
 /**
- * What a store does for itself in the background, over all its sessions: those in which nobody has spoken for a day come
+ * What a store does for itself in the background, over all its sessions: messages get the vectors that are due; those in which nobody has spoken for a day come
  * to rest, and settle when they are over for now; settled clusters come to their places among the subjects and into the
  * index of clusters, and messages into the full-text index. In small steps, between which others get their turn; where
  * nothing is to be done, nothing is written.
@@ -76,8 +78,9 @@ export class Upkeep {
   }
 
   async #run(signal: AbortSignal, restActive: boolean): Promise<void> {
-    const { repositories, nearest } = this.#ports;
+    const { repositories, embedder, nearest, vectors } = this.#ports;
     const steps = [
+      ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
       () => this.#rest(signal, restActive),
       () => this.#placer.placeAll(signal),
       () => indexTail(repositories, { signal }),

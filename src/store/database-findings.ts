@@ -25,6 +25,7 @@ export function databaseFindings(repositories: Repositories, embedderId: string,
     versionFinding(repositories),
     integrityFinding(repositories),
     embedderFinding(repositories, embedderId),
+    vectorFinding(repositories),
     summaryFinding(repositories, dirty),
     fullTextFinding(repositories),
   ];
@@ -53,6 +54,28 @@ function embedderFinding({ generations }: Repositories, embedderId: string): Fin
   if (stored === embedderId) return ok("embedder", `The forest is grown with ${stored}.`);
   const text = `The forest is grown with ${stored}, and the store was opened with ${embedderId}: it can be read only.`;
   return problem("embedder", text, `Open it with the embedder ${stored} to append.`);
+}
+
+function vectorFinding({ database: { client }, pendingVectors }: Repositories): Finding {
+  const { pendingVectorCount, pendingVectorsSinceMs, failedVectorCount } = pendingVectors.stats();
+  if (pendingVectorCount === 0 && failedVectorCount === 0) return ok("vectors", "No message waits for its vector.");
+  const last = client
+    .prepare<[], string>(
+      "SELECT error FROM pending_vectors WHERE error IS NOT NULL ORDER BY next_try_at_ms DESC LIMIT 1",
+    )
+    .pluck()
+    .get();
+  const since = pendingVectorsSinceMs === null ? "" : `, since ${new Date(pendingVectorsSinceMs).toISOString()}`;
+  const text = [
+    `${counted(pendingVectorCount, "message")} ${pendingVectorCount === 1 ? "waits" : "wait"} for a vector${since}; for ${failedVectorCount} the last try failed.`,
+    ...(last === undefined ? [] : [`The last error: ${last}`]),
+  ].join(" ");
+  if (pendingVectorCount === 0) return ok("vectors", text);
+  return advice(
+    "vectors",
+    text,
+    "`await store.embedPending()`, with the embedder of the store; until then words find them.",
+  );
 }
 
 function summaryFinding({ database: { client } }: Repositories, { themeCount, sessionIds }: DirtyCount): Finding {

@@ -20,6 +20,7 @@ export type FindingCheck =
   | "versions"
   | "integrity"
   | "embedder"
+  | "vectors"
   | "summaries"
   | "full-text"
   | "index";

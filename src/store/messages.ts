@@ -30,6 +30,8 @@ export interface MessageRow {
   digest: Buffer;
   embedding: Float32Array | undefined;
   embedderId: string | undefined;
+  /** Unix milliseconds from which on a vector is due that comes later; undefined where none does. */
+  vectorDueSinceMs: number | undefined;
 }
 
 /** Where a message stands. */

@@ -7,6 +7,7 @@ import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
+import { PendingVectorRepository } from "./pending-vectors.ts";
 import { SessionRepository } from "./sessions.ts";
 import { SpanRepository } from "./spans.ts";
 import { SubjectRepository } from "./subjects.ts";
@@ -24,6 +25,7 @@ export class Repositories {
   readonly sessions: SessionRepository;
   readonly artifacts: ArtifactRepository;
   readonly messages: MessageRepository;
+  readonly pendingVectors: PendingVectorRepository;
   readonly unions: UnionRepository;
   readonly clusters: ClusterRepository;
   readonly centroids: CentroidRepository;
@@ -41,6 +43,7 @@ export class Repositories {
     this.sessions = new SessionRepository(database);
     this.artifacts = new ArtifactRepository(database);
     this.messages = new MessageRepository(database, this.artifacts, tokenCounter);
+    this.pendingVectors = new PendingVectorRepository(database);
     this.unions = new UnionRepository(database);
     this.clusters = new ClusterRepository(database);
     this.centroids = new CentroidRepository(database);

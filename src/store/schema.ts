@@ -120,7 +120,7 @@ export const messages = sqliteTable(
     // First 16 bytes of the SHA-256 of role, name and parts: what `sync` matches by and `verify` checks.
     digest: blob("digest", { mode: "buffer" }).notNull(),
 
-    // NULL where the text has no words.
+    // NULL where the text has no words, and where a vector is due (see `pending_vectors`) or never came.
     embedding: vector("embedding"),
     embedderId: text("embedder_id"),
 
@@ -152,6 +152,37 @@ export const forgottenMessages = sqliteTable(
     forgottenAtMs: integer("forgotten_at_ms").notNull(),
   },
   (t) => [primaryKey({ columns: [t.sessionId, t.seq] })],
+);
+
+/**
+ * Messages whose vector is still to come from an embedder that is elsewhere. Fact, for as long as a row stands: with the
+ * vector it goes, and so it does where its message enters the forest without one.
+ */
+export const pendingVectors = sqliteTable(
+  "pending_vectors",
+  {
+    messageId: integer("message_id")
+      .primaryKey()
+      .references(() => messages.id, { onDelete: "cascade" }),
+    sessionId: text("session_id")
+      .notNull()
+      .references(() => sessions.id, { onDelete: "cascade" }),
+    // due: will be asked for. refused: the embedder takes other texts and not this one; nobody waits for it.
+    status: text("status").$type<"due" | "refused">().notNull().default("due"),
+    dueSinceMs: integer("due_since_ms").notNull(),
+    // Tries that failed, and what came of the last one. A key never stands in it.
+    attempts: integer("attempts").notNull().default(0),
+    nextTryAtMs: integer("next_try_at_ms").notNull().default(0),
+    errorCode: text("error_code"),
+    error: text("error"),
+    // Which open store is asking for it now, and when others need no longer believe that.
+    claimant: text("claimant"),
+    claimedUntilMs: integer("claimed_until_ms"),
+  },
+  (t) => [
+    index("pending_vectors_by_session").on(t.sessionId, t.messageId),
+    check("pending_vectors_status_known", sql`${t.status} in ('due', 'refused')`),
+  ],
 );
 
 /** Long strings of messages, once each, compressed. Fact. */

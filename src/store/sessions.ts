@@ -1,5 +1,5 @@
 import { eq, sql } from "drizzle-orm";
-import { REST_AFTER_MS, SETTLE_AFTER_MS_MAX } from "../core/limits.ts";
+import { REST_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -119,6 +119,9 @@ export class SessionRepository {
     this.#restless = client.prepare<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>(
       `WITH s AS (SELECT id, graduated_seq FROM sessions WHERE id > @after ORDER BY id LIMIT @limit)
        SELECT s.id, ${isQuiet}
+         AND NOT EXISTS (
+           SELECT 1 FROM pending_vectors p JOIN messages m ON m.id = p.message_id
+           WHERE p.session_id = s.id AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > @nowMs - ${VECTOR_WAIT_MS_MAX})
          AND (${isOver} AND EXISTS (SELECT 1 FROM clusters c WHERE c.session_id = s.id AND c.settled_at IS NULL)
            OR EXISTS (
              SELECT 1 FROM messages m
@@ -210,7 +213,7 @@ export class SessionRepository {
 
   /**
    * Sessions that are quiet and not at rest: a step before the newest is not in the forest, or the session is over for now
-   * and a cluster is open.
+   * and a cluster is open. One that waits for a vector is not due yet.
    *
    * @param after  Id after which to look, in order of id.
    * @param limit  Sessions looked at.

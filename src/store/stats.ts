@@ -1,8 +1,14 @@
 import { statSync } from "node:fs";
+import type { VectorStats } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 
+type StoreCounts = Omit<
+  StoreStats,
+  keyof VectorStats | "path" | "unindexedCount" | "logPosition" | "fileBytes" | "walBytes" | "embedderId"
+>;
+
 /** Counts and sizes of a whole store. */
-export interface StoreStats {
+export interface StoreStats extends VectorStats {
   path: string;
   sessionCount: number;
   messageCount: number;
@@ -24,9 +30,9 @@ export interface StoreStats {
   embedderId: string | null;
 }
 
-export function storeStats({ database, unions, generations, fullText }: Repositories): StoreStats {
+export function storeStats({ database, unions, generations, pendingVectors, fullText }: Repositories): StoreStats {
   const counts = database.client
-    .prepare<[], Omit<StoreStats, "path" | "unindexedCount" | "logPosition" | "fileBytes" | "walBytes" | "embedderId">>(
+    .prepare<[], StoreCounts>(
       `SELECT (SELECT count(*) FROM sessions) AS sessionCount,
               (SELECT count(*) FROM messages) AS messageCount,
               (SELECT coalesce(sum(token_count), 0) FROM messages) AS tokenCount,
@@ -41,6 +47,7 @@ export function storeStats({ database, unions, generations, fullText }: Reposito
   return {
     path: database.path,
     ...counts,
+    ...pendingVectors.stats(),
     unindexedCount: fullText.tailCount(),
     logPosition: unions.newestPosition(),
     fileBytes: sizeOf(database.path),

@@ -2,10 +2,12 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { GrowingTheme } from "../forest/growth.ts";
+import { encodeVector } from "../vector/codec.ts";
 import type { ClusterState } from "./clusters.ts";
 import type { DerivedRows } from "./derive.ts";
 import type { GenerationRow } from "./generations.ts";
 import type { MessagePlace, MessageRow } from "./messages.ts";
+import type { ClaimableVector, PendingVectorRepository } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 import type { NewSession } from "./sessions.ts";
 import type { NewSpan } from "./spans.ts";
@@ -30,6 +32,8 @@ export interface FrontierMove {
   /** Themes that changed and still are one. */
   themes: readonly GrowingTheme[];
   absorbedThemes: readonly number[];
+  /** Messages that go into the forest although their vectors are due: nobody asks for these any more. */
+  vectorless: readonly number[];
   /** Summaries that the context shows from now on, and no longer. */
   shownSummaries: readonly number[];
   hiddenSummaries: readonly number[];
@@ -106,7 +110,7 @@ export interface AppendPlan<T> {
 
 /** Messages were appended to a session, and the frontier moved wherever that put the window under pressure. */
 export function appendMessages<T>(repositories: Repositories, rows: readonly MessageRow[], plan: AppendPlan<T>): T {
-  const { database, messages } = repositories;
+  const { database, messages, pendingVectors } = repositories;
   return database.write("append", () => {
     plan.begin();
     let lastId = messages.lastId();
@@ -114,12 +118,66 @@ export function appendMessages<T>(repositories: Repositories, rows: readonly Mes
       const place = plan.place(row, lastId + 1);
       if (place === undefined) continue;
       messages.insert(place, row);
+      if (row.vectorDueSinceMs !== undefined) pendingVectors.add(place.id, place.sessionId, row.vectorDueSinceMs);
       lastId = place.id;
       const move = plan.move(() => repositories.unions.newestPosition());
       if (move !== undefined) writeMove(repositories, place.sessionId, move);
     }
     return plan.end();
   });
+}
+
+/**
+ * Somebody asks for some of the vectors that are due, and others leave these to them until `untilMs`.
+ *
+ * @param choose  Which ones. Asked before, too, so that nothing is written where there are none.
+ */
+export function claimVectors(
+  { database, pendingVectors }: Repositories,
+  claimant: string,
+  untilMs: number,
+  choose: (pending: PendingVectorRepository) => ClaimableVector[],
+): ClaimableVector[] {
+  if (database.read(() => choose(pendingVectors)).length === 0) return [];
+  return database.write("embed", () => {
+    const chosen = choose(pendingVectors);
+    const ids = chosen.map(({ messageId }) => messageId);
+    pendingVectors.claim(ids, claimant, untilMs);
+    return chosen;
+  });
+}
+
+/**
+ * Vectors came. Those of messages that have gone into the forest without them, or were forgotten, are dropped: a decision
+ * that is logged stays as it is.
+ *
+ * @returns how many messages have theirs now.
+ * @throws {StoreError} `EMBEDDER_MISMATCH` if the store has come to another embedder meanwhile.
+ */
+export function storeVectors(
+  { database, generations, pendingVectors }: Repositories,
+  embedderId: string,
+  vectors: readonly { messageId: number; embedding: Float32Array }[],
+): number {
+  let count = 0;
+  for (let from = 0; from < vectors.length; from += BATCH_MESSAGES_MAX) {
+    database.write("embed", () => {
+      const stored = generations.newest()!.embedderId;
+      if (stored !== embedderId) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedderId });
+      for (const { messageId, embedding } of vectors.slice(from, from + BATCH_MESSAGES_MAX)) {
+        if (pendingVectors.store(messageId, encodeVector(embedding), embedderId)) count += 1;
+      }
+    });
+  }
+  return count;
+}
+
+/** Vectors did not come. `note` says what became of the try. */
+export function vectorsFailed(
+  { database, pendingVectors }: Repositories,
+  note: (pending: PendingVectorRepository) => void,
+): void {
+  database.write("embed", () => note(pendingVectors));
 }
 
 /** The frontier of a session moved without an append. `plan` may find that there is nothing to move. */
@@ -238,13 +296,14 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
 }
 
 function writeMove(repositories: Repositories, sessionId: string, move: FrontierMove): void {
-  const { sessions, messages, unions, clusters, themes, summaries, generations } = repositories;
+  const { sessions, messages, pendingVectors, unions, clusters, themes, summaries, generations } = repositories;
   const generation = generations.newest()!.id;
   for (const union of move.unions) {
     unions.add(sessionId, generation, union);
     if (union.kind === "unite") messages.setParent(union.node, union.root);
     else if (union.kind !== "settle") messages.setParentOfStep(union.node, union.root);
   }
+  pendingVectors.delete(move.vectorless);
   for (const state of move.clusters) clusters.put(sessionId, state);
   for (const { root, position: settledAt } of move.settled) clusters.settle(root, settledAt);
   for (const root of move.absorbedThemes) themes.delete(root);

@@ -1,5 +1,6 @@
 import type { Message } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
+import { untilAborted } from "../core/until-aborted.ts";
 import type { SourceText, Summarizer, SummaryText } from "../models/summarizer.ts";
 
 /** Tokens of sources handed over in one call; with more, they are read in several, each building on the last. */
@@ -82,14 +83,4 @@ function checked(summary: SummaryText, tokensMax: number, countTokens: (text: st
   if (tokens > tokensMax)
     throw new Error(`the summarizer answered with ${tokens} tokens; at most ${tokensMax} were allowed`);
   return summary;
-}
-
-/** As `promise` ends, unless the signal comes first: a summarizer that does not listen to it holds nobody up. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

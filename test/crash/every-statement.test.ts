@@ -14,16 +14,17 @@ import { temporaryFolder } from "../support/temporary-store.ts";
 async function prepared({
   prepare,
   happen,
+  options,
   rowsOf = allRows,
 }: StoreEvent): Promise<{ folder: string; path: string; before: string[]; after: string[]; count: number }> {
   const folder = temporaryFolder();
   const open = join(folder, "open.db");
-  const store = openForEvent(open);
+  const store = openForEvent(open, options);
   await prepare(store, open);
   const path = copyOf(open, join(folder, "prepared.db"));
   const done = copyOf(open, join(folder, "done.db"));
   store.close();
-  const another = openForEvent(done);
+  const another = openForEvent(done, options);
   const { count, error } = await watchingStatements(
     () => {},
     () => happen(another),
@@ -70,7 +71,7 @@ describe.each(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }))("when %s", 
     const states: string[][] = [];
     for (let number = 1; number <= count; number++) {
       const file = copyOf(path, join(folder, `${number}.db`));
-      const store = openForEvent(file);
+      const store = openForEvent(file, event.options);
       const disk = new Error("the disk is gone");
       await watchingStatements(
         (at) => {
@@ -97,7 +98,7 @@ describe.each(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }))("when %s", 
     const { folder, path, before, after, count } = await prepared(event);
     mkdirSync(join(folder, "dead"));
     const file = copyOf(path, join(folder, "dying.db"));
-    const store = openForEvent(file);
+    const store = openForEvent(file, event.options);
     await watchingStatements(
       (at) => copyOf(file, join(folder, "dead", `${at}.db`)),
       () => event.happen(store),
@@ -107,7 +108,7 @@ describe.each(Object.entries({ ...STORE_EVENTS, ...FORGET_EVENTS }))("when %s", 
     store.close();
     const states: string[][] = [];
     for (const copy of dead) {
-      const survivor = openForEvent(copy);
+      const survivor = openForEvent(copy, event.options);
       expect(survivor.verify().problems.filter(({ rebuildable }) => !rebuildable)).toEqual([]);
       states.push(rowsOf(copy));
       survivor.close();

@@ -55,7 +55,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(10));
+  test("are there", () => expect(snippets.length).toBe(11));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -108,7 +108,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(7));
+  test("are there", () => expect(queries.length).toBe(8));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");

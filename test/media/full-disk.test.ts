@@ -27,7 +27,7 @@ async function failureOf(run: () => unknown): Promise<unknown> {
 
 describe.skipIf(!canFillDisk).each(Object.entries(STORE_EVENTS))(
   "when %s",
-  (_, { prepare, happen, isUpkeep = false }) => {
+  (_, { prepare, happen, options, rowsOf = allRows, isUpkeep = false }) => {
     /**
      * Goal: a disk that is full at any write of an event leaves the store as it was before it, and the very same store can
      * go on once there is room again.
@@ -37,30 +37,30 @@ describe.skipIf(!canFillDisk).each(Object.entries(STORE_EVENTS))(
     test("a disk that is full at any write leaves the store as it was, for the next try", async () => {
       const folder = temporaryFolder();
       const open = join(folder, "open.db");
-      const first = openForEvent(open);
+      const first = openForEvent(open, options);
       await prepare(first, open);
       // Before it closes, which brings the full-text index up to date.
       const prepared = copyStore(open, join(folder, "prepared.db"));
       first.close();
-      const before = allRows(prepared);
+      const before = rowsOf(prepared);
       const done = copyStore(prepared, join(folder, "done.db"));
-      const second = openForEvent(done);
+      const second = openForEvent(done, options);
       await happen(second);
       const frameCount = (statSync(`${done}-wal`).size - LOG_HEADER_BYTES) / FRAME_BYTES;
-      const after = allRows(done);
+      const after = rowsOf(done);
       second.close();
       expect(frameCount).toBeGreaterThanOrEqual(1);
       for (let frame = 0; frame < frameCount; frame++) {
         const end = LOG_HEADER_BYTES + frame * FRAME_BYTES + ENDS[frame % ENDS.length]!;
         const path = copyStore(prepared, join(folder, `${frame}.db`));
-        const store = openForEvent(path);
+        const store = openForEvent(path, options);
         const failure = await onFullDisk(end, () => failureOf(() => happen(store)));
         if (failure !== undefined || !isUpkeep) {
           expect(failure).toMatchObject({ code: "FILE_NOT_USABLE", details: { path } });
         }
-        expect(allRows(path)).toEqual(before);
+        expect(rowsOf(path)).toEqual(before);
         await happen(store);
-        expect(allRows(path)).toEqual(after);
+        expect(rowsOf(path)).toEqual(after);
         store.close();
       }
     });

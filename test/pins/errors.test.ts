@@ -101,6 +101,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     'This store\'s forest was grown with the embedder "a"; it was opened with "b".',
     "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
   ],
+  EMBEDDER_ASYNC: [
+    { embedder: "gemini-embedding-001-768" },
+    'The embedder "gemini-embedding-001-768" cannot answer at once, as this call would need.',
+    "Pass a vector in place of the text: `await store.embedQuery(text)`.",
+  ],
   EMBEDDER_UNKNOWN: [
     { id: "a-8", known: ["b-8", "c-8"] },
     'There is no embedder "a-8" here.',
@@ -174,6 +179,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 31 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(31);
+test("there are 32 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(32);
 });

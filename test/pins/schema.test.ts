@@ -33,6 +33,11 @@ test("tables and views, with their columns in order", () => {
     ["table", "messages_fts_terms", "term doc cnt"],
     [
       "table",
+      "pending_vectors",
+      "message_id session_id status due_since_ms attempts next_try_at_ms error_code error claimant claimed_until_ms",
+    ],
+    [
+      "table",
       "sessions",
       "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms",
     ],
@@ -62,6 +67,11 @@ test("tables and views, with their columns in order", () => {
     ["view", "subject_members", "subject_id cluster_id session_id project label message_count seq_first seq_last"],
     ["view", "theme_members", "theme_id cluster_id message_id session_id seq log_position"],
     ["view", "uncovered", "message_id session_id seq role token_count"],
+    [
+      "view",
+      "vectors_pending",
+      "message_id session_id seq role status due_since_ms attempts next_try_at_ms claimed_until_ms error_code error",
+    ],
   ]);
 });
 
@@ -79,6 +89,7 @@ test("indexes", () => {
     "messages_by_seq",
     "messages_by_step",
     "messages_pinned",
+    "pending_vectors_by_session",
     "sessions_by_external_id",
     "sessions_by_parent",
     "sessions_by_project",
@@ -96,10 +107,10 @@ test("indexes", () => {
 
 test("what the file says of itself", () => {
   const store = temporaryStore();
-  // "Copp", five migrations, UTF-8.
+  // "Copp", six migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 5, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 6, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
@@ -109,6 +120,7 @@ test("words in the columns that have few", () => {
   );
   expect(words).toEqual([
     ["'system', 'user', 'assistant', 'tool'"],
+    ["'due', 'refused'"],
     [],
     ["done"],
     ["done"],

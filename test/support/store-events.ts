@@ -1,6 +1,7 @@
-import { type MessageInput, openStore, type Store } from "../../src/index.ts";
+import { type MessageInput, type OpenOptions, openStore, type Store } from "../../src/index.ts";
 import { allRows, inDatabase } from "./rows.ts";
 import { talk, user } from "./said.ts";
+import { refused, scriptedEmbedder } from "./scripted-embedder.ts";
 import { scriptedSummarizer } from "./scripted-summarizer.ts";
 
 const SETTINGS = { hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 1, openClustersMax: 2, resolveTokensMin: 50 };
@@ -14,13 +15,15 @@ export interface StoreEvent {
   happen(store: Store): unknown;
   /** The rows that change in one step; all of them unless given. */
   rowsOf?(path: string): string[];
+  /** Other than those of `openForEvent`. */
+  options?: OpenOptions;
   /** Whether an upkeep is in it: whatever fails in one of its parts, the others are done, and a caller need not hear of it. */
   isUpkeep?: boolean;
 }
 
 /** The same at every opening, so that what happens twice writes the same rows. */
-export function openForEvent(path: string): Store {
-  return openStore(path, { clock: () => 1_700_000_000_000, summarizer: scriptedSummarizer("good") });
+export function openForEvent(path: string, options: OpenOptions = {}): Store {
+  return openStore(path, { clock: () => 1_700_000_000_000, summarizer: scriptedSummarizer("good"), ...options });
 }
 
 const long: MessageInput = user("a long string is kept apart ".repeat(1_000));
@@ -61,6 +64,23 @@ async function restOne(store: Store): Promise<void> {
     if (error !== enough) throw error;
   });
 }
+
+/** Messages wait for vectors, and it is known who asks for them only to those who do. */
+const REMOTE: Pick<StoreEvent, "options" | "rowsOf"> = {
+  options: { embedder: scriptedEmbedder() },
+  rowsOf: (path) => allRows(path).map((row) => row.replace(/^("pending_vectors": .*),[^,]*,[^,]*$/, "$1")),
+};
+
+const REFUSING: Pick<StoreEvent, "options" | "rowsOf"> = {
+  ...REMOTE,
+  options: {
+    embedder: Object.assign(scriptedEmbedder(), {
+      before: () => {
+        throw refused(401);
+      },
+    }),
+  },
+};
 
 /** One for each function of store/write.ts, through the calls that lead to it. */
 export const STORE_EVENTS: Record<string, StoreEvent> = {
@@ -131,6 +151,29 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
       await inSubjects(store);
     },
     happen: (store) => store.session("d", { project: "p" }),
+  },
+  "a message is appended that waits for its vector": {
+    ...REMOTE,
+    prepare: (store) => store.session("s", SETTINGS),
+    happen: (store) => store.session("s").append(long),
+  },
+  "messages go into the forest without their vectors": {
+    ...REMOTE,
+    prepare: (store, path) => {
+      store.session("s", SETTINGS).appendAll(talk(22));
+      inDatabase(path, (database) => database.exec("UPDATE pending_vectors SET due_since_ms = 0"));
+    },
+    happen: (store) => store.session("s").append(user("one too many")),
+  },
+  "vectors come": {
+    ...REMOTE,
+    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(5)),
+    happen: (store) => store.embedPending({ concurrency: 1 }),
+  },
+  "an account is refused": {
+    ...REFUSING,
+    prepare: (store) => store.session("s", SETTINGS).appendAll(talk(5)),
+    happen: (store) => store.embedPending({ concurrency: 1 }),
   },
   "derived rows are rebuilt": {
     prepare: (store, path) => {

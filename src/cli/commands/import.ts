@@ -46,6 +46,7 @@ export const importCommand: Command<ImportFlags> = {
       ...(project === undefined ? {} : { project }),
       onProgress: ({ path, newCount, knownCount }) =>
         terminal.progress(`${oneLine(path)}: ${formatCount(newCount + knownCount, "message")}`),
+      onEmbedding: ({ waiting }) => terminal.progress(`embedding: ${formatCount(waiting, "message")} to go`),
     });
     const files: FileReport[] = [];
     for await (const file of walkFiles(paths)) {

@@ -4,7 +4,7 @@ import { formatBytes, formatNumber } from "../text.ts";
 
 type StoreStats = ReturnType<Store["stats"]>;
 
-const LABEL_WIDTH = 14;
+const LABEL_WIDTH = 16;
 
 /** `stats` counts what is in the store. */
 export const stats: Command = {
@@ -31,8 +31,21 @@ function* lines(found: StoreStats): Generator<string> {
     ["Summaries", formatNumber(found.summaryCount)],
     ["Artifacts", `${formatNumber(found.artifactCount)}, ${formatBytes(found.artifactBytes)} uncompressed`],
     ["Not indexed", formatNumber(found.unindexedCount)],
+    ...vectorFacts(found),
     ["Log position", formatNumber(found.logPosition)],
     ["Embedder", found.embedderId ?? "none yet"],
   ];
   for (const [label, value] of facts) yield `${label.padEnd(LABEL_WIDTH)}${value}`;
+}
+
+/** Nothing of a store in which every message has its vector. */
+function vectorFacts(found: StoreStats): [string, string][] {
+  const { pendingVectorCount, pendingVectorsSinceMs, failedVectorCount, withoutVectorCount } = found;
+  const since =
+    pendingVectorsSinceMs === null ? "" : `, the first since ${new Date(pendingVectorsSinceMs).toISOString()}`;
+  const facts: [string, string][] = [];
+  if (pendingVectorCount > 0) facts.push(["Vectors due", `${formatNumber(pendingVectorCount)}${since}`]);
+  if (failedVectorCount > 0) facts.push(["Vectors failed", formatNumber(failedVectorCount)]);
+  if (withoutVectorCount > 0) facts.push(["Without vector", formatNumber(withoutVectorCount)]);
+  return facts;
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type FileReport, ImportRun } from "../../../src/cli/import-run.ts";
 import { Session } from "../../../src/session/session.ts";
 import { openStore, type Store } from "../../../src/session/store.ts";
+import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 
 let folder: string;
 let store: Store;
@@ -37,6 +38,38 @@ function newRun(project?: string): ImportRun {
 }
 
 const say = (session: string, id: string, content: string): object => ({ session, id, role: "user", content });
+
+describe("ImportRun into a store with a remote embedder", () => {
+  const embedder = scriptedEmbedder({ textsMax: 50 });
+  beforeEach(() => {
+    store.close();
+    embedder.requests.length = 0;
+    embedder.before = () => {};
+    store = openStore(join(folder, "remote.db"), { embedder });
+  });
+  const lines = Array.from({ length: 350 }, (_, index) => say("s", `m${index}`, `message ${index}`));
+
+  test("waits for the vectors of each batch, so that none goes into the forest without", async () => {
+    const seen: unknown[] = [];
+    const onEmbedding = (progress: unknown): void => void seen.push(progress);
+    const run = new ImportRun(store, { format: "auto", onProgress: () => {}, onEmbedding });
+    await read(lines, { run });
+    expect(store.stats()).toMatchObject({ messageCount: 350, pendingVectorCount: 0, withoutVectorCount: 0 });
+    expect(seen).toHaveLength(7);
+    expect(store.query("SELECT sum(message_count - vector_count) AS bare FROM clusters")).toEqual([{ bare: 0 }]);
+  });
+
+  test("ends where the embedder refuses, keeps what was read, and goes on another time", async () => {
+    embedder.before = () => {
+      throw refused(403);
+    };
+    await expect(read(lines)).rejects.toMatchObject({ code: "MODEL_REFUSED" });
+    expect(store.stats()).toMatchObject({ messageCount: 100, pendingVectorCount: 100, withoutVectorCount: 0 });
+    embedder.before = () => {};
+    expect(await read(lines)).toMatchObject({ newCount: 250, knownCount: 100 });
+    expect(store.stats()).toMatchObject({ messageCount: 350, pendingVectorCount: 0, withoutVectorCount: 0 });
+  });
+});
 
 describe("ImportRun", () => {
   test("appends at most 100 messages at once, those of interleaved sessions together", async () => {

@@ -50,6 +50,7 @@ describe("a store that is well", () => {
       "versions",
       "integrity",
       "embedder",
+      "vectors",
       "summaries",
       "full-text",
       "index",
@@ -74,7 +75,7 @@ describe("a store that is well", () => {
   test("may live in memory", () => {
     const findings = openedStore(":memory:").doctor();
     expect(findings[0]).toMatchObject({ check: "file", level: "ok" });
-    expect(findings.map(({ level }) => level)).toEqual(["ok", "ok", "ok", "ok", "ok", "ok", "ok"]);
+    expect(findings.map(({ level }) => level)).toEqual(["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"]);
   });
 
   test("that is closed says so", () => {

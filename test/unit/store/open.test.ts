@@ -178,7 +178,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format this version does not read: a newer version has written it (6 migrations; this version knows 5).`,
+      message: `The store ${path} has a format this version does not read: a newer version has written it (7 migrations; this version knows 6).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -198,7 +198,7 @@ describe("a store of another version", () => {
     const path = storeFile();
     inDatabase(path, (database) => {
       database.exec(
-        "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries",
+        "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries; DROP VIEW vectors_pending; DROP TABLE pending_vectors",
       );
       database.exec("DELETE FROM __drizzle_migrations WHERE id >= 4");
     });

@@ -1,0 +1,14 @@
+import { StoreError } from "../core/errors.ts";
+import { isUsable } from "../vector/vector.ts";
+
+/**
+ * A vector as an embedder gives it.
+ *
+ * @throws {StoreError} `VECTOR_INVALID` for what would poison every centroid it is added to.
+ */
+export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
+  if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
+  const reason =
+    vector.length === dimension ? "it is zero, not finite, or no Float32Array" : "it has another dimension";
+  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual: vector.length });
+}

@@ -1,0 +1,234 @@
+import { describe, expect, test } from "vitest";
+import { breachesOf } from "../../../scripts/eval/provider-rules.ts";
+import type { Session, Store } from "../../../src/index.ts";
+import { claimFaults } from "../../support/claims.ts";
+import { calls, results, talk, user } from "../../support/said.ts";
+import { type ScriptedEmbedder, scriptedEmbedder } from "../../support/scripted-embedder.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const SMALL = { hotSize: 4, overlap: 2, evictBatch: 3 };
+
+interface Timed {
+  store: Store;
+  session: Session;
+  embedder: ScriptedEmbedder;
+  another: () => Store;
+  pass: (ms: number) => void;
+}
+
+/** A store whose embedder is elsewhere and whose time stands still until it is told. */
+function timed(): Timed {
+  let now = Date.UTC(2026, 0, 1);
+  const path = temporaryPath();
+  const embedder = scriptedEmbedder();
+  const another = (): Store =>
+    openedStore(path, { embedder, clock: () => now, summarizer: scriptedSummarizer("good") });
+  const store = another();
+  const pass = (ms: number): void => {
+    now += ms;
+  };
+  return { store, session: store.session("s", SMALL), embedder, another, pass };
+}
+
+function zonesOf(store: Store): string {
+  const letters = { hot: "H", overlap: "o", cold: "c" } as Record<string, string>;
+  const rows = store.query("SELECT zone FROM message_zones WHERE session_id = 's' ORDER BY seq");
+  return rows.map(({ zone }) => letters[zone as string]).join("");
+}
+
+function expectWhole(store: Store): void {
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  const before = store.query("SELECT root_id, hex(centroid_sum) AS sum, vector_count FROM clusters ORDER BY 1");
+  store.verify({ rebuild: true });
+  expect(store.query("SELECT root_id, hex(centroid_sum) AS sum, vector_count FROM clusters ORDER BY 1")).toEqual(
+    before,
+  );
+}
+
+describe("a window whose vectors are due", () => {
+  test("stays, and goes on where it would have been once they are there", async () => {
+    const { store, session } = timed();
+    for (const message of talk(12)) session.append(message);
+    expect(zonesOf(store)).toBe("HHHHHHHHHHHH");
+    await store.embedPending();
+    expect(zonesOf(store)).toBe("HHHHHHHHHHHH"); // only an append moves it, while it is not overfull
+    session.append(user("and on"));
+    expect(zonesOf(store)).toBe("oooooooooHHHH");
+    expect(store.query("SELECT sum(vector_count) AS n FROM clusters")).toEqual([{ n: 9 }]);
+    expectWhole(store);
+  });
+
+  test("grows the forest that a local embedder of the same vectors would have grown", async () => {
+    const { store, session } = timed();
+    for (const message of talk(60)) {
+      session.append(message);
+      await store.embedPending();
+    }
+    const local = openedStore(temporaryPath());
+    for (const message of talk(60)) local.session("s", SMALL).append(message);
+    const log = "SELECT level, kind, node, root FROM unions ORDER BY id";
+    // A message's own vector is not there when it moves the frontier, and it stays hot all the same.
+    expect(store.query(log)).toEqual(local.query(log));
+  });
+
+  test("is the same for another process", async () => {
+    const { store, session, another } = timed();
+    for (const message of talk(12)) session.append(message);
+    const other = another();
+    other.session("s").append(user("from elsewhere"));
+    await other.embedPending();
+    session.append(user("from here"));
+    expect(zonesOf(store)).toBe("ooooooooooHHHH");
+    expect(other.session("s").render().sources).toHaveLength(14);
+    expectWhole(other);
+  });
+
+  test("lets the oldest go without them, once twice as full as it may be and after a minute", () => {
+    const { store, session, pass } = timed();
+    for (const message of talk(30)) session.append(message);
+    expect(zonesOf(store)).toBe("H".repeat(30)); // all at once: nobody could have asked yet
+    pass(MINUTE_MS + 1);
+    session.append(user("a minute later"));
+    expect(zonesOf(store)).toBe(`${"o".repeat(17)}${"H".repeat(14)}`);
+    session.append(user("and another"));
+    expect(zonesOf(store)).toBe(`${"c".repeat(17)}o${"H".repeat(14)}`);
+    expect(store.stats()).toMatchObject({ withoutVectorCount: 18, pendingVectorCount: 14 });
+    expect(store.query("SELECT DISTINCT vector_count FROM clusters")).toEqual([{ vector_count: 0 }]);
+    expectWhole(store);
+  });
+
+  test("holds no more than a flood of what is young", () => {
+    const { store, session } = timed();
+    session.appendAll(talk(700));
+    const { hot_count: hotCount } = store.query("SELECT hot_count FROM session_stats")[0]!;
+    expect(hotCount).toBeGreaterThan(600);
+    expect(hotCount).toBeLessThanOrEqual(641);
+    expectWhole(store);
+  });
+
+  test("is emptied by what brings the vectors, and not by the next append, when it was flooded", async () => {
+    const { store, session } = timed();
+    session.appendAll(talk(600));
+    expect(zonesOf(store)).toBe("H".repeat(600));
+    await store.embedPending();
+    const cold = store.query("SELECT cold_count, hot_count FROM session_stats");
+    expect(cold).toEqual([{ cold_count: 596, hot_count: expect.any(Number) }]);
+    expect(session.render({ tokensMax: 4_000 }).tokenCount).toBeLessThanOrEqual(4_000);
+    expect(session.append(user("on")).seq).toBe(600);
+    expect(store.stats().withoutVectorCount).toBe(0);
+    expectWhole(store);
+  });
+
+  test("drops a vector that comes after its message has gone into the forest", async () => {
+    const { store, session, embedder, pass } = timed();
+    session.appendAll(talk(30));
+    let answer = (): void => {};
+    embedder.before = () => new Promise((resolve) => (answer = resolve));
+    const embedding = store.embedPending({ concurrency: 1 });
+    await new Promise((resolve) => setImmediate(resolve));
+    pass(MINUTE_MS + 1);
+    session.append(user("a minute later"));
+    embedder.before = () => {};
+    answer();
+    expect(await embedding).toMatchObject({ embedded: 31 - 17, waiting: 0 });
+    expect(store.query("SELECT count(*) AS n FROM messages WHERE seq < 17 AND embedding IS NOT NULL")).toEqual([
+      { n: 0 },
+    ]);
+    expectWhole(store);
+  });
+
+  test("is compacted up to the first that waits", async () => {
+    const { store, session } = timed();
+    for (const message of talk(6)) session.append(message);
+    await store.embedPending();
+    session.appendAll([calls(["a"]), results(["a"]), ...talk(6)]);
+    expect(session.pressure().compactableTokens).toBeGreaterThan(0);
+    session.compact();
+    expect(zonesOf(store)).toBe("ccccccHHHHHHHH");
+    expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
+    expectWhole(store);
+  });
+
+  test("keeps every budget and every rule of providers, however long it is", () => {
+    const { store, session } = timed();
+    for (let turn = 0; turn < 60; turn++) {
+      session.appendAll([
+        user(`read file ${turn}`),
+        calls([`c${turn}`]),
+        results([`c${turn}`], `contents ${turn} `.repeat(turn)),
+      ]);
+      for (const tokensMax of [400, 1_500, 20_000]) {
+        const result = session.render({ tokensMax });
+        expect(result.tokenCount).toBeLessThanOrEqual(tokensMax);
+        expect(breachesOf(result.messages)).toEqual([]);
+        expect(claimFaults(store, session, result)).toEqual([]);
+      }
+    }
+    expect(zonesOf(store)).toBe("H".repeat(180));
+  });
+});
+
+describe("a session that waits for vectors", () => {
+  test("does not rest, and rests once they are there", async () => {
+    const { store, session, embedder, pass } = timed();
+    session.appendAll(talk(4));
+    pass(2 * DAY_MS);
+    embedder.before = () => {
+      throw new Error("away");
+    };
+    await store.upkeep();
+    expect(zonesOf(store)).toBe("HHHH");
+    embedder.before = () => {};
+    pass(DAY_MS);
+    await store.upkeep();
+    expect(zonesOf(store)).toBe("oooH");
+    expect(store.query("SELECT sum(vector_count) AS n FROM clusters")).toEqual([{ n: 3 }]);
+  });
+
+  test("waits for thirty days, and then goes without", async () => {
+    const { store, session, embedder, pass } = timed();
+    session.appendAll(talk(4));
+    embedder.before = () => {
+      throw new Error("away");
+    };
+    pass(29 * DAY_MS);
+    await store.upkeep();
+    expect(zonesOf(store)).toBe("HHHH");
+    pass(2 * DAY_MS);
+    await store.upkeep();
+    expect(zonesOf(store)).toBe("oooH");
+    expect(store.stats()).toMatchObject({ withoutVectorCount: 3, pendingVectorCount: 1 });
+    expectWhole(store);
+  });
+
+  test("grows clusters without vectors that can be summarized, found by words, placed, and forgotten", async () => {
+    const { store, session, embedder, pass } = timed();
+    embedder.before = () => {
+      throw new Error("away");
+    };
+    session.appendAll(talk(40));
+    store.session("t", SMALL).appendAll(talk(40));
+    pass(40 * DAY_MS);
+    await store.upkeep();
+    expect(store.stats().clusterCount).toBeGreaterThan(0);
+    await session.resolveDirty();
+    session.compact();
+    expect(session.roots().every(({ label }) => label !== "")).toBe(true);
+    expect(store.nearestRoots(new Float32Array(384).fill(1))).toEqual([]);
+    expect((await store.recall("currency of invoices"))[0]!.text).toContain("currency");
+    expect(store.subjects()).toEqual([]);
+    expectWhole(store);
+    store.forget("s", { messageIds: [1, 2, 3] });
+    expectWhole(store);
+    embedder.before = () => {};
+    pass(DAY_MS);
+    session.appendAll(talk(30));
+    await store.embedPending();
+    session.compact();
+    expect(store.nearestRoots(new Float32Array(384).fill(1)).length).toBeGreaterThan(0);
+    expectWhole(store);
+  });
+});
