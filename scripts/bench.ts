@@ -1,26 +1,30 @@
 import { parseArgs } from "node:util";
 import { benchContext } from "./bench/context.ts";
+import { benchGemini } from "./bench/gemini.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
 
 interface Options {
   messages?: string | undefined;
   folder?: string | undefined;
+  data?: string | undefined;
   "build-million"?: boolean | undefined;
 }
 
 const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; figures: Record<string, number> }>> = {
   store: ({ messages }) => benchStore(messages === undefined ? undefined : Number(messages)),
   context: ({ folder }) => benchContext({ folder }),
+  gemini: ({ data }) => benchGemini({ data }),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     messages: { type: "string" },
     folder: { type: "string" },
+    data: { type: "string" },
     "build-million": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -28,7 +32,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | recall [--folder DIR [--build-million]] [--json]",
   );
   process.exit(2);
 }

@@ -24,6 +24,7 @@ export type { ExpandOptions, Expansion, FoundRoots } from "./recall/expand.ts";
 export type { NearestRootsOptions, NearRoot } from "./recall/nearest-roots.ts";
 export type { ScoreParts } from "./recall/ranking.ts";
 export type { RecallHit, RecallNeighbor, RecallOptions, RecallQuery } from "./recall/recall.ts";
+export type { Resolving } from "./session/background.ts";
 export type { ContextOptions, RenderOptions } from "./session/contexts.ts";
 export type {
   ExportedMessage,
@@ -33,8 +34,9 @@ export type {
   UnreadableMessage,
 } from "./session/export.ts";
 export type { Pressure } from "./session/pressure.ts";
+export type { ResolveDirtyOptions, StartResolvingOptions } from "./session/resolver.ts";
 export type { RootInfo, RootSummary } from "./session/roots.ts";
-export type { MessagesOptions, ResolveDirtyOptions, Session } from "./session/session.ts";
+export type { MessagesOptions, Session } from "./session/session.ts";
 export {
   type EmbedPendingOptions,
   type OpenOptions,
@@ -50,5 +52,6 @@ export type { SessionOverview } from "./store/sessions.ts";
 export type { StoreStats } from "./store/stats.ts";
 export type { SubjectSession } from "./store/subjects.ts";
 export type { VerifyReport } from "./store/verify.ts";
-export type { ResolveResult } from "./summaries/resolve.ts";
+export type { DeferReason, OnResolveEvent, ResolveEvent } from "./summaries/events.ts";
+export type { ResolveResult } from "./summaries/run.ts";
 export type { CompactResult } from "./summaries/span.ts";

@@ -121,18 +121,19 @@ export class ImportRun {
    * be done, nothing is written.
    */
   async resolve(onProgress: (doneCount: number) => void): Promise<Awaited<ReturnType<Session["resolveDirty"]>>> {
-    const total = { resolved: 0, failed: 0, stale: 0, parked: 0 };
+    const total = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
     await this.#store.upkeep(); // sessions that come to rest have more to summarize
     let doneCount = 0;
     for (const session of this.#sessions.values()) {
       onProgress(doneCount++);
       session.compact({ strategy: "union-find" });
-      const { resolved, failed, stale, parked } = await session.resolveDirty();
+      const { resolved, failed, stale, parked, deferred } = await session.resolveDirty();
       session.compact({ strategy: "union-find" }); // takes the summaries into the context
       total.resolved += resolved;
       total.failed += failed;
       total.stale += stale;
       total.parked += parked;
+      total.deferred += deferred;
     }
     return total;
   }

@@ -56,7 +56,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     const reason = `a theme of session "${state.sessionId}" is missing`;
     throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
   };
-  for (const summary of summaries.shown(state.sessionId)) {
+  for (const summary of coverage.standing(summaries.shown(state.sessionId))) {
     const draft = themeDraft(summary.rootId);
     draft.summaries.push(summary);
     draft.view.uncoveredCount -= summary.messageCount;

@@ -40,7 +40,7 @@ export function wholeView({ state, unpinnedFrom }: SpanSource): RenderView {
 export function spanView(source: SpanSource, strategy: SpanStrategy, topTokensMax: number): RenderView {
   const { repositories, state } = source;
   const { spans, messages } = repositories;
-  const summary = spans.newest(state.sessionId, strategy, "done");
+  const summary = spans.shown(state.sessionId, strategy);
   const restFrom = summary === undefined ? 0 : summary.seqLast + 1;
   const window = wholeSteps(source, windowFrom(restFrom, state.nextSeq), restFrom);
   const unread = spans.boundsOf(state.sessionId, restFrom, (window[0]?.seq ?? state.nextSeq) - 1);

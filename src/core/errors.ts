@@ -33,7 +33,8 @@ export interface ErrorDetails {
   QUERY_EMPTY: Record<string, never>;
   IMPORT_UNREADABLE: { path: string; reason: string };
   MODEL_KEY_MISSING: { model: string };
-  MODEL_REFUSED: { model: string; reason: string; status?: number };
+  /** `concerns`: it is about the key, the model's name or the account, and so would any other request be. */
+  MODEL_REFUSED: { model: string; reason: string; status?: number; concerns?: "account" };
   MODEL_UNAVAILABLE: { model: string; reason: string; status?: number; retryAfterMs?: number };
   MODEL_ANSWER_INVALID: { model: string; reason: string };
   REDACT_FAILED: { reason: string };

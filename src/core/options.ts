@@ -66,7 +66,8 @@ export const SESSION_OPTIONS = {
     min: 1,
     max: 10_000_000,
     unit: "tokens",
-    meaning: "tokens without a summary from which a theme is worth one; fewer are shown as they are",
+    meaning:
+      "tokens without a summary from which a theme is worth one, and for a new version at least four times what that repeats; fewer are shown as they are",
   },
   strategy: {
     default: "union-find",

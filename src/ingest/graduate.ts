@@ -156,7 +156,10 @@ function planMove(
   };
 }
 
-/** Which summaries the context shows from now on: of all that are finished those that no other covers. */
+/**
+ * Which summaries the context shows from now on: of all that are finished those that no other covers. One that something else
+ * only stands in for stays in, behind it: it is what the next one builds on.
+ */
 function acceptSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,
@@ -164,9 +167,12 @@ function acceptSummaries(
   const shown = summaries.shown(sessionId);
   const waiting = summaries.waiting(sessionId);
   if (waiting.length === 0) return { shown: [], hidden: [] };
-  const standing = new Set(new Coverage(unions).maximal([...shown, ...waiting]).map(({ id }) => id));
+  const coverage = new Coverage(unions);
+  const all = [...shown, ...waiting];
+  const made = coverage.maximal(all.filter(({ standsIn }) => !standsIn));
+  const standing = new Set([...made, ...coverage.standing(all)].map(({ id }) => id));
   return {
     shown: waiting.filter(({ id }) => standing.has(id)).map(({ id }) => id),
-    hidden: [...shown, ...waiting].filter(({ id }) => !standing.has(id)).map(({ id }) => id),
+    hidden: all.filter(({ id }) => !standing.has(id)).map(({ id }) => id),
   };
 }

@@ -46,7 +46,7 @@ const TERM_COUNT_MAX = 25;
  * many they are. Deterministic; yields to the event loop every few milliseconds of work.
  */
 export function extractiveSummarizer(): Summarizer {
-  return { id: "extractive", promptVersion: 1, summarize };
+  return { id: "extractive", promptVersion: 1, isLocal: true, summarize };
 }
 
 async function summarize(request: SummarizeRequest): Promise<SummaryText> {

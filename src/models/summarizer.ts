@@ -42,5 +42,7 @@ export interface Summarizer {
   readonly id: string;
   /** Changes with every change of wording that changes the output; stored beside each summary. */
   readonly promptVersion: number;
+  /** It runs on this machine and costs nothing: limits do not count its calls, and nothing stands in for it. */
+  readonly isLocal?: true;
   summarize(request: SummarizeRequest): Promise<SummaryText>;
 }

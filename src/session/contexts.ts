@@ -164,11 +164,9 @@ export class Contexts {
     const { repositories, tokenCounter } = this.#ports;
     return repositories.database.read(() => {
       const { state, cold } = this.#view();
-      const doneId =
-        strategy === "flat" || strategy === "sandwich"
-          ? repositories.spans.newest(this.#sessionId, strategy, "done")?.id
-          : 0;
-      const key = `${strategy} ${doneId} ${tokensMax} ${state.frontierVersion} ${state.nextSeq}`;
+      const shownId =
+        strategy === "flat" || strategy === "sandwich" ? repositories.spans.shown(this.#sessionId, strategy)?.id : 0;
+      const key = `${strategy} ${shownId} ${tokensMax} ${state.frontierVersion} ${state.nextSeq}`;
       if (this.#rendered?.key !== key || this.#rendered.settings !== state.settings) {
         const options = { tokensMax, tokenCounter };
         const result = RENDER_STRATEGIES[strategy](this.#source(state, cold, options), options);

@@ -1,19 +1,20 @@
-import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import { StoreError } from "../core/errors.ts";
+import type { SessionSettings } from "../core/options.ts";
 import { databaseFindings } from "../store/database-findings.ts";
 import { fileFindings } from "../store/file-findings.ts";
 import { type Finding, problem } from "../store/finding.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { dirtyRoots } from "../summaries/dirty.ts";
+import { dirtyThemes } from "../summaries/dirty.ts";
 import { indexFinding } from "./index-finding.ts";
+import type { SessionPorts } from "./ports.ts";
 
 /** What an open store is like: its file, then its rows, as far as they can be read. */
-export function examine(repositories: Repositories, embedderId: string, nearest: NearestClusters): Finding[] {
+export function examine(ports: SessionPorts): Finding[] {
+  const { repositories, nearest } = ports;
   const { database } = repositories;
   database.assertOpen();
   const findings = fileFindings(database.path, !database.readonly);
   try {
-    findings.push(...database.read(() => rowFindings(repositories, embedderId)));
+    findings.push(...database.read(() => rowFindings(ports)));
   } catch (error) {
     if (!StoreError.is(error)) throw error;
     return [refusal("integrity", error), ...findings];
@@ -28,15 +29,20 @@ export function examine(repositories: Repositories, embedderId: string, nearest:
   return findings;
 }
 
-function rowFindings(repositories: Repositories, embedderId: string): Finding[] {
+function rowFindings({ repositories, embedder, summarizer, claimant, clock }: SessionPorts): Finding[] {
   const { sessions } = repositories;
+  const { id: summarizerId, promptVersion } = summarizer;
+  const asker = { summarizerId, promptVersion, claimant, nowMs: clock() };
+  /** Some wait for more messages, and nobody can do anything about it. */
+  const wantingOf = (id: string, settings: SessionSettings): number =>
+    dirtyThemes(repositories, id, settings, "made", asker).filter(({ wait }) => wait?.nextTryAtMs !== null).length;
   const wanting = sessions
     .ids()
     .map((id) => ({ id, settings: sessions.byId(id)!.settings }))
     .filter(({ settings }) => settings.strategy === "union-find") // others show no themes
-    .map(({ id, settings }) => ({ id, themeCount: dirtyRoots(repositories, id, settings).dirty.length }))
+    .map(({ id, settings }) => ({ id, themeCount: wantingOf(id, settings) }))
     .filter(({ themeCount }) => themeCount > 0);
-  return databaseFindings(repositories, embedderId, {
+  return databaseFindings(repositories, embedder.id, {
     themeCount: wanting.reduce((sum, { themeCount }) => sum + themeCount, 0),
     sessionIds: wanting.map(({ id }) => id),
   });

@@ -58,7 +58,7 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
     }));
   }
   const coverage = new Coverage(unions);
-  const standing = coverage.maximal([...summaries.shown(sessionId), ...summaries.waiting(sessionId)]);
+  const standing = coverage.standing([...summaries.shown(sessionId), ...summaries.waiting(sessionId)]);
   return themes
     .ofSession(sessionId)
     .sort((left, right) => left.theme.seqFirst - right.theme.seqFirst)

@@ -1,49 +1,23 @@
-import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { RenderResult } from "../context/result.ts";
-import type { Clock } from "../core/clock.ts";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
-import type { TokenCounter } from "../core/tokens.ts";
-import { untilAborted } from "../core/until-aborted.ts";
 import { type AppendResult, append, catchUp, compact } from "../ingest/append.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
-import type { Vectors } from "../ingest/vectors.ts";
-import type { Embedder } from "../models/embedder.ts";
-import type { Summarizer } from "../models/summarizer.ts";
-import type { Repositories } from "../store/repositories.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
-import { RESOLVE_CONCURRENCY, type ResolveResult, resolveDirty } from "../summaries/resolve.ts";
+import type { ResolveResult } from "../summaries/run.ts";
 import { type CompactResult, compactSpan, type SplitOptions } from "../summaries/span.ts";
-import type { ActiveSessions } from "./active.ts";
+import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, Contexts, type RenderOptions } from "./contexts.ts";
+import type { SessionPorts } from "./ports.ts";
 import type { Pressure } from "./pressure.ts";
-import type { ResidentSessions } from "./resident.ts";
+import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
-import type { Upkeep } from "./upkeep.ts";
-
-/** What a session needs of the store that opened it. */
-export interface SessionPorts {
-  repositories: Repositories;
-  embedder: Embedder;
-  summarizer: Summarizer;
-  tokenCounter: TokenCounter;
-  clock: Clock;
-  /** Aborted when the store closes. */
-  closing: AbortSignal;
-  /** Counts what this very connection changed behind its sessions' backs: settings, a rebuild. */
-  changes: { count: number };
-  resident: ResidentSessions;
-  active: ActiveSessions;
-  nearest: NearestClusters;
-  vectors: Vectors;
-  upkeep: Upkeep;
-}
 
 export interface MessagesOptions {
   /** First place, inclusive. */
@@ -53,17 +27,6 @@ export interface MessagesOptions {
   /** Most messages, from `seqFrom` on: at most 10,000, and so many unless given. For more, go on from the last one's seq. */
   limit?: number;
 }
-
-export interface ResolveDirtyOptions extends ContextOptions {
-  signal?: AbortSignal;
-  /** Calls of the summarizer under way at once. */
-  concurrency?: number;
-}
-
-const RESOLVE_OPTIONS: readonly string[] = [
-  ...CONTEXT_OPTIONS,
-  ...(["signal", "concurrency"] satisfies (keyof ResolveDirtyOptions)[]),
-];
 
 /** Comparisons of one `sync` with a session that others are writing to. */
 const SYNC_ATTEMPTS_MAX = 10;
@@ -83,14 +46,17 @@ export class Session {
   /** What `sync` compares with, from its first use on. */
   #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
   #lastHistory: SyncKey[] = [];
-  /** Ends, and never rejects, with the last `resolveDirty` that was begun. */
-  #resolving: Promise<void> | undefined;
   readonly #contexts: Contexts;
+  readonly #resolver: Resolver;
 
   constructor(ports: SessionPorts, id: string) {
     this.#ports = ports;
     this.id = id;
     this.#contexts = new Contexts(ports, id, { current: () => this.#current(), reload: () => this.#reload() });
+    this.#resolver = new Resolver(ports, id, {
+      asked: (options) => this.#contexts.asked(options),
+      splitOptions: (tokensMax) => this.#splitOptions(tokensMax),
+    });
   }
 
   /**
@@ -215,37 +181,37 @@ export class Session {
 
   /**
    * Summarize what has no summary yet, in the background of the caller's own model call. A context of themes shows the result
-   * from the next move of the frontier on. `flat` and `sandwich` make their one summary when a context of `tokensMax` is
+   * from the next move of the frontier on. `flat` and `sandwich` make their one summary when a context of `contextTokensMax` is
    * fuller than their trigger, or `compact` has asked, and show it at once. Beside it the session's messages get the vectors
    * that are due, see `store.embedPending`. Then the store does its upkeep, see
    * `store.upkeep`; what fails there does not fail here.
    *
-   * @returns how many themes were resolved, failed, stale (grew meanwhile) and parked (cannot be made shorter).
-   * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes, `STORE_BUSY` and `STORE_CORRUPT` where
-   *   the result cannot be written. A failing model never rejects.
+   * Nobody pays twice: before a call the summary is claimed in the file, for three quarters of a minute unless the process
+   * lives on, and other processes leave it alone. What fails is not tried again before a delay that doubles each time, or that
+   * the service asks for; what is refused waits for more messages, for another summarizer, or where the key or the settings
+   * were refused, for an hour or a store that is opened anew. Where the summarizer has made no summary, that of the extractive
+   * one stands in for it.
+   *
+   * @returns how many themes were resolved, failed, stale (grew meanwhile), parked (cannot be made shorter, or were refused)
+   *   and deferred (were not asked for).
+   * @throws the signal's reason when aborted, within milliseconds, `STORE_CLOSED` when the store closes, `STORE_BUSY` and
+   *   `STORE_CORRUPT` where the result cannot be written. What was resolved by then stays. A failing model never rejects.
    */
   async resolveDirty(options: ResolveDirtyOptions = {}): Promise<ResolveResult> {
-    const { repositories, summarizer, tokenCounter, clock, closing, vectors, upkeep } = this.#ports;
-    if (repositories.database.readonly) {
-      throw new StoreError("STORE_READONLY", { path: repositories.database.path, operation: "resolveDirty" });
-    }
-    for (const name of Object.keys(options)) oneOf("an option of resolveDirty", name, RESOLVE_OPTIONS);
-    const { strategy, tokensMax } = this.#contexts.asked(options);
-    const concurrency = wholeNumber("concurrency", options.concurrency ?? RESOLVE_CONCURRENCY, 1, 64);
-    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
-    signal.throwIfAborted();
-    // One at a time: a second one would summarize, and pay for, the same themes again. It finds what the first has left.
-    const before = this.#resolving;
-    const resolving = (async () => {
-      if (before !== undefined) await untilAborted(before, signal);
-      const split = { ...this.#splitOptions(tokensMax), clock };
-      return resolveDirty(repositories, this.id, { ...split, summarizer, tokenCounter, strategy, concurrency, signal });
-    })();
-    this.#resolving = Promise.allSettled([before, resolving]).then(() => {});
-    // Vectors that are due come beside it: no summary depends on them.
-    const [result] = await Promise.all([resolving, vectors.embed({ sessionId: this.id, signal })]);
-    await upkeep.runBehind(signal);
-    return result;
+    return (await this.#resolver.resolveDirty(options)).result;
+  }
+
+  /**
+   * Do what `resolveDirty` does now, after each append of this process, and when what failed may be tried again; until it is
+   * stopped, or the store closes. Limits hold for all of that together. It survives what fails, keeps no process alive, and
+   * takes no time while nothing is to be done.
+   *
+   * Started again, it goes on with the new options; what was started before is stopped.
+   *
+   * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`, `STORE_CLOSED`.
+   */
+  startResolving(options: StartResolvingOptions = {}): Resolving {
+    return this.#resolver.start(options);
   }
 
   /**
@@ -267,13 +233,16 @@ export class Session {
     switch (strategy) {
       case "union-find": {
         const isMoved = this.#change((state) => compact(repositories, state, embedder.similarityMin));
+        this.#resolver.wake();
         return isMoved ? { compacted: true } : { compacted: false, reason: "nothing_to_compress" };
       }
       case "full":
         return { compacted: false, reason: "never_compacted" };
       default: {
         const split = { ...this.#splitOptions(tokensMax), createdAtMs: clock() };
-        return compactSpan(repositories, this.id, strategy, split);
+        const result = compactSpan(repositories, this.id, strategy, split);
+        this.#resolver.wake();
+        return result;
       }
     }
   }
@@ -326,9 +295,11 @@ export class Session {
   #append(inputs: readonly MessageInput[], seqExpected: number | undefined): AppendResult[] {
     const { repositories, embedder, clock } = this.#ports;
     const rows = inputs.map((input) => prepareMessage(parseMessage(input), this.#ports));
-    return this.#change((state) =>
+    const results = this.#change((state) =>
       append(repositories, state, rows, { similarityMin: embedder.similarityMin, clock, seqExpected }),
     );
+    this.#resolver.wake();
+    return results;
   }
 
   /**

@@ -33,8 +33,9 @@ import { closedReason } from "../summaries/resolve.ts";
 import { ActiveSessions } from "./active.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
+import type { SessionPorts } from "./ports.ts";
 import { ResidentSessions } from "./resident.ts";
-import { Session, type SessionPorts } from "./session.ts";
+import { Session } from "./session.ts";
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectInfo, subjectsOf } from "./subjects.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -145,10 +146,7 @@ export class Store {
   /** Use `openStore`. */
   constructor(
     database: StoreDatabase,
-    ports: Omit<
-      SessionPorts,
-      "repositories" | "closing" | "changes" | "resident" | "active" | "nearest" | "vectors" | "upkeep"
-    >,
+    ports: Pick<SessionPorts, "embedder" | "summarizer" | "tokenCounter" | "clock">,
   ) {
     this.#database = database;
     setMaxListeners(0, this.#closing.signal); // one for each session that is resolving
@@ -164,6 +162,7 @@ export class Store {
     };
     this.#ports = {
       ...shared,
+      claimant: uuidv7(),
       closing: this.#closing.signal,
       resident: new ResidentSessions(),
       upkeep: new Upkeep(shared),
@@ -370,8 +369,7 @@ export class Store {
    * `verify` looks closer, at every message and every row that is derived.
    */
   doctor(): Finding[] {
-    const { repositories, embedder, nearest } = this.#ports;
-    return examine(repositories, embedder.id, nearest);
+    return examine(this.#ports);
   }
 
   /**

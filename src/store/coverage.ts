@@ -50,6 +50,26 @@ export class Coverage {
     );
   }
 
+  /**
+   * What a context shows of `summaries`: disjoint ones. What stands in for a summary gives way to one that covers as much, and
+   * to a later one that covers part of it; until then it stands before what it covers.
+   */
+  standing<S extends Covering & Pick<DoneSummary, "id" | "standsIn">>(summaries: readonly S[]): S[] {
+    const made = this.maximal(summaries.filter(({ standsIn }) => !standsIn));
+    const standIns = this.maximal(summaries.filter(({ standsIn }) => standsIn)).filter(
+      (standIn) =>
+        !made.some(
+          (summary) =>
+            this.covers(summary, standIn.rootId, standIn.logPosition) ||
+            (summary.id > standIn.id && this.covers(standIn, summary.rootId, summary.logPosition)),
+        ),
+    );
+    const isBehind = (summary: S): boolean =>
+      standIns.some((standIn) => this.covers(standIn, summary.rootId, summary.logPosition));
+    const standing = new Set([...made.filter((summary) => !isBehind(summary)), ...standIns]);
+    return summaries.filter((summary) => standing.has(summary));
+  }
+
   #uniteOf(root: number): { position: number; root: number } | undefined {
     if (!this.#unites.has(root)) this.#unites.set(root, this.#unions.uniteOf(root));
     return this.#unites.get(root);

@@ -96,8 +96,8 @@ function summaryFinding({ database: { client } }: Repositories, { themeCount, se
     .get(ids);
   const lastError = client
     .prepare<[string], string>(
-      `SELECT error FROM summaries f WHERE status = 'failed' AND session_id IN (SELECT value FROM json_each(?))
-       AND NOT EXISTS (SELECT 1 FROM summaries d WHERE d.root_id = f.root_id AND d.status = 'done' AND d.id > f.id)
+      `SELECT error FROM summaries f WHERE status IN ('failed', 'parked') AND session_id IN (SELECT value FROM json_each(?))
+       AND NOT EXISTS (SELECT 1 FROM summaries d WHERE d.root_id = f.root_id AND d.status = 'done' AND d.stands_in = 0 AND d.id > f.id)
        ORDER BY id DESC LIMIT 1`,
     )
     .pluck()

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { logWithout } from "../forest/forget.ts";
 import { isCode } from "./connect.ts";
-import { Coverage } from "./coverage.ts";
+import { Coverage, type Covering } from "./coverage.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
 import type { FullTextRepository } from "./full-text.ts";
 import type { Repositories } from "./repositories.ts";
@@ -62,7 +62,8 @@ export function forgetMessages(
   forgottenAtMs: number,
   options: DeriveOptions,
 ): Forgotten {
-  const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
+  const { database, sessions, messages, unions, summaries, spans, costs, artifacts, generations, fullText } =
+    repositories;
   return database.write("forget", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -71,14 +72,20 @@ export function forgetMessages(
     const coverage = new Coverage(unions);
     const log = unions.ofSession(sessionId);
     const entries = log.filter(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
-    const covering = summaries
-      .finished(sessionId)
-      .filter((summary) => entries.some(({ id, root }) => coverage.covers(summary, root, id)));
-    for (const { id } of covering) summaries.delete(id);
-    summaries.deleteTries(sessionId);
+    const isOfThem = (summary: Covering): boolean => entries.some(({ id, root }) => coverage.covers(summary, root, id));
+    const covering = summaries.finished(sessionId).filter(isOfThem);
+    const claims = summaries.claims(sessionId).filter(isOfThem);
+    for (const id of [...covering, ...claims].map(({ id }) => id).concat(summaries.tries(sessionId))) {
+      costs.discardSummary(id);
+      summaries.delete(id);
+    }
 
     const ids = messages.idsOfSteps([...steps]);
-    const spanCount = spans.deleteCovering(sessionId, ids);
+    const coveringSpans = spans.covering(sessionId, ids);
+    for (const { id } of coveringSpans) {
+      costs.discardSpan(id);
+      spans.delete(id);
+    }
     const remaining = logWithout(log, steps);
     const touched = new Set(entries.map(({ root }) => root));
     leaveSubjects(
@@ -96,7 +103,7 @@ export function forgetMessages(
     rebuildSession(repositories, sessionId, derived!);
     return {
       messageCount: ids.length,
-      summaryCount: covering.length + spanCount,
+      summaryCount: covering.length + coveringSpans.filter(({ status }) => status === "done").length,
       artifactCount: artifacts.deleteOrphans(),
     };
   });

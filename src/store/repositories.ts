@@ -2,6 +2,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import { ArtifactRepository } from "./artifacts.ts";
 import { CentroidRepository } from "./centroids.ts";
 import { ClusterRepository } from "./clusters.ts";
+import { CostRepository } from "./costs.ts";
 import { EvidenceRepository } from "./evidence.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
@@ -33,6 +34,7 @@ export class Repositories {
   readonly subjects: SubjectRepository;
   readonly summaries: SummaryRepository;
   readonly spans: SpanRepository;
+  readonly costs: CostRepository;
   readonly evidence: EvidenceRepository;
   readonly fullText: FullTextRepository;
 
@@ -51,6 +53,7 @@ export class Repositories {
     this.subjects = new SubjectRepository(database);
     this.summaries = new SummaryRepository(database);
     this.spans = new SpanRepository(database);
+    this.costs = new CostRepository(database);
     this.evidence = new EvidenceRepository(database);
     this.fullText = new FullTextRepository(database);
   }

@@ -316,6 +316,25 @@ export const themes = sqliteTable(
   (t) => [index("themes_by_session").on(t.sessionId)],
 );
 
+/** What a row of a summary says of the work on it. */
+const trying = () => ({
+  // While it is claimed: by which open store, and until when (by the store's clock) nobody else pays for the same. Later, who
+  // has tried in vain.
+  claimant: text("claimant"),
+  claimedUntilMs: integer("claimed_until_ms"),
+  // Of a failed or parked try: its code where the failure has one, and before when it is not made again; NULL: not before there
+  // is more to summarize. Where `pauses`, the summarizer is asked for nothing else either.
+  errorCode: text("error_code"),
+  nextTryAtMs: integer("next_try_at_ms"),
+  pauses: integer("pauses", { mode: "boolean" }).notNull().default(false),
+  // Made by the extractive summarizer while the store's own has made none. Gives way to that one's.
+  standsIn: integer("stands_in", { mode: "boolean" }).notNull().default(false),
+  // What its calls cost, as the service reports it; NULL where it does not.
+  inputTokens: integer("input_tokens"),
+  outputTokens: integer("output_tokens"),
+  costUsd: real("cost_usd"),
+});
+
 /**
  * The texts that stand for themes, one row a version or a failed try. Costly: deleting them loses time and money, but no
  * information. Text is never edited.
@@ -342,13 +361,13 @@ export const summaries = sqliteTable(
     // Versions since the sources were last read in full: 0 is a full reading.
     readingDepth: integer("reading_depth").notNull(),
 
-    status: text("status").$type<"done" | "failed" | "parked">().notNull(),
+    status: text("status").$type<"claimed" | "done" | "failed" | "parked">().notNull(),
     title: text("title"),
     text: text("text"),
     tokenCount: integer("token_count"),
     summarizerId: text("summarizer_id").notNull(),
     promptVersion: integer("prompt_version").notNull(),
-    // Why there is no text. A failed try is made again; a parked one waits until the theme grows.
+    // Why there is no text. A failed try is made again; a parked one waits until the theme grows, or for its next try.
     error: text("error"),
     attempts: integer("attempts").notNull(),
     createdAtMs: integer("created_at_ms").notNull(),
@@ -356,11 +375,15 @@ export const summaries = sqliteTable(
     // Log positions of the frontier moves that put it into the context and that took it out again. NULL: not yet.
     shownFrom: integer("shown_from"),
     shownUntil: integer("shown_until"),
+
+    ...trying(),
   },
   (t) => [
     index("summaries_by_root").on(t.rootId, t.logPosition),
     index("summaries_standing").on(t.sessionId).where(sql`${t.status} = 'done' and ${t.shownUntil} is null`),
     index("summaries_by_session").on(t.sessionId),
+    uniqueIndex("summaries_claimed").on(t.rootId).where(sql`${t.status} = 'claimed'`),
+    index("summaries_pausing").on(t.summarizerId, t.nextTryAtMs).where(sql`${t.pauses} = 1`),
     check("summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),
   ],
 );
@@ -391,20 +414,42 @@ export const spanSummaries = sqliteTable(
     // Versions since the sources were last read in full: 0 is a full reading.
     readingDepth: integer("reading_depth").notNull(),
 
-    status: text("status").$type<"due" | "done" | "failed" | "parked">().notNull(),
+    status: text("status").$type<"due" | "claimed" | "done" | "failed" | "parked">().notNull(),
     title: text("title"),
     text: text("text"),
     tokenCount: integer("token_count"),
     // NULL while it is due.
     summarizerId: text("summarizer_id"),
     promptVersion: integer("prompt_version"),
-    // Why there is no text. A failed try is made again; a parked one waits until the stretch is longer.
+    // Why there is no text. A failed try is made again; a parked one waits until the stretch is longer, or for its next try.
     error: text("error"),
     attempts: integer("attempts").notNull(),
     createdAtMs: integer("created_at_ms").notNull(),
+
+    ...trying(),
   },
   (t) => [
     index("span_summaries_by_session").on(t.sessionId, t.strategy, t.id),
+    uniqueIndex("span_summaries_claimed").on(t.sessionId, t.strategy).where(sql`${t.status} = 'claimed'`),
+    index("span_summaries_pausing").on(t.summarizerId, t.nextTryAtMs).where(sql`${t.pauses} = 1`),
     check("span_summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),
   ],
+);
+
+/**
+ * What was paid for texts that are not kept: of tries and old versions whose rows have gone, of replies that nobody could use
+ * any more. Fact.
+ */
+export const discardedCosts = sqliteTable(
+  "discarded_costs",
+  {
+    sessionId: text("session_id")
+      .notNull()
+      .references(() => sessions.id, { onDelete: "cascade" }),
+    summarizerId: text("summarizer_id").notNull(),
+    inputTokens: integer("input_tokens").notNull(),
+    outputTokens: integer("output_tokens").notNull(),
+    costUsd: real("cost_usd"),
+  },
+  (t) => [primaryKey({ columns: [t.sessionId, t.summarizerId] })],
 );

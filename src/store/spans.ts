@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { and, desc, eq, sql } from "drizzle-orm";
 import type { StoreDatabase } from "./open.ts";
 import { spanSummaries } from "./schema.ts";
+import type { Claim, Try } from "./summaries.ts";
 
 export type SpanRow = typeof spanSummaries.$inferSelect;
 export type NewSpan = typeof spanSummaries.$inferInsert;
@@ -33,12 +34,18 @@ const DONE_KEPT = 3;
 export class SpanRepository {
   readonly #insert;
   readonly #newest;
+  readonly #shown;
   readonly #done;
   readonly #delete;
-  readonly #deleteSuperseded;
-  readonly #deleteCovering;
+  readonly #superseded;
+  readonly #standIns;
+  readonly #covering;
+  readonly #newestTry;
+  readonly #givenUp;
+  readonly #claim;
+  readonly #renew;
+  readonly #endClaim;
   readonly #content;
-  readonly #failedAttempts;
   readonly #ids;
   readonly #bounds;
 
@@ -53,8 +60,16 @@ export class SpanRepository {
           inSession,
           eq(spanSummaries.strategy, sql.placeholder("strategy")),
           eq(spanSummaries.status, sql.placeholder("status")),
+          eq(spanSummaries.standsIn, false),
         ),
       )
+      .orderBy(desc(spanSummaries.id))
+      .limit(1)
+      .prepare();
+    this.#shown = orm
+      .select()
+      .from(spanSummaries)
+      .where(and(inSession, eq(spanSummaries.strategy, sql.placeholder("strategy")), eq(spanSummaries.status, "done")))
       .orderBy(desc(spanSummaries.id))
       .limit(1)
       .prepare();
@@ -65,28 +80,52 @@ export class SpanRepository {
       .orderBy(spanSummaries.id)
       .prepare();
     this.#delete = client.prepare<[number]>("DELETE FROM span_summaries WHERE id = ?");
-    this.#deleteSuperseded = client.prepare<{ sessionId: string; strategy: string; seqLast: number }>(
-      `DELETE FROM span_summaries WHERE session_id = @sessionId AND strategy = @strategy AND (
-         (status <> 'done' AND seq_last <= @seqLast)
-         OR (status = 'done' AND id NOT IN (
-           SELECT id FROM span_summaries WHERE session_id = @sessionId AND strategy = @strategy AND status = 'done'
-           ORDER BY id DESC LIMIT ${DONE_KEPT})))`,
+    this.#superseded = client
+      .prepare<{ sessionId: string; strategy: string; seqLast: number }, number>(
+        `SELECT id FROM span_summaries WHERE session_id = @sessionId AND strategy = @strategy AND (
+           (status <> 'done' AND seq_last <= @seqLast) OR stands_in = 1
+           OR (status = 'done' AND id NOT IN (
+             SELECT id FROM span_summaries
+             WHERE session_id = @sessionId AND strategy = @strategy AND status = 'done' AND stands_in = 0
+             ORDER BY id DESC LIMIT ${DONE_KEPT})))`,
+      )
+      .pluck();
+    this.#standIns = client
+      .prepare<[string, string], number>(
+        "SELECT id FROM span_summaries WHERE session_id = ? AND strategy = ? AND stands_in = 1",
+      )
+      .pluck();
+    this.#covering = client.prepare<{ sessionId: string; ids: string }, { id: number; status: SpanRow["status"] }>(
+      `SELECT id, status FROM span_summaries WHERE session_id = @sessionId AND (status NOT IN ('done', 'claimed') OR EXISTS (
+         SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
+           AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`,
     );
-    this.#deleteCovering = client
-      .prepare<{ sessionId: string; ids: string }, string>(
-        `DELETE FROM span_summaries WHERE session_id = @sessionId AND (status <> 'done' OR EXISTS (
-           SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
-             AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))
-         RETURNING status`,
-      )
-      .pluck();
-    this.#failedAttempts = client
-      .prepare<{ sessionId: string; strategy: string }, number>(
-        `WITH own AS (SELECT id, status FROM span_summaries WHERE session_id = @sessionId AND strategy = @strategy)
-         SELECT count(*) FROM own
-         WHERE status = 'failed' AND id > coalesce((SELECT max(id) FROM own WHERE status = 'done'), 0)`,
-      )
-      .pluck();
+    this.#newestTry = client.prepare<
+      { sessionId: string; strategy: string; summarizerId: string; promptVersion: number },
+      Try
+    >(
+      `SELECT status, seq_last AS extent, attempts, claimant, created_at_ms AS createdAtMs,
+              error_code AS errorCode, next_try_at_ms AS nextTryAtMs
+       FROM span_summaries WHERE session_id = @sessionId AND strategy = @strategy AND status IN ('failed', 'parked')
+         AND summarizer_id = @summarizerId AND prompt_version = @promptVersion
+         AND id > coalesce((SELECT max(id) FROM span_summaries WHERE session_id = @sessionId
+                            AND strategy = @strategy AND status = 'done' AND stands_in = 0), 0)
+       ORDER BY id DESC LIMIT 1`,
+    );
+    this.#givenUp = client.prepare<[string, string], { seqLast: number }>(
+      `SELECT seq_last AS seqLast FROM span_summaries
+       WHERE session_id = ? AND strategy = ? AND status = 'parked' AND next_try_at_ms IS NULL ORDER BY id DESC LIMIT 1`,
+    );
+    this.#claim = client.prepare<[string, string], Omit<Claim, "rootId" | "logPosition">>(
+      `SELECT id, claimant, claimed_until_ms AS claimedUntilMs
+       FROM span_summaries WHERE session_id = ? AND strategy = ? AND status = 'claimed'`,
+    );
+    this.#renew = client.prepare<[number, number, string]>(
+      "UPDATE span_summaries SET claimed_until_ms = ? WHERE id = ? AND status = 'claimed' AND claimant = ?",
+    );
+    this.#endClaim = client.prepare<[number, string]>(
+      "DELETE FROM span_summaries WHERE id = ? AND status = 'claimed' AND claimant = ?",
+    );
     this.#content = client.prepare<[string, number, number], { id: number; tokenCount: number; digest: Buffer }>(
       `SELECT id, token_count AS tokenCount, digest FROM messages
        WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`,
@@ -111,20 +150,39 @@ export class SpanRepository {
     );
   }
 
-  add(row: NewSpan): void {
-    this.#insert(row);
+  /** @returns its id. */
+  add(row: NewSpan): number {
+    return Number(this.#insert(row).lastInsertRowid);
   }
 
   delete(id: number): void {
     this.#delete.run(id);
   }
 
-  /** What a finished one makes useless: tries and wishes for what it covers, and all finished ones but the newest few. */
-  deleteSuperseded(sessionId: string, strategy: SpanStrategy, seqLast: number): void {
-    this.#deleteSuperseded.run({ sessionId, strategy, seqLast });
+  /**
+   * Ids of what a finished one makes useless: tries and wishes for what it covers, what stood in for it, and all finished ones
+   * but the newest few.
+   */
+  superseded(sessionId: string, strategy: SpanStrategy, seqLast: number): number[] {
+    return this.#superseded.all({ sessionId, strategy, seqLast });
   }
 
-  /** The newest of a status, whatever came after it. */
+  /** Ids of what stands in for a summary. */
+  standIns(sessionId: string, strategy: SpanStrategy): number[] {
+    return this.#standIns.all(sessionId, strategy);
+  }
+
+  /** The newest that was given up until there is more to summarize. */
+  givenUp(sessionId: string, strategy: SpanStrategy): { seqLast: number } | undefined {
+    return this.#givenUp.get(sessionId, strategy);
+  }
+
+  /** What the context shows: the newest that is finished, whoever made it. */
+  shown(sessionId: string, strategy: SpanStrategy): DoneSpan | undefined {
+    return this.#shown.get({ sessionId, strategy }) as DoneSpan | undefined;
+  }
+
+  /** The newest of a status, whatever came after it; none that only stands in for another. */
   newest(sessionId: string, strategy: SpanStrategy, status: "done"): DoneSpan | undefined;
   newest(sessionId: string, strategy: SpanStrategy, status: SpanRow["status"]): SpanRow | undefined;
   newest(sessionId: string, strategy: SpanStrategy, status: SpanRow["status"]): SpanRow | undefined {
@@ -136,19 +194,29 @@ export class SpanRepository {
     return this.#done.all({ sessionId }) as DoneSpan[];
   }
 
-  /** Tries that failed since the last that did not. */
-  failedAttempts(sessionId: string, strategy: SpanStrategy): number {
-    return this.#failedAttempts.get({ sessionId, strategy })!;
+  /** The newest try of a summarizer that came to nothing since the last summary. */
+  newestTry(sessionId: string, strategy: SpanStrategy, summarizerId: string, promptVersion: number): Try | undefined {
+    return this.#newestTry.get({ sessionId, strategy, summarizerId, promptVersion });
   }
 
-  /**
-   * Those that cover a message that is about to be forgotten, and every try of the session, whose error may quote one.
-   *
-   * @returns how many of them were finished.
-   */
-  deleteCovering(sessionId: string, ids: readonly number[]): number {
-    return this.#deleteCovering.all({ sessionId, ids: JSON.stringify(ids) }).filter((status) => status === "done")
-      .length;
+  /** Live or expired. */
+  claim(sessionId: string, strategy: SpanStrategy): Omit<Claim, "rootId" | "logPosition"> | undefined {
+    return this.#claim.get(sessionId, strategy);
+  }
+
+  /** @returns false if the claim has been lost. */
+  renewClaim(id: number, claimant: string, untilMs: number): boolean {
+    return this.#renew.run(untilMs, id, claimant).changes === 1;
+  }
+
+  /** @returns false if the claim had been lost. */
+  endClaim(id: number, claimant: string): boolean {
+    return this.#endClaim.run(id, claimant).changes === 1;
+  }
+
+  /** Those that cover a message, done or claimed, and every other row of the session: its error may quote one. */
+  covering(sessionId: string, ids: readonly number[]): { id: number; status: SpanRow["status"] }[] {
+    return this.#covering.all({ sessionId, ids: JSON.stringify(ids) });
   }
 
   /** Both ends included. The ids are 0 where the stretch holds nothing that is not pinned. */

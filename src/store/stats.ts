@@ -17,6 +17,13 @@ export interface StoreStats extends VectorStats {
   clusterCount: number;
   themeCount: number;
   summaryCount: number;
+  /** Of these, made by the extractive summarizer while the store's own has made none. */
+  standInCount: number;
+  /** What summaries have cost, as far as their service reports it, also those that failed or are not kept. US dollars; null where
+   *  no price is known. */
+  summaryInputTokens: number;
+  summaryOutputTokens: number;
+  summaryCostUsd: number | null;
   artifactCount: number;
   /** Of all artifacts, uncompressed. */
   artifactBytes: number;
@@ -40,6 +47,11 @@ export function storeStats({ database, unions, generations, pendingVectors, full
               (SELECT count(*) FROM themes) AS themeCount,
               (SELECT count(*) FROM summaries WHERE status = 'done')
                 + (SELECT count(*) FROM span_summaries WHERE status = 'done') AS summaryCount,
+              (SELECT count(*) FROM summaries WHERE stands_in = 1)
+                + (SELECT count(*) FROM span_summaries WHERE stands_in = 1) AS standInCount,
+              (SELECT coalesce(sum(input_tokens), 0) FROM summary_costs) AS summaryInputTokens,
+              (SELECT coalesce(sum(output_tokens), 0) FROM summary_costs) AS summaryOutputTokens,
+              (SELECT sum(cost_usd) FROM summary_costs) AS summaryCostUsd,
               (SELECT count(*) FROM artifacts) AS artifactCount,
               (SELECT coalesce(sum(byte_length), 0) FROM artifacts) AS artifactBytes`,
     )

@@ -5,6 +5,29 @@ import { summaries } from "./schema.ts";
 export type SummaryRow = typeof summaries.$inferSelect;
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
 
+/** A row that says who is at work on a summary: `status` claimed. */
+export interface Claim {
+  id: number;
+  rootId: number;
+  /** At which the theme was read. */
+  logPosition: number;
+  claimant: string;
+  claimedUntilMs: number;
+}
+
+/** What a failed or parked try says of the next one. */
+export interface Try {
+  status: "failed" | "parked";
+  /** At which the theme was read; of a stretch, the place of its last message. */
+  extent: number;
+  /** Of those that failed since the last summary, the how-manyth. */
+  attempts: number;
+  claimant: string | null;
+  createdAtMs: number;
+  errorCode: string | null;
+  nextTryAtMs: number | null;
+}
+
 /** A summary with its text: `status` done. */
 export interface DoneSummary extends SummaryRow {
   title: string;
@@ -21,9 +44,12 @@ export class SummaryRepository {
   readonly #waiting;
   readonly #finished;
   readonly #delete;
-  readonly #deleteTries;
-  readonly #attemptsAt;
-  readonly #parkedAt;
+  readonly #tries;
+  readonly #newestTry;
+  readonly #claims;
+  readonly #renew;
+  readonly #endClaim;
+  readonly #pausedUntil;
 
   constructor({ orm, client }: StoreDatabase) {
     this.#insert = (row: NewSummary) => orm.insert(summaries).values(row).run();
@@ -52,15 +78,35 @@ export class SummaryRepository {
       .orderBy(summaries.id)
       .prepare();
     this.#delete = client.prepare<[number]>("DELETE FROM summaries WHERE id = ?");
-    this.#deleteTries = client.prepare<[string]>("DELETE FROM summaries WHERE session_id = ? AND status <> 'done'");
-    this.#attemptsAt = client
-      .prepare<{ root: number }, number>(
-        `SELECT count(*) FROM summaries WHERE root_id = @root AND status = 'failed'
-         AND id > coalesce((SELECT max(id) FROM summaries WHERE root_id = @root AND status = 'done'), 0)`,
-      )
+    this.#tries = client
+      .prepare<[string], number>("SELECT id FROM summaries WHERE session_id = ? AND status IN ('failed', 'parked')")
       .pluck();
-    this.#parkedAt = client
-      .prepare<[number], number>("SELECT max(log_position) FROM summaries WHERE root_id = ? AND status = 'parked'")
+    this.#newestTry = client.prepare<{ rootId: number; summarizerId: string; promptVersion: number }, Try>(
+      `SELECT status, log_position AS extent, attempts, claimant, created_at_ms AS createdAtMs,
+              error_code AS errorCode, next_try_at_ms AS nextTryAtMs
+       FROM summaries WHERE root_id = @rootId AND status IN ('failed', 'parked')
+         AND summarizer_id = @summarizerId AND prompt_version = @promptVersion
+         AND id > coalesce((SELECT max(id) FROM summaries
+                            WHERE root_id = @rootId AND status = 'done' AND stands_in = 0), 0)
+       ORDER BY id DESC LIMIT 1`,
+    );
+    this.#claims = client.prepare<[string], Claim>(
+      `SELECT id, root_id AS rootId, log_position AS logPosition, claimant, claimed_until_ms AS claimedUntilMs
+       FROM summaries WHERE session_id = ? AND status = 'claimed' ORDER BY id`,
+    );
+    this.#renew = client.prepare<[number, number, string]>(
+      "UPDATE summaries SET claimed_until_ms = ? WHERE id = ? AND status = 'claimed' AND claimant = ?",
+    );
+    this.#endClaim = client.prepare<[number, string]>(
+      "DELETE FROM summaries WHERE id = ? AND status = 'claimed' AND claimant = ?",
+    );
+    const pausing = (table: string): string =>
+      `SELECT next_try_at_ms FROM ${table} WHERE pauses = 1 AND summarizer_id = @summarizerId
+       AND next_try_at_ms > @nowMs AND created_at_ms <= @nowMs AND (status = 'failed' OR claimant = @claimant)`;
+    this.#pausedUntil = client
+      .prepare<{ summarizerId: string; claimant: string; nowMs: number }, number | null>(
+        `SELECT max(next_try_at_ms) FROM (${pausing("summaries")} UNION ALL ${pausing("span_summaries")})`,
+      )
       .pluck();
   }
 
@@ -96,18 +142,36 @@ export class SummaryRepository {
     this.#delete.run(id);
   }
 
-  /** Forget every failed and parked try of a session: its error may quote what was read. */
-  deleteTries(sessionId: string): void {
-    this.#deleteTries.run(sessionId);
+  /** Ids of every failed and parked try of a session: its error may quote what was read. */
+  tries(sessionId: string): number[] {
+    return this.#tries.all(sessionId);
   }
 
-  /** Tries that failed since the root's last summary. */
-  failedAttempts(rootId: number): number {
-    return this.#attemptsAt.get({ root: rootId }) ?? 0;
+  /** The newest try of a summarizer that came to nothing since the root's last summary. */
+  newestTry(rootId: number, summarizerId: string, promptVersion: number): Try | undefined {
+    return this.#newestTry.get({ rootId, summarizerId, promptVersion });
   }
 
-  /** Log position at which the root was last parked. */
-  parkedAt(rootId: number): number | undefined {
-    return this.#parkedAt.get(rootId) ?? undefined;
+  /** Live and expired ones of a session, oldest first. */
+  claims(sessionId: string): Claim[] {
+    return this.#claims.all(sessionId);
+  }
+
+  /** @returns false if the claim has been lost. */
+  renewClaim(id: number, claimant: string, untilMs: number): boolean {
+    return this.#renew.run(untilMs, id, claimant).changes === 1;
+  }
+
+  /** @returns false if the claim had been lost. */
+  endClaim(id: number, claimant: string): boolean {
+    return this.#endClaim.run(id, claimant).changes === 1;
+  }
+
+  /**
+   * Until when a summarizer is not to be asked for anything, because its service has said so to anyone, or has refused this
+   * claimant's key or settings; undefined where it may be asked.
+   */
+  pausedUntil(summarizerId: string, claimant: string, nowMs: number): number | undefined {
+    return this.#pausedUntil.get({ summarizerId, claimant, nowMs }) ?? undefined;
   }
 }

@@ -10,12 +10,11 @@ import type { MessagePlace, MessageRow } from "./messages.ts";
 import type { ClaimableVector, PendingVectorRepository } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 import type { NewSession } from "./sessions.ts";
-import type { NewSpan } from "./spans.ts";
 import type { PlacedCluster } from "./subjects.ts";
-import type { NewSummary } from "./summaries.ts";
 import type { UnionRow } from "./unions.ts";
 
-// One exported function for each thing that can happen, each one transaction. Nobody else writes.
+// One exported function for each thing that can happen, each one transaction. Summaries are in write-summaries.ts. Nobody
+// else writes.
 
 /** What one move of the frontier changes. */
 export interface FrontierMove {
@@ -212,37 +211,6 @@ export function dissolveSubjects(
   settledFrom: number,
 ): void {
   subjects.dissolveFrom(project, settledFrom, generations.newest()!.id, unions.newestPosition() + 1);
-}
-
-/** A theme was summarized, or the try failed. */
-export function recordSummary(repositories: Repositories, row: NewSummary): number {
-  return repositories.database.write("resolveDirty", () => {
-    if (repositories.sessions.byId(row.sessionId) === undefined) {
-      throw new StoreError("SESSION_NOT_FOUND", { sessionId: row.sessionId });
-    }
-    return repositories.summaries.add(row);
-  });
-}
-
-/**
- * A stretch of a session was summarized, or the try failed, or it is due.
- *
- * @returns false, and nothing is written, if its messages are not those that were read: some have been forgotten meanwhile.
- *   Or if another process was faster and has summarized as much or more: a context must not go back to less.
- */
-export function recordSpan({ database, sessions, spans }: Repositories, operation: string, row: NewSpan): boolean {
-  return database.write(operation, () => {
-    if (sessions.byId(row.sessionId) === undefined) {
-      throw new StoreError("SESSION_NOT_FOUND", { sessionId: row.sessionId });
-    }
-    const { messageCount, sourceDigest } = spans.contentOf(row.sessionId, row.seqFirst, row.seqLast);
-    if (messageCount !== row.messageCount || sourceDigest !== row.sourceDigest) return false;
-    const done = spans.newest(row.sessionId, row.strategy, "done");
-    if (done !== undefined && done.seqLast >= row.seqLast) return false;
-    spans.add(row);
-    if (row.status === "done") spans.deleteSuperseded(row.sessionId, row.strategy, row.seqLast);
-    return true;
-  });
 }
 
 /** Rows of `span_summaries` were found not to be of the messages that they name. */

@@ -5,58 +5,88 @@ import { hotFrom, windowSteps } from "../forest/window.ts";
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { DoneSummary } from "../store/summaries.ts";
-import { readingOf } from "./reading.ts";
+import { sourceDigestOf } from "../store/write-summaries.ts";
+import { isDue } from "./due.ts";
+import { type Asker, type Wait, waitOf } from "./next-try.ts";
+import { FULL_READING_TOKENS_MAX, readingOf } from "./reading.ts";
 
-/** Summaries of its parts that a theme may stand on; with more, one of the whole is made, so that contexts stay short. */
-const PARTS_MAX = 3;
+/**
+ * Which summaries count: those that the store's own summarizer has `made`, or all that a context shows, be it only that they
+ * stand in for one (`shown`).
+ */
+export type Layer = "made" | "shown";
 
-/** A theme that wants a summary, and what that is to be made from. */
+/** A theme that wants a summary. */
 export interface DirtyTheme {
   state: GrowingTheme;
-  /** Summaries that already cover parts of it, oldest sources first; empty for a full reading. */
+  /** Summaries that already cover parts of it, oldest sources first. */
+  parts: DoneSummary[];
+  uncoveredTokens: number;
+  /** Why it is not to be tried now. */
+  wait: Wait | undefined;
+}
+
+/** What a summary of a theme is to be made from. */
+export interface ThemeReading {
+  /** Oldest sources first; empty for a full reading. */
   previous: DoneSummary[];
   /** What they do not cover, in order. */
   sources: Message[];
   readingDepth: number;
+  sourceDigest: string;
+  /** Of the generation: whatever is forgotten from here on changes it. */
+  rewriteCount: number;
 }
 
 /**
- * What is to be summarized in a session: roots of dirty themes, those with the most uncovered tokens first. Messages that
- * are in the forest only because the session rests wait until it goes on: they would be shown word for word anyway.
+ * What is to be summarized in a session: dirty themes, those with the most uncovered tokens first. Messages that are in the
+ * forest only because the session rests wait until it goes on: they would be shown word for word anyway.
+ *
+ * @param asker  Whose earlier tries count; unless given, all are to be tried.
  */
-export function dirtyRoots(
+export function dirtyThemes(
   repositories: Repositories,
   sessionId: string,
   settings: SessionSettings,
-): { dirty: number[]; parked: number } {
-  const dirty: { root: number; uncoveredTokens: number }[] = [];
-  let parked = 0;
-  const standing = standingSummaries(repositories, sessionId);
+  layer: Layer,
+  asker?: Asker,
+): DirtyTheme[] {
+  const { summaries, themes } = repositories;
+  const dirty: DirtyTheme[] = [];
+  const standing = standingSummaries(repositories, sessionId, layer);
   const resting = restingTokens(repositories, sessionId, settings, [...standing.values()].flat());
-  for (const { theme, logPosition } of repositories.themes.ofSession(sessionId)) {
-    const parts = standing.get(theme.root) ?? [];
+  for (const state of themes.ofSession(sessionId)) {
+    const { root, tokenCount } = state.theme;
+    const parts = standing.get(root) ?? [];
     const coveredTokens = parts.reduce((sum, { sourceTokenCount }) => sum + sourceTokenCount, 0);
-    const uncoveredTokens = theme.tokenCount - coveredTokens - (resting.get(theme.root) ?? 0);
-    if (uncoveredTokens < settings.resolveTokensMin && parts.length <= PARTS_MAX) continue;
-    if ((repositories.summaries.parkedAt(theme.root) ?? -1) >= logPosition) parked += 1;
-    else dirty.push({ root: theme.root, uncoveredTokens });
+    const uncoveredTokens = tokenCount - coveredTokens - (resting.get(root) ?? 0);
+    // Many small summaries are put into one to save tokens: what stands in for a summary is not asked for that.
+    if (layer === "shown" && uncoveredTokens < settings.resolveTokensMin) continue;
+    const summaryTokens = parts.map((part) => part.tokenCount);
+    if (!isDue({ uncoveredTokens, summaryTokens }, settings.resolveTokensMin)) continue;
+    const tried = asker && summaries.newestTry(root, asker.summarizerId, asker.promptVersion);
+    dirty.push({ state, parts, uncoveredTokens, wait: asker && waitOf(tried, state.logPosition, asker) });
   }
-  dirty.sort((left, right) => right.uncoveredTokens - left.uncoveredTokens || left.root - right.root);
-  return { dirty: dirty.map(({ root }) => root), parked };
+  return dirty.sort(
+    (left, right) => right.uncoveredTokens - left.uncoveredTokens || left.state.theme.root - right.state.theme.root,
+  );
 }
 
-/** @returns undefined if the theme has been absorbed, or covered by another process, since it was found dirty. */
-export function loadDirtyTheme(repositories: Repositories, sessionId: string, root: number): DirtyTheme | undefined {
-  const { themes, unions, messages } = repositories;
-  const state = themes.ofSession(sessionId).find(({ theme }) => theme.root === root);
-  if (state === undefined) return undefined;
-  const parts = standingSummaries(repositories, sessionId).get(root) ?? [];
-  if (parts.length === 1 && parts[0]!.rootId === root && parts[0]!.logPosition >= state.logPosition) return undefined;
-  const { readInFull, readingDepth } = readingOf(parts, state.theme.tokenCount);
+/** Call it in the transaction in which the theme was found dirty. */
+export function readingOfTheme(repositories: Repositories, { state, parts }: DirtyTheme): ThemeReading {
+  const { unions, messages, generations } = repositories;
+  const { theme, logPosition } = state;
+  const { readInFull, readingDepth } = readingOf(parts, theme.tokenCount, FULL_READING_TOKENS_MAX.theme);
   const previous = readInFull ? [] : parts;
-  const covered = new Set(previous.flatMap(({ rootId, logPosition }) => unions.stepsOf("theme", rootId, logPosition)));
-  const steps = unions.stepsOf("theme", root, state.logPosition).filter((step) => !covered.has(step));
-  return { state, previous, sources: messages.ofSteps(steps), readingDepth };
+  const covered = new Set(previous.flatMap((part) => unions.stepsOf("theme", part.rootId, part.logPosition)));
+  const steps = unions.stepsOf("theme", theme.root, logPosition).filter((step) => !covered.has(step));
+  return {
+    previous,
+    sources: messages.ofSteps(steps),
+    readingDepth,
+    sourceDigest: sourceDigestOf(repositories, theme.root, logPosition),
+    rewriteCount: generations.newest()!.rewriteCount,
+  };
 }
 
 /** By theme, the tokens of its newest steps that only a rest has let in and no summary covers. */
@@ -87,10 +117,17 @@ function restingTokens(
 }
 
 /** By theme, the newest summaries of its maximal covered parts, whether the context shows them yet or not. */
-function standingSummaries({ summaries, unions }: Repositories, sessionId: string): Map<number, DoneSummary[]> {
+function standingSummaries(
+  { summaries, unions }: Repositories,
+  sessionId: string,
+  layer: Layer,
+): Map<number, DoneSummary[]> {
   const coverage = new Coverage(unions);
+  const all = [...summaries.shown(sessionId), ...summaries.waiting(sessionId)];
+  const standing =
+    layer === "shown" ? coverage.standing(all) : coverage.maximal(all.filter(({ standsIn }) => !standsIn));
   const byTheme = new Map<number, DoneSummary[]>();
-  for (const summary of coverage.maximal([...summaries.shown(sessionId), ...summaries.waiting(sessionId)])) {
+  for (const summary of standing) {
     const root = coverage.themeOf(summary.rootId);
     const parts = byTheme.get(root);
     if (parts === undefined) byTheme.set(root, [summary]);

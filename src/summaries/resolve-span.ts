@@ -1,68 +1,83 @@
-import type { Clock } from "../core/clock.ts";
-import type { Message } from "../core/message.ts";
+import { formatHandle } from "../core/handle.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { DoneSpan, SpanContent, SpanStrategy } from "../store/spans.ts";
-import { recordSpan } from "../store/write.ts";
-import { readingOf } from "./reading.ts";
+import { claimSpan, recordSpan } from "../store/write-summaries.ts";
+import type { Layer } from "./dirty.ts";
+import { attemptsAfter, waitOf } from "./next-try.ts";
+import { FULL_READING_TOKENS_MAX, readingOf } from "./reading.ts";
+import type { Run } from "./run.ts";
 import { dueSplit, fullSplit, type SplitOptions, spanRow } from "./span.ts";
 import { type Split, SUMMARY_SHARE } from "./split.ts";
-import { type SummarizeOptions, summarize } from "./summarize.ts";
+import { standInFor } from "./stand-in.ts";
+import type { Reading } from "./summarize.ts";
 
 /** Tokens of a summary that was asked for under a larger budget than it is made for: one statement. */
 const SUMMARY_TOKENS_MIN = 20;
 
-export interface SpanOptions extends SplitOptions, SummarizeOptions {
-  clock: Clock;
-}
-
-/** A stretch that wants a summary. */
+/** A stretch that wants a summary, and what that is to be made from. */
 interface DirtySpan {
   split: Split;
   content: SpanContent;
-  /** The summary of its older part; undefined for a full reading. */
-  previous: DoneSpan | undefined;
-  sources: Message[];
-  summaryTokensMax: number;
+  reading: Reading;
   readingDepth: number;
-  attempts: number;
 }
 
 /**
- * Summarize what the context is to be compacted by, if it is full enough or `compact` has asked: one call for one summary,
+ * Summarize what the context is to be compacted by, if it is full enough or `compact` has asked: one reading for one summary,
  * from the last one and the messages since.
  *
- * @returns what became of it; undefined if there was nothing to do.
  * @throws the signal's reason if it is aborted.
  */
 export async function resolveSpan(
   repositories: Repositories,
   sessionId: string,
+  run: Run,
   strategy: SpanStrategy,
-  options: SpanOptions,
-): Promise<"resolved" | "failed" | "stale" | "parked" | undefined> {
-  const { signal, summarizer, clock } = options;
-  const found = repositories.database.read(() => dirtySpan(repositories, sessionId, strategy, options));
-  if (found === undefined || found === "parked") return found;
-  const { split, content, previous, sources, summaryTokensMax, readingDepth, attempts } = found;
-  const reading = {
-    previous: previous === undefined ? [] : [{ title: previous.title, text: previous.text }],
-    sources,
-    sourceTokenCount: content.tokenCount,
-    tokensMax: summaryTokensMax,
-  };
-  const outcome = await summarize(reading, options);
-  signal.throwIfAborted();
-  const isRecorded = recordSpan(repositories, "resolveDirty", {
-    ...spanRow(sessionId, strategy, split, content),
-    readingDepth,
-    summarizerId: summarizer.id,
-    promptVersion: summarizer.promptVersion,
-    attempts,
-    createdAtMs: clock(),
-    ...outcome,
+  options: SplitOptions,
+): Promise<void> {
+  const { database, spans } = repositories;
+  const asker = run.asker();
+  const found = database.read(() => {
+    const dirty = dirtySpan(repositories, sessionId, strategy, options, "made");
+    const tried = spans.newestTry(sessionId, strategy, asker.summarizerId, asker.promptVersion);
+    return dirty && { dirty, tried, wait: waitOf(tried, dirty.split.seqLast, asker) };
   });
-  if (!isRecorded) return "stale";
-  return outcome.status === "done" ? "resolved" : outcome.status;
+  if (found === undefined) return;
+  const { split, content, reading, readingDepth } = found.dirty;
+  const handle = formatHandle("span", content.firstId, content.lastId);
+  const row = { ...spanRow(sessionId, strategy, split, content), readingDepth };
+  let isMissing = false;
+  if (found.wait !== undefined) {
+    run.wait(handle, found.wait);
+    isMissing = !found.wait.isInflated;
+  } else {
+    isMissing = !(await run.work({
+      handle,
+      reading,
+      attempts: attemptsAfter(found.tried),
+      claim: (making, lease) => claimSpan(repositories, { ...row, ...making }, lease),
+      record: (made, claim) => recordSpan(repositories, "resolveDirty", { ...row, ...made }, claim),
+      hasGrown: () => false, // it covers what it was asked for
+    }));
+  }
+  if (isMissing) await standInForSpan(repositories, sessionId, run, strategy, options);
+}
+
+/** The extractive summary, where the context is too full without any. */
+async function standInForSpan(
+  repositories: Repositories,
+  sessionId: string,
+  run: Run,
+  strategy: SpanStrategy,
+  options: SplitOptions,
+): Promise<void> {
+  const found = repositories.database.read(() => dirtySpan(repositories, sessionId, strategy, options, "shown"));
+  if (found === undefined) return;
+  const { split, content, reading, readingDepth } = found;
+  const row = { ...spanRow(sessionId, strategy, split, content), readingDepth };
+  await standInFor(run, formatHandle("span", content.firstId, content.lastId), reading, (made) =>
+    recordSpan(repositories, "resolveDirty", { ...row, ...made }),
+  );
 }
 
 function dirtySpan(
@@ -70,25 +85,25 @@ function dirtySpan(
   sessionId: string,
   strategy: SpanStrategy,
   options: SplitOptions,
-): DirtySpan | "parked" | undefined {
+  layer: Layer,
+): DirtySpan | undefined {
   const { spans, messages } = repositories;
-  const split = dueSplit(repositories, sessionId, strategy) ?? fullSplit(repositories, sessionId, strategy, options);
+  const split =
+    dueSplit(repositories, sessionId, strategy, layer) ?? fullSplit(repositories, sessionId, strategy, options, layer);
   if (split === undefined) return undefined;
-  const done = spans.newest(sessionId, strategy, "done");
-  const parked = spans.newest(sessionId, strategy, "parked");
-  if (parked !== undefined && parked.seqLast >= split.seqLast) return "parked";
+  const done: DoneSpan | undefined =
+    layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
   const content = spans.contentOf(sessionId, split.seqFirst, split.seqLast);
-  const { readInFull, readingDepth } = readingOf(done === undefined ? [] : [done], content.tokenCount);
+  const parts = done === undefined ? [] : [done];
+  const { readInFull, readingDepth } = readingOf(parts, content.tokenCount, FULL_READING_TOKENS_MAX.span);
   const previous = readInFull ? undefined : done;
   const free = options.tokensMax - messages.pinnedTokensOf(sessionId);
   const from = previous === undefined ? split.seqFirst : previous.seqLast + 1;
-  return {
-    split,
-    content,
-    previous,
+  const reading = {
+    previous: previous === undefined ? [] : [{ title: previous.title, text: previous.text }],
     sources: messages.range(sessionId, from, split.seqLast).filter(({ pinned }) => !pinned),
-    summaryTokensMax: Math.max(SUMMARY_TOKENS_MIN, Math.floor(SUMMARY_SHARE * free)),
-    readingDepth,
-    attempts: spans.failedAttempts(sessionId, strategy) + 1,
+    sourceTokenCount: content.tokenCount,
+    tokensMax: Math.max(SUMMARY_TOKENS_MIN, Math.floor(SUMMARY_SHARE * free)),
   };
+  return { split, content, reading, readingDepth };
 }

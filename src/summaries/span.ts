@@ -2,7 +2,8 @@ import type { SessionSettings } from "../core/options.ts";
 import { windowSteps } from "../forest/window.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SpanContent, SpanStrategy } from "../store/spans.ts";
-import { recordSpan } from "../store/write.ts";
+import { recordSpan } from "../store/write-summaries.ts";
+import type { Layer } from "./dirty.ts";
 import { type Filling, isFull, type NoSplit, type Split, splitContext, splitRuleOf } from "./split.ts";
 
 /** The context that is to be split. */
@@ -19,14 +20,19 @@ export type CompactResult =
   | { compacted: true }
   | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
 
-/** Where a session's context is to be cut because it is full; undefined if it is not. Call it inside a transaction. */
+/**
+ * Where a session's context is to be cut because it is full; undefined if it is not. Call it inside a transaction.
+ *
+ * @param layer  Whether a context counts as full that what stands in for a summary has made room in.
+ */
 export function fullSplit(
   repositories: Repositories,
   sessionId: string,
   strategy: SpanStrategy,
   options: SplitOptions,
+  layer: Layer = "made",
 ): Split | undefined {
-  const filling = fillingOf(repositories, sessionId, strategy, options);
+  const filling = fillingOf(repositories, sessionId, strategy, options, layer);
   const rule = splitRuleOf(strategy, options.settings);
   if (!isFull(filling, rule, options.tokensMax)) return undefined;
   const split = splitContext(filling, rule, options.tokensMax);
@@ -44,7 +50,7 @@ export function askedSplit(
   const split = splitContext(filling, splitRuleOf(strategy, options.settings), options.tokensMax);
   if (typeof split === "string") return split;
   if (split.seqLast === dueSplit(repositories, sessionId, strategy)?.seqLast) return "already_due";
-  const parked = repositories.spans.newest(sessionId, strategy, "parked");
+  const parked = repositories.spans.givenUp(sessionId, strategy);
   return split.seqLast <= (parked?.seqLast ?? -1) ? "nothing_to_compress" : split;
 }
 
@@ -53,8 +59,9 @@ function fillingOf(
   sessionId: string,
   strategy: SpanStrategy,
   { openStepId }: SplitOptions,
+  layer: Layer = "made",
 ): Filling {
-  const done = spans.newest(sessionId, strategy, "done");
+  const done = layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
   return {
     pinnedTokens: messages.pinnedTokensOf(sessionId),
     summary: done && { ...done, topTokens: spans.boundsOf(sessionId, 0, done.seqFirst - 1)?.tokenCount ?? 0 },
@@ -88,10 +95,15 @@ export function compactSpan(
 }
 
 /** What `compact` has asked for and nobody has summarized yet. What was tried and given up is due no more. */
-export function dueSplit({ spans }: Repositories, sessionId: string, strategy: SpanStrategy): Split | undefined {
+export function dueSplit(
+  { spans }: Repositories,
+  sessionId: string,
+  strategy: SpanStrategy,
+  layer: Layer = "made",
+): Split | undefined {
   const due = spans.newest(sessionId, strategy, "due");
-  const done = spans.newest(sessionId, strategy, "done");
-  const parked = spans.newest(sessionId, strategy, "parked");
+  const done = layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
+  const parked = spans.givenUp(sessionId, strategy);
   if (due === undefined || due.seqLast <= Math.max(done?.seqLast ?? -1, parked?.seqLast ?? -1)) return undefined;
   return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
 }

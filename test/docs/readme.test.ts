@@ -114,7 +114,9 @@ describe("the queries in SQL", () => {
     const path = join(folder, "sql.db");
     const store = openStore(path);
     for (const id of ["a", "b"]) {
-      const session = store.session(id, { hotSize: 2, overlap: 1, evictBatch: 2 });
+      // One with a summary, and one without.
+      const resolveTokensMin = id === "a" ? 200 : 1;
+      const session = store.session(id, { hotSize: 2, overlap: 1, evictBatch: 2, resolveTokensMin });
       if (session.messages().length > 0) continue;
       const createdAt = Date.UTC(2026, 0, 1); // long ago, so that it rests
       for (let turn = 0; turn < 6; turn++) {
@@ -126,6 +128,7 @@ describe("the queries in SQL", () => {
           { role: "tool", parts: [{ type: "tool_result", toolCallId, content: `contents of ${turn}` }], createdAt },
         ]);
       }
+      await session.resolveDirty();
     }
     await store.upkeep();
     store.close();

@@ -17,6 +17,7 @@ test("tables and views, with their columns in order", () => {
       "clusters",
       "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at subject_parent_id",
     ],
+    ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd"],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
     ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count"],
     ["table", "message_artifacts", "message_id pointer sha256"],
@@ -44,12 +45,12 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "span_summaries",
-      "id session_id strategy first_id last_id seq_first seq_last message_count source_token_count source_digest reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms",
+      "id session_id strategy first_id last_id seq_first seq_last message_count source_token_count source_digest reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd",
     ],
     [
       "table",
       "summaries",
-      "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until",
+      "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd",
     ],
     [
       "table",
@@ -65,6 +66,11 @@ test("tables and views, with their columns in order", () => {
       "session_id project title message_count token_count pinned_count hot_count cold_count overlap_count cluster_count theme_count summary_count created_at_ms updated_at_ms",
     ],
     ["view", "subject_members", "subject_id cluster_id session_id project label message_count seq_first seq_last"],
+    [
+      "view",
+      "summary_costs",
+      "session_id summarizer_id summary_count failed_count parked_count claimed_count input_tokens output_tokens cost_usd",
+    ],
     ["view", "theme_members", "theme_id cluster_id message_id session_id seq log_position"],
     ["view", "uncovered", "message_id session_id seq role token_count"],
     [
@@ -94,8 +100,12 @@ test("indexes", () => {
     "sessions_by_parent",
     "sessions_by_project",
     "span_summaries_by_session",
+    "span_summaries_claimed",
+    "span_summaries_pausing",
     "summaries_by_root",
     "summaries_by_session",
+    "summaries_claimed",
+    "summaries_pausing",
     "summaries_standing",
     "themes_by_session",
     "unions_by_node",

@@ -9,7 +9,7 @@ export const TEST_TIMEOUT_MS = 400;
 export interface Fault {
   reply: Reply;
   code: ErrorCode;
-  details: { reason: string; status?: number; retryAfterMs?: number };
+  details: { reason: string; status?: number; retryAfterMs?: number; concerns?: "account" };
 }
 
 const invalidAnswer = (reply: Reply, reason: string): Fault => ({
@@ -22,6 +22,12 @@ const refused = (reply: Reply, reason: string, status?: number): Fault => ({
   code: "MODEL_REFUSED",
   details: { reason, ...(status !== undefined && { status }) },
 });
+/** Refused for what every request has in common. */
+const refusedAccount = (reply: Reply, reason: string, status: number): Fault => ({
+  reply,
+  code: "MODEL_REFUSED",
+  details: { reason, status, concerns: "account" },
+});
 const unavailable = (reply: Reply, details: Fault["details"]): Fault => ({ reply, code: "MODEL_UNAVAILABLE", details });
 
 const TIMED_OUT = { reason: `nothing came within ${TEST_TIMEOUT_MS} ms` };
@@ -33,19 +39,19 @@ const SERVICE_FAULTS: Record<string, Fault> = {
     "Invalid JSON payload received",
     400,
   ),
-  "400 that repeats the key": refused(
+  "400 that repeats the key": refusedAccount(
     failure(400, "INVALID_ARGUMENT", `API key not valid: ${TEST_KEY}`),
     "API key not valid: [key]",
     400,
   ),
-  "400 that repeats what looks like a key": refused(
+  "400 that repeats what looks like a key": refusedAccount(
     failure(400, "INVALID_ARGUMENT", "API key expired: AIzaSyTest-0123456789abcdefghijklmnopqr"),
     "API key expired: [key]",
     400,
   ),
-  "401": refused(failure(401, "UNAUTHENTICATED", "No credentials."), "No credentials", 401),
-  "403": refused(failure(403, "PERMISSION_DENIED", "The API is switched off."), "The API is switched off", 403),
-  "404": refused(failure(404, "NOT_FOUND", "models/x is not found"), "models/x is not found", 404),
+  "401": refusedAccount(failure(401, "UNAUTHENTICATED", "No credentials."), "No credentials", 401),
+  "403": refusedAccount(failure(403, "PERMISSION_DENIED", "The API is switched off."), "The API is switched off", 403),
+  "404": refusedAccount(failure(404, "NOT_FOUND", "models/x is not found"), "models/x is not found", 404),
   "429 with a delay": unavailable(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("0.15s")), {
     reason: "Quota exceeded",
     status: 429,

@@ -19,8 +19,8 @@ export type Reply =
   | "hang"
   /** Half a body, and then nothing. */
   | "stall"
-  /** What the model says. */
-  | { says: string }
+  /** What the model says, or how it comes to say that. */
+  | { says: string | ((request: RecordedRequest) => string) }
   /** A reply of `streamGenerateContent`, piece by piece. */
   | { pieces: readonly StreamPiece[] }
   /** Any status with any body, as JSON. */
@@ -139,7 +139,10 @@ async function answer(reply: Reply, request: RecordedRequest, response: ServerRe
     return;
   }
   if (reply === "good") return send(response, 200, bodyOf(request), isStream);
-  if ("says" in reply) return send(response, 200, JSON.stringify(said(reply.says)), isStream);
+  if ("says" in reply) {
+    const text = typeof reply.says === "string" ? reply.says : reply.says(request);
+    return send(response, 200, JSON.stringify(said(text)), isStream);
+  }
   if ("pieces" in reply) return sendPieces(reply.pieces, response);
   if ("afterMs" in reply) {
     await sleep(reply.afterMs);

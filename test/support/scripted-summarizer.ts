@@ -1,4 +1,5 @@
 import type { SummarizeRequest, Summarizer, SummaryText } from "../../src/models/summarizer.ts";
+import type { ModelUsage } from "../../src/models/usage.ts";
 
 /** What a call of the scripted summarizer does. `good` is what the port promises; the others are what models do. */
 export type Behavior =
@@ -106,4 +107,18 @@ function words(tokenCount: number, countTokens: (text: string) => number): strin
   let text = "word";
   while (countTokens(`${text} word`) <= tokenCount) text += " word";
   return text;
+}
+
+/** The same, each of whose calls costs so much, also those that fail. */
+export function costing(summarizer: ScriptedSummarizer, usage: ModelUsage): ScriptedSummarizer {
+  return {
+    ...summarizer,
+    async summarize(request) {
+      try {
+        return await summarizer.summarize(request);
+      } finally {
+        request.onUsage?.(usage);
+      }
+    },
+  };
 }

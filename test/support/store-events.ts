@@ -111,11 +111,13 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
       store.verify({ rebuild: true }); // indexes, so that nothing else is left to do
     },
     happen: (store) => store.session("s").resolveDirty(),
+    rowsOf: rowsButClaims,
     isUpkeep: true,
   },
   "a stretch of a session is summarized": {
     prepare: full,
     happen: (store) => store.session("s").resolveDirty(),
+    rowsOf: rowsButClaims,
     isUpkeep: true,
   },
   "a stretch of a session is to be summarized": {
@@ -205,6 +207,13 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     happen: (store) => store.verify({ rebuild: true }),
   },
 };
+
+/** A claim is a step of its own, which gives a number away; who dies leaves it behind, and it runs out. */
+function rowsButClaims(path: string): string[] {
+  return allRows(path)
+    .filter((row) => !/^"(?:span_)?summaries": .*,'claimed',/.test(row) && !row.startsWith('"sqlite_sequence"'))
+    .map((row) => row.replace(/^("(?:span_)?summaries": )\d+,/, "$1"));
+}
 
 /** As one does whose try failed: what is forgotten already need only be erased. */
 function forgetOnce(store: Store, sessionId: string, messageIds?: readonly number[]): void {

@@ -1,4 +1,4 @@
-import { openStore, type Store, StoreError } from "../../src/index.ts";
+import { geminiSummarizer, openStore, type Store, StoreError } from "../../src/index.ts";
 import { watchingStatements } from "./statements.ts";
 import type { Command, Outcome, Run } from "./worker-process.ts";
 
@@ -12,7 +12,9 @@ async function obey(command: Command): Promise<unknown> {
   if (command.do === "open") {
     store?.close();
     countSeen.clear();
-    store = openStore(command.path, { busyTimeoutMs: command.busyTimeoutMs ?? 5_000 });
+    const { busyTimeoutMs = 5_000, geminiUrl: baseUrl, aheadMs = 0 } = command;
+    const summarizer = baseUrl === undefined ? {} : { summarizer: geminiSummarizer({ apiKey: "test", baseUrl }) };
+    store = openStore(command.path, { busyTimeoutMs, clock: () => Date.now() + aheadMs, ...summarizer });
     return null;
   }
   const session = store!.session(command.session, command.settings);

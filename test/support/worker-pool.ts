@@ -22,7 +22,11 @@ export class WorkerPool {
   }
 
   /** The first so many, each with the store open. */
-  async on(path: string, count: number, options: { busyTimeoutMs?: number } = {}): Promise<WorkerProcess[]> {
+  async on(
+    path: string,
+    count: number,
+    options: { busyTimeoutMs?: number; geminiUrl?: string } = {},
+  ): Promise<WorkerProcess[]> {
     const workers = this.first(count);
     await Promise.all(workers.map((worker) => worker.do({ do: "open", path, ...options })));
     return workers;

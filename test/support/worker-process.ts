@@ -7,7 +7,15 @@ const CHILD = fileURLToPath(new URL("./worker-child.ts", import.meta.url));
 
 /** What a worker can be told to do. */
 export type Command =
-  | { do: "open"; path: string; busyTimeoutMs?: number }
+  | {
+      do: "open";
+      path: string;
+      busyTimeoutMs?: number;
+      /** Where a server speaks Gemini's API, to summarize by; the extractive summarizer unless given. */
+      geminiUrl?: string;
+      /** Milliseconds by which its clock is ahead. */
+      aheadMs?: number;
+    }
   | ({ session: string; settings?: SessionOptions } & (
       | {
           do: "append";

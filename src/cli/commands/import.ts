@@ -105,9 +105,10 @@ function* lines(
     formatCount(warningCount, "warning"),
   ];
   yield `${counts.join(", ")}.`;
-  const { resolved, failed } = summaries;
+  const { resolved, failed, deferred } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "theme")} summarized.`;
   if (failed > 0) yield `${formatCount(failed, "theme")} could not be summarized; the next import tries again.`;
+  if (deferred > 0) yield `${formatCount(deferred, "theme")} will be summarized later.`;
 }
 
 function failureOf(

@@ -28,7 +28,8 @@ function* lines(found: StoreStats): Generator<string> {
     ["Tokens", formatNumber(found.tokenCount)],
     ["Clusters", formatNumber(found.clusterCount)],
     ["Themes", formatNumber(found.themeCount)],
-    ["Summaries", formatNumber(found.summaryCount)],
+    ["Summaries", summariesOf(found)],
+    ["Paid", paidOf(found)],
     ["Artifacts", `${formatNumber(found.artifactCount)}, ${formatBytes(found.artifactBytes)} uncompressed`],
     ["Not indexed", formatNumber(found.unindexedCount)],
     ...vectorFacts(found),
@@ -48,4 +49,14 @@ function vectorFacts(found: StoreStats): [string, string][] {
   if (failedVectorCount > 0) facts.push(["Vectors failed", formatNumber(failedVectorCount)]);
   if (withoutVectorCount > 0) facts.push(["Without vector", formatNumber(withoutVectorCount)]);
   return facts;
+}
+
+function summariesOf({ summaryCount, standInCount }: StoreStats): string {
+  const standIns = standInCount === 0 ? "" : `, ${formatNumber(standInCount)} of them in place of the model's`;
+  return formatNumber(summaryCount) + standIns;
+}
+
+function paidOf({ summaryInputTokens, summaryOutputTokens, summaryCostUsd }: StoreStats): string {
+  const cost = summaryCostUsd === null ? "" : `, ${summaryCostUsd.toFixed(4)} USD`;
+  return `${formatNumber(summaryInputTokens)} tokens sent, ${formatNumber(summaryOutputTokens)} received${cost}`;
 }

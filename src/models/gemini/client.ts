@@ -70,6 +70,39 @@ export class GeminiClient {
   }
 
   /**
+   * A reply in the pieces in which it comes, of any shape. `timeoutMs` is the longest wait for the first of them and for each
+   * next one; the time that the reader takes does not count. Where the reader stops, the connection is given up.
+   *
+   * @throws the signal's reason once it is aborted; else {StoreError} as `generate`.
+   */
+  async *stream(parameters: StreamParameters, signal: AbortSignal): AsyncGenerator<unknown> {
+    signal.throwIfAborted();
+    const { model, timeoutMs } = this.settings;
+    const sdk = await this.#loaded(signal);
+    const controller = new AbortController();
+    const stop = (): void => controller.abort();
+    let timer = setTimeout(stop, timeoutMs);
+    signal.addEventListener("abort", stop);
+    try {
+      const config = { ...parameters.config, abortSignal: controller.signal };
+      for await (const piece of await sdk.models.generateContentStream({ ...parameters, model, config })) {
+        clearTimeout(timer);
+        signal.throwIfAborted();
+        yield piece;
+        timer = setTimeout(stop, timeoutMs);
+      }
+      signal.throwIfAborted();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error, this.settings);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+      controller.abort();
+    }
+  }
+
+  /**
    * What the SDK gives for one request to embed, of any shape: one vector for each text, if all is well.
    *
    * Each text is a content of its own: `gemini-embedding-2` makes one vector of a list of strings. The service counts each as
@@ -120,39 +153,6 @@ export class GeminiClient {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
-    }
-  }
-
-  /**
-   * A reply in the pieces in which it comes, of any shape. `timeoutMs` is the longest wait for the first of them and for each
-   * next one; the time that the reader takes does not count. Where the reader stops, the connection is given up.
-   *
-   * @throws the signal's reason once it is aborted; else {StoreError} as `generate`.
-   */
-  async *stream(parameters: StreamParameters, signal: AbortSignal): AsyncGenerator<unknown> {
-    signal.throwIfAborted();
-    const { model, timeoutMs } = this.settings;
-    const sdk = await this.#loaded(signal);
-    const controller = new AbortController();
-    const stop = (): void => controller.abort();
-    let timer = setTimeout(stop, timeoutMs);
-    signal.addEventListener("abort", stop);
-    try {
-      const config = { ...parameters.config, abortSignal: controller.signal };
-      for await (const piece of await sdk.models.generateContentStream({ ...parameters, model, config })) {
-        clearTimeout(timer);
-        signal.throwIfAborted();
-        yield piece;
-        timer = setTimeout(stop, timeoutMs);
-      }
-      signal.throwIfAborted();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw failureOf(error, this.settings);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-      controller.abort();
     }
   }
 

@@ -8,6 +8,12 @@ const REASON_CHARS_MAX = 300;
 /** Too many requests, and the two with which servers give up on slow ones; all the rest below 500 is about the request. */
 const TRY_AGAIN = new Set([408, 429, 499]);
 
+/** About the key, who pays, or the name of the model: every other request would be refused, too. */
+const OF_ACCOUNT = new Set([401, 402, 403, 404]);
+
+/** What `google.rpc.ErrorInfo` and the status say of a 400 that is no more about what was sent. */
+const ACCOUNT_REASON = /^(?:API_KEY_\w+|FAILED_PRECONDITION)$/;
+
 /** What `google.rpc.RetryInfo` has: seconds, with a fraction. */
 const RETRY_DELAY = /^(\d{1,6}(?:\.\d+)?)s$/;
 
@@ -32,9 +38,12 @@ export function failureOf(error: unknown, { model, apiKey, timeoutMs }: GeminiSe
   const { name, message, status, cause } = shapeOf(error);
   const reasonOf = (text: string): string => reasonWithout(apiKey, text);
   if (status !== undefined) {
-    const { text, retryAfterMs } = readBody(message);
+    const { text, retryAfterMs, isOfAccount } = readBody(message);
     const reason = reasonOf(text);
-    if (status < 500 && !TRY_AGAIN.has(status)) return new StoreError("MODEL_REFUSED", { model, reason, status });
+    if (status < 500 && !TRY_AGAIN.has(status)) {
+      const concerns = isOfAccount || OF_ACCOUNT.has(status) ? { concerns: "account" as const } : {};
+      return new StoreError("MODEL_REFUSED", { model, reason, status, ...concerns });
+    }
     const delay = retryAfterMs === undefined ? {} : { retryAfterMs };
     return new StoreError("MODEL_UNAVAILABLE", { model, reason, status, ...delay });
   }
@@ -75,22 +84,29 @@ function shapeOf(error: unknown): { name?: string; message: string; status?: num
   };
 }
 
-function readBody(message: string): { text: string; retryAfterMs?: number } {
+function readBody(message: string): { text: string; retryAfterMs?: number; isOfAccount: boolean } {
   let body: StatusBody | null;
   try {
     // In a stream it stands behind a few words of the SDK.
     body = JSON.parse(message.replace(/^got status: \w*\. /, "")) as StatusBody | null;
   } catch {
-    return { text: message };
+    return { text: message, isOfAccount: false };
   }
   const { message: said, status, details } = body?.error ?? {};
   const text = [said, status].find((value) => typeof value === "string" && value.trim() !== "");
-  const delays = (Array.isArray(details) ? details : []).flatMap((detail: { retryDelay?: unknown } | null) => {
+  const listed: ({ retryDelay?: unknown; reason?: unknown } | null)[] = Array.isArray(details) ? details : [];
+  const delays = listed.flatMap((detail) => {
     const [, seconds] = RETRY_DELAY.exec(String(detail?.retryDelay)) ?? [];
     return seconds === undefined ? [] : [Math.ceil(Number(seconds) * 1_000)];
   });
   const [retryAfterMs] = delays;
-  return { text: String(text ?? ""), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const reasons = [status, ...listed.map((detail) => detail?.reason)].map(String);
+  return {
+    text: String(text ?? ""),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    // Older replies name the key only in their words.
+    isOfAccount: reasons.some((reason) => ACCOUNT_REASON.test(reason)) || /^API key /i.test(String(said)),
+  };
 }
 
 /** One line of bounded length, without its last stop, in which no key stands: not this one, and none that looks like one. */

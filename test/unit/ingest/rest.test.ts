@@ -242,7 +242,7 @@ describe("summaries of a session that rests", () => {
     sleep(25);
     await store.upkeep();
     expect(zonesOf(store)).toBe("oooH");
-    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0 });
+    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
     const findings = store.doctor().filter(({ check }) => check === "summaries");
     expect(findings).toMatchObject([{ level: "ok" }]);
     session.appendAll(talk(6));

@@ -170,6 +170,19 @@ describe("SQLite's own failures", () => {
   });
 });
 
+/** What the last migration adds to a table that others have made. */
+const LAST_COLUMNS = [
+  "claimant",
+  "claimed_until_ms",
+  "error_code",
+  "next_try_at_ms",
+  "pauses",
+  "stands_in",
+  "input_tokens",
+  "output_tokens",
+  "cost_usd",
+];
+
 describe("a store of another version", () => {
   test("refuses a newer format, and leaves it as it was", () => {
     const path = storeFile();
@@ -197,6 +210,10 @@ describe("a store of another version", () => {
   test("finishes a format that is incomplete, and does not when it may only read", () => {
     const path = storeFile();
     inDatabase(path, (database) => {
+      database.exec(
+        "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing",
+      );
+      for (const column of LAST_COLUMNS) database.exec(`ALTER TABLE summaries DROP COLUMN ${column}`);
       database.exec(
         "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries; DROP VIEW vectors_pending; DROP TABLE pending_vectors",
       );

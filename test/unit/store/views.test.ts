@@ -62,7 +62,7 @@ describe("the views agree with the library", () => {
   });
 
   test("uncovered has a theme that came under a summary's root only after the summary was written", async () => {
-    const half = temporaryStore({ summarizer: scriptedSummarizer("good", "fail") });
+    const half = temporaryStore({ summarizer: { ...scriptedSummarizer("good", "fail"), isLocal: true } });
     const settings = { hotSize: 1, overlap: 0, evictBatch: 1, resolveTokensMin: 10 };
     const speaking = half.session("s", { ...settings, maxThemes: 2 });
     const lock = user("the session lock is stale and the writer waits");

@@ -2,40 +2,79 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { geminiSummarizer } from "../../../src/index.ts";
 import { ANSWER_FAULTS, GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../support/gemini-faults.ts";
-import { geminiServer } from "../../support/gemini-server.ts";
+import { failure, geminiServer } from "../../support/gemini-server.ts";
 import { talk } from "../../support/said.ts";
-import { temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50, summaryTokensMax: 60 };
+const NONE = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
+const HOUR_MS = 60 * 60 * 1_000;
 
 test.each(Object.entries({ ...GENERATION_FAULTS, ...ANSWER_FAULTS }))(
-  "%s: a theme fails, the store is whole, and the next call heals it",
-  async (_, { reply, details }) => {
+  "%s: the theme says why it has no summary, the store is whole, and a later call heals it",
+  async (_, { reply, code, details }) => {
     const server = await geminiServer(reply, "good");
     const summarizer = geminiSummarizer({ apiKey: TEST_KEY, baseUrl: server.url, timeoutMs: TEST_TIMEOUT_MS });
-    const store = temporaryStore({ summarizer });
+    const path = temporaryPath();
+    let nowMs = 1_700_000_000_000;
+    const open = () => openedStore(path, { summarizer, clock: () => nowMs });
+    const store = open();
     const session = store.session("s", SETTINGS);
     session.appendAll(talk(40));
 
-    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0 });
+    const status = code === "MODEL_REFUSED" ? "parked" : "failed";
+    expect(await session.resolveDirty()).toEqual({ ...NONE, [status]: 1 });
     expect(server.requests).toHaveLength(1);
-    const [row] = store.query("SELECT status, error FROM summaries");
-    expect(row).toMatchObject({ status: "failed" });
+    const [row, standIn] = store.query("SELECT status, error, error_code, next_try_at_ms, stands_in FROM summaries");
+    expect(row).toMatchObject({ status, error_code: code, stands_in: 0 });
     expect(row!.error).toContain(details.reason);
     expect(row!.error).not.toContain(TEST_KEY);
+    expect(standIn).toMatchObject({ status: "done", stands_in: 1 });
     expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
-    expect(session.render({ tokensMax: 4_000 }).tokenCount).toBeLessThanOrEqual(4_000);
+    session.compact();
+    const shown = session.render({ tokensMax: 4_000 });
+    expect(shown.tokenCount).toBeLessThanOrEqual(4_000);
+    expect(shown.sources.some(({ how }) => how === "summary")).toBe(true);
 
-    await sleep(details.retryAfterMs ?? 0);
-    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0 });
+    // At once nobody is asked again; then what failed is tried again, and what was refused once it is another request.
+    expect(await session.resolveDirty()).toEqual({ ...NONE, [status === "parked" ? "parked" : "deferred"]: 1 });
+    expect(server.requests).toHaveLength(1);
+    const isOfContent = row!.next_try_at_ms === null;
+    if (isOfContent) session.appendAll(talk(12));
+    else if (status === "failed") nowMs += HOUR_MS;
+    await sleep(details.retryAfterMs ?? 0); // the client counts by the real clock
+    const healing = status === "parked" && !isOfContent ? open().resume("s") : session;
+    expect(await healing.resolveDirty()).toMatchObject({ resolved: 1, failed: 0, parked: 0 });
     expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
+    session.compact();
+    expect(session.roots().flatMap(({ summaries }) => summaries!.map(({ summarizerId }) => summarizerId))).toEqual([
+      summarizer.id,
+    ]);
   },
 );
+
+test.each<[string, ReturnType<typeof failure>, "parked" | "failed"]>([
+  ["the key is refused", failure(401, "UNAUTHENTICATED", "No credentials."), "parked"],
+  ["the quota is used up", failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded."), "failed"],
+])("where %s, no other theme is asked for, and all have what stands in", async (_, reply, status) => {
+  const server = await geminiServer(reply);
+  const summarizer = geminiSummarizer({ apiKey: TEST_KEY, baseUrl: server.url });
+  const store = openedStore(temporaryPath(), { summarizer, clock: () => 1_700_000_000_000 });
+  const session = store.session("s", { ...SETTINGS, maxThemes: 3 });
+  session.appendAll(talk(40));
+  expect(await session.resolveDirty({ concurrency: 1 })).toEqual({ ...NONE, [status]: 1, deferred: 2 });
+  expect(server.requests).toHaveLength(1);
+  expect(store.query("SELECT count(*) AS n FROM uncovered")).toEqual([{ n: 0 }]);
+  const again = await session.resolveDirty();
+  expect(again.resolved + again.failed).toBe(0);
+  expect(again.parked + again.deferred).toBe(3);
+  expect(server.requests).toHaveLength(1);
+});
 
 test("an abort while the server hangs rejects, writes nothing, and the next call heals", async () => {
   const server = await geminiServer("hang", "good");
   const summarizer = geminiSummarizer({ apiKey: TEST_KEY, baseUrl: server.url });
-  const store = temporaryStore({ summarizer });
+  const store = openedStore(temporaryPath(), { summarizer });
   const session = store.session("s", SETTINGS);
   session.appendAll(talk(40));
   const controller = new AbortController();

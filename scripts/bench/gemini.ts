@@ -1,0 +1,25 @@
+import { abortFigures } from "./gemini/abort.ts";
+import { blockedFigures } from "./gemini/blocked.ts";
+import { paidFigures } from "./gemini/paid.ts";
+import { speedFigures } from "./gemini/speed.ts";
+import { tokenFigures } from "./gemini/tokens.ts";
+
+export interface GeminiBenchOptions {
+  /** Folder with `threads/`: issue threads, as the evaluations read them. */
+  data?: string | undefined;
+}
+
+/** What a model costs and what its service may do, with the real client against a server on the loopback address. */
+export async function benchGemini({ data }: GeminiBenchOptions = {}): Promise<{
+  name: "gemini";
+  figures: Record<string, number>;
+}> {
+  const figures = {
+    ...(await speedFigures()),
+    ...(await abortFigures()),
+    ...(await blockedFigures()),
+    ...(await tokenFigures(data)),
+    ...(await paidFigures()),
+  };
+  return { name: "gemini", figures };
+}

@@ -1,0 +1,10 @@
+import { timeToReject } from "./abort.ts";
+import { dirtyStore } from "./dirty-store.ts";
+
+// Prints the milliseconds from an abort, `argv[3]` after the first call of a process to a model at `argv[2]`, to the rejection.
+const [, , url, afterMs] = process.argv;
+const { store, session } = dirtyStore(":memory:", url!);
+const ms = await timeToReject((signal) => session.resolveDirty({ signal }), Number(afterMs));
+store.close();
+if (ms === undefined) throw new Error("the run ended before its signal was aborted");
+console.log(JSON.stringify(ms));

@@ -1,0 +1,22 @@
+import { geminiSummarizer, type OpenOptions, openStore, type Session, type Store } from "../../../src/index.ts";
+import { conversation } from "../conversations.ts";
+import { take } from "../messages.ts";
+
+export const THEMES = 10;
+const MESSAGES = 300;
+
+/** Little stays out of the forest, and each theme has enough to say. */
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8, maxThemes: THEMES };
+
+export interface Dirty {
+  store: Store;
+  session: Session;
+}
+
+/** A store with a session of ten themes that all want a summary, by a model at `baseUrl`. */
+export function dirtyStore(path: string, baseUrl: string, options: OpenOptions = {}): Dirty {
+  const store = openStore(path, { summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl }), ...options });
+  const session = store.session("dirty", SETTINGS);
+  session.appendAll(take(conversation(1, { length: "real" }), MESSAGES));
+  return { store, session };
+}

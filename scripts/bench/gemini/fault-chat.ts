@@ -1,0 +1,37 @@
+import { openStore, type Store, StoreError } from "../../../src/index.ts";
+import type { Chat } from "../../../src/session/chat.ts";
+import { chatAt, replyOf } from "../../../test/support/chat.ts";
+import type { StartTrial } from "./faults.ts";
+
+const never = new AbortController().signal;
+
+/** One turn; then, in a chat that is opened anew, the reply that was not given, or another turn where half of it was. */
+export const chatTrial: StartTrial = (server, path) => {
+  const open = (): Store => openStore(path);
+  const inChat = async <T>(act: (chat: Chat) => Promise<T>): Promise<T> => {
+    const store = open();
+    try {
+      return await act(chatAt(server, store, store.session("s")));
+    } finally {
+      store.close();
+    }
+  };
+  return {
+    open,
+    fail: () =>
+      inChat(async (chat) => {
+        try {
+          await replyOf(chat.say("Why did the deploy fail?", never));
+        } catch (error) {
+          if (StoreError.is(error)) return error.code;
+          throw error;
+        }
+        return undefined;
+      }),
+    heal: () =>
+      inChat(async (chat) => {
+        const reply = await replyOf(chat.isWaiting ? chat.goOn(never) : chat.say("And now?", never));
+        return reply !== "" && chat.session.newest()?.role === "assistant";
+      }),
+  };
+};

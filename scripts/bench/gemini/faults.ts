@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ErrorCode, Store } from "../../../src/index.ts";
+import { ANSWER_FAULTS, type Fault, GENERATION_FAULTS, TEST_KEY } from "../../../test/support/gemini-faults.ts";
+import { type GeminiServer, startGeminiServer } from "../../../test/support/gemini-server.ts";
+import { chatTrial } from "./fault-chat.ts";
+import { summaryTrial } from "./fault-summary.ts";
+
+/** What is asked of a service, and what came of it. */
+export interface Trial {
+  /** The store that it happens in, to be closed by whoever opens it. */
+  open(): Store;
+  /** Meet the fault. @returns the code of the typed error that was kept or thrown. */
+  fail(): Promise<ErrorCode | undefined>;
+  /** Ask again now that the service answers. @returns whether all is as if nothing had been. */
+  heal(): Promise<boolean>;
+}
+
+/** With the store in the file at `path`, which is not open in between. */
+export type StartTrial = (server: GeminiServer, path: string) => Trial;
+
+const TRIALS: { name: string; start: StartTrial; faults: Record<string, Fault> }[] = [
+  { name: "summarize", start: summaryTrial, faults: { ...GENERATION_FAULTS, ...ANSWER_FAULTS } },
+  { name: "chat", start: chatTrial, faults: GENERATION_FAULTS },
+];
+
+/**
+ * Every fault of a service, met by everything that asks it.
+ *
+ * @param everyNth  Of the faults; 1 for all.
+ * @returns `faults`: of the trials, how many in a hundred ended with the typed error that belongs to the fault, left a store without
+ *   findings that holds no key, and healed. What did not is named on stderr.
+ */
+export async function faultFigures(everyNth = 1): Promise<{ faults: number }> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
+  let [count, good] = [0, 0];
+  try {
+    for (const { name, start, faults } of TRIALS) {
+      for (const [fault, { reply, code }] of Object.entries(faults).filter((_, index) => index % everyNth === 0)) {
+        count++;
+        const server = await startGeminiServer(reply);
+        const wrong = await wrongIn(start, server, join(folder, `${count}.db`), code).finally(() => server.close());
+        if (wrong === undefined) good++;
+        else console.error(`${name}, ${fault}: ${wrong}`);
+      }
+    }
+    return { faults: (100 * good) / count };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function wrongIn(
+  start: StartTrial,
+  server: GeminiServer,
+  path: string,
+  expected: ErrorCode,
+): Promise<string | undefined> {
+  try {
+    const trial = start(server, path);
+    const code = await trial.fail();
+    if (code !== expected) return `it ended with ${code}, not with ${expected}`;
+    const torn = findingsIn(trial);
+    if (torn !== undefined) return torn;
+    server.script("good");
+    if (!(await trial.heal())) return "the next call did not heal it";
+    return findingsIn(trial);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function findingsIn({ open }: Trial): string | undefined {
+  const store = open();
+  try {
+    const { ok, problemCount } = store.verify();
+    if (!ok) return `verify found ${problemCount}`;
+    const errors = store.query("SELECT error FROM summaries UNION ALL SELECT error FROM span_summaries");
+    const told = JSON.stringify([...store.export()]) + JSON.stringify(errors);
+    return told.includes(TEST_KEY) ? "the key stands in the store" : undefined;
+  } finally {
+    store.close();
+  }
+}

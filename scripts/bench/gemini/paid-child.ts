@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { geminiSummarizer, openStore, StoreError } from "../../../src/index.ts";
+import { conversation } from "../conversations.ts";
+import { take } from "../messages.ts";
+
+const SESSIONS = ["one", "two", "three"];
+const MESSAGES = 12;
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8 };
+/** Claims of a killed process hold others up for seconds, not for most of a minute; a call of 300 ms is far from that. */
+const CLOCK_FACTOR = 10;
+
+// Resolves the sessions of the store `argv[2]` with the model at `argv[3]` and the key `argv[4]`, until it is killed; as
+// `argv[5]` says, it appends to them, too. Its clock is fast, from `argv[6]` on.
+const [, , path, baseUrl, apiKey, role, startedAt] = process.argv;
+const startedAtMs = Number(startedAt);
+const clock = (): number => startedAtMs + CLOCK_FACTOR * (Date.now() - startedAtMs);
+const store = openStore(path!, { summarizer: geminiSummarizer({ apiKey: apiKey!, baseUrl: baseUrl! }), clock });
+const talks = SESSIONS.map((id, seed) => {
+  return { session: store.session(id, SETTINGS), messages: conversation(seed, { length: "real" }) };
+});
+for (;;) {
+  for (const { session, messages } of talks) {
+    try {
+      if (role === "appends") session.appendAll(take(messages, MESSAGES));
+      await session.resolveDirty({ concurrency: role === "appends" ? 2 : 4 });
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_BUSY")) throw error;
+    }
+  }
+  await sleep(10);
+}

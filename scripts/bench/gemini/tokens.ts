@@ -1,0 +1,88 @@
+import { geminiSummarizer, type MessageInput, openStore, type SessionOptions } from "../../../src/index.ts";
+import { startGeminiServer } from "../../../test/support/gemini-server.ts";
+import { readThreads } from "../../eval/cluster-data.ts";
+import { conversation } from "../conversations.ts";
+import { take } from "../messages.ts";
+import { emptyTally, type Tally, tallyingModel } from "./model.ts";
+
+const MESSAGES = 120;
+/** How much is measured: conversations where there are no threads, and messages of those that grow. */
+const EXTENT = { conversations: 6, few: 500, many: 5_000 };
+
+/** A budget of 4,000, half of it for the window, as the option's own text advises. */
+const SETTINGS: SessionOptions = { contextTokensMax: 4_000, hotTokensMax: 2_000 };
+
+/**
+ * What summaries cost in tokens, sent and received, while conversations grow message by message with `resolveDirty` after
+ * each; by the store's counter, with a model that always says about as much.
+ *
+ * `summaryTokensVsFlat`: of all conversations together, over what `flat` costs them. `summaryTokensGrowth`: per appended message at
+ * 5,000 messages over the same at 500; of conversations with short and with long messages, the one that grows more.
+ *
+ * @param dataFolder  With `threads/`, of which the first 120 messages are taken; without it, conversations of the project's own.
+ */
+export async function tokenFigures(
+  dataFolder: string | undefined,
+  extent = EXTENT,
+): Promise<{ summaryTokensVsFlat: number; summaryTokensGrowth: number }> {
+  const conversations = conversationsOf(dataFolder, extent.conversations);
+  const [flat, unionFind] = [emptyTally(), emptyTally()];
+  for (const messages of conversations) {
+    await grow(messages, { ...SETTINGS, strategy: "flat" }, flat);
+    await grow(messages, { ...SETTINGS, strategy: "union-find" }, unionFind);
+  }
+  const growths: number[] = [];
+  for (const length of ["short", "real"] as const) growths.push(await growthOf(length, extent));
+  return {
+    summaryTokensVsFlat: tokensOf(unionFind) / tokensOf(flat),
+    summaryTokensGrowth: Math.max(...growths),
+  };
+}
+
+function conversationsOf(dataFolder: string | undefined, count: number): MessageInput[][] {
+  const threads = dataFolder === undefined ? [] : readThreads(dataFolder, MESSAGES);
+  if (threads.length > 0) return threads.map((thread) => thread.map(({ text, ...message }) => said(message, text)));
+  console.error("No --data with threads/: summaryTokensVsFlat is of conversations that this project makes.");
+  return Array.from({ length: count }, (_, seed) => take(conversation(seed, { length: "real" }), MESSAGES));
+}
+
+/** Said now: sessions that are years old come to rest, and let everything into the forest. */
+function said({ role, name }: Pick<MessageInput, "role" | "name">, content: string): MessageInput {
+  return name === undefined ? { role, content } : { role, name, content };
+}
+
+async function growthOf(length: "short" | "real", { few, many }: typeof EXTENT): Promise<number> {
+  const tally = emptyTally();
+  const perMessage: number[] = [];
+  await grow(take(conversation(1, { length }), many), SETTINGS, tally, (count) => {
+    if (count === few || count === many) perMessage.push(tokensOf(tally) / count);
+  });
+  return perMessage.at(-1)! / perMessage[0]!;
+}
+
+async function grow(
+  messages: readonly MessageInput[],
+  settings: SessionOptions,
+  tally: Tally,
+  onGrown: (count: number) => void = () => {},
+): Promise<void> {
+  const server = await startGeminiServer({ says: tallyingModel(tally) });
+  const store = openStore(":memory:", { summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl: server.url }) });
+  try {
+    const session = store.session("growing", settings);
+    for (const [index, message] of messages.entries()) {
+      session.append(message);
+      const { failed } = await session.resolveDirty();
+      if (failed > 0) throw new Error(`${failed} summaries of message ${index} failed`);
+      server.requests.length = 0;
+      onGrown(index + 1);
+    }
+  } finally {
+    store.close();
+    await server.close();
+  }
+}
+
+function tokensOf({ sentTokens, receivedTokens }: Tally): number {
+  return sentTokens + receivedTokens;
+}

@@ -1,0 +1,97 @@
+import { StoreError } from "../core/errors.ts";
+import type { Try } from "../store/summaries.ts";
+
+/** Milliseconds to wait after a first failure; twice as many after each further one, up to the longest. */
+const RETRY_DELAY_MS = 1_000;
+const RETRY_DELAY_MS_MAX = 60 * 60 * 1_000;
+
+/** Milliseconds after which a store asks again whose key, settings or hook were refused: somebody may have mended them. */
+const REFUSED_DELAY_MS = 60 * 60 * 1_000;
+
+/** Who would make the next try, and when. */
+export interface Asker {
+  summarizerId: string;
+  promptVersion: number;
+  claimant: string;
+  nowMs: number;
+}
+
+/** What a failed call says of the next one. */
+export interface Consequence {
+  /** `parked`: the same request would fail again. */
+  status: "failed" | "parked";
+  error: string;
+  errorCode: string | null;
+  /** null: not before more is to be summarized. */
+  nextTryAtMs: number | null;
+  /** Whether no other call is of use before then. */
+  pauses: boolean;
+}
+
+/**
+ * What follows from a failure.
+ *
+ *     what was sent was refused       parked until there is more to say, or another summarizer or prompt
+ *     the key or settings were        parked for an hour, and so is everything else; a store that is opened anew tries at once
+ *     the `redact` hook failed        the same, for these messages alone
+ *     too much was asked              failed; nothing is asked before the service's own delay, or ours, is over
+ *     all else                        failed; tried again after a delay that doubles, up to an hour
+ *
+ * Delays are shortened at random by up to a half, so that many who failed at once do not come back at once.
+ *
+ * @param attempts  Failures in a row, this one included.
+ * @param random  From 0 to 1.
+ */
+export function consequenceOf(error: unknown, attempts: number, nowMs: number, random: number): Consequence {
+  const text = error instanceof Error ? error.message : String(error);
+  const errorCode = StoreError.is(error) ? error.code : null;
+  const failure = { error: text, errorCode };
+  if (StoreError.is(error, "MODEL_REFUSED") && error.details.concerns === undefined) {
+    return { ...failure, status: "parked", nextTryAtMs: null, pauses: false };
+  }
+  if (errorCode === "MODEL_REFUSED" || errorCode === "MODEL_KEY_MISSING" || errorCode === "REDACT_FAILED") {
+    const pauses = errorCode !== "REDACT_FAILED";
+    return { ...failure, status: "parked", nextTryAtMs: nowMs + REFUSED_DELAY_MS, pauses };
+  }
+  const doubled = Math.min(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS * 2 ** (attempts - 1));
+  const ownDelayMs = Math.ceil(doubled * (1 - random / 2));
+  const { status, retryAfterMs } = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details : {};
+  return {
+    ...failure,
+    status: "failed",
+    nextTryAtMs: nowMs + Math.max(ownDelayMs, retryAfterMs ?? 0),
+    pauses: retryAfterMs !== undefined || status === 429,
+  };
+}
+
+/** The how-manyth try the next one is; what was parked was no failure of its own. */
+export function attemptsAfter(tried: Try | undefined): number {
+  if (tried === undefined) return 1;
+  return tried.status === "failed" ? tried.attempts + 1 : tried.attempts;
+}
+
+/** Why something is not to be tried now. */
+export interface Wait {
+  kind: "parked" | "deferred";
+  nextTryAtMs: number | null;
+  /** The sources are no longer than a summary of them: they are shown, and nothing stands in for them. */
+  isInflated: boolean;
+}
+
+/**
+ * What the newest try says of the next one; undefined where it may be made.
+ *
+ * @param extent  Of what would be summarized now, as in `Try`.
+ */
+export function waitOf(tried: Try | undefined, extent: number, { claimant, nowMs }: Asker): Wait | undefined {
+  if (tried === undefined) return undefined;
+  const { status, nextTryAtMs, createdAtMs } = tried;
+  if (nextTryAtMs === null) {
+    const isInflated = tried.errorCode === null;
+    return status === "parked" && tried.extent >= extent ? { kind: "parked", nextTryAtMs, isInflated } : undefined;
+  }
+  if (status === "parked" && tried.claimant !== claimant) return undefined;
+  // A try in the future was made before the clock was set back.
+  if (nowMs >= nextTryAtMs || nowMs < createdAtMs) return undefined;
+  return { kind: status === "parked" ? "parked" : "deferred", nextTryAtMs, isInflated: false };
+}

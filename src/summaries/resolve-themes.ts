@@ -1,0 +1,138 @@
+import { formatHandle } from "../core/handle.ts";
+import type { SessionSettings } from "../core/options.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { claimTheme, recordSummary } from "../store/write-summaries.ts";
+import { type DirtyTheme, dirtyThemes, type Layer, readingOfTheme, type ThemeReading } from "./dirty.ts";
+import { type Asker, attemptsAfter } from "./next-try.ts";
+import type { Run, Task } from "./run.ts";
+import { standInFor } from "./stand-in.ts";
+import type { Reading } from "./summarize.ts";
+
+export interface ThemeOptions {
+  settings: SessionSettings;
+  /** Calls under way at once. */
+  concurrency: number;
+}
+
+/**
+ * Give every dirty theme of a session a summary that covers all of it.
+ *
+ * A theme is dirty while at least `resolveTokensMin` tokens of it stand in no summary, or while it stands on more than a
+ * few summaries of its parts. No transaction is open while the summarizer works; what it read is named by a log
+ * position, so whatever happens meanwhile, the result is true of that position. The context shows it from the next move of
+ * the frontier on.
+ */
+export async function resolveThemes(
+  repositories: Repositories,
+  sessionId: string,
+  run: Run,
+  { settings, concurrency }: ThemeOptions,
+): Promise<void> {
+  const asker = run.asker();
+  const dirty = repositories.database.read(() => dirtyThemes(repositories, sessionId, settings, "made", asker));
+  const missing = new Set<number>();
+  for (const { state, wait } of dirty) {
+    if (wait === undefined) continue;
+    run.wait(handleOf(state), wait);
+    if (!wait.isInflated) missing.add(state.theme.root);
+  }
+  const queue = dirty.filter(({ wait }) => wait === undefined).values();
+  const work = async (): Promise<void> => {
+    for (const { state } of queue) {
+      const { root } = state.theme;
+      const task = themeTask(repositories, sessionId, root, settings, run.asker());
+      if (task !== undefined && !(await run.work(task))) missing.add(root);
+    }
+  };
+  // Settled, not raced: when one is aborted the others stop by themselves, and none writes after this returns.
+  const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
+  for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
+  for (const root of missing) await standInForTheme(repositories, sessionId, root, run, settings);
+}
+
+/** As it is now: since it was found dirty it may have been absorbed, or summarized by another process. */
+function themeTask(
+  repositories: Repositories,
+  sessionId: string,
+  root: number,
+  settings: SessionSettings,
+  asker: Asker,
+): Task | undefined {
+  const found = loadTheme(repositories, sessionId, root, settings, "made", asker);
+  if (found === undefined) return undefined;
+  const { dirty, reading } = found;
+  const { state } = dirty;
+  const row = themeRow(sessionId, dirty, reading);
+  const { themes, summaries } = repositories;
+  const tried = summaries.newestTry(root, asker.summarizerId, asker.promptVersion);
+  return {
+    handle: handleOf(state),
+    reading: sourcesOf(dirty, reading, settings),
+    attempts: attemptsAfter(tried),
+    claim: (making, lease) => claimTheme(repositories, { ...row, ...making }, reading.rewriteCount, lease),
+    record: (made, claim) => recordSummary(repositories, { ...row, ...made }, claim),
+    hasGrown: () => {
+      const now = themes.ofSession(sessionId).find(({ theme }) => theme.root === root);
+      return now === undefined || now.logPosition > state.logPosition;
+    },
+  };
+}
+
+/** The extractive summary of a theme that the summarizer has not summarized, where a context has too little of it otherwise. */
+async function standInForTheme(
+  repositories: Repositories,
+  sessionId: string,
+  root: number,
+  run: Run,
+  settings: SessionSettings,
+): Promise<void> {
+  const found = loadTheme(repositories, sessionId, root, settings, "shown");
+  if (found === undefined) return;
+  const { dirty, reading } = found;
+  const row = themeRow(sessionId, dirty, reading);
+  await standInFor(run, handleOf(dirty.state), sourcesOf(dirty, reading, settings), (made) =>
+    recordSummary(repositories, { ...row, ...made }),
+  );
+}
+
+function loadTheme(
+  repositories: Repositories,
+  sessionId: string,
+  root: number,
+  settings: SessionSettings,
+  layer: Layer,
+  asker?: Asker,
+): { dirty: DirtyTheme; reading: ThemeReading } | undefined {
+  return repositories.database.read(() => {
+    const dirty = dirtyThemes(repositories, sessionId, settings, layer, asker).find(
+      ({ state, wait }) => state.theme.root === root && wait === undefined,
+    );
+    return dirty && { dirty, reading: readingOfTheme(repositories, dirty) };
+  });
+}
+
+function handleOf({ theme, logPosition }: DirtyTheme["state"]): string {
+  return formatHandle("theme", theme.root, logPosition);
+}
+
+function sourcesOf({ state }: DirtyTheme, { previous, sources }: ThemeReading, settings: SessionSettings): Reading {
+  return { previous, sources, sourceTokenCount: state.theme.tokenCount, tokensMax: settings.summaryTokensMax };
+}
+
+function themeRow(sessionId: string, { state }: DirtyTheme, { readingDepth, sourceDigest }: ThemeReading) {
+  const { root: rootId, messageCount, tokenCount: sourceTokenCount, seqFirst, seqLast } = state.theme;
+  const { logPosition } = state;
+  const level = "theme" as const;
+  return {
+    sessionId,
+    level,
+    rootId,
+    logPosition,
+    sourceDigest,
+    messageCount,
+    sourceTokenCount,
+    seqFirst,
+    seqLast,
+    readingDepth,
+  };
+}

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { ResolveEvent, Session, Store } from "../../../src/index.ts";
+import { talk } from "../../support/said.ts";
+import { type Behavior, type ScriptedSummarizer, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
+import { openedStore, temporaryStore } from "../../support/temporary-store.ts";
+
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50, summaryTokensMax: 60 };
+
+function opened(...script: Behavior[]): { store: Store; session: Session; summarizer: ScriptedSummarizer } {
+  const summarizer = scriptedSummarizer(...script);
+  const store = temporaryStore({ summarizer, clock: Date.now });
+  return { store, session: store.session("s", SETTINGS), summarizer };
+}
+
+/** Until it holds, for two seconds at most. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; !holds() && tries < 200; tries++) await sleep(10);
+  expect(holds()).toBe(true);
+}
+
+describe("startResolving", () => {
+  test("resolves what is there, and what is appended later", async () => {
+    const { session, summarizer } = opened("good");
+    session.appendAll(talk(40));
+    const resolving = session.startResolving();
+    await until(() => session.roots()[0]!.uncoveredCount === 0);
+    session.appendAll(talk(60));
+    session.appendAll(talk(60));
+    expect(session.roots()[0]!.uncoveredCount).toBeGreaterThan(0);
+    await until(() => session.roots()[0]!.uncoveredCount === 0);
+    expect(summarizer.requests.length).toBe(2);
+    await resolving.stop();
+    session.appendAll(talk(60));
+    await sleep(150);
+    expect(summarizer.requests.length).toBe(2);
+  });
+
+  test("tries again by itself when what failed may be tried again", async () => {
+    const { session, summarizer } = opened("fail", "good");
+    session.appendAll(talk(40));
+    const events: ResolveEvent[] = [];
+    const resolving = session.startResolving({ onEvent: (event) => void events.push(event) });
+    await until(() => events.some(({ kind }) => kind === "resolved"));
+    expect(events.map(({ kind }) => kind)).toEqual(["started", "failed", "stood_in", "started", "resolved"]);
+    expect(summarizer.requests.length).toBe(2);
+    await resolving.stop();
+  });
+
+  test("does nothing while there is nothing to do", async () => {
+    const { session, store, summarizer } = opened("good");
+    const resolving = session.startResolving();
+    await sleep(20);
+    const before = store.query("SELECT count(*) AS n FROM summaries");
+    await sleep(200);
+    expect(summarizer.requests).toEqual([]);
+    expect(store.query("SELECT count(*) AS n FROM summaries")).toEqual(before);
+    await resolving.stop();
+  });
+
+  test("gives up what is under way when it is stopped, and leaves no claim", async () => {
+    const { session, store, summarizer } = opened("deaf");
+    session.appendAll(talk(40));
+    const resolving = session.startResolving();
+    await summarizer.waiting();
+    const fromMs = performance.now();
+    await resolving.stop();
+    expect(performance.now() - fromMs).toBeLessThan(100);
+    expect(store.query("SELECT count(*) AS n FROM summaries")).toEqual([{ n: 0 }]);
+    await resolving.stop();
+  });
+
+  test("ends with the store", async () => {
+    const { session, store, summarizer } = opened("hang");
+    session.appendAll(talk(40));
+    const resolving = session.startResolving();
+    await summarizer.waiting();
+    store.close();
+    await resolving.stop();
+    expect(() => session.startResolving()).toThrow("is closed");
+  });
+
+  test("started again goes on with the new options alone", async () => {
+    const { session, summarizer } = opened("hang", "good");
+    session.appendAll(talk(40));
+    const told: string[] = [];
+    const first = session.startResolving({ onEvent: ({ kind }) => void told.push(`first ${kind}`) });
+    await summarizer.waiting();
+    const second = session.startResolving({ onEvent: ({ kind }) => void told.push(`second ${kind}`) });
+    await until(() => told.includes("second resolved"));
+    expect(told).toEqual(["first started", "second started", "second resolved"]);
+    await first.stop();
+    await second[Symbol.asyncDispose]();
+  });
+
+  test("keeps its limits over all its runs", async () => {
+    const { session, summarizer } = opened("good");
+    session.appendAll(talk(40));
+    const resolving = session.startResolving({ callsMax: 1 });
+    await until(() => session.roots()[0]!.uncoveredCount === 0);
+    session.appendAll(talk(60));
+    await sleep(200);
+    expect(summarizer.requests.length).toBe(1);
+    await resolving.stop();
+  });
+
+  test("takes turns with resolveDirty: nothing is asked for twice", async () => {
+    const { session, summarizer } = opened("good");
+    session.appendAll(talk(40));
+    const resolving = session.startResolving();
+    await Promise.all([session.resolveDirty(), session.resolveDirty()]);
+    await until(() => session.roots()[0]!.uncoveredCount === 0);
+    expect(summarizer.requests.length).toBe(1);
+    await resolving.stop();
+  });
+
+  test("is refused where nothing may be written, and with options that it does not have", () => {
+    const { store, session } = opened("good");
+    const reader = openedStore(store.path, { readonly: true }).resume("s");
+    expect(() => reader.startResolving()).toThrow(expect.objectContaining({ code: "STORE_READONLY" }));
+    expect(() => session.startResolving({ signal: 1 } as object)).toThrow("an option of startResolving");
+  });
+});

@@ -1,0 +1,213 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Session, Store } from "../../../src/index.ts";
+import { inDatabase } from "../../support/rows.ts";
+import { talk } from "../../support/said.ts";
+import {
+  type Behavior,
+  costing,
+  type ScriptedSummarizer,
+  scriptedSummarizer,
+} from "../../support/scripted-summarizer.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50, summaryTokensMax: 60 };
+const NONE = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
+
+/** One file, whoever has it open, and the time. */
+class Place {
+  readonly path = temporaryPath();
+  nowMs = 1_700_000_000_000;
+
+  open(...script: Behavior[]): { store: Store; session: Session; summarizer: ScriptedSummarizer } {
+    const summarizer = costing(scriptedSummarizer(...script), { inputTokens: 100, outputTokens: 10, costUsd: 0.5 });
+    const store = openedStore(this.path, { summarizer, clock: () => this.nowMs });
+    return { store, session: store.session("s", SETTINGS), summarizer };
+  }
+}
+
+const rowsOf = (store: Store): unknown[] =>
+  store
+    .query("SELECT status, stands_in FROM summaries ORDER BY id")
+    .map(({ status, stands_in: standsIn }) => (standsIn === 1 ? "stand-in" : status));
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("while one store is at a summary, another", () => {
+  test("leaves it alone, and has the extractive one stand in for it", async () => {
+    const place = new Place();
+    const mary = place.open("slow");
+    mary.session.appendAll(talk(40));
+    const resolving = mary.session.resolveDirty();
+    await mary.summarizer.waiting();
+    expect(rowsOf(mary.store)).toEqual(["claimed"]);
+
+    const john = place.open("good");
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
+    expect(john.summarizer.requests).toEqual([]);
+    expect(rowsOf(john.store)).toEqual(["claimed", "stand-in"]);
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, resolved: 1 });
+    expect(rowsOf(john.store)).toEqual(["stand-in", "done"]);
+    john.session.compact();
+    expect(john.session.roots()[0]!.summaries!.map(({ summarizerId }) => summarizerId)).toEqual(["scripted"]);
+  });
+
+  test("has what stands in for it give way to it, although the theme has grown since", async () => {
+    const place = new Place();
+    const mary = place.open("slow");
+    mary.session.appendAll(talk(40));
+    const resolving = mary.session.resolveDirty();
+    await mary.summarizer.waiting();
+    mary.session.appendAll(talk(12));
+    const john = place.open("good");
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, resolved: 1, stale: 1 });
+    john.session.compact();
+    expect(john.session.roots()[0]!.summaries!.map(({ summarizerId }) => summarizerId)).toEqual(["scripted"]);
+  });
+
+  test("also leaves a theme alone that has absorbed its theme", async () => {
+    const place = new Place();
+    const mary = place.open("slow", "good");
+    mary.store.session("s", { maxThemes: 3 }).appendAll(talk(40));
+    const resolving = mary.session.resolveDirty({ concurrency: 1 });
+    await mary.summarizer.waiting();
+    const john = place.open("good");
+    john.store.session("s", { maxThemes: 1 }).appendAll(talk(12));
+    expect(john.session.roots()).toHaveLength(1);
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
+    expect(john.summarizer.requests).toEqual([]);
+    mary.summarizer.release();
+    expect((await resolving).resolved).toBeGreaterThan(0);
+    expect(mary.store.query("SELECT count(*) AS n FROM summaries WHERE status = 'claimed'")).toEqual([{ n: 0 }]);
+  });
+
+  test("takes it over once the claim has run out; what comes then is not kept, but what it cost", async () => {
+    const place = new Place();
+    const mary = place.open("slow");
+    mary.session.appendAll(talk(40));
+    const resolving = mary.session.resolveDirty();
+    await mary.summarizer.waiting();
+    place.nowMs += 44_000;
+    const john = place.open("good");
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
+    place.nowMs += 2_000;
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, stale: 1 });
+    expect(rowsOf(john.store)).toEqual(["stand-in", "done"]);
+    expect(john.store.query("SELECT * FROM discarded_costs")).toEqual([
+      { session_id: "s", summarizer_id: "scripted", input_tokens: 100, output_tokens: 10, cost_usd: 0.5 },
+    ]);
+    expect(john.store.stats()).toMatchObject({ summaryInputTokens: 200, summaryOutputTokens: 20, summaryCostUsd: 1 });
+  });
+
+  test("keeps what comes late where nobody else has it", async () => {
+    const place = new Place();
+    const mary = place.open("slow");
+    mary.session.appendAll(talk(40));
+    const resolving = mary.session.resolveDirty();
+    await mary.summarizer.waiting();
+    place.nowMs += 60_000;
+    const john = place.open("fail");
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, failed: 1 });
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, resolved: 1 });
+    expect(rowsOf(john.store)).toEqual(["failed", "stand-in", "done"]);
+  });
+
+  test("waits for a live one however long it takes", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const place = new Place();
+    const mary = place.open("slow");
+    mary.session.appendAll(talk(40));
+    const resolving = mary.session.resolveDirty();
+    await mary.summarizer.waiting();
+    const john = place.open("good");
+    for (let minute = 0; minute < 6; minute++) {
+      place.nowMs += 15_000;
+      vi.advanceTimersByTime(15_000);
+      expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
+    }
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, resolved: 1 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is not held up by a claim of a time to come: somebody has set the clock back", async () => {
+    const place = new Place();
+    const mary = place.open("deaf");
+    mary.session.appendAll(talk(40));
+    const controller = new AbortController();
+    const resolving = mary.session.resolveDirty({ signal: controller.signal });
+    await mary.summarizer.waiting();
+    place.nowMs -= 86_400_000;
+    expect(await place.open("good").session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
+    controller.abort();
+    await expect(resolving).rejects.toThrow();
+  });
+});
+
+describe("a claim", () => {
+  test.each(["aborted", "closed"])("is gone, with nothing else, when the work is %s", async (how) => {
+    const place = new Place();
+    const { store, session, summarizer } = place.open("deaf");
+    store.session("s", { maxThemes: 3 }).appendAll(talk(40));
+    const controller = new AbortController();
+    const resolving = session.resolveDirty({ signal: controller.signal });
+    await summarizer.waiting();
+    expect(rowsOf(store)).toEqual(["claimed", "claimed", "claimed"]);
+    if (how === "closed") store.close();
+    else controller.abort(new Error("enough"));
+    const count = inDatabase(place.path, (database) =>
+      database.prepare("SELECT count(*) FROM summaries").pluck().get(),
+    );
+    expect(count).toBe(0);
+    await expect(resolving).rejects.toThrow(how === "closed" ? "is closed" : "enough");
+  });
+
+  test("goes when messages are forgotten, and what was made of them is not kept", async () => {
+    const { store, session, summarizer } = new Place().open("slow", "good");
+    session.appendAll(talk(40));
+    const resolving = session.resolveDirty();
+    await summarizer.waiting();
+    store.forget("s", { messageIds: [3] });
+    expect(rowsOf(store)).toEqual([]);
+    summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, stale: 1 });
+    expect(rowsOf(store)).toEqual([]);
+    expect(store.stats()).toMatchObject({ summaryCount: 0, summaryCostUsd: 0.5 });
+    expect(await session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
+  });
+
+  test("is of no session that was forgotten", async () => {
+    const { store, session, summarizer } = new Place().open("slow");
+    session.appendAll(talk(40));
+    const resolving = session.resolveDirty();
+    await summarizer.waiting();
+    store.forget("s");
+    summarizer.release();
+    await expect(resolving).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(store.verify().ok).toBe(true);
+  });
+
+  test("is nothing that readers take for a summary", async () => {
+    const { store, session, summarizer } = new Place().open("slow");
+    session.appendAll(talk(40));
+    const before = session.render();
+    const resolving = session.resolveDirty();
+    await summarizer.waiting();
+    expect(session.render()).toEqual(before);
+    expect(session.roots()[0]!.summaries).toEqual([]);
+    expect(store.stats().summaryCount).toBe(0);
+    expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
+    expect(store.query("SELECT summary_count, claimed_count FROM summary_costs")).toEqual([
+      { summary_count: 0, claimed_count: 1 },
+    ]);
+    summarizer.release();
+    await resolving;
+  });
+});
