@@ -1,5 +1,6 @@
--- Vectors of embedders that are elsewhere come after their messages; and who is at work on which summary, when a failed try is
--- made again, and what each has cost. An older version refuses the file after this one.
+-- Vectors of embedders that are elsewhere come after their messages; who is at work on which summary, when a failed try is made
+-- again, and what each has cost; and a forest grown again with another embedder beside the one in use, with the views, which
+-- show the one in use. An older version refuses the file after this one.
 CREATE TABLE `pending_vectors` (
 	`message_id` integer PRIMARY KEY NOT NULL,
 	`session_id` text NOT NULL,
@@ -91,3 +92,93 @@ FROM (
   SELECT session_id, summarizer_id, 'discarded', input_tokens, output_tokens, cost_usd FROM discarded_costs
 )
 GROUP BY session_id, summarizer_id;
+--> statement-breakpoint
+
+CREATE TABLE `reembedded_vectors` (
+	`generation` integer NOT NULL,
+	`embedder_id` text NOT NULL,
+	`message_id` integer NOT NULL,
+	`embedding` blob,
+	PRIMARY KEY(`generation`, `embedder_id`, `message_id`),
+	FOREIGN KEY (`message_id`) REFERENCES `messages`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `reembedded_vectors_by_message` ON `reembedded_vectors` (`message_id`);--> statement-breakpoint
+DROP INDEX `unions_by_node`;--> statement-breakpoint
+CREATE UNIQUE INDEX `unions_by_node` ON `unions` (`node`,`kind`,`generation`) WHERE "unions"."level" <> 'subject';--> statement-breakpoint
+ALTER TABLE `generations` ADD `log_position` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
+
+-- Which message is in which cluster, and the log position at which it came in. The session is the log's, by which SQLite
+-- finds the rows of one session; by that of the messages it would read all.
+CREATE VIEW cluster_members AS
+SELECT u.root AS cluster_id, m.id AS message_id, u.session_id, m.seq, u.id AS log_position
+FROM unions u
+JOIN messages m ON m.id = u.node OR (m.step_id = u.node AND m.step_id <> m.id)
+WHERE u.kind IN ('start', 'join') AND u.level = 'cluster' AND u.generation = (SELECT max(id) FROM generations);
+--> statement-breakpoint
+
+-- Which message is in which theme now.
+CREATE VIEW theme_members AS
+WITH RECURSIVE up(cluster_id, root_id) AS (
+  SELECT root_id, root_id FROM clusters
+  UNION
+  SELECT up.cluster_id, u.root
+  FROM up
+  JOIN unions u ON u.node = up.root_id AND u.kind = 'unite' AND u.level <> 'subject'
+    AND u.generation = (SELECT max(id) FROM generations)
+)
+SELECT t.root_id AS theme_id, cm.cluster_id, cm.message_id, cm.session_id, cm.seq, cm.log_position
+FROM up
+JOIN themes t ON t.root_id = up.root_id
+JOIN cluster_members cm ON cm.cluster_id = up.cluster_id;
+--> statement-breakpoint
+
+-- Messages of the forest that no finished summary covers.
+CREATE VIEW uncovered AS
+WITH RECURSIVE used(generation, log_position) AS (
+  SELECT id, log_position FROM generations ORDER BY id DESC LIMIT 1
+),
+tree(summary_id, log_position, root_id) AS (
+  SELECT y.id, y.log_position, y.root_id
+  FROM summaries y
+  WHERE y.status = 'done' AND y.shown_until IS NULL AND y.log_position > (SELECT log_position FROM used)
+  UNION
+  SELECT tree.summary_id, tree.log_position, u.node
+  FROM tree
+  JOIN unions u ON u.root = tree.root_id AND u.level = 'theme' AND u.kind = 'unite' AND u.id <= tree.log_position
+    AND u.generation = (SELECT generation FROM used)
+),
+covered(step_id) AS (
+  SELECT DISTINCT u.node
+  FROM tree
+  JOIN unions u ON u.root = tree.root_id AND u.level = 'cluster' AND u.kind IN ('start', 'join')
+    AND u.id <= tree.log_position AND u.generation = (SELECT generation FROM used)
+)
+SELECT m.id AS message_id, m.session_id, m.seq, m.role, m.token_count
+FROM messages m
+JOIN sessions s ON s.id = m.session_id
+WHERE m.pinned = 0 AND m.seq < s.graduated_seq AND m.step_id NOT IN (SELECT step_id FROM covered);
+--> statement-breakpoint
+
+-- One row a session, also for those without a message.
+CREATE VIEW session_stats AS
+SELECT
+  s.id AS session_id,
+  s.project,
+  s.title,
+  count(m.id) AS message_count,
+  coalesce(sum(m.token_count), 0) AS token_count,
+  coalesce(sum(m.pinned), 0) AS pinned_count,
+  coalesce(sum(m.pinned = 1 OR m.seq >= s.evicted_seq), 0) AS hot_count,
+  coalesce(sum(m.pinned = 0 AND m.seq < s.graduated_seq), 0) AS cold_count,
+  coalesce(sum(m.pinned = 0 AND m.seq < s.graduated_seq AND m.seq >= s.evicted_seq), 0) AS overlap_count,
+  (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS cluster_count,
+  (SELECT count(*) FROM themes t WHERE t.session_id = s.id) AS theme_count,
+  (SELECT count(*) FROM summaries y
+   WHERE y.session_id = s.id AND y.status = 'done' AND y.shown_until IS NULL
+     AND y.log_position > (SELECT max(log_position) FROM generations)) AS summary_count,
+  s.created_at_ms,
+  coalesce(max(m.created_at_ms), s.created_at_ms) AS updated_at_ms
+FROM sessions s
+LEFT JOIN messages m ON m.session_id = s.id
+GROUP BY s.id;

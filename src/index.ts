@@ -14,6 +14,8 @@ export type { SessionOptions, Strategy } from "./core/options.ts";
 export type { TokenBudget } from "./core/token-budget.ts";
 export type { TokenCounter } from "./core/tokens.ts";
 export type { AppendResult } from "./ingest/append.ts";
+export type { ReembedProgress, ReembedResult } from "./ingest/reembed.ts";
+export type { ReembedEstimate } from "./ingest/reembed-estimate.ts";
 export type { EmbedResult } from "./ingest/vectors.ts";
 export type { Embedder, EmbedRequest, LocalEmbedder, RemoteEmbedder } from "./models/embedder.ts";
 export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embedder.ts";
@@ -41,6 +43,7 @@ export {
   type EmbedPendingOptions,
   type OpenOptions,
   openStore,
+  type ReembedOptions,
   type SessionOrigin,
   type Store,
 } from "./session/store.ts";

@@ -8,6 +8,7 @@ import { forest } from "./commands/forest.ts";
 import { forget } from "./commands/forget.ts";
 import { importCommand } from "./commands/import.ts";
 import { recall } from "./commands/recall.ts";
+import { reembed } from "./commands/reembed.ts";
 import { resume } from "./commands/resume.ts";
 import { sessions } from "./commands/sessions.ts";
 import { show } from "./commands/show.ts";
@@ -30,6 +31,7 @@ export const COMMANDS: readonly AnyCommand[] = [
   stats,
   verify,
   forget,
+  reembed,
   backup,
   exportCommand,
   doctor,

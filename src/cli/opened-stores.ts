@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { StoreError } from "../core/errors.ts";
+import { readingEmbedder, replacedEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
 import { type OpenOptions, openStore, type Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
 import { defaultStorePath } from "./store-path.ts";
@@ -24,30 +25,32 @@ export class OpenedStores {
    * @throws {Failure} with a hint to import where there is no such file; what `openStore` throws.
    */
   openToRead(): Store {
-    return this.#opened[0] ?? this.#open({ readonly: true, mustExist: true });
+    return this.#opened[0] ?? this.#open({ readonly: true, mustExist: true, embedder: readingEmbedder });
   }
 
   /** @param options.mustExist  Refuse to make a new store, as `openToRead` does. */
-  openToWrite({
-    mustExist = false,
-    ...options
-  }: { mustExist?: boolean } & Pick<OpenOptions, "summarizer"> = {}): Store {
-    return this.#open({ readonly: false, mustExist }, options);
+  openToWrite(options: { mustExist?: boolean } & Pick<OpenOptions, "summarizer"> = {}): Store {
+    return this.#open({ mustExist: false, ...options, readonly: false, embedder: storedEmbedder });
+  }
+
+  /** To replace the embedder that it was written with, whatever that is. */
+  openToReembed(): Store {
+    return this.#open({ readonly: false, mustExist: true, embedder: replacedEmbedder });
   }
 
   close(): void {
     for (const store of this.#opened) store.close();
   }
 
-  #open({ readonly, mustExist }: { readonly: boolean; mustExist: boolean }, options: OpenOptions = {}): Store {
+  #open({ mustExist, ...options }: OpenOptions & { readonly: boolean; mustExist: boolean }): Store {
     if (mustExist && !existsSync(this.#path)) {
       const { code, message } = new StoreError("FILE_NOT_FOUND", { path: this.#path });
       const hint = "Import something into it first, `coppice import <path>`, or name another store with `--db`.";
       throw new Failure(code, message, { hint });
     }
     // Conversations are nobody else's business. A folder that `--db` names is not made: it may be a slip of the pen.
-    if (this.#isDefault && !readonly) mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-    const store = openStore(this.#path, { ...options, readonly });
+    if (this.#isDefault && !options.readonly) mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    const store = openStore(this.#path, options);
     this.#opened.push(store);
     return store;
   }

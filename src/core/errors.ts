@@ -123,7 +123,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   EMBEDDER_MISMATCH: ({ stored, given }) => ({
     message: `This store's forest was grown with the embedder "${stored}"; it was opened with "${given}".`,
-    hint: "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
+    hint: "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with, or grow it again with another: `coppice reembed`.",
   }),
   EMBEDDER_ASYNC: ({ embedder }) => ({
     message: `The embedder "${embedder}" cannot answer at once, as this call would need.`,

@@ -95,6 +95,6 @@ export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
 }
 
 /** True once the cluster has no room left: it settles. One step may overshoot the room, however large it is. */
-export function isFull({ messageCount, tokenCount }: OpenCluster): boolean {
+export function isFull({ messageCount, tokenCount }: Pick<OpenCluster, "messageCount" | "tokenCount">): boolean {
   return messageCount >= MESSAGES_MAX || tokenCount >= TOKENS_MAX;
 }

@@ -1,11 +1,12 @@
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import { isOverHeld } from "../forest/window.ts";
+import type { Embedder } from "../models/embedder.ts";
 import type { MessagePlace, MessageRow } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { advanceOpenStep, loadSessionState, type SessionState } from "../store/session-state.ts";
 import { appendMessages, moveFrontier } from "../store/write.ts";
-import { type PressureOptions, planCompactMove, planPressureMove } from "./graduate.ts";
+import { type EmbedderTerms, type PressureOptions, planCompactMove, planPressureMove } from "./graduate.ts";
 
 export interface AppendResult {
   messageId: number;
@@ -27,7 +28,7 @@ export interface AppendOptions extends PressureOptions {
  * `state` follows what is written. When this throws, it may be ahead of the file: load it again.
  *
  * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if an id
- *   stands for another message; `MESSAGE_INVALID` for a pinned result whose call is not pinned.
+ *   stands for another message; `MESSAGE_INVALID` for a pinned result whose call is not pinned; `EMBEDDER_MISMATCH`.
  */
 export function append(
   repositories: Repositories,
@@ -35,11 +36,12 @@ export function append(
   rows: readonly MessageRow[],
   options: AppendOptions,
 ): AppendResult[] {
-  const { seqExpected } = options;
+  const { embedder, seqExpected } = options;
   const results: AppendResult[] = [];
   return appendMessages(repositories, rows, {
     begin() {
       catchUp(repositories, state);
+      assertEmbedder(state, embedder);
       if (seqExpected === undefined || seqExpected === state.nextSeq) return;
       throw new StoreError("SESSION_CHANGED", { sessionId: state.sessionId, seqExpected, seqFound: state.nextSeq });
     },
@@ -82,6 +84,16 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
   if (current === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: state.sessionId });
   const isMoved = current.frontierVersion !== state.frontierVersion;
   Object.assign(state, current, { foreignMoves: state.foreignMoves + (isMoved ? 1 : 0) });
+}
+
+/**
+ * Inside a transaction that writes vectors or lets steps into the forest: another process may have grown it again with
+ * another embedder since the store was opened.
+ *
+ * @throws {StoreError} `EMBEDDER_MISMATCH`.
+ */
+export function assertEmbedder({ embedderId }: Pick<SessionState, "embedderId">, { id }: Pick<Embedder, "id">): void {
+  if (embedderId !== id) throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: id });
 }
 
 function knownAs(
@@ -146,11 +158,12 @@ function follow(state: SessionState, place: MessagePlace, row: MessageRow): void
  *
  * @returns whether it moved, or a summary came into the context.
  */
-export function compact(repositories: Repositories, state: SessionState, similarityMin: number): boolean {
+export function compact(repositories: Repositories, state: SessionState, embedder: EmbedderTerms): boolean {
   let isMoved = false;
   moveFrontier(repositories, state.sessionId, (position) => {
     catchUp(repositories, state);
-    const move = planCompactMove(repositories, state, similarityMin, position);
+    assertEmbedder(state, embedder);
+    const move = planCompactMove(repositories, state, embedder.similarityMin, position);
     isMoved = move !== undefined;
     return move;
   });
@@ -168,7 +181,9 @@ export function relieve(repositories: Repositories, sessionId: string, options: 
   let isMoved = false;
   moveFrontier(repositories, sessionId, (position) => {
     const state = loadSessionState(repositories, sessionId);
-    const move = state && planPressureMove(repositories, state, options, () => position);
+    if (state === undefined) return undefined;
+    assertEmbedder(state, options.embedder);
+    const move = planPressureMove(repositories, state, options, () => position);
     isMoved = move !== undefined;
     return move;
   });

@@ -14,6 +14,7 @@ import {
   type WindowStep,
   windowSteps,
 } from "../forest/window.ts";
+import type { Embedder } from "../models/embedder.ts";
 import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
 import { Coverage } from "../store/coverage.ts";
 import { enteringSteps } from "../store/features.ts";
@@ -21,10 +22,13 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { FrontierMove } from "../store/write.ts";
 
+/** What placing needs to know of an embedder. */
+export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
+
 /** What a move under pressure depends on beside the session. */
 export interface PressureOptions {
-  /** Of the embedder that the messages were embedded with. */
-  similarityMin: number;
+  /** That the messages were embedded with. */
+  embedder: EmbedderTerms;
   clock: Clock;
 }
 
@@ -32,14 +36,14 @@ export interface PressureOptions {
 export function planPressureMove(
   repositories: Repositories,
   state: SessionState,
-  { similarityMin, clock }: PressureOptions,
+  { embedder, clock }: PressureOptions,
   position: () => number,
 ): FrontierMove | undefined {
   if (!isUnderPressure(state)) return undefined;
   const wait = waitOf(repositories, state.sessionId, clock);
   if (isHeld(state.window, state, state.settings, wait)) return undefined;
   const next = nextFrontier(stepsOf(state), state, state.settings, wait);
-  return next === undefined ? undefined : planMove(repositories, state, similarityMin, next, position());
+  return next === undefined ? undefined : planMove(repositories, state, embedder.similarityMin, next, position());
 }
 
 /** The move that a caller asks for; undefined if everything is where it should be and no summary waits. */

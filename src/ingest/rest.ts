@@ -4,14 +4,15 @@ import { VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { loadSessionState } from "../store/session-state.ts";
 import { moveFrontier } from "../store/write.ts";
-import { planRestMove } from "./graduate.ts";
+import { assertEmbedder } from "./append.ts";
+import { type EmbedderTerms, planRestMove } from "./graduate.ts";
 
 /** Sessions looked at in one go. */
 const PAGE_SESSIONS = 500;
 
 export interface RestOptions {
-  /** Of the embedder that the messages were embedded with. */
-  similarityMin: number;
+  /** That the messages were embedded with. */
+  embedder: EmbedderTerms;
   /** Unix milliseconds: a session rests whose newest message is a day older. */
   nowMs: number;
 }
@@ -61,17 +62,15 @@ export async function restSessions(
  *
  * @returns whether there was anything to do.
  */
-export function restSession(
-  repositories: Repositories,
-  sessionId: string,
-  { similarityMin, nowMs }: RestOptions,
-): boolean {
+export function restSession(repositories: Repositories, sessionId: string, { embedder, nowMs }: RestOptions): boolean {
   let moved = false;
   moveFrontier(repositories, sessionId, (position) => {
     const { isQuiet, isOver } = repositories.sessions.restOf(sessionId, nowMs);
     const isWaiting = repositories.pendingVectors.firstDueSince(sessionId, nowMs - VECTOR_WAIT_MS_MAX) !== undefined;
     const state = isQuiet && !isWaiting ? loadSessionState(repositories, sessionId) : undefined;
-    const move = state === undefined ? undefined : planRestMove(repositories, state, similarityMin, position, isOver);
+    if (state === undefined) return undefined;
+    assertEmbedder(state, embedder);
+    const move = planRestMove(repositories, state, embedder.similarityMin, position, isOver);
     moved = move !== undefined;
     return move;
   });

@@ -78,8 +78,9 @@ class Placing {
   #subjects = new Subjects();
   /** Log position at which the newest of its clusters settled. All that settled later came, or will come, to it later. */
   #settledUpTo = 0;
-  /** Log position at which this was so, and how often rows of clusters had been written anew. */
+  /** Log position at which this was so, the generation, and how often its rows of clusters had been written anew. */
   #position = 0;
+  #generation = 0;
   #rewriteCount = -1;
 
   constructor(repositories: Repositories, project: string | null) {
@@ -127,7 +128,9 @@ class Placing {
       this.#settledUpTo = 0;
     }
     this.#position = unions.newestPosition();
-    this.#rewriteCount = generations.newest()!.rewriteCount;
+    const { id, rewriteCount } = generations.newest()!;
+    this.#generation = id;
+    this.#rewriteCount = rewriteCount;
     for (const { cluster, settledAt, subject } of this.#next(PAGE_CLUSTERS)) {
       if (subject === null) return;
       this.#subjects.restore(cluster, subject);
@@ -146,7 +149,9 @@ class Placing {
   /** Whether everything that is in memory still has its place. */
   #holds(): boolean {
     const { subjects, generations } = this.#repositories;
-    return generations.newest()!.rewriteCount === this.#rewriteCount && !subjects.isDissolvedAfter(this.#position);
+    const { id, rewriteCount } = generations.newest()!;
+    if (id !== this.#generation || rewriteCount !== this.#rewriteCount) return false;
+    return !subjects.isDissolvedAfter(this.#position);
   }
 
   #next(limit: number): SettledCluster[] {

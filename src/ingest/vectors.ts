@@ -136,6 +136,6 @@ export class Vectors {
   /** What is in memory of a session that moves is out of date. */
   #relieve(sessionId: string): void {
     const { repositories, embedder, clock, changes } = this.#ports;
-    if (relieve(repositories, sessionId, { similarityMin: embedder.similarityMin, clock })) changes.count += 1;
+    if (relieve(repositories, sessionId, { embedder, clock })) changes.count += 1;
   }
 }

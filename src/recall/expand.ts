@@ -139,8 +139,9 @@ function positionOf({ unions, subjects }: Repositories, handle: Handle): number 
   const { level, root, position } = handle;
   const text = formatHandle(level, root, position);
   const newest = unions.newestPosition();
-  const session = unions.started(root);
-  const started = level === "subject" ? subjects.started(root) : session?.position;
+  const at = Math.min(Math.max(1, position ?? newest), newest); // a position names its generation, too
+  const session = unions.started(root, at);
+  const started = level === "subject" ? subjects.started(root, at) : session?.position;
   if (session === undefined || started === undefined) throw new StoreError("ROOT_NOT_FOUND", { handle: text });
   if (position === undefined) return level === "subject" ? newest : unions.lastPosition(session.sessionId);
   if (position < started) {

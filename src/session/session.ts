@@ -232,7 +232,7 @@ export class Session {
     const { strategy, tokensMax } = this.#contexts.asked(options);
     switch (strategy) {
       case "union-find": {
-        const isMoved = this.#change((state) => compact(repositories, state, embedder.similarityMin));
+        const isMoved = this.#change((state) => compact(repositories, state, embedder));
         this.#resolver.wake();
         return isMoved ? { compacted: true } : { compacted: false, reason: "nothing_to_compress" };
       }
@@ -295,9 +295,7 @@ export class Session {
   #append(inputs: readonly MessageInput[], seqExpected: number | undefined): AppendResult[] {
     const { repositories, embedder, clock } = this.#ports;
     const rows = inputs.map((input) => prepareMessage(parseMessage(input), this.#ports));
-    const results = this.#change((state) =>
-      append(repositories, state, rows, { similarityMin: embedder.similarityMin, clock, seqExpected }),
-    );
+    const results = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
     this.#resolver.wake();
     return results;
   }

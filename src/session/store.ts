@@ -8,6 +8,8 @@ import type { JsonValue } from "../core/message.ts";
 import { oneOf, type SessionOptions, type SessionSettings, sessionSettings, wholeNumber } from "../core/options.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
+import { type ReembedProgress, type ReembedResult, reembed } from "../ingest/reembed.ts";
+import { type ReembedEstimate, reembedEstimate } from "../ingest/reembed-estimate.ts";
 import { EMBED_CONCURRENCY, type EmbedResult, Vectors } from "../ingest/vectors.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
@@ -22,6 +24,7 @@ import { type RecallHit, type RecallOptions, type RecallQuery, recall } from "..
 import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
 import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forgetMessages, forgetSession } from "../store/forget.ts";
+import { GenerationRepository } from "../store/generations.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
 import { type QueryRow, runQuery } from "../store/query.ts";
 import { Repositories } from "../store/repositories.ts";
@@ -40,8 +43,11 @@ import { SUBJECTS_LIMIT_DEFAULT, type SubjectInfo, subjectsOf } from "./subjects
 import { Upkeep } from "./upkeep.ts";
 
 export interface OpenOptions {
-  /** Text to vectors. The local one needs no key, no network and no model. */
-  embedder?: Embedder;
+  /**
+   * Text to vectors. The local one needs no key, no network and no model. Or a function that is told the id and the dimension
+   * of the embedder that the store was written with, and gives it; a new store gets the local one then.
+   */
+  embedder?: Embedder | ((id: string, dimension: number) => Embedder);
   /** Messages to summaries. The extractive one needs no key, no network and no model. */
   summarizer?: Summarizer;
   /** What a text costs in a context. An estimate for any model unless given. */
@@ -73,6 +79,14 @@ const EMBED_OPTIONS: readonly string[] = [
 
 /** A day. */
 const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
+
+export interface ReembedOptions {
+  /** That the forest is to be grown with. */
+  embedder: Embedder;
+  signal?: AbortSignal;
+  /** Called often, between small pieces of work. It must not throw. */
+  onProgress?: (progress: ReembedProgress) => void;
+}
 
 /** What `close` may still index: with these a search looks through the rest in some 10 ms. */
 const CLOSING_MESSAGES_MAX = 2_000;
@@ -118,7 +132,7 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
   const database = openDatabase(path, { readonly: options.readonly ?? false, durability, busyTimeoutMs });
   try {
     const ports = {
-      embedder: options.embedder ?? hashingEmbedder,
+      embedder: database.guard(() => embedderOf(database, options.embedder ?? hashingEmbedder)),
       summarizer: options.summarizer ?? extractiveSummarizer(),
       tokenCounter: options.tokenCounter ?? estimatingTokenCounter,
       clock: options.clock ?? systemClock,
@@ -128,6 +142,12 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
     database.client.close();
     throw error;
   }
+}
+
+function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["embedder"]>): Embedder {
+  if (typeof given !== "function") return given;
+  const generation = new GenerationRepository(database).newest();
+  return generation === undefined ? hashingEmbedder : given(generation.embedderId, generation.dimension);
 }
 
 /**
@@ -151,22 +171,19 @@ export class Store {
     this.#database = database;
     setMaxListeners(0, this.#closing.signal); // one for each session that is resolving
     const repositories = new Repositories(database, ports.tokenCounter);
-    const changes = { count: 0 };
     const shared = {
       ...ports,
       repositories,
-      changes,
-      vectors: new Vectors({ ...ports, repositories, changes }),
+      claimant: uuidv7(),
+      changes: { count: 0 },
       active: new ActiveSessions(),
       nearest: new NearestClusters(repositories.centroids, database),
-    };
-    this.#ports = {
-      ...shared,
-      claimant: uuidv7(),
       closing: this.#closing.signal,
       resident: new ResidentSessions(),
-      upkeep: new Upkeep(shared),
     };
+    // One object for all: the embedder in it may change.
+    const withVectors = Object.assign(shared, { vectors: new Vectors(shared) });
+    this.#ports = Object.assign(withVectors, { upkeep: new Upkeep(withVectors) });
     this.#useGeneration();
   }
 
@@ -312,6 +329,44 @@ export class Store {
       again: true,
       ...(onProgress !== undefined && { onProgress }),
     });
+  }
+
+  /**
+   * Grow the forest of every session again with another embedder, and go on with that: a new generation beside the old, which
+   * serves until the new one is complete, has been checked, and takes its place in one transaction. Messages that are
+   * appended meanwhile, by any process, are in it.
+   *
+   * A run that is stopped, however it ends, leaves the store as it was and its vectors in it: the next run with the same
+   * embedder goes on from there. Handles go on meaning what they meant. Summaries whose sources are no theme of the new
+   * forest are made again by `resolveDirty`; until then contexts show those messages themselves, or name them. Processes that
+   * opened the store with the old embedder can go on reading, by words; what they append is refused, `EMBEDDER_MISMATCH`.
+   *
+   * With the embedder in use, messages that came into the forest without a vector get theirs; where none lacks one, there is
+   * nothing to do.
+   *
+   * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes; what the embedder throws where trying
+   *   again does not help; {StoreError} `STORE_READONLY`, `STORE_BUSY`, `STORE_CORRUPT`, `VECTOR_INVALID`, and
+   *   `EMBEDDER_MISMATCH` where another process was faster with yet another embedder.
+   */
+  async reembed(options: ReembedOptions): Promise<ReembedResult> {
+    this.#database.assertOpen();
+    if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation: "reembed" });
+    const { embedder, signal, onProgress } = options;
+    const { repositories, clock, changes } = this.#ports;
+    const result = await reembed(repositories, {
+      embedder,
+      clock,
+      signal: this.#signalOf(signal),
+      ...(onProgress && { onProgress }),
+    });
+    this.#ports.embedder = embedder;
+    changes.count += 1;
+    return result;
+  }
+
+  /** What `reembed` with this embedder would take: messages, tokens, money where the price is known, summaries. Calls no model. */
+  reembedEstimate(embedder: Embedder): ReembedEstimate {
+    return this.#database.read(() => reembedEstimate(this.#ports.repositories, embedder));
   }
 
   /** Rows of one SQL statement that only reads. */

@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { REST_AFTER_MS } from "../core/limits.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import { indexTail } from "../ingest/index-texts.ts";
+import { moveVectors } from "../ingest/reembed.ts";
 import { restSessions } from "../ingest/rest.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
 import type { Vectors } from "../ingest/vectors.ts";
@@ -83,6 +84,7 @@ export class Upkeep {
       ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
       () => this.#rest(signal, restActive),
       () => this.#placer.placeAll(signal),
+      () => moveVectors(repositories, signal),
       () => indexTail(repositories, { signal }),
       () => nearest.carry(signal),
     ];
@@ -104,7 +106,7 @@ export class Upkeep {
     const nowMs = clock();
     active.look(nowMs);
     await restSessions(repositories, {
-      similarityMin: embedder.similarityMin,
+      embedder,
       nowMs,
       isSpared: (sessionId) => !restActive && active.isActive(sessionId, nowMs - REST_AFTER_MS),
       signal,

@@ -42,6 +42,7 @@ export class ClusterRepository {
   readonly #open;
   readonly #ofSession;
   readonly #deleteOf;
+  readonly #deleteAll;
   readonly #overviews;
   readonly #labelOf;
 
@@ -87,6 +88,7 @@ export class ClusterRepository {
       .orderBy(asc(clusters.rootId))
       .prepare();
     this.#deleteOf = client.prepare<[string]>("DELETE FROM clusters WHERE session_id = ?");
+    this.#deleteAll = client.prepare<[]>("DELETE FROM clusters");
     this.#overviews = client.prepare<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>(
       `WITH RECURSIVE up(cluster, root) AS (
          SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
@@ -146,6 +148,11 @@ export class ClusterRepository {
 
   deleteOf(sessionId: string): void {
     this.#deleteOf.run(sessionId);
+  }
+
+  /** Of all sessions. */
+  deleteAll(): void {
+    this.#deleteAll.run();
   }
 
   /** Every cluster of a session with the theme it is in, oldest first. */

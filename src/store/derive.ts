@@ -3,7 +3,7 @@ import { type GrowingTheme, Growth } from "../forest/growth.ts";
 import { replay } from "../forest/replay.ts";
 import { type SubjectRow, subjectRoots } from "../forest/subjects.ts";
 import type { StoredCluster } from "./clusters.ts";
-import { enteringSteps } from "./features.ts";
+import { type EnteringStep, enteringSteps } from "./features.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
@@ -30,8 +30,9 @@ export function derive(
   options: DeriveOptions,
   note: (text: string) => void,
 ): { unionCount: number; derived: DerivedRows | undefined } {
-  const log = repositories.unions.ofSession(session.id);
-  const places = repositories.subjects.ofSession(session.id);
+  const generation = repositories.generations.newest()?.id ?? 0;
+  const log = repositories.unions.ofSession(session.id, generation);
+  const places = repositories.subjects.ofSession(session.id, generation);
   const derived = applied(repositories, session, log, places, options, note);
   return { unionCount: log.length + places.length, derived };
 }
@@ -45,6 +46,28 @@ function applied(
   note: (text: string) => void,
 ): DerivedRows | undefined {
   const { messages, generations } = repositories;
+  const steps = enteringSteps(messages.graduating(session.id, 0, session.graduatedSeq - 1), -1);
+  return applyLog(
+    { log, places, steps, dimension: generations.newest()!.dimension },
+    { labelOf, labelTextChars },
+    note,
+  );
+}
+
+/** A session's log, what it says of subjects, and the steps that it lets in. */
+export interface AppliedLog {
+  log: readonly UnionRow[];
+  places: readonly SubjectRow[];
+  steps: readonly EnteringStep[];
+  dimension: number;
+}
+
+/** What a log makes of its steps. Undefined, and a note, where the two do not fit. */
+export function applyLog(
+  { log, places, steps, dimension }: AppliedLog,
+  { labelOf, labelTextChars }: DeriveOptions,
+  note: (text: string) => void,
+): DerivedRows | undefined {
   const { forest, refused } = replay(log);
   const placing = subjectRoots(places);
   for (const impossible of [refused, placing.refused]) {
@@ -52,7 +75,6 @@ function applied(
     note(`row ${impossible.row.id} of the log cannot have happened: ${impossible.reason}`);
     return undefined;
   }
-  const steps = enteringSteps(messages.graduating(session.id, 0, session.graduatedSeq - 1), -1);
   const stepOf = new Map(steps.map((step) => [step.features.id, step]));
   const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
   const strangers = entries.filter(({ node }) => !stepOf.has(node));
@@ -63,7 +85,7 @@ function applied(
     return undefined;
   }
 
-  const growth = new Growth(generations.newest()!.dimension);
+  const growth = new Growth(dimension);
   const clusters = new Map<
     number,
     { cluster: OpenCluster; logPosition: number; settledAt: number | null; texts: string[] }
@@ -103,4 +125,21 @@ function applied(
     })),
     themes: [...growth.themes.values()],
   };
+}
+
+/** All that a row of `clusters` says, to be compared. Labels are left out: a later version may choose other words, and nothing depends on them. */
+export function clusterLine({ cluster, label: _, ...state }: StoredCluster): string {
+  return JSON.stringify([
+    Object.entries({ ...cluster, sum: bytesOf(cluster.sum) }).sort(),
+    Object.entries(state).sort(),
+  ]);
+}
+
+/** All that a row of `themes` says, to be compared. */
+export function themeLine({ theme, logPosition }: GrowingTheme): string {
+  return JSON.stringify([Object.entries({ ...theme, sum: bytesOf(theme.sum) }).sort(), logPosition]);
+}
+
+function bytesOf(sum: Float32Array): string {
+  return Buffer.from(sum.buffer, sum.byteOffset, sum.byteLength).toString("base64");
 }

@@ -1,5 +1,6 @@
 import type { Role } from "../core/message.ts";
 import { decodeVector } from "../vector/codec.ts";
+import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 
 /** What ranking needs of a message, without its text. */
@@ -44,8 +45,10 @@ export class EvidenceRepository {
     );
     this.#embeddings = client
       .prepare<[string, string], [messageId: number, embedding: Buffer]>(
-        `SELECT m.id, m.embedding FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value
-         WHERE m.embedder_id = ? AND m.embedding IS NOT NULL`,
+        `SELECT id, embedding FROM (
+           SELECT m.id, ${vectorNow("m")} AS embedding FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value
+         )
+         WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`,
       )
       .raw();
     this.#around = client

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { logWithout } from "../forest/forget.ts";
 import { isCode } from "./connect.ts";
-import { Coverage, type Covering } from "./coverage.ts";
+import type { Covering } from "./coverage.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
 import type { FullTextRepository } from "./full-text.ts";
 import type { Repositories } from "./repositories.ts";
@@ -38,7 +38,9 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
   return database.write("forget", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-    leaveSubjects(repositories, session, unions.ofSession(sessionId), []);
+    for (const generation of generations.ids()) {
+      leaveSubjects(repositories, session, generation, unions.ofSession(sessionId, generation), []);
+    }
     const messageCount = messages.parents(sessionId).length;
     const summaryCount = summaries.finished(sessionId).length + spans.done(sessionId).length;
     unlessDamaged(fullText, () => fullText.deleteSession(sessionId));
@@ -69,10 +71,8 @@ export function forgetMessages(
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     const steps = new Set(messageIds.map((messageId) => stepOf(repositories, sessionId, messageId)));
 
-    const coverage = new Coverage(unions);
-    const log = unions.ofSession(sessionId);
-    const entries = log.filter(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
-    const isOfThem = (summary: Covering): boolean => entries.some(({ id, root }) => coverage.covers(summary, root, id));
+    const isOfThem = ({ rootId, logPosition }: Covering): boolean =>
+      unions.stepsOf("theme", rootId, logPosition).some((step) => steps.has(step));
     const covering = summaries.finished(sessionId).filter(isOfThem);
     const claims = summaries.claims(sessionId).filter(isOfThem);
     for (const id of [...covering, ...claims].map(({ id }) => id).concat(summaries.tries(sessionId))) {
@@ -86,17 +86,17 @@ export function forgetMessages(
       costs.discardSpan(id);
       spans.delete(id);
     }
-    const remaining = logWithout(log, steps);
-    const touched = new Set(entries.map(({ root }) => root));
-    leaveSubjects(
-      repositories,
-      session,
-      log.filter(({ root }) => touched.has(root)),
-      remaining,
-    );
+    for (const generation of generations.ids()) {
+      const log = unions.ofSession(sessionId, generation);
+      const remaining = logWithout(log, steps);
+      const entries = log.filter(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
+      const touched = new Set(entries.map(({ root }) => root));
+      const changing = log.filter(({ root }) => touched.has(root));
+      leaveSubjects(repositories, session, generation, changing, remaining);
+      unions.replace(sessionId, generation, remaining);
+    }
     unlessDamaged(fullText, () => fullText.delete(ids));
     messages.forget(sessionId, ids, forgottenAtMs);
-    unions.replace(sessionId, generations.newest()!.id, remaining);
     const { derived } = derive(repositories, session, options, (reason) => {
       throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
     });
@@ -120,22 +120,23 @@ export function forgetMessages(
 function leaveSubjects(
   repositories: Repositories,
   { project }: SessionRow,
+  generation: number,
   log: readonly UnionRow[],
   remaining: readonly UnionRow[],
 ): void {
-  const { subjects } = repositories;
+  const { subjects, generations } = repositories;
   const firstSettled = log.find(({ kind }) => kind === "settle");
   if (firstSettled === undefined) return;
-  dissolveSubjects(repositories, project, firstSettled.id);
+  if (generation === generations.newest()!.id) dissolveSubjects(repositories, project, firstSettled.id);
   const nameAt = new Map(remaining.map(({ id, root }) => [id, root]));
   const gone: number[] = [];
   for (const { id, kind, root } of log) {
     if (kind !== "start") continue;
     const name = nameAt.get(id);
     if (name === undefined) gone.push(root);
-    else if (name !== root) subjects.rename(root, name);
+    else if (name !== root) subjects.rename(generation, root, name);
   }
-  subjects.forget(gone);
+  subjects.forget(generation, gone);
 }
 
 function stepOf({ messages }: Repositories, sessionId: string, messageId: number): number {

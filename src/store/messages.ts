@@ -5,6 +5,7 @@ import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { encodeVector } from "../vector/codec.ts";
 import type { Artifact, ArtifactRepository } from "./artifacts.ts";
+import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { messages } from "./schema.ts";
 
@@ -211,7 +212,7 @@ export class MessageRepository {
         text: messages.text,
         tokenCount: messages.tokenCount,
         createdAtMs: messages.createdAtMs,
-        embedding: messages.embedding,
+        embedding: sql.raw(vectorNow("messages")).mapWith(messages.embedding).as("embedding"),
       })
       .from(messages)
       .where(
@@ -412,6 +413,13 @@ export class MessageRepository {
       .from(messages)
       .where(eq(messages.sessionId, sessionId))
       .orderBy(asc(messages.seq))
+      .all();
+  }
+
+  /** The stored parent of every message of the store. */
+  allParents(): { id: number; parentId: number }[] {
+    return this.#database.client
+      .prepare<[], { id: number; parentId: number }>("SELECT id, parent_id AS parentId FROM messages ORDER BY id")
       .all();
   }
 

@@ -58,7 +58,9 @@ const CLAIMABLE = `p.status = 'due' AND p.next_try_at_ms <= @nowMs
 /** Rows of `pending_vectors`. */
 export class PendingVectorRepository {
   readonly #add;
+  readonly #addAll;
   readonly #delete;
+  readonly #deleteAll;
   readonly #firstDue;
   readonly #firstDueSince;
   readonly #claimable;
@@ -76,6 +78,11 @@ export class PendingVectorRepository {
     this.#add = client.prepare<[number, string, number]>(
       "INSERT INTO pending_vectors (message_id, session_id, due_since_ms) VALUES (?, ?, ?)",
     );
+    this.#addAll = client.prepare<{ ids: string; dueSinceMs: number }>(
+      `INSERT INTO pending_vectors (message_id, session_id, due_since_ms)
+       SELECT id, session_id, @dueSinceMs FROM messages WHERE id IN (SELECT value FROM json_each(@ids))`,
+    );
+    this.#deleteAll = client.prepare("DELETE FROM pending_vectors");
     this.#delete = client.prepare<[number]>("DELETE FROM pending_vectors WHERE message_id = ?");
     // Ids rise with places, so the index has the first of a session at its front.
     const due = `FROM pending_vectors p JOIN messages m ON m.id = p.message_id
@@ -140,6 +147,15 @@ export class PendingVectorRepository {
 
   add(messageId: number, sessionId: string, dueSinceMs: number): void {
     this.#add.run(messageId, sessionId, dueSinceMs);
+  }
+
+  /** Messages that are there already. */
+  addAll(messageIds: readonly number[], dueSinceMs: number): void {
+    this.#addAll.run({ ids: JSON.stringify(messageIds), dueSinceMs });
+  }
+
+  deleteAll(): void {
+    this.#deleteAll.run();
   }
 
   delete(messageIds: readonly number[]): void {

@@ -9,6 +9,7 @@ import { GenerationRepository } from "./generations.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
+import { ReembeddingRepository } from "./reembedding.ts";
 import { SessionRepository } from "./sessions.ts";
 import { SpanRepository } from "./spans.ts";
 import { SubjectRepository } from "./subjects.ts";
@@ -37,6 +38,7 @@ export class Repositories {
   readonly costs: CostRepository;
   readonly evidence: EvidenceRepository;
   readonly fullText: FullTextRepository;
+  readonly reembedding: ReembeddingRepository;
 
   /** @param tokenCounter  In whose tokens messages are counted when they are read. */
   constructor(database: StoreDatabase, tokenCounter: TokenCounter) {
@@ -56,5 +58,6 @@ export class Repositories {
     this.costs = new CostRepository(database);
     this.evidence = new EvidenceRepository(database);
     this.fullText = new FullTextRepository(database);
+    this.reembedding = new ReembeddingRepository(database);
   }
 }

@@ -51,6 +51,8 @@ export const generations = sqliteTable("generations", {
   createdAtMs: integer("created_at_ms").notNull(),
   // How often rows of clusters were written anew (`forget`, `verify --rebuild`): what is cached of them holds while this stays.
   rewriteCount: integer("rewrite_count").notNull().default(0),
+  // Log position at which the one before it ended: its own rows come after. 0 for the first.
+  logPosition: integer("log_position").notNull().default(0),
 });
 
 /** One agent's conversation. Fact; the frontier moves, the rest stays. */
@@ -215,6 +217,27 @@ export const messageArtifacts = sqliteTable(
 );
 
 /**
+ * Vectors of another embedder on their way: the next generation is grown from them while the one in use serves. Derived:
+ * what is lost is embedded, and paid for, again. Rows of a generation that is in use, or was, are waste.
+ */
+export const reembeddedVectors = sqliteTable(
+  "reembedded_vectors",
+  {
+    generation: integer("generation").notNull(),
+    embedderId: text("embedder_id").notNull(),
+    messageId: integer("message_id")
+      .notNull()
+      .references(() => messages.id, { onDelete: "cascade" }),
+    // NULL where the text has no words.
+    embedding: vector("embedding"),
+  },
+  (t) => [
+    primaryKey({ columns: [t.generation, t.embedderId, t.messageId] }),
+    index("reembedded_vectors_by_message").on(t.messageId),
+  ],
+);
+
+/**
  * The log: every start, join, settle, unite and dissolve, in order. Fact: replay applies it and decides nothing again.
  *
  * Its `id` is a log position, a version of every tree: `theme:123@456` is what theme 123 held once row 456 was written.
@@ -243,8 +266,9 @@ export const unions = sqliteTable(
   (t) => [
     index("unions_by_session").on(t.sessionId, t.id),
     index("unions_by_root").on(t.root, t.id),
-    // A step enters once, a cluster settles once, a root is absorbed once. SQLite uses the index where a query says the same.
-    uniqueIndex("unions_by_node").on(t.node, t.kind).where(sql`${t.level} <> 'subject'`),
+    // In each generation a step enters once, a cluster settles once, a root is absorbed once. SQLite uses the index where a
+    // query says the same.
+    uniqueIndex("unions_by_node").on(t.node, t.kind, t.generation).where(sql`${t.level} <> 'subject'`),
     // Subjects dissolve, so their rows may come again.
     index("unions_of_subjects").on(t.node).where(sql`${t.level} = 'subject'`),
     check(

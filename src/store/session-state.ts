@@ -25,6 +25,8 @@ export interface SessionState {
   /** How often another process's move of the frontier, or its forgetting, was taken over into this very object. */
   foreignMoves: number;
   dimension: number;
+  /** Of the generation in use. */
+  embedderId: string;
   /** Moves of the frontier so far. */
   frontierVersion: number;
   nextSeq: number;
@@ -62,6 +64,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     settings: row.settings,
     foreignMoves: 0,
     dimension: generation.dimension,
+    embedderId: generation.embedderId,
     frontierVersion: row.frontierVersion,
     nextSeq: messages.nextSeq(sessionId),
     turnSeq: last?.turnSeq ?? -1,

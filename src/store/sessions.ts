@@ -46,6 +46,7 @@ export class SessionRepository {
   readonly #setSettings;
   readonly #complete;
   readonly #countRewrite;
+  readonly #countRewriteOfAll;
   readonly #delete;
   readonly #byExternalId;
   readonly #viewCounts;
@@ -84,6 +85,7 @@ export class SessionRepository {
     );
     this.#setSettings = client.prepare<[string, string]>("UPDATE sessions SET settings = ? WHERE id = ?");
     this.#delete = client.prepare<[string]>("DELETE FROM sessions WHERE id = ?");
+    this.#countRewriteOfAll = client.prepare<[]>("UPDATE sessions SET frontier_version = frontier_version + 1");
     this.#countRewrite = client.prepare<[string]>(
       "UPDATE sessions SET frontier_version = frontier_version + 1 WHERE id = ?",
     );
@@ -179,6 +181,11 @@ export class SessionRepository {
   /** Let every process that holds the session load it again. */
   countRewrite(id: string): void {
     this.#countRewrite.run(id);
+  }
+
+  /** The same for all sessions. */
+  countRewriteOfAll(): void {
+    this.#countRewriteOfAll.run();
   }
 
   /** Fill in what is NULL. */

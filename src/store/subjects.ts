@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, sql } from "drizzle-orm";
 import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
+import { GENERATION_AT } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { clusters, sessions } from "./schema.ts";
 
@@ -50,9 +51,9 @@ const UNPLACED = `SELECT root_id FROM clusters WHERE settled_at IS NOT NULL
  * A unite counts at a position unless the cluster was dissolved in between: then it is from an earlier order of things.
  * `u` is the row of the log.
  */
-const STANDS = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @position
+const STANDS = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
   AND NOT EXISTS (SELECT 1 FROM unions d WHERE d.level = 'subject' AND d.node = u.node AND d.kind = 'dissolve'
-                  AND d.id > u.id AND d.id <= @position)`;
+                  AND d.id > u.id AND d.id <= @position AND d.generation = u.generation)`;
 
 /**
  * The rows of the log about subjects, and `clusters.subject_parent_id`.
@@ -136,31 +137,36 @@ export class SubjectRepository {
       `SELECT c.root_id AS root, c.session_id AS sessionId FROM clusters c JOIN sessions s ON s.id = c.session_id
        WHERE c.settled_at >= ? AND c.subject_parent_id IS NOT NULL AND s.project IS ? ORDER BY c.settled_at`,
     );
-    this.#ofSession = client.prepare<[string], SubjectRow>(
-      "SELECT id, kind, node, root FROM unions WHERE session_id = ? AND level = 'subject' ORDER BY id",
+    this.#ofSession = client.prepare<[string, number], SubjectRow>(
+      `SELECT id, kind, node, root FROM unions
+       WHERE session_id = ? AND generation = ? AND level = 'subject' ORDER BY id`,
     );
-    this.#deleteUnitesUnder = client.prepare<[string]>(
-      `DELETE FROM unions WHERE level = 'subject' AND kind = 'unite' AND root IN (SELECT value FROM json_each(?))`,
+    this.#deleteUnitesUnder = client.prepare<[number, string]>(
+      `DELETE FROM unions
+       WHERE level = 'subject' AND generation = ? AND kind = 'unite' AND root IN (SELECT value FROM json_each(?))`,
     );
-    this.#deleteOf = client.prepare<[string]>(
-      "DELETE FROM unions WHERE level = 'subject' AND node IN (SELECT value FROM json_each(?))",
+    this.#deleteOf = client.prepare<[number, string]>(
+      "DELETE FROM unions WHERE level = 'subject' AND generation = ? AND node IN (SELECT value FROM json_each(?))",
     );
-    this.#renameNode = client.prepare<[number, number]>(
-      "UPDATE unions SET node = ? WHERE node = ? AND level = 'subject'",
+    this.#renameNode = client.prepare<[number, number, number]>(
+      "UPDATE unions SET node = ? WHERE node = ? AND generation = ? AND level = 'subject'",
     );
-    this.#renameRoot = client.prepare<[number, number]>(
-      "UPDATE unions SET root = ? WHERE root = ? AND level = 'subject'",
+    this.#renameRoot = client.prepare<[number, number, number]>(
+      "UPDATE unions SET root = ? WHERE root = ? AND generation = ? AND level = 'subject'",
     );
     this.#rootOf = client
       .prepare<[number], number | null>("SELECT subject_parent_id FROM clusters WHERE root_id = ?")
       .pluck();
     this.#started = client
-      .prepare<[number], number>("SELECT min(id) FROM unions WHERE node = ? AND level = 'subject'")
+      .prepare<{ root: number; position: number }, number>(
+        `SELECT min(id) FROM unions WHERE node = @root AND level = 'subject' AND generation = ${GENERATION_AT}`,
+      )
       .pluck();
     this.#rootAt = client
       .prepare<{ cluster: number; position: number }, number | null>(
         `SELECT CASE kind WHEN 'dissolve' THEN NULL ELSE root END FROM unions
-         WHERE node = @cluster AND level = 'subject' AND id <= @position ORDER BY id DESC LIMIT 1`,
+         WHERE node = @cluster AND level = 'subject' AND id <= @position AND generation = ${GENERATION_AT}
+         ORDER BY id DESC LIMIT 1`,
       )
       .pluck();
     this.#messageIds = client
@@ -168,6 +174,7 @@ export class SubjectRepository {
         `SELECT m.id
          FROM (SELECT @root AS cluster UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${STANDS}) c
          JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
+           AND e.generation = ${GENERATION_AT}
          JOIN messages m ON m.id = e.node OR (m.step_id = e.node AND m.step_id <> m.id)
          JOIN sessions s ON s.id = m.session_id
          ORDER BY s.created_at_ms, s.id, m.seq`,
@@ -208,7 +215,8 @@ export class SubjectRepository {
     this.#strayCount = client
       .prepare<[], number>(
         `SELECT count(*) FROM unions u WHERE u.level = 'subject' AND u.kind = 'unite' AND NOT EXISTS (
-           SELECT 1 FROM unions s WHERE s.level = 'subject' AND s.node = u.root AND s.kind = 'start' AND s.id < u.id)`,
+           SELECT 1 FROM unions s WHERE s.level = 'subject' AND s.node = u.root AND s.kind = 'start' AND s.id < u.id
+             AND s.generation = u.generation)`,
       )
       .pluck();
   }
@@ -264,22 +272,22 @@ export class SubjectRepository {
     });
   }
 
-  /** The log's rows about the clusters of a session. */
-  ofSession(sessionId: string): SubjectRow[] {
-    return this.#ofSession.all(sessionId);
+  /** The log's rows of a generation about the clusters of a session. */
+  ofSession(sessionId: string, generation: number): SubjectRow[] {
+    return this.#ofSession.all(sessionId, generation);
   }
 
-  /** Clusters are gone: so is what the log says of them and of others that were with them. */
-  forget(clusters: readonly number[]): void {
+  /** Clusters of a generation are gone: so is what the log says of them and of others that were with them. */
+  forget(generation: number, clusters: readonly number[]): void {
     const ids = JSON.stringify(clusters);
-    this.#deleteUnitesUnder.run(ids);
-    this.#deleteOf.run(ids);
+    this.#deleteUnitesUnder.run(generation, ids);
+    this.#deleteOf.run(generation, ids);
   }
 
-  /** A cluster lost its first step, which named it. */
-  rename(from: number, to: number): void {
-    this.#renameNode.run(to, from);
-    this.#renameRoot.run(to, from);
+  /** A cluster of a generation lost its first step, which named it. */
+  rename(generation: number, from: number, to: number): void {
+    this.#renameNode.run(to, from, generation);
+    this.#renameRoot.run(to, from, generation);
   }
 
   /** The root of the subject that a cluster is in now; undefined while it has no place. */
@@ -287,9 +295,9 @@ export class SubjectRepository {
     return this.#rootOf.get(cluster) ?? undefined;
   }
 
-  /** Log position at which a cluster first came to a place; undefined if it never has. */
-  started(root: number): number | undefined {
-    return this.#started.get(root) ?? undefined;
+  /** Log position at which a cluster first came to a place in the generation of a position; undefined if it never has. */
+  started(root: number, position: number): number | undefined {
+    return this.#started.get({ root, position }) ?? undefined;
   }
 
   /** The root of the subject that a cluster was in at a position; undefined while it had no place. */

@@ -2,6 +2,9 @@ import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import type { StoreDatabase } from "./open.ts";
 import { summaries } from "./schema.ts";
 
+/** Of the generation in use: what a summary of another one stands for is no tree of this one. */
+const IS_CURRENT = sql`${summaries.logPosition} > (SELECT max(log_position) FROM generations)`;
+
 export type SummaryRow = typeof summaries.$inferSelect;
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
 
@@ -40,6 +43,9 @@ export class SummaryRepository {
   readonly #insert;
   readonly #show;
   readonly #hide;
+  readonly #hideAll;
+  readonly #carry;
+  readonly #standingRootCount;
   readonly #shown;
   readonly #waiting;
   readonly #finished;
@@ -47,6 +53,7 @@ export class SummaryRepository {
   readonly #tries;
   readonly #newestTry;
   readonly #claims;
+  readonly #deleteClaims;
   readonly #renew;
   readonly #endClaim;
   readonly #pausedUntil;
@@ -55,9 +62,25 @@ export class SummaryRepository {
     this.#insert = (row: NewSummary) => orm.insert(summaries).values(row).run();
     this.#show = client.prepare<[number, number]>("UPDATE summaries SET shown_from = ? WHERE id = ?");
     this.#hide = client.prepare<[number, number]>("UPDATE summaries SET shown_until = ? WHERE id = ?");
+    this.#deleteClaims = client.prepare("DELETE FROM summaries WHERE status = 'claimed'");
+    this.#hideAll = client.prepare<[number]>(
+      "UPDATE summaries SET shown_until = ? WHERE status = 'done' AND shown_until IS NULL",
+    );
+    this.#standingRootCount = client
+      .prepare<[], number>(
+        `SELECT count(DISTINCT root_id) FROM summaries
+         WHERE status = 'done' AND shown_until IS NULL AND log_position > (SELECT max(log_position) FROM generations)`,
+      )
+      .pluck();
+    this.#carry = client.prepare<{ id: number; rootId: number; position: number }>(
+      `UPDATE summaries SET root_id = @rootId, log_position = @position, shown_from = coalesce(shown_from, @position),
+         shown_until = NULL
+       WHERE id = @id`,
+    );
     const standing = and(
       eq(summaries.sessionId, sql.placeholder("sessionId")),
       sql`${summaries.status} = 'done' and ${summaries.shownUntil} is null`,
+      IS_CURRENT,
     );
     this.#shown = orm
       .select()
@@ -133,6 +156,21 @@ export class SummaryRepository {
     this.#hide.run(position, id);
   }
 
+  /** Roots of all sessions that a standing summary is of. */
+  standingRootCount(): number {
+    return this.#standingRootCount.get()!;
+  }
+
+  /** Of all sessions, those that stand stand no more. */
+  hideAll(position: number): void {
+    this.#hideAll.run(position);
+  }
+
+  /** What it covers is a tree of the new generation, too: it stands for that from now on, in the context. */
+  carry(id: number, rootId: number, position: number): void {
+    this.#carry.run({ id, rootId, position });
+  }
+
   /** Every finished one of a session, whether the context ever showed it or not. */
   finished(sessionId: string): DoneSummary[] {
     return this.#finished.all({ sessionId }) as DoneSummary[];
@@ -155,6 +193,11 @@ export class SummaryRepository {
   /** Live and expired ones of a session, oldest first. */
   claims(sessionId: string): Claim[] {
     return this.#claims.all(sessionId);
+  }
+
+  /** Those of all sessions: whoever made them finds that they are lost. */
+  deleteClaims(): void {
+    this.#deleteClaims.run();
   }
 
   /** @returns false if the claim has been lost. */

@@ -8,6 +8,7 @@ export class ThemeRepository {
   readonly #put;
   readonly #delete;
   readonly #deleteOf;
+  readonly #deleteAll;
   readonly #ofSession;
 
   constructor({ orm, client }: StoreDatabase) {
@@ -23,6 +24,7 @@ export class ThemeRepository {
     );
     this.#delete = client.prepare<[number]>("DELETE FROM themes WHERE root_id = ?");
     this.#deleteOf = client.prepare<[string]>("DELETE FROM themes WHERE session_id = ?");
+    this.#deleteAll = client.prepare<[]>("DELETE FROM themes");
     this.#ofSession = orm
       .select()
       .from(themes)
@@ -52,6 +54,11 @@ export class ThemeRepository {
 
   deleteOf(sessionId: string): void {
     this.#deleteOf.run(sessionId);
+  }
+
+  /** Of all sessions. */
+  deleteAll(): void {
+    this.#deleteAll.run();
   }
 
   /** Oldest root first. */

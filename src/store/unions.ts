@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { SessionLevel } from "../core/handle.ts";
+import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { unions } from "./schema.ts";
 
@@ -20,16 +21,20 @@ export interface Entry {
 
 /**
  * The tree under a root as it stood at a log position: the clusters of a theme, found downwards through the unites that
- * named them. A root is absorbed once and for all, so every unite into a node that happened by the position counts.
+ * named them. In its generation a root is absorbed once and for all, so every unite into a node that happened by the
+ * position counts.
  */
 const TREE = `
   WITH RECURSIVE tree(root) AS (
     SELECT @root
     UNION
-    SELECT u.node FROM tree JOIN unions u ON u.root = tree.root WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position
+    SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
+    WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
   )`;
 
-/** Rows of the log, and the trees they make. */
+/**
+ * Rows of the log, and the trees they make: of the generation in use, unless a log position says of which.
+ */
 export class UnionRepository {
   readonly #insert;
   readonly #newestPosition;
@@ -58,37 +63,47 @@ export class UnionRepository {
       })
       .prepare();
     this.#newestPosition = client.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'unions'").pluck();
-    this.#deleteOf = client.prepare<[string]>("DELETE FROM unions WHERE session_id = ? AND level <> 'subject'");
+    this.#deleteOf = client.prepare<[string, number]>(
+      "DELETE FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject'",
+    );
     this.#lastPosition = client
-      .prepare<[string], number>("SELECT max(id) FROM unions WHERE session_id = ? AND level <> 'subject'")
+      .prepare<[string], number>(
+        `SELECT max(id) FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`,
+      )
       .pluck();
-    this.#ofSession = client.prepare<[string], UnionRow>(
-      "SELECT id, level, kind, node, root, score FROM unions WHERE session_id = ? AND level <> 'subject' ORDER BY id",
+    this.#ofSession = client.prepare<[string, number], UnionRow>(
+      `SELECT id, level, kind, node, root, score FROM unions
+       WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`,
     );
     this.#stepsOfCluster = client
       .prepare<{ root: number; position: number }, number>(
-        "SELECT node FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position",
+        `SELECT node FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
+           AND generation = ${GENERATION_AT}`,
       )
       .pluck();
     this.#stepsOfTheme = client
       .prepare<{ root: number; position: number }, number>(
         `${TREE} SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
-         WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position`,
+         WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position
+           AND u.generation = ${GENERATION_AT}`,
       )
       .pluck();
     this.#newestEntries = client.prepare<[string, number], Entry>(
       `SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions
-       WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') ORDER BY id DESC LIMIT ?`,
+       WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') AND generation = ${GENERATION_NOW}
+       ORDER BY id DESC LIMIT ?`,
     );
     this.#uniteOf = client.prepare<[number], { position: number; root: number }>(
-      "SELECT id AS position, root FROM unions WHERE node = ? AND kind = 'unite' AND level <> 'subject'",
+      `SELECT id AS position, root FROM unions
+       WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`,
     );
     this.#entryOf = client.prepare<[number], Entry>(
       `SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions
-       WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject'`,
+       WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}`,
     );
-    this.#started = client.prepare<[number], { position: number; sessionId: string }>(
-      "SELECT id AS position, session_id AS sessionId FROM unions WHERE node = ? AND kind = 'start' AND level <> 'subject'",
+    this.#started = client.prepare<{ root: number; position: number }, { position: number; sessionId: string }>(
+      `SELECT id AS position, session_id AS sessionId FROM unions
+       WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}`,
     );
   }
 
@@ -101,9 +116,9 @@ export class UnionRepository {
     this.#insert.run({ sessionId, generation, ...union });
   }
 
-  /** Put other rows in place of a session's log. */
+  /** Put other rows in place of a session's log of one generation. */
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
-    this.#deleteOf.run(sessionId);
+    this.#deleteOf.run(sessionId, generation);
     for (const row of rows) this.add(sessionId, generation, row);
   }
 
@@ -112,8 +127,8 @@ export class UnionRepository {
     return this.#lastPosition.get(sessionId) ?? 0;
   }
 
-  ofSession(sessionId: string): UnionRow[] {
-    return this.#ofSession.all(sessionId);
+  ofSession(sessionId: string, generation: number): UnionRow[] {
+    return this.#ofSession.all(sessionId, generation);
   }
 
   /** First messages of the steps that a root of the given level held at a position, in no order. */
@@ -141,8 +156,8 @@ export class UnionRepository {
     return this.#entryOf.get(stepId);
   }
 
-  /** Where a root began: every root of a theme was once the root of a cluster. */
-  started(root: number): { position: number; sessionId: string } | undefined {
-    return this.#started.get(root);
+  /** Where a root began in the generation of a position: every root of a theme was once the root of a cluster. */
+  started(root: number, position: number): { position: number; sessionId: string } | undefined {
+    return this.#started.get({ root, position });
   }
 }

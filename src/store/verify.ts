@@ -1,8 +1,8 @@
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
-import type { GrowingTheme } from "../forest/growth.ts";
-import type { StoredCluster } from "./clusters.ts";
-import { type DerivedRows, type DeriveOptions, derive } from "./derive.ts";
+import { replay } from "../forest/replay.ts";
+import { subjectRoots } from "../forest/subjects.ts";
+import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
 import type { Repositories } from "./repositories.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { deleteSpans, rebuildSession } from "./write.ts";
@@ -96,7 +96,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       report.sessionCount += 1;
       report.messageCount += checkMessages(repositories, id, noteHere);
       const { unionCount, derived } = derive(repositories, row, options, noteHere);
-      report.unionCount += unionCount;
+      report.unionCount += unionCount + checkHistory(repositories, id, noteHere);
       if (derived === undefined) return undefined;
       const logPosition = repositories.unions.newestPosition();
       return { derived, logPosition, differences: differencesOf(repositories, id, derived) };
@@ -164,6 +164,29 @@ function checkMessages(repositories: Repositories, sessionId: string, note: (tex
   return count;
 }
 
+/**
+ * Apply the session's logs of the generations that are no more in use: old handles are answered from them.
+ *
+ * @returns how many rows they have.
+ */
+function checkHistory(
+  { generations, unions, subjects }: Repositories,
+  sessionId: string,
+  note: (text: string) => void,
+): number {
+  let count = 0;
+  for (const generation of generations.ids().slice(0, -1)) {
+    const log = unions.ofSession(sessionId, generation);
+    const places = subjects.ofSession(sessionId, generation);
+    count += log.length + places.length;
+    const impossible = replay(log).refused ?? subjectRoots(places).refused;
+    if (impossible === undefined) continue;
+    const { row, reason } = impossible;
+    note(`row ${row.id} of the log of generation ${generation} cannot have happened: ${reason}`);
+  }
+  return count;
+}
+
 function differencesOf(repositories: Repositories, sessionId: string, derived: DerivedRows): string[] {
   const { clusters, themes, messages, sessions } = repositories;
   const differences: string[] = [];
@@ -188,15 +211,8 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
       `${expected.length - right} of ${expected.length} rows of ${what} are missing or differ; ${stored.length} are there`,
     );
   };
-  const bytesOf = (sum: Float32Array): string =>
-    Buffer.from(sum.buffer, sum.byteOffset, sum.byteLength).toString("base64");
-  // Labels are left out: a later version may choose other words, and nothing depends on them.
-  const ofCluster = ({ cluster, label: _, ...state }: StoredCluster): string =>
-    JSON.stringify([Object.entries({ ...cluster, sum: bytesOf(cluster.sum) }).sort(), Object.entries(state).sort()]);
-  const ofTheme = ({ theme, logPosition }: GrowingTheme): string =>
-    JSON.stringify([Object.entries({ ...theme, sum: bytesOf(theme.sum) }).sort(), logPosition]);
-  compare("clusters", () => clusters.ofSession(sessionId).map(ofCluster), derived.clusters.map(ofCluster));
-  compare("themes", () => themes.ofSession(sessionId).map(ofTheme), derived.themes.map(ofTheme));
+  compare("clusters", () => clusters.ofSession(sessionId).map(clusterLine), derived.clusters.map(clusterLine));
+  compare("themes", () => themes.ofSession(sessionId).map(themeLine), derived.themes.map(themeLine));
   const memberCount = derived.themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
   for (const [view, count] of Object.entries(sessions.viewCounts(sessionId))) {
     if (count !== memberCount)

@@ -49,7 +49,7 @@ export function startGeneration(
   if (newest !== undefined) return newest;
   return database.write(
     "open",
-    () => generations.newest() ?? generations.insert({ embedderId, dimension, createdAtMs }),
+    () => generations.newest() ?? generations.insert({ embedderId, dimension, createdAtMs, logPosition: 0 }),
   );
 }
 

@@ -99,7 +99,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   EMBEDDER_MISMATCH: [
     { stored: "a", given: "b" },
     'This store\'s forest was grown with the embedder "a"; it was opened with "b".',
-    "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with.",
+    "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with, or grow it again with another: `coppice reembed`.",
   ],
   EMBEDDER_ASYNC: [
     { embedder: "gemini-embedding-001-768" },

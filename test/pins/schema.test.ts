@@ -19,7 +19,7 @@ test("tables and views, with their columns in order", () => {
     ],
     ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd"],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
-    ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count"],
+    ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position"],
     ["table", "message_artifacts", "message_id pointer sha256"],
     [
       "table",
@@ -32,6 +32,7 @@ test("tables and views, with their columns in order", () => {
     ["table", "messages_fts_docsize", "id sz origin"],
     ["table", "messages_fts_idx", "segid term pgno"],
     ["table", "messages_fts_terms", "term doc cnt"],
+    ["table", "reembedded_vectors", "generation embedder_id message_id embedding"],
     [
       "table",
       "pending_vectors",
@@ -96,6 +97,7 @@ test("indexes", () => {
     "messages_by_step",
     "messages_pinned",
     "pending_vectors_by_session",
+    "reembedded_vectors_by_message",
     "sessions_by_external_id",
     "sessions_by_parent",
     "sessions_by_project",

@@ -89,8 +89,13 @@ async function lived(
     store.session(`s${index}`, { ...SETTINGS, ...(index < IN_PROJECT ? { project: "p" } : {}) });
   const placeInterrupted = async (batchMax: number, batches: number, by: Change): Promise<void> => {
     const { signal } = new AbortController();
-    const { similarityMin } = hashingEmbedder;
-    await restSessions(repositories, { similarityMin, nowMs: now, isSpared: () => false, signal, onRest: () => {} });
+    await restSessions(repositories, {
+      embedder: hashingEmbedder,
+      nowMs: now,
+      isSpared: () => false,
+      signal,
+      onRest: () => {},
+    });
     const waiting = (): number => repositories.subjects.scopesToPlace().length;
     const placing = placers[batchMax - 1]!.placeAll(signal);
     for (let batch = 1; batch < batches; batch++) await setImmediate();

@@ -11,7 +11,7 @@ function coverage(): Coverage {
   const database = openDatabase(":memory:", { readonly: false, durability: "process", busyTimeoutMs: 0 });
   onTestFinished(() => void database.client.close());
   database.client.exec(`
-    INSERT INTO generations VALUES (1, 'e', 2, 0, 0);
+    INSERT INTO generations VALUES (1, 'e', 2, 0, 0, 0);
     INSERT INTO sessions (id, settings, created_at_ms) VALUES ('s', '{}', 0);
     INSERT INTO unions (id, session_id, generation, level, kind, node, root) VALUES
       (1, 's', 1, 'cluster', 'start', 1, 1), (2, 's', 1, 'cluster', 'start', 2, 2), (3, 's', 1, 'cluster', 'start', 3, 3),

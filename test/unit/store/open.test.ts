@@ -215,7 +215,8 @@ describe("a store of another version", () => {
       );
       for (const column of LAST_COLUMNS) database.exec(`ALTER TABLE summaries DROP COLUMN ${column}`);
       database.exec(
-        "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries; DROP VIEW vectors_pending; DROP TABLE pending_vectors",
+        "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries; DROP VIEW vectors_pending; DROP TABLE pending_vectors; " +
+          "DROP VIEW uncovered; DROP TABLE reembedded_vectors; ALTER TABLE generations DROP COLUMN log_position",
       );
       database.exec("DELETE FROM __drizzle_migrations WHERE id >= 4");
     });

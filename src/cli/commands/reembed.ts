@@ -1,0 +1,77 @@
+import { Option } from "commander";
+import { embedderNamed } from "../../session/embedder-choice.ts";
+import type { Store } from "../../session/store.ts";
+import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { wholeNumberOption } from "../options.ts";
+import { formatCount, formatNumber } from "../text.ts";
+
+type Estimate = ReturnType<Store["reembedEstimate"]>;
+type Result = Awaited<ReturnType<Store["reembed"]>>;
+
+interface ReembedCommandOptions {
+  embedder: string;
+  dimension?: number;
+  dryRun?: true;
+  yes?: true;
+}
+
+const PHASES = { embed: "embedding", grow: "growing", check: "checking", switch: "switching" } as const;
+
+/** `reembed` grows the forest of every session again with another embedder. */
+export const reembed: Command<ReembedCommandOptions> = {
+  name: "reembed",
+  summary: "Grow the forest again with another embedder, while the one in use serves.",
+  details:
+    "One that is stopped goes on where it was. Handles go on meaning what they meant; summaries are made again where their\n" +
+    "themes are others. Programs that have the store open must open it again. What costs money is done with --yes only;\n" +
+    "--dry-run says what it would take. With --json: {estimate, result}, result null after a dry run.",
+  options: [
+    new Option("--embedder <name>", "hashing, gemini, or the id of an embedder").default("hashing"),
+    wholeNumberOption("dimension", "numbers in a vector of gemini", 1),
+    new Option("--dry-run", "only say what it would take"),
+    new Option("--yes", "do it although it costs money"),
+  ],
+  examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", ""],
+
+  async run({ options: { embedder: name, dimension, dryRun = false, yes = false }, stores, terminal }) {
+    const embedder = embedderNamed(name, dimension, { keyless: dryRun });
+    if (dryRun) {
+      const estimate = stores.openToRead().reembedEstimate(embedder);
+      return { value: { estimate, result: null }, lines: estimateLines(estimate) };
+    }
+    const store = stores.openToReembed();
+    const estimate = store.reembedEstimate(embedder);
+    if (estimate.costUsd !== 0 && estimate.toEmbedCount > 0 && !yes) {
+      const hint = "Run it again with --yes to do it, or with --dry-run to see all that it would take.";
+      throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint, exitCode: 2 });
+    }
+    const result = await store.reembed({
+      embedder,
+      onProgress: ({ phase, doneCount, totalCount }) =>
+        terminal.progress(`${PHASES[phase]}: ${formatNumber(doneCount)} of ${formatNumber(totalCount)}`),
+    });
+    return { value: { estimate, result }, lines: resultLines(result) };
+  },
+};
+
+function* estimateLines(estimate: Estimate): Generator<string> {
+  const { from, to, messageCount, toEmbedCount, summarizedThemeCount } = estimate;
+  yield `From ${from} to ${to}.`;
+  yield `${formatCount(messageCount, "message")}, of which ${formatNumber(toEmbedCount)} would be embedded: ${costText(estimate)}.`;
+  yield `${formatCount(summarizedThemeCount, "theme")} with a summary; those that come out otherwise would be summarized again.`;
+}
+
+function costText({ tokenCount, costUsd }: Estimate): string {
+  const tokens = `about ${formatCount(tokenCount, "token")}`;
+  if (costUsd === undefined) return `${tokens}, at a price that is not known here`;
+  return costUsd === 0 ? tokens : `${tokens}, about ${costUsd.toFixed(2)} US dollars`;
+}
+
+function* resultLines({ reembedded, to, embeddedCount, carriedSummaryCount }: Result): Generator<string> {
+  if (!reembedded) {
+    yield `The forest is grown with ${to}, and no message in it lacks a vector: there is nothing to do.`;
+    return;
+  }
+  yield `The forest is grown with ${to}: ${formatCount(embeddedCount, "message")} embedded, ${formatCount(carriedSummaryCount, "summary", "summaries")} kept.`;
+}

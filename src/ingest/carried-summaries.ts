@@ -1,0 +1,74 @@
+import type { DecidedRow } from "../forest/decision.ts";
+import type { Forest } from "../forest/forest.ts";
+import type { CarriedSummary } from "../store/new-generation.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { RegrownSession } from "./regrown-session.ts";
+
+/** A summary that stands, and its place in the new forest, if it has one. */
+interface Carriable {
+  summaryId: number;
+  steps: ReadonlySet<number>;
+  place: { rootId: number; logPosition: number } | undefined;
+}
+
+/**
+ * Finds the summaries that need not be made, and paid for, again: those whose steps are, each and no other, those of a theme
+ * of the new forest as of some position. What was found once holds for ever, so it is kept.
+ */
+export class CarriedSummaries {
+  readonly #repositories: Repositories;
+  readonly #known = new Map<number, Carriable>();
+
+  constructor(repositories: Repositories) {
+    this.#repositories = repositories;
+  }
+
+  /** Of all sessions; of two that cover the same, or one the other, the one that covers more. */
+  list(sessions: ReadonlyMap<string, RegrownSession>): CarriedSummary[] {
+    return [...sessions].flatMap(([sessionId, session]) => this.#ofSession(sessionId, session));
+  }
+
+  #ofSession(sessionId: string, session: RegrownSession): CarriedSummary[] {
+    const { summaries, unions } = this.#repositories;
+    const standing = [...summaries.shown(sessionId), ...summaries.waiting(sessionId)];
+    const found = standing.map(({ id, rootId, logPosition }) => {
+      const steps = new Set(unions.stepsOf("theme", rootId, logPosition));
+      const known = this.#known.get(id) ?? { summaryId: id, steps, place: placeOf(steps, session) };
+      this.#known.set(id, known);
+      return known;
+    });
+    found.sort((left, right) => right.steps.size - left.steps.size || right.summaryId - left.summaryId);
+    const covered = new Set<number>();
+    return found.flatMap(({ summaryId, steps, place }) => {
+      if (place === undefined || [...steps].some((step) => covered.has(step))) return [];
+      for (const step of steps) covered.add(step);
+      return { summaryId, ...place };
+    });
+  }
+}
+
+/** The theme that holds exactly these steps: as they came in, or once the unites after that have brought them together. */
+function placeOf(
+  steps: ReadonlySet<number>,
+  { forest, log }: RegrownSession,
+): { rootId: number; logPosition: number } | undefined {
+  const last = log.findLast(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
+  if (last === undefined) return undefined;
+  for (const logPosition of [last.id, ...unitesAfter(last, forest, log)]) {
+    const rootId = forest.find(last.node, logPosition)!.theme;
+    const held = forest.stepsOf("theme", rootId, logPosition);
+    if (held.some((step) => !steps.has(step))) return undefined;
+    if (held.length === steps.size) return { rootId, logPosition };
+  }
+  return undefined;
+}
+
+/** Positions after a step's at which its theme united with another. */
+function* unitesAfter(entry: DecidedRow, forest: Forest, log: readonly DecidedRow[]): Generator<number> {
+  for (let index = log.indexOf(entry) + 1; index < log.length; index++) {
+    const { id, kind, node, root } = log[index]!;
+    if (kind !== "unite") continue;
+    const { theme } = forest.find(entry.node, id - 1)!;
+    if (theme === node || theme === root) yield id;
+  }
+}

@@ -1,0 +1,128 @@
+import { assert } from "../core/assert.ts";
+import { isFull, type OpenCluster } from "../forest/cluster.ts";
+import { type DecidedRow, Decision, type DecisionOptions } from "../forest/decision.ts";
+import { Forest } from "../forest/forest.ts";
+import { Growth } from "../forest/growth.ts";
+import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
+import type { StoredCluster } from "../store/clusters.ts";
+import type { DerivedRows } from "../store/derive.ts";
+import { enteringSteps } from "../store/features.ts";
+import type { GraduatingMessage } from "../store/messages.ts";
+
+/** A cluster on its way into a row. Its texts are kept until it has settled: then its label is made, once. */
+interface DraftCluster {
+  cluster: OpenCluster;
+  logPosition: number;
+  settledAt: number | null;
+  texts: string[];
+  label: string | undefined;
+}
+
+/**
+ * The forest of one session, grown again with other vectors: the same steps enter it in the same order, each decided by
+ * the code that decides for an append, and where the session came to rest all its clusters settle.
+ */
+export class RegrownSession {
+  /** What the new log says: a row that replay would refuse fails here. */
+  readonly forest = new Forest();
+  readonly log: DecidedRow[] = [];
+  readonly #growth: Growth;
+  readonly #clusters = new Map<number, DraftCluster>();
+  readonly #steps: { id: number; messageIds: readonly number[] }[] = [];
+  /** Of the old forest: the clusters that are open, with what they hold. */
+  readonly #openBefore = new Map<number, { messageCount: number; tokenCount: number }>();
+  #seqBefore = -1;
+
+  constructor(dimension: number) {
+    this.#growth = new Growth(dimension);
+  }
+
+  /**
+   * A step enters.
+   *
+   * @param rootBefore  Of the cluster that it was in.
+   * @param messages  Its messages with their new vectors, in order.
+   * @param position  Of the last row of the new log.
+   * @returns the position after.
+   */
+  enter(
+    rootBefore: number,
+    messages: readonly GraduatingMessage[],
+    position: number,
+    options: DecisionOptions,
+  ): number {
+    const [step] = enteringSteps(messages, this.#seqBefore);
+    assert(step !== undefined, "a step has messages");
+    const { features, messageIds, texts } = step;
+    this.#seqBefore = features.seqLast;
+    this.#steps.push({ id: features.id, messageIds });
+    const before = this.#openBefore.get(rootBefore) ?? { messageCount: 0, tokenCount: 0 };
+    before.messageCount += features.messageCount;
+    before.tokenCount += features.tokenCount;
+    this.#openBefore.set(rootBefore, before);
+
+    const decision = new Decision(this.#growth, position, options);
+    const { cluster, position: logPosition } = decision.enter(features);
+    const draft = this.#clusters.get(cluster.root) ?? {
+      cluster,
+      logPosition,
+      settledAt: null,
+      texts: [],
+      label: undefined,
+    };
+    draft.logPosition = logPosition;
+    draft.label = undefined;
+    draft.texts.push(...texts.map((text) => text.slice(0, LABEL_TEXT_CHARS)));
+    this.#clusters.set(cluster.root, draft);
+    return this.#take(decision);
+  }
+
+  /**
+   * A cluster of the old forest settled. One by one they do for want of room, which is decided anew here; all of them when
+   * the session came to rest: the last one then goes although it has room.
+   *
+   * @returns as `enter`.
+   */
+  settle(rootBefore: number, position: number, options: DecisionOptions): number {
+    const cluster = this.#openBefore.get(rootBefore);
+    this.#openBefore.delete(rootBefore);
+    if (cluster === undefined || isFull(cluster) || this.#openBefore.size > 0) return position;
+    const decision = new Decision(this.#growth, position, options);
+    decision.settleAll();
+    return this.#take(decision);
+  }
+
+  /** The rows that follow from the log so far. */
+  rows(): DerivedRows {
+    const parents = new Map<number, number>();
+    for (const { id: step, messageIds } of this.#steps) {
+      const { cluster } = this.forest.find(step)!;
+      for (const id of messageIds) parents.set(id, id === cluster ? this.forest.parentOf(cluster)! : cluster);
+    }
+    return {
+      parents,
+      clusters: [...this.#clusters.values()].map(storedCluster),
+      themes: [...this.#growth.themes.values()],
+    };
+  }
+
+  #take(decision: Decision): number {
+    for (const row of decision.log) {
+      const reason = this.forest.apply(row);
+      assert(reason === undefined, `the new log can be applied: ${reason}`);
+      this.log.push(row);
+      if (row.kind !== "settle") continue;
+      const draft = this.#clusters.get(row.root)!;
+      draft.settledAt = row.id;
+      draft.label = labelOf(draft.texts);
+      draft.texts = [];
+    }
+    return decision.position;
+  }
+}
+
+function storedCluster(draft: DraftCluster): StoredCluster {
+  draft.label ??= labelOf(draft.texts);
+  const { cluster, logPosition, settledAt, label } = draft;
+  return { cluster, label, logPosition, settledAt, subjectRoot: null };
+}
