@@ -1,10 +1,12 @@
 import { parseArgs } from "node:util";
 import { benchContext } from "./bench/context.ts";
 import { benchGemini } from "./bench/gemini.ts";
+import { benchImport } from "./bench/import.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
 
 interface Options {
+  megabytes?: string | undefined;
   messages?: string | undefined;
   folder?: string | undefined;
   data?: string | undefined;
@@ -15,13 +17,15 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   store: ({ messages }) => benchStore(messages === undefined ? undefined : Number(messages)),
   context: ({ folder }) => benchContext({ folder }),
   gemini: ({ data }) => benchGemini({ data }),
+  import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
+    megabytes: { type: "string" },
     messages: { type: "string" },
     folder: { type: "string" },
     data: { type: "string" },
@@ -32,7 +36,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | recall [--folder DIR [--build-million]] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | recall [--folder DIR [--build-million]] [--json]",
   );
   process.exit(2);
 }

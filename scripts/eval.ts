@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { evaluateClusters } from "./eval/clusters.ts";
 import { evaluateContext } from "./eval/context.ts";
+import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 
 /** What an evaluation prints: figures by name, in percent or as shares between 0 and 1, as each says. */
@@ -12,6 +13,7 @@ export interface Evaluation {
 const EVALUATIONS: Record<string, (dataFolder: string) => Promise<Evaluation>> = {
   clusters: evaluateClusters,
   context: evaluateContext,
+  import: evaluateImport,
   recall: evaluateRecall,
 };
 

@@ -50,6 +50,9 @@ const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 interface OpenSession {
   session: Session;
   pending: PendingMessage[];
+  /** Line of the first message that was not known before. */
+  newLine: number | undefined;
+  isRewritten: boolean;
 }
 
 /**
@@ -94,17 +97,20 @@ export class ImportRun {
     const open = new Map<string, OpenSession>();
     let pendingCount = 0;
     const flush = async (): Promise<void> => {
-      for (const { session, pending } of open.values()) this.#append(session, pending.splice(0), report);
+      for (const one of open.values()) this.#flush(one, report);
       pendingCount = 0;
       this.#options.onProgress(report);
       await this.#embed();
     };
     for await (const event of eventsOf(file, this.#options.format, report)) {
       if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });
+      else if (event.kind === "title") this.#title(open.get(event.session)?.session, event.title);
       else if (event.kind === "session") {
+        // A fork begins after a message of its parent, which may still be on its way.
+        if (event.session.forkedAfter !== undefined) await flush();
         const session = this.#open(event.session, report);
         if (session === undefined) continue;
-        open.set(event.session.externalId, { session, pending: [] });
+        open.set(event.session.externalId, { session, pending: [], newLine: undefined, isRewritten: false });
         report.sessionIds.push(session.id);
       } else if (open.has(event.session)) {
         open.get(event.session)!.pending.push(event);
@@ -136,6 +142,11 @@ export class ImportRun {
       total.deferred += deferred;
     }
     return total;
+  }
+
+  /** A title that a file tells late is taken where the session has none. */
+  #title(session: Session | undefined, title: string): void {
+    if (session !== undefined) this.#store.session(session.id, { title: titleOf(title) });
   }
 
   /**
@@ -198,7 +209,24 @@ export class ImportRun {
     return true;
   }
 
-  #append(session: Session, pending: readonly PendingMessage[], report: FileReport): void {
+  /**
+   * Append what is pending. What is new and stands before what was known is no growth: the file was rewritten. Only results
+   * may come so, where something was said while their tool ran.
+   */
+  #flush(open: OpenSession, report: FileReport): void {
+    const pending = open.pending.splice(0);
+    const appended = this.#append(open.session, pending, report);
+    for (const [index, { message, line }] of pending.entries()) {
+      if (appended[index] === true && message.role !== "tool") open.newLine ??= line;
+      if (appended[index] !== false || open.newLine === undefined || open.isRewritten) continue;
+      open.isRewritten = true;
+      const reason = `the file was rewritten: what is new here, in session ${JSON.stringify(open.session.id)}, stands before messages that were imported earlier, and is kept behind them`;
+      report.warnings.push({ line: open.newLine, reason });
+    }
+  }
+
+  /** @returns whether each was new; undefined for what was refused, or of which only the rest was new. */
+  #append(session: Session, pending: readonly PendingMessage[], report: FileReport): (boolean | undefined)[] {
     try {
       // A session comes whole from another store, or whole from another program.
       const restored = pending.filter((one) => one.kind === "restored");
@@ -208,13 +236,15 @@ export class ImportRun {
         if (appended) report.newCount += 1;
         else report.knownCount += 1;
       }
+      return results.map(({ appended }) => appended);
     } catch (error) {
       if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
       // Of several messages none was written, and the others are fine.
-      if (pending.length > 1) for (const one of pending) this.#append(session, [one], report);
-      else if (!this.#appendRest(session, pending[0]!, error, report)) {
+      if (pending.length > 1) return pending.flatMap((one) => this.#append(session, [one], report));
+      if (!this.#appendRest(session, pending[0]!, error, report)) {
         report.warnings.push({ line: pending[0]!.line, reason: error.message });
       }
+      return [undefined];
     }
   }
 }

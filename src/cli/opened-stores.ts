@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
 import { readingEmbedder, replacedEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
 import { type OpenOptions, openStore, type Store } from "../session/store.ts";
@@ -12,6 +12,7 @@ export class OpenedStores {
   readonly #path: string;
   readonly #isDefault: boolean;
   readonly #opened: Store[] = [];
+  readonly #folders: string[] = [];
 
   /** @param path  What `--db` says, if anything. */
   constructor(path: string | undefined) {
@@ -38,8 +39,20 @@ export class OpenedStores {
     return this.#open({ readonly: false, mustExist: true, embedder: replacedEmbedder });
   }
 
+  /** A copy that is thrown away at the end: what is done to it is as if it had not been done. */
+  async openToTry(): Promise<Store> {
+    const folder = mkdtempSync(join(tmpdir(), "coppice-try-"));
+    this.#folders.push(folder);
+    const path = join(folder, "copy.db");
+    if (existsSync(this.#path)) await this.openToRead().backup(path);
+    const store = openStore(path);
+    this.#opened.push(store);
+    return store;
+  }
+
   close(): void {
     for (const store of this.#opened) store.close();
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
   }
 
   #open({ mustExist, ...options }: OpenOptions & { readonly: boolean; mustExist: boolean }): Store {

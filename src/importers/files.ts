@@ -1,16 +1,21 @@
 import type { Dirent } from "node:fs";
-import { open, readdir, realpath, stat } from "node:fs/promises";
+import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
+import { isPattern, pathsOf } from "./globs.ts";
 import type { ImportFile } from "./importer.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
 /** What is looked at in a folder. A file that is named is read whatever its name. */
-const TRANSCRIPT_NAME = /\.jsonl$/;
+const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
+
+/** What is looked at, too, and passed over where it is something else: settings, caches, other programs' databases. */
+const POSSIBLE_NAME = /\.(json|db)$/;
 
 /**
- * The files behind the paths a person typed: files, folders with all that is below them, and `-` for standard input.
+ * The files behind the paths a person typed: files, folders with all that is below them, patterns (`~/logs/**\/*.jsonl`) and
+ * `-` for standard input.
  *
  * Each file comes once, however many names and links lead to it, and a loop of links ends. Names are in code unit
  * order, files before folders and subagents (`agent-…`) last, so that a session comes before what it started; a named
@@ -29,22 +34,31 @@ export async function* walkFiles(
       yield { path, chunks: stdin };
       continue;
     }
-    yield* walk(path, visited);
-    if (TRANSCRIPT_NAME.test(path)) {
-      const subagents = join(path.replace(TRANSCRIPT_NAME, ""), "subagents");
-      if (await isFolder(subagents)) yield* walk(subagents, visited);
+    for (const named of await namedBy(path)) {
+      yield* walk(named, visited);
+      if (TRANSCRIPT_NAME.test(named)) {
+        const subagents = join(named.replace(TRANSCRIPT_NAME, ""), "subagents");
+        if (await isFolder(subagents)) yield* walk(subagents, visited);
+      }
     }
   }
 }
 
-async function* walk(path: string, visited: Set<string>): AsyncGenerator<ImportFile> {
+/** A path that exists is no pattern, whatever is in it. A pattern that matches nothing is a file that is not there. */
+async function namedBy(path: string): Promise<string[]> {
+  if (!isPattern(path) || (await lstat(path).catch(() => undefined)) !== undefined) return [path];
+  const paths = await pathsOf(path);
+  return paths.length === 0 ? [path] : paths;
+}
+
+async function* walk(path: string, visited: Set<string>, isPossible = false): AsyncGenerator<ImportFile> {
   let entries: Dirent[];
   try {
     const real = await realpath(path);
     if (visited.has(real)) return;
     visited.add(real);
     if (!(await stat(real)).isDirectory()) {
-      yield { path, chunks: chunksOf(path) };
+      yield isPossible ? { path, chunks: chunksOf(path), isPossible } : { path, chunks: chunksOf(path) };
       return;
     }
     entries = await readdir(path, { withFileTypes: true });
@@ -59,9 +73,14 @@ async function* walk(path: string, visited: Set<string>): AsyncGenerator<ImportF
     const child = join(path, entry.name);
     const folder = entry.isSymbolicLink() ? await isFolder(child) : entry.isDirectory();
     if (folder) folders.push(child);
-    else if (TRANSCRIPT_NAME.test(entry.name) && (entry.isFile() || entry.isSymbolicLink())) files.push(child);
+    else if (
+      (TRANSCRIPT_NAME.test(entry.name) || POSSIBLE_NAME.test(entry.name)) &&
+      (entry.isFile() || entry.isSymbolicLink())
+    )
+      files.push(child);
   }
-  for (const child of [...files.sort(subagentsLast), ...folders.sort()]) yield* walk(child, visited);
+  for (const child of files.sort(subagentsLast)) yield* walk(child, visited, POSSIBLE_NAME.test(child));
+  for (const child of folders.sort()) yield* walk(child, visited);
 }
 
 function subagentsLast(a: string, b: string): number {

@@ -31,3 +31,10 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
   }
   return { head: Buffer.concat(taken).subarray(0, byteCount), chunks: replay(), close };
 }
+
+const DATABASE_MARK = Buffer.from("SQLite format 3\u0000");
+
+/** Whether a file that begins with `head` is an SQLite database. */
+export function isDatabase(head: Buffer): boolean {
+  return head.subarray(0, DATABASE_MARK.length).equals(DATABASE_MARK);
+}

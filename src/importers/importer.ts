@@ -9,6 +9,8 @@ export interface ImportedSession {
   source: string;
   /** The conversation that started this one: a subagent's. It may stand in another file, or in none. */
   parentExternalId?: string;
+  /** Of a fork: the id of the last message of the parent that came before its first. */
+  forkedAfter?: string;
   project?: string;
   title?: string;
   /** Unix milliseconds of its first message. */
@@ -38,6 +40,8 @@ export type ImportEvent =
   | { kind: "message"; session: string; message: ImportedMessage; line: number }
   /** A message of a session that comes from another store: with or without an id, as it had there, and at the place `seq`. */
   | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
+  /** A title that stands after the first message of its session, at most once for each. */
+  | { kind: "title"; session: string; title: string }
   /** Something of the file that did not become a message. `line` is 1-based; `reason` has no period at its end. */
   | { kind: "warning"; line: number; reason: string };
 
@@ -46,6 +50,8 @@ export interface ImportFile {
   path: string;
   /** May be read once. Reading throws `FILE_NOT_FOUND` or `IMPORT_UNREADABLE` where the file cannot be read. */
   chunks: AsyncIterable<Uint8Array>;
+  /** Found in a folder under a name that other files have, too: in no format that is known, it is none of ours. */
+  isPossible?: boolean;
 }
 
 /**
@@ -60,6 +66,8 @@ export interface Importer {
   readonly format: string;
   /** Whether a file that begins with `head` is in this format. The last line of `head` may be cut short. */
   detect(head: string): boolean;
+  /** Whether the SQLite database at `path` is in this format: the beginning of the file need not show what is in it. */
+  detectDatabase?(path: string): boolean;
   /** @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws. */
   read(file: ImportFile): AsyncIterable<ImportEvent>;
 }

@@ -6,13 +6,14 @@ import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 
 /** Bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
-const LINE_BYTES_MAX = 256 * 1024 * 1024;
+export const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
 /** As far as git looks for a NUL before it calls a file binary. */
 const BINARY_HEAD_BYTES = 8_000;
 
 const LINE_FEED = 0x0a;
 const BRACE = 0x7b;
+const BRACKET = 0x5b;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type JsonObject = Record<string, JsonValue>;
@@ -35,17 +36,22 @@ export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine>
       continue;
     }
     if (text.trim() === "") continue;
-    let value: JsonValue;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      yield { line, problem: `not JSON: ${(error as Error).message}` };
-      continue;
-    }
-    if (isDeeper(value, JSON_DEPTH_MAX)) yield { line, problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };
-    else if (isObject(value)) yield { line, value };
-    else yield { line, problem: `expected a JSON object, got ${kindOf(value)}` };
+    const parsed = parseJson(text);
+    if ("problem" in parsed) yield { line, problem: parsed.problem };
+    else if (isObject(parsed.value)) yield { line, value: parsed.value };
+    else yield { line, problem: `expected a JSON object, got ${kindOf(parsed.value)}` };
   }
+}
+
+/** What a text says, or why it is not taken. */
+export function parseJson(text: string): { value: JsonValue } | { problem: string } {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { problem: `not JSON: ${(error as Error).message}` };
+  }
+  return isDeeper(value, JSON_DEPTH_MAX) ? { problem: `nested deeper than ${JSON_DEPTH_MAX} levels` } : { value };
 }
 
 /** Asked before anything walks the value to its end: recursion has one too. */
@@ -114,12 +120,12 @@ function decode(line: number, pieces: readonly Uint8Array[]): TextLine {
 
 /**
  * The file's chunks, unless it is binary: a NUL near its beginning. JSON has no NUL; but where a machine went down, the
- * end of a good file may be filled with them, so a file that begins with a brace is read, and its bad lines named.
+ * end of a good file may be filled with them, so a file that begins with a brace or bracket is read, and its bad lines named.
  */
-async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array> {
+export async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array> {
   const { head, chunks, close } = await peek(file.chunks, BINARY_HEAD_BYTES);
   const start = head.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  if (head[start] !== BRACE && head.includes(0)) {
+  if (head[start] !== BRACE && head[start] !== BRACKET && head.includes(0)) {
     await close();
     throw new StoreError("IMPORT_UNREADABLE", { path: file.path, reason: "it is not a text file" });
   }

@@ -1,13 +1,22 @@
 import { StoreError } from "../core/errors.ts";
+import { aiSdk } from "./ai-sdk.ts";
 import { claudeCode } from "./claude-code/importer.ts";
-import { peek } from "./head.ts";
+import { codex } from "./codex/importer.ts";
+import { geminiCli } from "./gemini-cli/importer.ts";
+import { isDatabase, peek } from "./head.ts";
 import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
+import { llxprt } from "./llxprt/importer.ts";
+import { openai } from "./openai.ts";
+import { opencode } from "./opencode/importer.ts";
 
 /** How far into a file its format is looked for: a first line may hold a pasted screenshot. */
 const HEAD_BYTES = 8 * 1024 * 1024;
 
-export const IMPORTERS: readonly Importer[] = [claudeCode, jsonl];
+/** How a file begins that Codex has put away. */
+const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+
+export const IMPORTERS: readonly Importer[] = [claudeCode, geminiCli, codex, llxprt, opencode, aiSdk, openai, jsonl];
 
 /** What `--format` accepts. */
 export const IMPORT_FORMATS: readonly string[] = ["auto", ...IMPORTERS.map(({ format }) => format)];
@@ -18,8 +27,13 @@ export function detectImporter(head: string): Importer | undefined {
   return IMPORTERS.find((importer) => importer.detect(text));
 }
 
+function detectDatabase(head: Buffer, path: string): Importer | undefined {
+  if (path === "-" || !isDatabase(head)) return undefined;
+  return IMPORTERS.find((importer) => importer.detectDatabase?.(path));
+}
+
 export interface OpenedImport {
-  /** Undefined for a file with nothing but white space in it, which gives no events. */
+  /** Undefined for a file with nothing but white space in it, or that is none of ours; it gives no events. */
   format: string | undefined;
   events: AsyncIterable<ImportEvent>;
 }
@@ -37,10 +51,19 @@ export async function openImport(file: ImportFile, format = "auto"): Promise<Ope
   const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
   const text = head.toString("utf8");
   const importer =
-    format === "auto" ? detectImporter(text) : IMPORTERS.find((candidate) => candidate.format === format);
+    format === "auto"
+      ? (detectImporter(text) ?? detectDatabase(head, file.path))
+      : IMPORTERS.find((candidate) => candidate.format === format);
   if (importer !== undefined) return { format: importer.format, events: importer.read({ path: file.path, chunks }) };
   await close();
-  if (head.length < HEAD_BYTES && text.trim() === "") return { format: undefined, events: nothing() };
+  if (file.isPossible || (head.length < HEAD_BYTES && text.trim() === ""))
+    return { format: undefined, events: nothing() };
+  if (head.subarray(0, ZSTD.length).equals(ZSTD)) {
+    throw new StoreError("IMPORT_UNREADABLE", {
+      path: file.path,
+      reason: "it is compressed; unpack it with `zstd -d` first",
+    });
+  }
   const known = IMPORT_FORMATS.slice(1).join(", ");
   throw new StoreError("IMPORT_UNREADABLE", {
     path: file.path,

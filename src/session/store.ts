@@ -108,6 +108,8 @@ export interface SessionOrigin {
   externalId: string;
   /** Of the session that started this one, under the same source. */
   parentExternalId?: string;
+  /** Of a fork: the external id of the parent's last message that came before its first. */
+  forkedAfter?: string;
   createdAtMs?: number;
   metadata?: Record<string, JsonValue>;
   /** Of a session that comes from another store, where its id was `externalId`: what brings it back as it was. */
@@ -497,7 +499,7 @@ export class Store {
         title,
         ...this.#namesOf(id, origin),
         parentSessionId,
-        forkSeq: origin?.exported?.forkSeq,
+        forkSeq: origin?.exported?.forkSeq ?? this.#forkSeqOf(parentSessionId, origin?.forkedAfter),
         settings: sessionSettings({ ...origin?.exported?.settings, ...given }),
         metadata: origin?.metadata,
         createdAtMs: origin?.createdAtMs ?? this.#ports.clock(),
@@ -538,6 +540,11 @@ export class Store {
     const { sessions } = this.#ports.repositories;
     const known = this.#database.read(() => sessions.idByExternalId(source, parentExternalId));
     return known ?? (exported === undefined ? undefined : this.#row(parentExternalId)?.id);
+  }
+
+  #forkSeqOf(parentSessionId: string | undefined, forkedAfter: string | undefined): number | undefined {
+    if (parentSessionId === undefined || forkedAfter === undefined) return undefined;
+    return this.#database.read(() => this.#ports.repositories.messages.byExternalId(parentSessionId, forkedAfter))?.seq;
   }
 
   /**

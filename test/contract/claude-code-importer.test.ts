@@ -1,11 +1,9 @@
 import { claudeCode } from "../../src/importers/claude-code/importer.ts";
 import { describeImporter } from "./importer.contract.ts";
-
-const FIXTURES = new URL("../fixtures/importers/", import.meta.url);
-const SESSION = "claude-code/3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f";
+import { sampleOf, samplesBut } from "./importer-samples.ts";
 
 describeImporter({
   importer: claudeCode,
-  sample: new URL(`${SESSION}.jsonl`, FIXTURES),
-  foreign: [new URL("neutral.jsonl", FIXTURES)],
+  sample: sampleOf("claude-code/3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f.jsonl"),
+  foreign: samplesBut("claude-code"),
 });

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseMessage } from "../../src/core/message.ts";
@@ -11,15 +13,19 @@ export interface ImporterContract {
   sample: URL;
   /** Files in other formats. */
   foreign: readonly URL[];
+  /** The sample is one document, with each message on a line of its own. Otherwise each line stands for itself. */
+  isDocument?: boolean;
 }
 
 /** What every importer promises, whatever it reads. */
-export function describeImporter({ importer, sample, foreign }: ImporterContract): void {
+export function describeImporter({ importer, sample, foreign, isDocument = false }: ImporterContract): void {
   const bytes = readFileSync(sample);
   const text = bytes.toString("utf8");
   const lines = text.split("\n").slice(0, -1);
 
-  describe(`the importer of ${importer.format}`, () => {
+  const name = basename(fileURLToPath(sample));
+
+  describe(`the importer of ${importer.format}, for ${name}`, () => {
     test("knows its own files, and no others, by how they begin", () => {
       expect(importer.detect(text)).toBe(true);
       for (const url of foreign) expect(importer.detect(readFileSync(url, "utf8"))).toBe(false);
@@ -77,7 +83,7 @@ export function describeImporter({ importer, sample, foreign }: ImporterContract
 
     test("names a damaged line, and loses nothing that stands on another", async () => {
       for (const [index, line] of lines.entries()) {
-        if (line.trim() === "") continue;
+        if (line.trim() === "" || (isDocument && markersOf([line]).length === 0)) continue;
         const damaged = lines.with(index, line.slice(0, line.length / 2));
         const events = await eventsOf(importer, `${damaged.join("\n")}\n`);
         expect(warningsIn(events).map(([number]) => number)).toEqual([index + 1]);
@@ -109,7 +115,10 @@ export function describeImporter({ importer, sample, foreign }: ImporterContract
      * Method: put a random value in the place of a random one, anywhere in the sample, and read it.
      */
     test("makes a message or a warning of whatever a line holds", async () => {
-      const values = lines.flatMap((line, index) => (line === "" ? [] : placesIn(JSON.parse(line), [index])));
+      const parsed: readonly unknown[] = isDocument
+        ? [JSON.parse(text)]
+        : lines.map((line) => (line === "" ? {} : JSON.parse(line)));
+      const values = parsed.flatMap((value, index) => placesIn(value, [index]));
       const swap = fc.record({
         place: fc.nat(),
         value: fc.oneof(fc.jsonValue(), fc.constantFrom("user", "", [{}], null)),
@@ -117,7 +126,7 @@ export function describeImporter({ importer, sample, foreign }: ImporterContract
       let readMax = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(swap, { minLength: 1, maxLength: 5 }), async (swaps) => {
-          const objects: unknown[] = lines.map((line) => (line === "" ? {} : JSON.parse(line)));
+          const objects: unknown[] = structuredClone([...parsed]);
           for (const { place, value } of swaps) replace(objects, values[place % values.length]!, value);
           const events = await eventsOf(importer, objects.map((object) => JSON.stringify(object)).join("\n"));
           for (const message of messagesIn(events)) parseMessage(message);

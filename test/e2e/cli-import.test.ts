@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CliFolder, FIXTURES, longSession } from "../support/cli.ts";
@@ -125,6 +125,46 @@ describe("import", () => {
     expect(moved.files[0].warnings).toEqual([
       { line: null, reason: 'Session "p" has project "given", not "another".' },
     ]);
+  });
+
+  test("tells every format by its content, in one folder, and passes over what is none", async () => {
+    const home = join(folder.path, "formats");
+    cpSync(FIXTURES, home, { recursive: true });
+    writeFileSync(join(home, "settings.json"), '{"theme":"dark"}');
+    writeFileSync(join(home, "cache.db"), "not a database");
+    const db = join(folder.path, "formats.db");
+    const report = await folder.json("import", home, "--db", db);
+    expect(report).toMatchObject({ passedOverCount: 2, warningCount: 0, isDryRun: false });
+    expect(new Set(report.files.map(({ format }: { format: string }) => format))).toEqual(
+      new Set(["claude-code", "gemini-cli", "codex", "llxprt", "opencode", "ai-sdk", "openai", "jsonl"]),
+    );
+    const before = digest(db);
+    expect(await folder.json("import", home, "--db", db)).toMatchObject({ newCount: 0, knownCount: report.newCount });
+    expect(digest(db)).toBe(before);
+    const forks = `SELECT s.id, s.fork_seq, m.text FROM sessions s JOIN messages m
+      ON m.session_id = s.parent_session_id AND m.seq = s.fork_seq WHERE s.source = 'gemini-cli'`;
+    expect(await folder.json("sql", forks, "--db", db)).toEqual([
+      {
+        id: "5d0c7e1a-9b2f-4c3d-8e4f-0a1b2c3d4e5f/fork-u3",
+        fork_seq: 5,
+        text: "keep11 Relay R1 bounces for 40 ms.",
+      },
+    ]);
+  });
+
+  test("says with --dry-run what an import would do, and does nothing", async () => {
+    const db = join(folder.path, "dry.db");
+    const lines = longSession("dry", 4);
+    const file = folder.jsonl("dry.jsonl", lines);
+    expect(await folder.json("import", file, "--dry-run", "--db", db)).toMatchObject({ newCount: 4, isDryRun: true });
+    expect(existsSync(db)).toBe(false);
+    await folder.json("import", folder.jsonl("dry.jsonl", lines.slice(0, 3)), "--db", db);
+    const before = digest(db);
+    folder.jsonl("dry.jsonl", lines.with(1, { ...lines[1]!, content: "never said" }));
+    const { exitCode, stdout } = await folder.run(["import", join(folder.path, "dr?.jsonl"), "--dry-run", "--db", db]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("1 new message and 2 already there, 1 warning. Nothing was imported: this was a dry run.");
+    expect(digest(db)).toBe(before);
   });
 
   test("reads standard input", async () => {

@@ -12,6 +12,7 @@ interface ImportFlags {
   format: string;
   project?: string;
   strict?: true;
+  dryRun?: true;
 }
 
 interface ImportReport {
@@ -19,6 +20,9 @@ interface ImportReport {
   sessionCount: number;
   newCount: number;
   knownCount: number;
+  /** Files of folders that are in no format that is known. */
+  passedOverCount: number;
+  isDryRun: boolean;
   /** Warnings, and files that could not be read. */
   warningCount: number;
   summaries: Awaited<ReturnType<ImportRun["resolve"]>>;
@@ -29,19 +33,26 @@ export const importCommand: Command<ImportFlags> = {
   name: "import",
   summary: "Bring transcripts of other programs into the store, and summarize them.",
   details:
-    "Folders are searched for *.jsonl files; `-` is standard input. What was imported before is not imported again, so " +
-    "a file that has grown can be given again. Lines that cannot be read are reported and cost no other line. " +
-    "With --json: {files, sessionCount, newCount, knownCount, warningCount, summaries}.",
-  arguments: [{ name: "<paths...>", meaning: "files and folders" }],
+    "Formats are told by content. Folders are searched for *.jsonl, *.json and *.db files, `-` is standard input. What was " +
+    "imported before is not imported again, so a file that has grown can be given again. Lines that cannot be read are " +
+    "reported and cost no other line. " +
+    "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
+  arguments: [{ name: "<paths...>", meaning: "files, folders and patterns" }],
   options: [
     new Option("--format <format>", "of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
     new Option("--strict", "fail if there is any warning"),
+    new Option("--dry-run", "say what would be imported, and import nothing"),
   ],
-  examples: ["~/.claude/projects", "notes.jsonl --format jsonl --project web", "- < chat.jsonl"],
+  examples: [
+    "~/.claude/projects",
+    "~/.gemini/tmp ~/.codex/sessions --dry-run",
+    "notes.jsonl --format jsonl --project web",
+    "- < chat.jsonl",
+  ],
 
-  async run({ args: paths, options: { format, project, strict = false }, stores, terminal, json }) {
-    const run = new ImportRun(stores.openToWrite(), {
+  async run({ args: paths, options: { format, project, strict = false, dryRun = false }, stores, terminal, json }) {
+    const run = new ImportRun(dryRun ? await stores.openToTry() : stores.openToWrite(), {
       format,
       ...(project === undefined ? {} : { project }),
       onProgress: ({ path, newCount, knownCount }) =>
@@ -49,20 +60,29 @@ export const importCommand: Command<ImportFlags> = {
       onEmbedding: ({ waiting }) => terminal.progress(`embedding: ${formatCount(waiting, "message")} to go`),
     });
     const files: FileReport[] = [];
+    let passedOverCount = 0;
     for await (const file of walkFiles(paths)) {
       const report = await run.read(file);
+      if (file.isPossible && report.format === null && report.error === null) {
+        passedOverCount += 1;
+        continue;
+      }
       files.push(report);
       if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
     }
-    const summaries = await run.resolve((doneCount) =>
-      terminal.progress(`summarizing: ${formatNumber(doneCount)} of ${formatCount(run.sessionCount, "session")}`),
-    );
+    const summaries = dryRun
+      ? { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 }
+      : await run.resolve((doneCount) =>
+          terminal.progress(`summarizing: ${formatNumber(doneCount)} of ${formatCount(run.sessionCount, "session")}`),
+        );
     const sum = (count: (file: FileReport) => number): number => files.reduce((total, file) => total + count(file), 0);
     const report: ImportReport = {
       files,
       sessionCount: run.sessionCount,
       newCount: sum(({ newCount }) => newCount),
       knownCount: sum(({ knownCount }) => knownCount),
+      passedOverCount,
+      isDryRun: dryRun,
       warningCount: sum(warningCountOf),
       summaries,
     };
@@ -90,11 +110,13 @@ const COLUMNS: readonly Column<FileReport>[] = [
 ];
 
 function* lines(
-  { files, sessionCount, newCount, knownCount, warningCount, summaries }: ImportReport,
+  { files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries }: ImportReport,
   terminal: Terminal,
 ): Generator<string> {
+  if (passedOverCount > 0)
+    terminal.note(`${formatCount(passedOverCount, "file")} passed over: in no format that is known.`);
   if (files.length === 0) {
-    terminal.note("No *.jsonl file is there.");
+    terminal.note("No transcript is there.");
     return;
   }
   yield* tableLines(COLUMNS, files, terminal);
@@ -104,7 +126,7 @@ function* lines(
     `${formatCount(newCount, "new message")} and ${formatNumber(knownCount)} already there`,
     formatCount(warningCount, "warning"),
   ];
-  yield `${counts.join(", ")}.`;
+  yield `${counts.join(", ")}.${isDryRun ? " Nothing was imported: this was a dry run." : ""}`;
   const { resolved, failed, deferred } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "theme")} summarized.`;
   if (failed > 0) yield `${formatCount(failed, "theme")} could not be summarized; the next import tries again.`;

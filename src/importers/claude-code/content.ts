@@ -1,6 +1,6 @@
 import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
 import type { JsonObject } from "../lines.ts";
-import { objectOf, stringOf } from "./line.ts";
+import { objectOf, stringOf } from "../values.ts";
 
 /**
  * Content blocks of Anthropic's Messages API as parts. Fields of a block that a part does not have stay in the part

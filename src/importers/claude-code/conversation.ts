@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonValue, MessageInput, Part, Role } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
 import type { JsonObject } from "../lines.ts";
+import { objectOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, partsOf } from "./content.ts";
-import { objectOf, stringOf, timeOf } from "./line.ts";
+import { timeOf } from "./line.ts";
 import { metadataOf } from "./metadata.ts";
 
 /** A message in the making, and the number of its first line. */

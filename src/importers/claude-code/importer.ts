@@ -1,7 +1,7 @@
 import { headObjects } from "../detect.ts";
 import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
 import { readJsonLines } from "../lines.ts";
-import { stringOf } from "./line.ts";
+import { stringOf } from "../values.ts";
 import { Transcript } from "./transcript.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { JsonValue } from "../../core/message.ts";
-import { isObject, type JsonObject } from "../lines.ts";
+import type { JsonObject } from "../lines.ts";
 
 /**
  * What becomes of each kind of line. Claude Code calls its format internal, so nothing but `type` is taken for granted,
@@ -103,18 +102,6 @@ export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "ultra_effort_enter",
   "ultra_effort_exit",
 ]);
-
-export function stringOf(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-export function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-export function objectsOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
 
 /** Unix milliseconds, where the line has a time. */
 export function timeOf(line: JsonObject): number | undefined {

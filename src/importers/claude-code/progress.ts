@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../core/message.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { objectOf, objectsOf, stringOf } from "./line.ts";
+import { objectOf, objectsOf, stringOf } from "../values.ts";
 
 /** Hex digits and hyphens of a uuid that Claude Code keeps when it derives one for each block of a message. */
 const UUID_PREFIX_LENGTH = 24;

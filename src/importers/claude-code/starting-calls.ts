@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { StoreError } from "../../core/errors.ts";
 import { chunksOf } from "../files.ts";
 import { type JsonObject, readLines } from "../lines.ts";
-import { objectOf, objectsOf, stringOf } from "./line.ts";
+import { objectOf, objectsOf, stringOf } from "../values.ts";
 
 /** The tool call that started a subagent. */
 export interface StartingCall {

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { messageEvent } from "../message-event.ts";
+import { objectOf, projectOf, stringOf } from "../values.ts";
 import { Conversation } from "./conversation.ts";
 import {
   BOOKKEEPING_ATTACHMENTS,
@@ -9,8 +10,6 @@ import {
   BOOKKEEPING_SUBTYPES,
   BOOKKEEPING_TYPES,
   NOTE_SUBTYPES,
-  objectOf,
-  stringOf,
   TOLD_ATTACHMENTS,
 } from "./line.ts";
 import { AgentProgress } from "./progress.ts";
@@ -28,6 +27,11 @@ interface Thread {
   summary?: string | undefined;
   /** Set for a subagent. */
   agent?: { id: string; sessionId: string; prompt?: string };
+  /** Set for a fork: its parent, and the line of that which it goes on from. */
+  fork?: { parent: Thread; line: number };
+  /** The line of the newest prompt, and of the newest that was answered. */
+  promptLine: number;
+  answeredLine: number;
 }
 
 /**
@@ -37,13 +41,19 @@ interface Thread {
  * before there was one, by the line at the root of their `parentUuid` chain. A subagent becomes a session of its own,
  * `<session>/agent-<id>`, whichever file it is read from.
  *
+ * Where the user went back and said something else, the new prompt's `parentUuid` lies before a prompt that was answered.
+ * What was taken back stays; the new prompt begins a fork, `<session>/fork-<uuid>`.
+ *
  * The whole file is held until its end, without what is not imported: titles, the end of a message and the fate of a
  * queued prompt come late.
  */
 export class Transcript {
   readonly #path: string;
   readonly #threads = new Map<string, Thread>();
-  readonly #threadByUuid = new Map<string, Thread>();
+  /** Where each line with a uuid stands. */
+  readonly #placeByUuid = new Map<string, { thread: Thread; line: number }>();
+  /** The branch that a session's newest lines belong to. */
+  readonly #branchBySession = new Map<string, Thread>();
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();
   readonly #summaries: JsonObject[] = [];
@@ -62,7 +72,7 @@ export class Transcript {
       return;
     }
     if (BOOKKEEPING_TYPES.has(type)) return;
-    const thread = this.#threadOf(line);
+    const thread = this.#threadOf(line, number);
     switch (type) {
       case "user":
       case "assistant": {
@@ -104,7 +114,7 @@ export class Transcript {
   async *events(): AsyncGenerator<ImportEvent> {
     for (const { summary, leafUuid } of this.#summaries) {
       // Claude Code also writes the titles of other conversations into a file; their leaves are not in it.
-      const thread = this.#threadByUuid.get(leafUuid as string);
+      const thread = this.#placeByUuid.get(leafUuid as string)?.thread;
       if (thread !== undefined) thread.summary = stringOf(summary) ?? thread.summary;
     }
     const threads = [...this.#threads.values()];
@@ -149,17 +159,36 @@ export class Transcript {
     for (const told of progress.linesOf(line)) yield* this.add({ ...told, isSidechain: true, agentId: agent }, number);
   }
 
-  #threadOf(line: JsonObject): Thread {
+  #threadOf(line: JsonObject, number: number): Thread {
     this.#sessionId = stringOf(line.sessionId) ?? this.#sessionId;
-    const thread = line.isSidechain === true ? this.#agentThread(line) : this.#thread(this.#sessionId);
+    const thread = line.isSidechain === true ? this.#agentThread(line) : this.#branchOf(line, number);
     thread.cwd ??= stringOf(line.cwd);
     const uuid = stringOf(line.uuid);
-    if (uuid !== undefined) this.#threadByUuid.set(uuid, thread);
+    if (uuid !== undefined && !this.#placeByUuid.has(uuid)) this.#placeByUuid.set(uuid, { thread, line: number });
     return thread;
   }
 
+  #branchOf(line: JsonObject, number: number): Thread {
+    const session = this.#thread(this.#sessionId);
+    const newest = this.#branchBySession.get(this.#sessionId) ?? session;
+    const place = this.#placeByUuid.get(line.parentUuid as string);
+    const isOfSession = place !== undefined && rootOf(place.thread) === session;
+    let branch = isOfSession ? place.thread : newest;
+    if (isPrompt(line) && !this.#placeByUuid.has(line.uuid as string)) {
+      if (isOfSession && place.line < branch.answeredLine) {
+        const parent = branch;
+        branch = this.#thread(`${this.#sessionId}/fork-${line.uuid}`);
+        branch.fork ??= { parent, line: place.line };
+        branch.cwd ??= parent.cwd;
+      }
+      branch.promptLine = number;
+    } else if (line.type === "assistant") branch.answeredLine = branch.promptLine;
+    this.#branchBySession.set(this.#sessionId, branch);
+    return branch;
+  }
+
   #agentThread(line: JsonObject): Thread {
-    const parent = this.#threadByUuid.get(line.parentUuid as string);
+    const parent = this.#placeByUuid.get(line.parentUuid as string)?.thread;
     const named = stringOf(line.agentId) ?? /^agent-(.+)\.jsonl$/.exec(basename(this.#path))?.[1];
     if (named === undefined && parent?.agent !== undefined) return parent;
     const id = named ?? stringOf(line.uuid) ?? "unknown";
@@ -172,14 +201,15 @@ export class Transcript {
     let thread = this.#threads.get(externalId);
     if (thread === undefined) {
       const conversation = new Conversation();
-      thread = { externalId, conversation, queue: new PromptQueue(conversation) };
+      const queue = new PromptQueue(conversation);
+      thread = { externalId, conversation, queue, promptLine: 0, answeredLine: 0 };
       this.#threads.set(externalId, thread);
     }
     return thread;
   }
 
   async #sessionOf(thread: Thread): Promise<ImportedSession> {
-    const { externalId, agent, cwd } = thread;
+    const { externalId, agent, cwd, fork } = thread;
     const metadata: JsonObject = {};
     const session: ImportedSession = { externalId, source: "claude-code", metadata };
     let title = thread.customTitle ?? thread.aiTitle ?? thread.summary;
@@ -191,6 +221,12 @@ export class Transcript {
       Object.assign(metadata, { agentId: id, ...call });
       title ??= description;
     }
+    if (fork !== undefined) {
+      session.parentExternalId = fork.parent.externalId;
+      const kept = fork.parent.conversation.messages().filter(({ line }) => line <= fork.line);
+      const last = kept.at(-1)?.message.id;
+      if (last !== undefined) session.forkedAfter = last;
+    }
     if (title !== undefined) session.title = title;
     if (cwd !== undefined) {
       metadata.cwd = cwd;
@@ -200,7 +236,18 @@ export class Transcript {
   }
 }
 
-/** The name of the folder the session began in: what people call the project, on any machine it is checked out on. */
-function projectOf(cwd: string): string {
-  return cwd.split(/[\\/]/).filter(Boolean).at(-1) ?? cwd;
+/** The thread of the session that a branch belongs to. */
+function rootOf(thread: Thread): Thread {
+  return thread.fork === undefined ? thread : rootOf(thread.fork.parent);
+}
+
+/** Words of the user on a line of their own, as they were typed: no results, no reminders. */
+function isPrompt({ type, uuid, isMeta, isCompactSummary, message }: JsonObject): boolean {
+  if (type !== "user" || isMeta === true || isCompactSummary === true || !stringOf(uuid)) return false;
+  const { content } = objectOf(message);
+  return typeof content === "string" || (Array.isArray(content) && !content.some(isResult));
+}
+
+function isResult(block: unknown): boolean {
+  return isObject(block) && block.type === "tool_result";
 }

@@ -99,6 +99,19 @@ describe("ImportRun", () => {
     ).toEqual(["one", "two", "three"]);
   });
 
+  test("notices a file in which something new stands before what was imported earlier", async () => {
+    await read([say("s", "a", "one"), say("s", "c", "three")]);
+    const report = await read([
+      say("s", "a", "one"),
+      say("s", "b", "two"),
+      say("s", "c", "three"),
+      say("s", "d", "four"),
+    ]);
+    expect(report).toMatchObject({ newCount: 2, knownCount: 2 });
+    expect(report.warnings).toEqual([{ line: 2, reason: expect.stringMatching(/^the file was rewritten: .* "s"/) }]);
+    expect((await read([say("s", "a", "one"), say("s", "d", "four"), say("s", "e", "five")])).warnings).toEqual([]);
+  });
+
   test("leaves out a session whose name the store refuses, and says so once", async () => {
     const report = await read([say("bad\nname", "a", "one"), say("good", "b", "two"), say("bad\nname", "c", "three")]);
     expect(report).toMatchObject({ newCount: 1, sessionIds: ["good"] });

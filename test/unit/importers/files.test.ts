@@ -39,7 +39,28 @@ describe("walkFiles", () => {
       "agent-a1.jsonl",
       ".hidden/c.jsonl",
       "b/subagents/agent-z.jsonl",
+      "empty/x.json",
     ]);
+  });
+
+  test("marks what may be something else by its name, unless it is named", async () => {
+    for (const name of ["session-1.json", "opencode.db", "rollout.jsonl.zst", "a.jsonl"]) put(name);
+    const files = await collect(walkFiles([folder]));
+    expect(files.map(({ path, isPossible }) => [path.slice(folder.length + 1), isPossible])).toEqual([
+      ["a.jsonl", undefined],
+      ["opencode.db", true],
+      ["rollout.jsonl.zst", undefined],
+      ["session-1.json", true],
+    ]);
+    const [named] = await collect(walkFiles([join(folder, "session-1.json")]));
+    expect(named?.isPossible).toBeUndefined();
+  });
+
+  test("reads what a pattern matches, and a file whose name looks like one", async () => {
+    for (const name of ["a/1.jsonl", "a/2.jsonl", "b/1.jsonl", "odd[1].jsonl"]) put(name);
+    expect(await namesIn("*/1.jsonl", "odd[1].jsonl")).toEqual(["a/1.jsonl", "b/1.jsonl", "odd[1].jsonl"]);
+    const [missing] = await collect(walkFiles([join(folder, "none-*.jsonl")]));
+    await expect(contentOf(missing!.chunks)).rejects.toMatchObject({ code: "FILE_NOT_FOUND" });
   });
 
   test("reads a named file whatever it is called, and the subagents beside a named session", async () => {

@@ -14,10 +14,22 @@ describe("detectImporter", () => {
     ["claude-code", '{"type":"summary","summary":"Title","leafUuid":"u"}\n'],
     ["claude-code", '{"type":"queue-operation","operation":"dequeue","sessionId":"s"}\n'],
     ["claude-code", `{"type":"brand-new","x":1}\n${CLAUDE}`],
-    [undefined, '{"timestamp":"2026-01-01","type":"response_item","payload":{}}\n'],
+    ["codex", '{"timestamp":"2026-01-01","type":"response_item","payload":{}}\n'],
+    ["codex", '{"id":"x","timestamp":"2025-06-01T00:00:00Z","instructions":null,"git":{}}\n'],
+    ["gemini-cli", '{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z"}\n'],
+    ["gemini-cli", '{\n  "sessionId": "s",\n  "projectHash": "h",\n  "messages": [\n    {"id": "u", "ty'],
+    ["llxprt", '{"v":1,"seq":1,"ts":"2026-01-01T00:00:00Z","type":"session_start","payload":{}}\n'],
+    ["ai-sdk", '[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}]'],
+    ["ai-sdk", '{"messages":[{"role":"assistant","content":"","toolInvocations":[]}]}'],
+    ["openai", '[{"role":"user","content":"hi"}]'],
+    ["openai", '{"role":"user","content":"hi"}\n{"role":"assistant","content":"ho"}\n'],
+    ["openai", '{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[]}]}'],
+    ["opencode", '{"info":{},"messages":[{"info":{"id":"m","sessionID":"s"},"parts":[]}]}'],
+    [undefined, "SQLite format 3\u0000 CREATE TABLE part (number text)"],
+    [undefined, '[{"role":"king","content":"hi"}]'],
+    [undefined, '{"name":"package","files":["dist"],"version":"1.0.0"}'],
     [undefined, '{"sessionId":"s","type":"user","content":[]}\n'],
     [undefined, '{"type":"summary","text":"of something else"}\n'],
-    [undefined, '{"role":"user","content":"no session"}\n'],
     [undefined, "{}"],
     [undefined, ""],
   ])("says %s of %j", (format, head) => {
@@ -53,7 +65,7 @@ describe("openImport", () => {
       yield Buffer.from(NEUTRAL);
     }
     await expect(openImport({ path: "x", chunks: chunks() }, "csv")).rejects.toThrow(
-      'Expected format to be auto, claude-code, jsonl, got "csv".',
+      'Expected format to be auto, claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl, got "csv".',
     );
     expect(opened).toBe(false);
   });
@@ -68,8 +80,16 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: it is in no format that is known by its beginning (claude-code, jsonl); name it if it is one.",
+      "Cannot import diary.txt: it is in no format that is known by its beginning (claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl); name it if it is one.",
     );
     expect(closed).toBe(true);
+  });
+
+  test("passes over a file that may be something else, and says of a packed one how to unpack it", async () => {
+    const settings = await openImport({ ...fileOf('{"theme":"dark"}'), isPossible: true });
+    expect(settings.format).toBeUndefined();
+    expect(await collect(settings.events)).toEqual([]);
+    const packed = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]);
+    await expect(openImport(fileOf(packed))).rejects.toThrow("it is compressed; unpack it with `zstd -d` first.");
   });
 });

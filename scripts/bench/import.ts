@@ -1,0 +1,138 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type MessageInput, openStore } from "../../src/index.ts";
+import type { ImportTaken } from "./import-child.ts";
+import { sessionMessages } from "./messages.ts";
+
+const CHILD = fileURLToPath(new URL("import-child.ts", import.meta.url));
+
+/** Bytes of one transcript: a long day's work. */
+const FILE_BYTES = 4 * 1024 * 1024;
+
+/** Between two appends of the process that goes on working while another imports. */
+const APPEND_EVERY_MS = 10;
+
+/**
+ * Import a folder of Claude Code transcripts in a process of its own, twice over: alone, and while another process appends.
+ *
+ * - `importMbPerSecond`, `importRssMb`: of the import alone; the memory is that of the whole process at its most.
+ * - `importBlocksAppendP50Ms`, `…P99Ms`, `…MaxMs`: how long appends to another session of the same file took meanwhile.
+ *
+ * @param megabytes  Of transcripts.
+ */
+export async function benchImport(megabytes = 200): Promise<{ name: string; figures: Record<string, number> }> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
+  try {
+    const transcripts = join(folder, "transcripts");
+    const byteLength = writeTranscripts(transcripts, megabytes * 1e6);
+    const alone = await startImport(join(folder, "alone.db"), transcripts).taken;
+    const appendMs = await appendDuring(join(folder, "shared.db"), transcripts);
+    const at = (share: number): number => appendMs[Math.min(appendMs.length - 1, Math.floor(appendMs.length * share))]!;
+    return {
+      name: "import",
+      figures: {
+        importMb: byteLength / 1e6,
+        importMbPerSecond: byteLength / 1e3 / alone.ms,
+        importRssMb: alone.rssMb,
+        importBlocksAppendP50Ms: at(0.5),
+        importBlocksAppendP99Ms: at(0.99),
+        importBlocksAppendMaxMs: at(1),
+        importBlocksAppends: appendMs.length,
+      },
+    };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Milliseconds of each append while an import runs, the shortest first. */
+async function appendDuring(path: string, transcripts: string): Promise<number[]> {
+  const store = openStore(path);
+  const session = store.session("at-work");
+  const messages = sessionMessages(99);
+  const appendMs: number[] = [];
+  const { begun, taken } = startImport(path, transcripts);
+  let isOver = false;
+  void taken.finally(() => {
+    isOver = true;
+  });
+  await begun;
+  while (!isOver) {
+    const message = messages.next().value as MessageInput;
+    const from = performance.now();
+    session.append(message);
+    appendMs.push(performance.now() - from);
+    await wait(APPEND_EVERY_MS);
+  }
+  await taken;
+  store.close();
+  return appendMs.sort((a, b) => a - b);
+}
+
+function startImport(path: string, transcripts: string): { begun: Promise<void>; taken: Promise<ImportTaken> } {
+  const child = spawn(process.execPath, ["--import", "tsx", CHILD, path, transcripts], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let stdout = "";
+  const begun = new Promise<void>((resolve) => child.stdout.once("data", () => resolve()));
+  const taken = new Promise<ImportTaken>((resolve, reject) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.once("close", (code) => {
+      if (code === 0) resolve(JSON.parse(stdout.trim().split("\n").at(-1)!));
+      else reject(new Error(`The import ended with ${code}.`));
+    });
+  });
+  return { begun, taken };
+}
+
+/** Files as Claude Code writes them, one session each. @returns their bytes. */
+function writeTranscripts(folder: string, byteCount: number): number {
+  mkdirSync(folder);
+  let total = 0;
+  for (let index = 0; total < byteCount; index++) {
+    const file = openSync(join(folder, `session-${index}.jsonl`), "w");
+    let size = 0;
+    let line = 0;
+    for (const message of sessionMessages(index)) {
+      if (size >= FILE_BYTES) break;
+      size += writeSync(file, `${JSON.stringify(lineOf(message, `session-${index}`, line++))}\n`);
+    }
+    closeSync(file);
+    total += size;
+  }
+  return total;
+}
+
+function lineOf({ role, content, parts }: MessageInput, sessionId: string, line: number): object {
+  const blocks = (parts ?? [{ type: "text", text: String(content) }]).map((part) => {
+    if (part.type === "tool_call") return { type: "tool_use", id: part.toolCallId, name: part.name, input: part.args };
+    if (part.type === "tool_result")
+      return { type: "tool_result", tool_use_id: part.toolCallId, content: part.content };
+    return part;
+  });
+  return {
+    parentUuid: line === 0 ? null : `${sessionId}-${line - 1}`,
+    isSidechain: false,
+    userType: "external",
+    cwd: "/home/mira/work/tidewatch",
+    sessionId,
+    version: "2.1.12",
+    gitBranch: "main",
+    type: role === "assistant" ? "assistant" : "user",
+    message: {
+      role: role === "tool" ? "user" : role,
+      content: blocks,
+      ...(role === "assistant" && { id: `msg-${line}` }),
+    },
+    uuid: `${sessionId}-${line}`,
+    timestamp: new Date(Date.UTC(2026, 0, 1) + line * 1_000).toISOString(),
+    // It repeats a result for the program's own display.
+    ...(role === "tool" && { toolUseResult: { stdout: (blocks[0] as { content: unknown }).content, stderr: "" } }),
+  };
+}

@@ -1,0 +1,11 @@
+import { ImportRun } from "../../src/cli/import-run.ts";
+import { walkFiles } from "../../src/importers/files.ts";
+import { openStore } from "../../src/index.ts";
+
+/** Import a folder into a store, to be killed at any moment: `import-child.ts <store> <folder>`. Says so when it begins. */
+const [path, folder] = process.argv.slice(2);
+const store = openStore(path!);
+const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
+process.stdout.write("begun\n");
+for await (const file of walkFiles([folder!])) await run.read(file);
+store.close();

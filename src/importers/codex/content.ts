@@ -1,0 +1,89 @@
+import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
+import { argumentsOf } from "../call-arguments.ts";
+import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
+import type { JsonObject } from "../lines.ts";
+import { objectOf, objectsOf, stringOf } from "../values.ts";
+
+/** The `content` of a message item: blocks of OpenAI's Responses API. */
+export function contentPartsOf(content: JsonValue | undefined): (TextPart | FilePart | DataPart)[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return (Array.isArray(content) ? content : [content]).map(contentPartOf);
+}
+
+function contentPartOf(block: JsonValue): TextPart | FilePart | DataPart {
+  const { type, text, image_url: url, ...fields } = objectOf(block);
+  if (typeof text === "string" && (type === "input_text" || type === "output_text" || type === "text")) {
+    return { type: "text", ...fields, text };
+  }
+  if (type === "input_image" && typeof url === "string") return filePartOf(url, "image/*", fields);
+  return dataPartOf(block);
+}
+
+/** Parts that an item adds to the assistant's message; undefined for an item that is no part of one. */
+export function assistantPartsOf(item: JsonObject): Part[] | undefined {
+  const { type, id, call_id, name, arguments: words, input, action, status: _, ...fields } = item;
+  const toolCallId = stringOf(call_id) ?? stringOf(id);
+  switch (type) {
+    case "message":
+      return item.role === "assistant" ? contentPartsOf(item.content) : undefined;
+    case "reasoning":
+      return [reasoningOf(item)];
+    case "function_call":
+    case "tool_search_call":
+      if (toolCallId === undefined) return [dataPartOf(item)];
+      return [callOf(toolCallId, stringOf(name) ?? (type as string), argumentsOf(words))];
+    case "custom_tool_call":
+      if (toolCallId === undefined || !stringOf(name)) return [dataPartOf(item)];
+      return [{ ...callOf(toolCallId, name as string, { args: input ?? "" }), custom: true }];
+    case "local_shell_call":
+      if (toolCallId === undefined) return [dataPartOf(item)];
+      return [callOf(toolCallId, "local_shell", { args: action ?? {} })];
+    case "image_generation_call": {
+      const { result, ...about } = fields;
+      if (typeof result !== "string") return [dataPartOf(item)];
+      return [{ type: "file", mediaType: "image/png", data: result, ...about }];
+    }
+    // The provider runs these: they have no answer of their own.
+    case "web_search_call":
+    case "compaction":
+    case "context_compaction":
+      return [dataPartOf(item)];
+    default:
+      return undefined;
+  }
+}
+
+function callOf(toolCallId: string, name: string, given: { args: JsonValue; arguments?: string }): Part {
+  return { type: "tool_call", toolCallId, name, ...given };
+}
+
+function reasoningOf({ type: _, summary, content, ...rest }: JsonObject): Part {
+  const words = [...objectsOf(summary), ...objectsOf(content)].flatMap(({ text }) => stringOf(text) ?? []);
+  return { type: "reasoning", ...rest, text: words.join("\n\n") };
+}
+
+/** What an output item answers; undefined for an item that is none. */
+export function resultPartOf(item: JsonObject): Part | undefined {
+  const { type, call_id, output, tools } = item;
+  const toolCallId = stringOf(call_id);
+  if (toolCallId === undefined) return undefined;
+  if (type === "tool_search_output") return { type: "tool_result", toolCallId, content: resultTextOf(tools) };
+  if (type !== "function_call_output" && type !== "custom_tool_call_output") return undefined;
+  if (typeof output === "string") return { type: "tool_result", toolCallId, content: output };
+  if (Array.isArray(output)) return { type: "tool_result", toolCallId, content: contentPartsOf(output) };
+  const { content, content_items, body, success } = objectOf(output);
+  const answer = content_items ?? content ?? body ?? output;
+  const part: Part = {
+    type: "tool_result",
+    toolCallId,
+    content: Array.isArray(answer) ? contentPartsOf(answer) : resultTextOf(answer),
+  };
+  if (success === false) part.isError = true;
+  return part;
+}
+
+/** The words of parts, each for itself, reasoning included. */
+export function wordsOf(parts: readonly Part[]): string[] {
+  return parts.flatMap((part) => (part.type === "text" || part.type === "reasoning" ? [part.text] : []));
+}

@@ -1,0 +1,45 @@
+import { headObjects } from "../detect.ts";
+import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
+import { readJsonLines } from "../lines.ts";
+import { objectOf, stringOf } from "../values.ts";
+import { rolloutLineOf } from "./line.ts";
+import { Rollout } from "./rollout.ts";
+
+const TYPES: ReadonlySet<unknown> = new Set([
+  "session_meta",
+  "response_item",
+  "event_msg",
+  "turn_context",
+  "compacted",
+]);
+
+/**
+ * Codex's rollouts: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`, and those of `archived_sessions`.
+ *
+ * What the user, the model and its tools said becomes messages: prompts of the program (`developer`) too, with their role in
+ * the metadata. What is left out in silence is listed in `line.ts`; what is not known is reported.
+ */
+export const codex: Importer = {
+  format: "codex",
+
+  detect(head) {
+    for (const object of headObjects(head)) {
+      if (TYPES.has(object.type) && object.payload !== undefined && stringOf(objectOf(object.payload).type ?? "x")) {
+        return true;
+      }
+      const bare = rolloutLineOf(object);
+      const isFirst = bare?.type === "session_meta" && "git" in object && "instructions" in object;
+      if (isFirst && object.type === undefined) return true;
+    }
+    return false;
+  },
+
+  async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
+    const rollout = new Rollout(file.path);
+    for await (const found of readJsonLines(file)) {
+      if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
+      else yield* rollout.add(found.value, found.line);
+    }
+    yield* rollout.finish();
+  },
+};

@@ -1,0 +1,91 @@
+import type { JsonObject } from "../lines.ts";
+import { objectOf, stringOf } from "../values.ts";
+
+/**
+ * What becomes of each kind of line. Codex has changed its format often; whatever is not named here is reported. Read in the
+ * source of `codex-rs/rollout` and `codex-rs/protocol`.
+ */
+
+/** Lines about the program, not the conversation. */
+export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
+  "inter_agent_communication_metadata",
+  "state",
+  "token_usage_record",
+  "world_state",
+]);
+
+/** Items without words: states of the working tree, and requests to compact. */
+export const BOOKKEEPING_ITEMS: ReadonlySet<unknown> = new Set(["compaction_trigger", "ghost_snapshot"]);
+
+/** Events whose outcome stands in an item, or that only the screen was told. Those with words are in `told.ts`. */
+export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
+  "agent_reasoning_section_break",
+  "background_event",
+  "collab_agent_interaction_end",
+  "collab_agent_spawn_end",
+  "collab_close_end",
+  "collab_resume_end",
+  "collab_waiting_end",
+  "context_compacted",
+  "deprecation_notice",
+  "dynamic_tool_call_request",
+  "dynamic_tool_call_response",
+  "entered_review_mode",
+  "error",
+  "exec_command_begin",
+  "guardian_assessment",
+  "guardian_warning",
+  "image_generation_end",
+  "mcp_tool_call_begin",
+  "model_reroute",
+  "patch_apply_begin",
+  "plan_update",
+  "session_configured",
+  "stream_error",
+  "thread_goal_updated",
+  "thread_name_updated",
+  "turn_diff",
+  "undo_completed",
+  "undo_started",
+  "view_image_tool_call",
+  "warning",
+  "web_search_begin",
+  "web_search_end",
+]);
+
+/** Events that end a turn: every item of it has been written. */
+export const TURN_ENDS: ReadonlySet<unknown> = new Set([
+  "task_complete",
+  "task_started",
+  "turn_aborted",
+  "turn_complete",
+  "turn_started",
+]);
+
+/** A line as newer versions write it: the first ones wrote items and the session's description bare. */
+export interface RolloutLine {
+  type: string;
+  payload: JsonObject;
+  timestamp: string | undefined;
+}
+
+const BARE_ITEM_TYPES: ReadonlySet<unknown> = new Set([
+  "message",
+  "reasoning",
+  "function_call",
+  "function_call_output",
+  "local_shell_call",
+  "custom_tool_call",
+  "custom_tool_call_output",
+  "web_search_call",
+]);
+
+export function rolloutLineOf(line: JsonObject): RolloutLine | undefined {
+  const timestamp = stringOf(line.timestamp);
+  const type = stringOf(line.type);
+  if (type !== undefined && line.payload !== undefined) return { type, payload: objectOf(line.payload), timestamp };
+  if (BARE_ITEM_TYPES.has(type)) return { type: "response_item", payload: line, timestamp };
+  if (stringOf(line.record_type)) return { type: line.record_type as string, payload: line, timestamp };
+  const isMeta = type === undefined && stringOf(line.id) !== undefined && timestamp !== undefined;
+  return isMeta ? { type: "session_meta", payload: line, timestamp } : undefined;
+}

@@ -1,0 +1,226 @@
+import { basename } from "node:path";
+import type { JsonValue, Part } from "../../core/message.ts";
+import { Branches } from "../branches.ts";
+import { derivedId } from "../derived-id.ts";
+import type { ImportEvent, ImportedSession } from "../importer.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+import { type Draft, draftOf } from "../thread.ts";
+import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
+import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
+import { ToldEvents } from "./told.ts";
+
+/** How the words begin that Codex sends as the user's, about the surroundings. */
+const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
+
+/**
+ * One rollout of Codex, taken in line by line.
+ *
+ * Reasoning, words and calls of one model call stand on lines of their own: until an answer or a prompt comes, they are one
+ * message. A call and its answer count once, by their call id, however often they are written. `compacted` is what the
+ * agent goes on with instead of everything before: it becomes a marked message and takes nothing away.
+ */
+export class Rollout {
+  readonly #path: string;
+  readonly #told = new ToldEvents();
+  readonly #callIds = new Set<string>();
+  readonly #answeredIds = new Set<string>();
+  readonly #seen = new Set<string>();
+  #meta: JsonObject = {};
+  #turn: JsonObject = {};
+  #branches: Branches | undefined;
+  /** The assistant message that the next items still belong to. */
+  #open: Draft | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  *add(value: JsonObject, line: number): Generator<ImportEvent> {
+    const found = rolloutLineOf(value);
+    if (found === undefined) {
+      yield { kind: "warning", line, reason: `unknown type of line: ${JSON.stringify(value.type ?? null)}` };
+      return;
+    }
+    const { type, payload, timestamp } = found;
+    switch (type) {
+      case "session_meta":
+        // A fork begins with its own and then repeats all of the session it was forked from.
+        if (Object.keys(this.#meta).length === 0) this.#meta = payload;
+        return;
+      case "turn_context": {
+        const { model, effort, cwd } = payload;
+        this.#turn = saidOf({ model: model ?? null, effort: effort ?? null });
+        if (this.#meta.cwd === undefined && cwd !== undefined) this.#meta = { ...this.#meta, cwd };
+        return;
+      }
+      case "response_item":
+        yield* this.#item(payload, timestamp, line);
+        return;
+      case "event_msg":
+        yield* this.#event(payload, timestamp, line);
+        return;
+      case "compacted":
+        yield* this.#compacted(payload, timestamp, line);
+        return;
+      case "inter_agent_communication":
+        yield* this.#say([{ type: "data", data: payload }], payload, timestamp, line);
+        return;
+      default:
+        if (BOOKKEEPING_TYPES.has(type)) return;
+        yield { kind: "warning", line, reason: `unknown type of line: ${JSON.stringify(type)}` };
+    }
+  }
+
+  *finish(): Generator<ImportEvent> {
+    for (const { line, type } of this.#told.unsettled()) {
+      yield { kind: "warning", line, reason: `${type}: its item is not in the file yet` };
+    }
+    if (this.#branches !== undefined) yield* this.#branches.finish();
+  }
+
+  *#item(item: JsonObject, timestamp: string | undefined, line: number): Generator<ImportEvent> {
+    const answer = resultPartOf(item);
+    if (answer !== undefined) {
+      yield* this.#answer(answer, timestamp, line);
+      return;
+    }
+    const parts = assistantPartsOf(item);
+    if (parts !== undefined) {
+      yield* this.#assistant(item, parts, timestamp, line);
+      return;
+    }
+    if (item.type === "message") {
+      const content = contentPartsOf(item.content);
+      this.#told.seeWords(wordsOf(content));
+      yield* this.#say(content, item, timestamp, line);
+    } else if (!BOOKKEEPING_ITEMS.has(item.type)) {
+      yield { kind: "warning", line, reason: `unknown type of item: ${JSON.stringify(item.type ?? null)}` };
+    }
+  }
+
+  *#assistant(item: JsonObject, parts: Part[], timestamp: string | undefined, line: number): Generator<ImportEvent> {
+    const calls = parts.flatMap((part) => (part.type === "tool_call" ? [part.toolCallId] : []));
+    if (calls.some((id) => this.#callIds.has(id)) || this.#isRepeat(item, timestamp)) return;
+    for (const id of calls) {
+      this.#callIds.add(id);
+      this.#told.seeCall(id);
+    }
+    this.#told.seeWords(wordsOf(parts));
+    if (this.#open !== undefined) {
+      this.#live.current.extend(parts);
+      return;
+    }
+    const metadata = { ...this.#turn };
+    const draft = draftOf(line, "assistant", ["item", timestamp ?? null, item], parts, {
+      createdAt: millisecondsOf(timestamp),
+      metadata,
+    });
+    yield* this.#push(draft);
+    this.#open = draft;
+  }
+
+  *#answer(part: Part & { toolCallId?: unknown }, timestamp: string | undefined, line: number): Generator<ImportEvent> {
+    const id = part.toolCallId as string;
+    if (this.#answeredIds.has(id)) return;
+    this.#answeredIds.add(id);
+    this.#told.seeCall(id);
+    this.#open = undefined;
+    yield* this.#push(draftOf(line, "tool", `${id}:result`, [part], { createdAt: millisecondsOf(timestamp) }));
+  }
+
+  *#say(
+    parts: Part[],
+    item: JsonObject,
+    timestamp: string | undefined,
+    line: number,
+    about: JsonObject = {},
+  ): Generator<ImportEvent> {
+    if (this.#isRepeat(item, timestamp)) return;
+    // `developer` and `system` are the program's own words. A system message would head every context from now on.
+    const metadata = { ...about, ...(item.role === "user" ? {} : saidOf({ role: item.role ?? null })) };
+    this.#open = undefined;
+    const createdAt = millisecondsOf(timestamp);
+    const draft = draftOf(line, "user", ["item", timestamp ?? null, item], parts, { createdAt, metadata });
+    yield* this.#push(draft, item.role === "user" && !wordsOf(parts).every((text) => CONTEXT.test(text)));
+  }
+
+  *#event(event: JsonObject, timestamp: string | undefined, line: number): Generator<ImportEvent> {
+    const { type } = event;
+    if (type === "token_count") {
+      const usage = objectOf(event.info).last_token_usage;
+      const assistant = this.#branches?.current.assistant;
+      if (isObject(usage) && assistant !== undefined) assistant.message.metadata.usage = usage;
+    } else if (type === "thread_rolled_back") {
+      yield* this.#settle();
+      this.#open = undefined;
+      this.#branches?.backByPrompts(numberOf(event.num_turns) ?? 0);
+    } else if (TURN_ENDS.has(type)) yield* this.#settle();
+    else if (!this.#told.see(event, timestamp, line) && !BOOKKEEPING_EVENTS.has(type)) {
+      const isEmpty = type === "user_message" || type === "agent_message" || type === "item_completed";
+      const isSilent = isEmpty || type === "agent_reasoning" || type === "exited_review_mode";
+      if (!isSilent) yield { kind: "warning", line, reason: `unknown type of event: ${JSON.stringify(type ?? null)}` };
+    }
+  }
+
+  /** The turn is over: what its events told and no item did. */
+  *#settle(): Generator<ImportEvent> {
+    for (const draft of this.#told.settle()) {
+      this.#open = undefined;
+      yield* this.#push(draft);
+    }
+  }
+
+  *#compacted(payload: JsonObject, timestamp: string | undefined, line: number): Generator<ImportEvent> {
+    const { message, replacement_history: replacement, ...about } = payload;
+    const summary = stringOf(message);
+    const parts: Part[] = summary === undefined ? [] : [{ type: "text", text: summary }];
+    // The history to go on with repeats prompts of the user; what is new in it is the summary, or an encrypted one.
+    for (const item of Array.isArray(replacement) ? replacement.filter(isObject) : []) {
+      const isRepeated =
+        item.type === "message" && wordsOf(contentPartsOf(item.content)).every((text) => this.#told.hasWords(text));
+      if (item.type === "message" && !isRepeated) parts.push(...contentPartsOf(item.content));
+      else if (item.type === "compaction" || item.type === "context_compaction")
+        parts.push({ type: "data", data: item });
+    }
+    if (parts.length === 0) return;
+    yield* this.#say(parts, payload, timestamp, line, {
+      type: "compacted",
+      isCompactSummary: true,
+      ...saidOf(about),
+    });
+  }
+
+  /** A line that is written twice, as some versions do when they resume. Without a time, it may be meant twice. */
+  #isRepeat(item: JsonObject, timestamp: string | undefined): boolean {
+    if (timestamp === undefined) return false;
+    const digest = derivedId(timestamp, item);
+    if (this.#seen.has(digest)) return true;
+    this.#seen.add(digest);
+    return false;
+  }
+
+  *#push(draft: Draft, isPrompt = false): Generator<ImportEvent> {
+    yield* this.#live.push(draft.message.id, [draft], isPrompt);
+  }
+
+  get #live(): Branches {
+    this.#branches ??= new Branches(this.#session());
+    return this.#branches;
+  }
+
+  #session(): ImportedSession {
+    const { id, cwd, source, forked_from_id: forkedFrom, timestamp: _, git, ...rest } = this.#meta;
+    const { instructions: _i, base_instructions: _b, dynamic_tools: _d, ...about } = rest;
+    const session: ImportedSession = {
+      externalId: stringOf(id) ?? basename(this.#path).replace(/\.jsonl$/, ""),
+      source: "codex",
+    };
+    const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
+    const parent = stringOf(spawn.parent_thread_id) ?? stringOf(forkedFrom);
+    if (parent !== undefined) session.parentExternalId = parent;
+    if (stringOf(cwd)) session.project = projectOf(cwd as string);
+    session.metadata = saidOf({ cwd: cwd ?? null, git: git ?? null, source: source as JsonValue, ...about });
+    return session;
+  }
+}

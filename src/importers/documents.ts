@@ -1,0 +1,102 @@
+import { headObjects } from "./detect.ts";
+import { DocumentScanner, type Entry } from "./document-scanner.ts";
+import { peek } from "./head.ts";
+import type { ImportFile } from "./importer.ts";
+import { isObject, type JsonObject, readJsonLines, refuseBinary } from "./lines.ts";
+
+/** How much of a file is looked at to see whether each line stands for itself, or all of it is one document. */
+const HEAD_BYTES = 1024 * 1024;
+
+/** Entries of a file's beginning that are looked at. */
+const HEAD_ENTRIES = 50;
+
+/**
+ * The pieces of a file of JSON: one document over many lines, or a document on each line. A line that is no list or object
+ * with a list in it is an item for itself, as if all lines were the items of one list.
+ *
+ * Problems are named by line and cost as little as they can. Memory is that of the longest line or item.
+ *
+ * @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws.
+ */
+export async function* readEntries(file: ImportFile): AsyncGenerator<Entry> {
+  const shaped = await shapeOf(file);
+  if (!shaped.isLines) {
+    yield* readDocument(shaped.file);
+    return;
+  }
+  for await (const found of readJsonLines(shaped.file)) {
+    if ("problem" in found) yield found;
+    else if (!hasList(found.value)) yield { line: found.line, document: 0, key: undefined, value: found.value };
+    else yield* entriesOf(found.value, found.line, found.line - 1);
+  }
+}
+
+/** The pieces of one JSON document, however it is laid out. */
+export async function* readDocument(file: ImportFile): AsyncGenerator<Entry> {
+  const scanner = new DocumentScanner();
+  for await (const chunk of refuseBinary(file)) {
+    yield* scanner.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+  }
+  yield* scanner.end();
+}
+
+/** Whether a file has an object on each line; and the file, as if nobody had looked. */
+export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; file: ImportFile }> {
+  const { head, chunks } = await peek(file.chunks, HEAD_BYTES);
+  return { isLines: isLines(head.toString("utf8")), file: { path: file.path, chunks } };
+}
+
+/** The pieces at the beginning of a file, in either shape. */
+export function* headEntries(head: string): Generator<Exclude<Entry, { problem: string }>> {
+  let count = 0;
+  for (const entry of isLines(head) ? lineEntries(head) : documentEntries(head)) {
+    if ("problem" in entry) continue;
+    yield entry;
+    if (++count === HEAD_ENTRIES) return;
+  }
+}
+
+function* lineEntries(head: string): Generator<Entry> {
+  let line = 0;
+  for (const value of headObjects(head)) {
+    line++;
+    if (hasList(value)) yield* entriesOf(value, line, 0);
+    else yield { line, document: 0, key: undefined, value };
+  }
+}
+
+function* documentEntries(head: string): Generator<Entry> {
+  yield* new DocumentScanner().push(Buffer.from(head));
+}
+
+/** At least half of the whole lines, where one is an object. A document's last item may look like one, but no more. */
+function isLines(head: string): boolean {
+  const lines = head
+    .replace(/^\uFEFF/, "")
+    .split("\n", 101)
+    .filter((line) => line.trim() !== "");
+  if (lines.length === 0 || !lines[0]!.trimStart().startsWith("{")) return false;
+  const objectCount = lines.filter(isObjectLine).length;
+  return objectCount > 0 && objectCount * 2 >= lines.length - 1;
+}
+
+function isObjectLine(line: string): boolean {
+  if (!line.trimStart().startsWith("{")) return false;
+  try {
+    return isObject(JSON.parse(line));
+  } catch {
+    return false;
+  }
+}
+
+/** What speaks for itself as a document: an object that has no role of its own, and lists. */
+function hasList(value: JsonObject): boolean {
+  return value.role === undefined && Object.values(value).some(Array.isArray);
+}
+
+function* entriesOf(object: JsonObject, line: number, document: number): Generator<Entry> {
+  for (const [key, value] of Object.entries(object)) {
+    if (Array.isArray(value)) for (const item of value) yield { line, document, key, value: item };
+    else yield { line, document, key, value };
+  }
+}

@@ -1,0 +1,209 @@
+import { basename, dirname } from "node:path";
+import type { JsonValue, Part } from "../../core/message.ts";
+import { Branches } from "../branches.ts";
+import { derivedId } from "../derived-id.ts";
+import type { ImportEvent, ImportedSession } from "../importer.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+import { resultDraftOf } from "../steps.ts";
+import { type Draft, draftOf, type Thread } from "../thread.ts";
+import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { answersIn, callPartOf, partsOf, resultPartOf, thoughtPartsOf } from "./content.ts";
+
+/** Records by which the program speaks to its user; the model never sees them. */
+const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warning"]);
+
+/**
+ * One recording of Gemini CLI, taken in record by record.
+ *
+ * A record stands for a message and is written anew, under its id, each time something of it becomes known: its usage, its
+ * calls, their results. Whatever it says that it did not say before is added. `$rewindTo` takes back that message and all
+ * after it. A checkpoint, `$set` with `messages`, is what the program sends to the model from now on: after a compression,
+ * a summary and the newest messages. It takes nothing away here; what it says that was not said before is added, and marked
+ * `isCompactSummary` where the checkpoint leaves out what came before.
+ */
+export class Recording {
+  readonly #path: string;
+  readonly #about: JsonObject = {};
+  readonly #recordIds = new Set<string>();
+  /** What each record has said, so that only news is added. */
+  readonly #said = new Set<string>();
+  readonly #calls = new Set<string>();
+  readonly #answers = new Set<string>();
+  #branches: Branches | undefined;
+  /** The record that the newest step is made of. */
+  #open: { id: string; thread: Thread; assistant: Draft | undefined } | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Take in a line, or a whole file of the older kind as `{ messages: […] }` piece by piece. */
+  *add(record: JsonObject, line: number): Generator<ImportEvent> {
+    if (typeof record.$rewindTo === "string") {
+      this.#open = undefined;
+      this.#branches?.backTo(record.$rewindTo);
+    } else if (isObject(record.$set)) yield* this.#set(record.$set, line);
+    else if (stringOf(record.id)) yield* this.#record(record.id as string, record, line, false);
+    else if (record.sessionId !== undefined || record.messages !== undefined) yield* this.#set(record, line);
+    else yield { kind: "warning", line, reason: `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}` };
+  }
+
+  *finish(): Generator<ImportEvent> {
+    if (this.#branches === undefined) return;
+    const title = stringOf(this.#about.summary);
+    const root = this.#branches.root;
+    if (title !== undefined) root.title ??= title;
+    yield* this.#branches.finish();
+  }
+
+  *#set({ messages, ...about }: JsonObject, line: number): Generator<ImportEvent> {
+    Object.assign(this.#about, about);
+    if (!Array.isArray(messages)) return;
+    const records = messages.filter(isObject);
+    if (records.length < messages.length) {
+      yield { kind: "warning", line, reason: "messages: expected a list of objects" };
+    }
+    const ids = records.map(({ id }) => stringOf(id));
+    const isShorter = this.#branches?.keys.some((key) => !ids.includes(key)) ?? false;
+    for (const record of records) {
+      const id = stringOf(record.id) ?? derivedId(record.type, record.content);
+      yield* this.#record(id, isShorter ? { ...record, isCompactSummary: true } : record, line, true);
+    }
+    if (records.length > 0) this.#branches?.keep(ids);
+  }
+
+  *#record(id: string, record: JsonObject, line: number, isCheckpoint: boolean): Generator<ImportEvent> {
+    if (BOOKKEEPING_TYPES.has(record.type)) return;
+    if (record.type !== "user" && record.type !== "gemini") {
+      yield { kind: "warning", line, reason: `unknown type of record: ${JSON.stringify(record.type)}` };
+      return;
+    }
+    const isKnown = this.#recordIds.has(id);
+    this.#recordIds.add(id);
+    const drafts = this.#newsOf(id, record, line, isKnown, isCheckpoint);
+    if (isKnown && this.#open?.id === id) yield* this.#extend(record, drafts);
+    else if (isKnown) for (const draft of drafts) yield* (this.#branches?.threadOf(id) ?? this.#thread).push(draft);
+    else if (drafts.length > 0) {
+      this.#open = undefined;
+      this.#branches ??= new Branches(this.#session());
+      yield* this.#branches.push(id, drafts);
+      const thread = this.#thread;
+      this.#open = { id, thread, assistant: drafts.find(({ message }) => message.role === "assistant") };
+    }
+  }
+
+  /** What the newest record says beyond what it said before. */
+  *#extend(record: JsonObject, drafts: readonly Draft[]): Generator<ImportEvent> {
+    const { thread, assistant } = this.#open!;
+    if (assistant !== undefined) Object.assign(assistant.message.metadata, metadataOf(record));
+    for (const draft of drafts) {
+      if (draft.message.role === "assistant" && assistant !== undefined) thread.extend(draft.message.parts);
+      else yield* thread.push(draft);
+      if (draft.message.role === "tool") this.#branches!.prolong(draft.message.id);
+    }
+  }
+
+  /** The messages that a record comes to, without what was known of it. */
+  #newsOf(id: string, record: JsonObject, line: number, isKnown: boolean, isCheckpoint: boolean): Draft[] {
+    const createdAt = millisecondsOf(record.timestamp);
+    const role = record.type === "user" ? "user" : "assistant";
+    const answers = answersIn(record.content);
+    const isRepeat = isCheckpoint && isKnown;
+    const words = [
+      ...(role === "assistant" ? thoughtPartsOf(record.thoughts) : []),
+      ...partsOf(role, withoutAnswers(record.content)),
+    ].filter((part) => part.type !== "tool_call" && !isRepeat && this.#isNew(id, part, isCheckpoint));
+    const toolCalls = objectsOf(record.toolCalls).map((call, index) => ({
+      ...call,
+      id: stringOf(call.id) ?? `${id}/call-${index}`,
+    }));
+    const calls = role === "assistant" ? partsOf(role, record.content).filter(({ type }) => type === "tool_call") : [];
+    calls.push(...toolCalls.map(callPartOf));
+    const freshCalls = calls.filter((part) => isFresh(this.#calls, id, part, isCheckpoint));
+    // A turn that hands answers over repeats those of the record whose calls they answer.
+    const freshResults = [
+      ...answers.filter((part) => isFresh(this.#answers, id, part, true)),
+      ...toolCalls
+        .flatMap((call) => resultPartOf(call) ?? [])
+        .filter((part) => isFresh(this.#answers, id, part, isCheckpoint)),
+    ];
+
+    const metadata = metadataOf(record);
+    const drafts: Draft[] = [];
+    const parts = [...words, ...freshCalls];
+    if (parts.length > 0) drafts.push(draftOf(line, role, id, parts, { createdAt, metadata }));
+    for (const part of freshResults) {
+      const draft = resultDraftOf(line, id, part, createdAt);
+      const { status, agentId }: JsonObject = toolCalls.find((call) => call.id === part.toolCallId) ?? {};
+      Object.assign(draft.message.metadata, saidOf({ status: status ?? null, agentId: agentId ?? null }));
+      drafts.push(draft);
+    }
+    return drafts;
+  }
+
+  /** A checkpoint repeats what was said, maybe under other ids; a record says the same as another and means it. */
+  #isNew(id: string, part: Part, isCheckpoint: boolean): boolean {
+    const digest = derivedId(part);
+    const [own, anywhere] = [`${id} ${digest}`, digest];
+    if (this.#said.has(isCheckpoint ? anywhere : own)) return false;
+    this.#said.add(own).add(anywhere);
+    return true;
+  }
+
+  get #thread(): Thread {
+    return this.#branches!.current;
+  }
+
+  #session(): ImportedSession {
+    const { sessionId, projectHash, directories, kind, summary } = this.#about;
+    const name = stringOf(sessionId) ?? basename(this.#path).replace(/\.jsonl?$/, "");
+    const session: ImportedSession = { externalId: name, source: "gemini-cli" };
+    const folder = dirname(this.#path);
+    let chats = folder;
+    if (kind === "subagent") {
+      // Kept in a folder that is named after the session that started it.
+      session.parentExternalId = basename(folder);
+      session.externalId = `${basename(folder)}/${name}`;
+      chats = dirname(folder);
+    }
+    const project = projectAt(chats, directories);
+    if (project !== undefined) session.project = project;
+    if (stringOf(summary)) session.title = summary as string;
+    session.metadata = saidOf({ projectHash: projectHash ?? null, directories: directories ?? null });
+    return session;
+  }
+}
+
+/**
+ * The folder of a project's recordings, `~/.gemini/tmp/<project>/chats`, is named after it; in older versions by a hash,
+ * which says nothing.
+ */
+function projectAt(chats: string, directories: JsonValue | undefined): string | undefined {
+  const folder = basename(dirname(chats));
+  if (basename(chats) === "chats" && folder !== "" && !/^[0-9a-f]{64}$/.test(folder)) return folder;
+  const [first] = Array.isArray(directories) ? directories : [];
+  return typeof first === "string" && first !== "" ? projectOf(first) : undefined;
+}
+
+/** What a record says beside its content: model, tokens, and whatever later versions add. */
+function metadataOf({ id, timestamp, type, content, thoughts, toolCalls, ...rest }: JsonObject): JsonObject {
+  return saidOf(rest);
+}
+
+function withoutAnswers(content: JsonValue | undefined): JsonValue | undefined {
+  return Array.isArray(content)
+    ? content.filter((part) => !stringOf(objectOf(objectOf(part).functionResponse).id))
+    : content;
+}
+
+/**
+ * Whether a record has this call or result for the first time; or, of one that may repeat what others say, whether any has.
+ * Between records that mean what they say, ids of calls may come again.
+ */
+function isFresh(known: Set<string>, recordId: string, part: Part, mayRepeat: boolean): boolean {
+  const anywhere = JSON.stringify(part.toolCallId);
+  const own = `${recordId} ${anywhere}`;
+  if (known.has(mayRepeat ? anywhere : own)) return false;
+  known.add(own).add(anywhere);
+  return true;
+}

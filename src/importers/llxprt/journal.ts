@@ -1,0 +1,151 @@
+import { basename } from "node:path";
+import type { Part } from "../../core/message.ts";
+import { Branches } from "../branches.ts";
+import type { ImportEvent, ImportedSession } from "../importer.ts";
+import { isObject, type JsonObject } from "../lines.ts";
+import { resultDraftOf } from "../steps.ts";
+import { type Draft, draftOf } from "../thread.ts";
+import { millisecondsOf, numberOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { partsOf, ROLES, resultPartOf } from "./content.ts";
+
+/** Lines about the program: notices on its screen, folders, and names of points to go back to. */
+const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
+  "checkpoint_created",
+  "checkpoint_deleted",
+  "checkpoint_renamed",
+  "directories_changed",
+  "session_event",
+]);
+
+/**
+ * One session of llxprt-code, taken in line by line: `{ v, seq, ts, type, payload }`.
+ *
+ * `rewind` takes back the newest contents, by their number. `compressed` puts a summary in the place of all before it: it
+ * becomes a marked message here and takes nothing away; only the next `rewind` counts from it.
+ */
+export class Journal {
+  readonly #path: string;
+  #meta: JsonObject = {};
+  #provider: JsonObject = {};
+  #title: string | undefined;
+  #parent: string | undefined;
+  #branches: Branches | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  *add(value: JsonObject, line: number): Generator<ImportEvent> {
+    const { type } = value;
+    const payload = objectOf(value.payload);
+    switch (type) {
+      case "session_start": {
+        if (Object.keys(this.#meta).length === 0) this.#meta = payload;
+        this.#provider = providerOf(payload);
+        this.#title = stringOf(payload.title) ?? this.#title;
+        return;
+      }
+      case "provider_switch":
+        this.#provider = providerOf(payload);
+        return;
+      case "session_metadata":
+      case "session_named":
+        this.#title = stringOf(payload.title) ?? stringOf(payload.name) ?? this.#title;
+        return;
+      case "session_forked":
+        this.#parent = stringOf(payload.parentSessionId) ?? this.#parent;
+        return;
+      case "content":
+        yield* this.#content(payload.content as JsonObject, value, line, {});
+        return;
+      case "compressed": {
+        const { summary, ...about } = payload;
+        yield* this.#content(summary as JsonObject, value, line, { ...about, type, isCompactSummary: true });
+        return;
+      }
+      case "rewind": {
+        const count = numberOf(payload.itemsRemoved);
+        if (count === undefined || count < 0)
+          yield { kind: "warning", line, reason: "itemsRemoved: expected a number" };
+        else this.#branches?.backBy(count);
+        return;
+      }
+      default:
+        if (BOOKKEEPING_TYPES.has(type)) return;
+        yield { kind: "warning", line, reason: `unknown type of line: ${JSON.stringify(type ?? null)}` };
+    }
+  }
+
+  *finish(): Generator<ImportEvent> {
+    if (this.#branches === undefined) return;
+    if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
+    yield* this.#branches.finish();
+  }
+
+  *#content(content: unknown, envelope: JsonObject, line: number, about: JsonObject): Generator<ImportEvent> {
+    const role = isObject(content) ? ROLES[String(content.speaker)] : undefined;
+    if (!isObject(content) || role === undefined || !Array.isArray(content.blocks)) {
+      yield { kind: "warning", line, reason: "content: expected a speaker and blocks" };
+      return;
+    }
+    const { timestamp, ...rest } = objectOf(content.metadata);
+    const id = String(numberOf(envelope.seq) ?? stringOf(rest.id) ?? line);
+    const createdAt = millisecondsOf(envelope.ts) ?? millisecondsOf(timestamp);
+    const metadata = { ...(role === "assistant" ? this.#provider : {}), ...saidOf(rest), ...about };
+    const drafts = role === "tool" ? resultDrafts(id, content, line, createdAt, metadata) : [];
+    if (role !== "tool") {
+      const parts = partsOf(role, content);
+      // A summary is a message to the model, though it is filed as one of its own.
+      const isSummary = about.isCompactSummary === true && parts.every(isPlain);
+      if (parts.length > 0) drafts.push(draftOf(line, isSummary ? "user" : role, id, parts, { createdAt, metadata }));
+    }
+    if (drafts.length === 0) return;
+    this.#branches ??= new Branches(this.#session());
+    yield* this.#branches.push(id, drafts);
+    if (about.isCompactSummary === true) this.#branches.keep([id]);
+  }
+
+  #session(): ImportedSession {
+    const { sessionId, cwd, workspaceDirs, projectHash } = this.#meta;
+    const session: ImportedSession = {
+      externalId: stringOf(sessionId) ?? basename(this.#path).replace(/\.jsonl$/, ""),
+      source: "llxprt",
+    };
+    const [first] = Array.isArray(workspaceDirs) ? workspaceDirs : [];
+    const folder = stringOf(cwd) ?? stringOf(first);
+    if (folder !== undefined) session.project = projectOf(folder);
+    if (this.#title !== undefined) session.title = this.#title;
+    if (this.#parent !== undefined) session.parentExternalId = this.#parent;
+    const about = { cwd: cwd ?? null, workspaceDirs: workspaceDirs ?? null, projectHash: projectHash ?? null };
+    session.metadata = saidOf(about);
+    return session;
+  }
+}
+
+/** Each answer is a message; what else a tool's content holds goes with the first. */
+function resultDrafts(
+  id: string,
+  content: JsonObject,
+  line: number,
+  createdAt: number | undefined,
+  metadata: JsonObject,
+): Draft[] {
+  const drafts: Draft[] = [];
+  const others: Part[] = [];
+  for (const block of objectsOf(content.blocks)) {
+    const part = resultPartOf(block);
+    if (part === undefined) others.push(...partsOf("user", { blocks: [block] }));
+    else drafts.push(resultDraftOf(line, id, part, createdAt));
+  }
+  if (others.length > 0) drafts.push(draftOf(line, "user", id, others, { createdAt }));
+  for (const { message } of drafts) Object.assign(message.metadata, metadata);
+  return drafts;
+}
+
+function providerOf({ provider, model }: JsonObject): JsonObject {
+  return saidOf({ provider: provider ?? null, model: model ?? null });
+}
+
+function isPlain(part: Part): boolean {
+  return part.type === "text" || part.type === "file" || part.type === "data";
+}

@@ -1,0 +1,100 @@
+import { StoreError } from "../../core/errors.ts";
+import { headEntries, readEntries } from "../documents.ts";
+import { isDatabase, peek } from "../head.ts";
+import type { ImportEvent, ImportedSession, Importer, ImportFile } from "../importer.ts";
+import type { JsonObject } from "../lines.ts";
+import { Thread } from "../thread.ts";
+import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { isOpencode, OpencodeDatabase } from "./database.ts";
+import { draftsOf } from "./message.ts";
+
+/** Enough to tell a database. */
+const HEAD_BYTES = 100;
+
+/**
+ * opencode's database, `~/.local/share/opencode/opencode.db`, with all of its sessions, subagents' as children; or one session
+ * as `opencode export` writes it. In warnings about a database the line is the number of the row.
+ */
+export const opencode: Importer = {
+  format: "opencode",
+
+  detect(head) {
+    for (const { key, value } of headEntries(head)) {
+      const { info, parts } = objectOf(value);
+      if (key === "messages" && Array.isArray(parts) && stringOf(objectOf(info).sessionID)) return true;
+    }
+    return false;
+  },
+
+  detectDatabase: isOpencode,
+
+  async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
+    const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
+    if (!isDatabase(head)) {
+      yield* readExport({ path: file.path, chunks });
+      return;
+    }
+    // A database is read by its path.
+    await close();
+    yield* readDatabase(file.path);
+  },
+};
+
+async function* readDatabase(path: string): AsyncGenerator<ImportEvent> {
+  if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
+  const database = new OpencodeDatabase(path);
+  try {
+    for (const row of database.sessions()) {
+      const thread = new Thread(sessionOf(row));
+      for (const found of database.messages(String(row.id))) {
+        if ("problem" in found) yield { kind: "warning", line: found.row, reason: found.problem };
+        else {
+          const { drafts, warnings } = draftsOf(found, found.row);
+          for (const draft of drafts) yield* thread.push(draft);
+          for (const reason of warnings) yield { kind: "warning", line: found.row, reason };
+        }
+      }
+      yield* thread.finish();
+    }
+  } finally {
+    database.close();
+  }
+}
+
+async function* readExport(file: ImportFile): AsyncGenerator<ImportEvent> {
+  let about: JsonObject = {};
+  let thread: Thread | undefined;
+  for await (const entry of readEntries(file)) {
+    const { line } = entry;
+    if ("problem" in entry) yield { kind: "warning", line, reason: entry.problem };
+    else if (entry.key === "info") about = objectOf(entry.value);
+    else if (entry.key === undefined) yield { kind: "warning", line, reason: "expected a field of a session" };
+    else if (entry.key === "messages") {
+      const { info, parts } = objectOf(entry.value);
+      const { id, sessionID } = objectOf(info);
+      if (!stringOf(id)) {
+        yield { kind: "warning", line, reason: "info.id: expected a string" };
+        continue;
+      }
+      thread ??= new Thread(sessionOf({ id: sessionID ?? "unknown", ...about }));
+      const { drafts, warnings } = draftsOf({ id: id as string, info: objectOf(info), parts: objectsOf(parts) }, line);
+      for (const draft of drafts) yield* thread.push(draft);
+      for (const reason of warnings) yield { kind: "warning", line, reason };
+    }
+  }
+  if (thread !== undefined) yield* thread.finish();
+}
+
+/** A session as a row of the database or as the `info` of an export. */
+function sessionOf(row: JsonObject): ImportedSession {
+  const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = row;
+  const session: ImportedSession = { externalId: String(id), source: "opencode" };
+  const parent = stringOf(parent_id) ?? stringOf(parentID);
+  if (parent !== undefined) session.parentExternalId = parent;
+  if (stringOf(directory)) session.project = projectOf(directory as string);
+  if (stringOf(title)) session.title = title as string;
+  const createdAtMs = millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created);
+  if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+  session.metadata = saidOf({ cwd: directory ?? null, version: version ?? null, share_url: share_url ?? null });
+  return session;
+}

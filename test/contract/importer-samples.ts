@@ -1,0 +1,26 @@
+/** A file of each format, as the importers' tests read them. */
+const FIXTURES = new URL("../fixtures/importers/", import.meta.url);
+
+const SAMPLES: Record<string, readonly string[]> = {
+  "claude-code": ["claude-code/3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f.jsonl"],
+  jsonl: ["neutral.jsonl"],
+  "gemini-cli": [
+    "gemini-cli/session-2026-03-04T10-00-5d0c7e1a.jsonl",
+    "gemini-cli/session-2026-02-01T08-00-77e0c1aa.json",
+  ],
+  codex: ["codex/rollout-2026-03-05T09-00-00-0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5e.jsonl"],
+  llxprt: ["llxprt/session-2026-03-05T09-00-00-b1c2d3e4.jsonl"],
+  openai: ["openai/request.json", "openai/training.jsonl"],
+  "ai-sdk": ["ai-sdk/chat.json"],
+  opencode: ["opencode/export.json"],
+};
+
+export function sampleOf(name: string): URL {
+  return new URL(name, FIXTURES);
+}
+
+/** The samples of every format but one. */
+export function samplesBut(format: string): URL[] {
+  const others = Object.entries(SAMPLES).filter(([name]) => name !== format);
+  return others.flatMap(([, names]) => names.map(sampleOf));
+}

@@ -1,0 +1,225 @@
+import { describe, expect, test } from "vitest";
+import { codex } from "../../../src/importers/codex/importer.ts";
+import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+
+let second = 0;
+const line = (type: string, payload: object) => ({
+  timestamp: new Date(Date.UTC(2026, 2, 1, 0, 0, ++second)).toISOString(),
+  type,
+  payload,
+});
+const META = line("session_meta", { id: "s", cwd: "/srv/tidewatch", git: { branch: "main" } });
+const item = (payload: object) => line("response_item", payload);
+const event = (payload: object) => line("event_msg", payload);
+const said = (role: string, text: string) => {
+  const type = role === "assistant" ? "output_text" : "input_text";
+  return item({ type: "message", role, content: [{ type, text }] });
+};
+const call = (id: string, words = "{}") =>
+  item({ type: "function_call", name: "shell", arguments: words, call_id: id });
+const output = (id: string, value: unknown) => item({ type: "function_call_output", call_id: id, output: value });
+
+async function read(...lines: object[]) {
+  return eventsOfLines(codex, [META, ...lines]);
+}
+
+async function partsIn(...lines: object[]) {
+  return messagesIn(await read(...lines)).map(({ role, parts }) => [
+    role,
+    ...parts!.map((part) => part.text ?? part.toolCallId),
+  ]);
+}
+
+describe("items", () => {
+  test("of one model call are one message, its answers follow", async () => {
+    const lines = [
+      said("user", "go"),
+      item({ type: "reasoning", summary: [{ type: "summary_text", text: "hm" }], encrypted_content: "e" }),
+      said("assistant", "I run two."),
+      call("a"),
+      call("b"),
+      output("a", "1"),
+      said("user", "typed meanwhile"),
+      output("b", "2"),
+      said("assistant", "done"),
+    ];
+    expect(await partsIn(...lines)).toEqual([
+      ["user", "go"],
+      ["assistant", "hm", "I run two.", "a", "b"],
+      ["tool", "a"],
+      ["tool", "b"],
+      ["user", "typed meanwhile"],
+      ["assistant", "done"],
+    ]);
+  });
+
+  test("count once by their call id, and lines once by their time", async () => {
+    const [again, ran] = [
+      said("user", "yes"),
+      event({ type: "exec_command_end", call_id: "a", aggregated_output: "1" }),
+    ];
+    const lines = [
+      again,
+      again,
+      call("a"),
+      ran,
+      output("a", "1"),
+      call("a"),
+      output("a", "1"),
+      event({ type: "task_complete" }),
+    ];
+    expect(await partsIn(...lines)).toEqual([
+      ["user", "yes"],
+      ["assistant", "a"],
+      ["tool", "a"],
+    ]);
+  });
+
+  test("without a time are meant each time, as in the first versions", async () => {
+    const bare = { type: "message", role: "user", content: [{ type: "input_text", text: "yes" }] };
+    const first = { id: "old", timestamp: "2025-05-01T00:00:00Z", instructions: null, git: {} };
+    const events = await eventsOfLines(codex, [first, { record_type: "state" }, bare, bare]);
+    expect(sessionsIn(events)).toMatchObject([{ externalId: "old" }]);
+    const [one, two] = messagesIn(events);
+    expect(two?.id).toBe(`${one?.id}#2`);
+    expect(warningsIn(events)).toEqual([]);
+  });
+
+  test("keep arguments as they were written where JSON would write them otherwise", async () => {
+    const [message] = messagesIn(await read(call("a", '{ "x": 1 }'), call("b", '{"x":1}'), call("c", "not json")));
+    expect(message?.parts).toEqual([
+      { type: "tool_call", toolCallId: "a", name: "shell", args: { x: 1 }, arguments: '{ "x": 1 }' },
+      { type: "tool_call", toolCallId: "b", name: "shell", args: { x: 1 } },
+      { type: "tool_call", toolCallId: "c", name: "shell", args: "not json" },
+    ]);
+  });
+
+  test("of images come as files", async () => {
+    const image = { type: "input_image", image_url: "data:image/png;base64,QQ==" };
+    const events = await read(
+      item({
+        type: "message",
+        role: "user",
+        content: [image, { type: "input_image", image_url: "https://x.example/a.png" }],
+      }),
+      item({ type: "image_generation_call", id: "ig", status: "completed", result: "Qg==" }),
+    );
+    expect(messagesIn(events).map(({ parts }) => parts)).toEqual([
+      [
+        { type: "file", mediaType: "image/png", data: "QQ==" },
+        { type: "file", mediaType: "image/*", url: "https://x.example/a.png" },
+      ],
+      [{ type: "file", mediaType: "image/png", data: "Qg==" }],
+    ]);
+  });
+
+  test("of types that nobody knows are reported by line", async () => {
+    const lines = [item({ type: "dream" }), event({ type: "sneeze" }), line("weather", {}), { a: 1 }];
+    expect(warningsIn(await read(...lines))).toEqual([
+      [2, 'unknown type of item: "dream"'],
+      [3, 'unknown type of event: "sneeze"'],
+      [4, 'unknown type of line: "weather"'],
+      [5, "unknown type of line: null"],
+    ]);
+  });
+});
+
+describe("events", () => {
+  test("that repeat items add nothing, before or after them", async () => {
+    const lines = [
+      event({ type: "agent_reasoning", text: "one" }),
+      event({ type: "agent_reasoning", text: "two" }),
+      item({ type: "reasoning", summary: [{ text: "one" }, { text: "two" }] }),
+      event({ type: "agent_message", message: "Done. " }),
+      said("assistant", "Done."),
+      event({ type: "task_complete" }),
+    ];
+    expect(await partsIn(...lines)).toEqual([["assistant", "one\n\ntwo", "Done."]]);
+  });
+
+  test("whose words no item has become messages when their turn is over", async () => {
+    const lines = [
+      event({ type: "user_message", message: "only here" }),
+      event({ type: "agent_message", message: "and here" }),
+      event({ type: "exec_command_end", call_id: "z", command: ["ls"], aggregated_output: "a.ts", exit_code: 2 }),
+      event({ type: "turn_aborted" }),
+      said("user", "next"),
+    ];
+    const messages = messagesIn(await read(...lines));
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "assistant", "tool", "user"]);
+    expect(messages[3]?.parts).toEqual([{ type: "tool_result", toolCallId: "z", content: "a.ts", isError: true }]);
+  });
+
+  test("at the end of the file are reported: their items may be about to come", async () => {
+    const told = event({ type: "agent_message", message: "Done." });
+    const events = await read(said("user", "go"), told);
+    expect(messagesIn(events)).toHaveLength(1);
+    expect(warningsIn(events)).toEqual([[3, "agent_message: its item is not in the file yet"]]);
+    const grown = await read(said("user", "go"), told, said("assistant", "Done."));
+    expect(messagesIn(grown)).toHaveLength(2);
+    expect(warningsIn(grown)).toEqual([]);
+  });
+
+  test("about tokens and models stay with the assistant's message", async () => {
+    const usage = { input_tokens: 5, output_tokens: 2 };
+    const [message] = messagesIn(
+      await read(
+        line("turn_context", { model: "gpt-5-codex", effort: "high", cwd: "/srv" }),
+        call("a"),
+        output("a", "1"),
+        event({ type: "token_count", info: { last_token_usage: usage } }),
+      ),
+    );
+    expect(message?.metadata).toEqual({ model: "gpt-5-codex", effort: "high", usage });
+  });
+});
+
+describe("a history that was changed", () => {
+  test("by a compaction keeps everything and marks the summary", async () => {
+    const compacted = line("compacted", {
+      message: "They said hello.",
+      replacement_history: [
+        { type: "message", role: "user", content: [{ type: "input_text", text: "hello" }] },
+        { type: "compaction", encrypted_content: "e" },
+      ],
+    });
+    const messages = messagesIn(
+      await read(said("user", "hello"), said("assistant", "hi"), compacted, said("user", "bye")),
+    );
+    expect(messages).toHaveLength(4);
+    expect(messages[2]).toMatchObject({
+      role: "user",
+      parts: [{ text: "They said hello." }, { type: "data", data: { type: "compaction" } }],
+      metadata: { isCompactSummary: true },
+    });
+  });
+
+  test("by turns that were rolled back goes on in a fork", async () => {
+    const events = await read(
+      said("user", "<environment_context>x</environment_context>"),
+      said("user", "one"),
+      said("assistant", "first"),
+      said("user", "two"),
+      said("assistant", "second"),
+      event({ type: "thread_rolled_back", num_turns: 1 }),
+      said("user", "three"),
+    );
+    const [, , first] = messagesIn(events);
+    const [root, fork] = sessionsIn(events);
+    expect(root).toMatchObject({ externalId: "s", project: "tidewatch", metadata: { git: { branch: "main" } } });
+    expect(fork).toMatchObject({ parentExternalId: "s", forkedAfter: first?.id });
+    expect(fork?.externalId).toBe(`s/fork-${messagesIn(events).at(-1)?.id}`);
+  });
+
+  test("knows the session that started it, and the one it was forked from", async () => {
+    const spawned = line("session_meta", {
+      id: "c",
+      source: { subagent: { thread_spawn: { parent_thread_id: "p", depth: 1 } } },
+    });
+    const forked = line("session_meta", { id: "f", forked_from_id: "p" });
+    for (const meta of [spawned, forked]) {
+      const events = await eventsOfLines(codex, [meta, META, said("user", "hi")]);
+      expect(sessionsIn(events)).toMatchObject([{ parentExternalId: "p" }]);
+    }
+  });
+});

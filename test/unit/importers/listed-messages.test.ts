@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { aiSdk } from "../../../src/importers/ai-sdk.ts";
+import type { Importer } from "../../../src/importers/importer.ts";
+import { openai } from "../../../src/importers/openai.ts";
+import { collect, eventsOf, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+
+const read = (importer: Importer, value: unknown) => eventsOf(importer, JSON.stringify(value));
+const user = (content: string) => ({ role: "user", content });
+
+describe("a list of messages", () => {
+  test("is a session named after its file, the same for the same path", async () => {
+    const at = async (path: string) =>
+      sessionsIn(await collect(openai.read(fileOf(JSON.stringify([user("hi")]), 9, path))))[0]?.externalId;
+    expect(await at("/a/chat.json")).toMatch(/^chat-[0-9a-f]{8}$/);
+    expect(await at("/a/chat.json")).toBe(await at("/a/./chat.json"));
+    expect(await at("/a/chat.json")).not.toBe(await at("/b/chat.json"));
+  });
+
+  test("is named by its id, with title, time and model, if these come first", async () => {
+    const chat = { id: "c1", title: "Tides", created: 1_772_000_000, model: "m", tools: [{}], messages: [user("hi")] };
+    expect(sessionsIn(await read(openai, chat))).toEqual([
+      {
+        externalId: "c1",
+        source: "openai",
+        title: "Tides",
+        createdAtMs: 1_772_000_000_000,
+        metadata: { created: 1_772_000_000, model: "m" },
+      },
+    ]);
+  });
+
+  test("calls its messages by their ids, or by their places, whatever could not be read before them", async () => {
+    const events = await read(openai, [user("a"), { role: "king" }, 7, { ...user("b"), id: "own" }, user("c")]);
+    expect(messagesIn(events).map(({ id }) => id)).toEqual(["0", "own", "4"]);
+    expect(warningsIn(events)).toEqual([
+      [1, "role: expected one of system, developer, user, assistant, tool, function"],
+      [1, "expected a message, as an object"],
+    ]);
+  });
+
+  test("on each line is a session for each, the later ones named by their lines", async () => {
+    const lines = [{ messages: [user("a")] }, { messages: [] }, { messages: [user("b"), user("c")] }];
+    const events = await eventsOf(openai, lines.map((line) => JSON.stringify(line)).join("\n"));
+    expect(sessionsIn(events).map(({ externalId }) => externalId.split("#")[1])).toEqual([undefined, "3"]);
+    expect(messagesIn(events).map(({ id }) => id)).toEqual(["0", "0", "1"]);
+  });
+
+  test("has the answers of a response behind those of the request", async () => {
+    const log = { messages: [user("a")], choices: [{ index: 0, message: { role: "assistant", content: "b" } }] };
+    expect(messagesIn(await read(openai, log)).map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+});
+
+describe("openai", () => {
+  test("developer and system messages are the system's; a name stays a name", async () => {
+    const events = await read(openai, [
+      { role: "developer", content: "x" },
+      { ...user("a"), name: "mira" },
+    ]);
+    expect(messagesIn(events)).toMatchObject([
+      { role: "system", metadata: { role: "developer" } },
+      { role: "user", name: "mira" },
+    ]);
+  });
+
+  test("calls, refusals, reasoning and files become parts", async () => {
+    const answer = {
+      role: "assistant",
+      content: [
+        { type: "refusal", refusal: "no" },
+        { type: "video", x: 1 },
+      ],
+      reasoning: "hm",
+      tool_calls: [
+        { id: "a", type: "function", function: { name: "f", arguments: '{"x":1}' } },
+        { id: "b", type: "custom", custom: { name: "g", input: "raw" } },
+        { type: "function" },
+      ],
+    };
+    const audio = { role: "user", content: [{ type: "input_audio", input_audio: { data: "QQ==", format: "mp3" } }] };
+    const pdf = {
+      role: "user",
+      content: [{ type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,QQ==" } }],
+    };
+    const [first, second, third] = messagesIn(await read(openai, [answer, audio, pdf]));
+    expect(first?.parts).toEqual([
+      { type: "reasoning", text: "hm" },
+      { type: "text", text: "no", refusal: true },
+      { type: "data", data: { type: "video", x: 1 } },
+      { type: "tool_call", toolCallId: "a", name: "f", args: { x: 1 } },
+      { type: "tool_call", toolCallId: "b", name: "g", args: "raw", custom: true },
+      { type: "data", data: { type: "function" } },
+    ]);
+    expect(second?.parts).toEqual([{ type: "file", mediaType: "audio/mp3", data: "QQ==" }]);
+    expect(third?.parts).toEqual([{ type: "file", mediaType: "application/pdf", name: "a.pdf", data: "QQ==" }]);
+  });
+
+  test("an answer that says neither whose nor which is reported", async () => {
+    expect(warningsIn(await read(openai, [user("a"), { role: "tool", content: "x" }]))).toEqual([
+      [1, "tool_call_id: expected a string"],
+    ]);
+  });
+});
+
+describe("ai-sdk", () => {
+  const assistant = (...parts: object[]) => ({ id: "m", role: "assistant", parts });
+  const tool = (id: string, more: object) => ({ type: "tool-look", toolCallId: id, input: { id }, ...more });
+
+  async function shapes(...messages: object[]) {
+    return messagesIn(await read(aiSdk, messages)).map(({ id, role, parts }) => [
+      id,
+      role,
+      ...parts!.map(({ type }) => type),
+    ]);
+  }
+
+  test("a turn is taken apart into its steps", async () => {
+    const available = { state: "output-available", output: "x" };
+    expect(
+      await shapes(
+        assistant(
+          { type: "step-start" },
+          { type: "text", text: "a" },
+          tool("c1", available),
+          tool("c2", available),
+          { type: "step-start" },
+          tool("c3", available),
+          { type: "text", text: "b" },
+        ),
+      ),
+    ).toEqual([
+      ["m", "assistant", "text", "tool_call", "tool_call"],
+      ["m:c1", "tool", "tool_result"],
+      ["m:c2", "tool", "tool_result"],
+      ["m/1", "assistant", "tool_call"],
+      ["m/1:c3", "tool", "tool_result"],
+      ["m/2", "assistant", "text"],
+    ]);
+  });
+
+  test("a call that grows its result keeps its name, and its result is new", async () => {
+    const before = await shapes(assistant(tool("c1", { state: "input-available" })));
+    const after = await shapes(assistant(tool("c1", { state: "output-error", errorText: "no" })));
+    expect(before).toEqual([["m", "assistant", "tool_call"]]);
+    expect(after).toEqual([...before, ["m:c1", "tool", "tool_result"]]);
+  });
+
+  test("version 4 is read: calls beside the words, attachments, reasoning by its old name", async () => {
+    const old = {
+      id: "m",
+      role: "assistant",
+      content: "So it is.",
+      toolInvocations: [{ toolCallId: "c", toolName: "look", args: { a: 1 }, state: "result", result: { b: 2 } }],
+    };
+    const asked = {
+      id: "u",
+      role: "user",
+      content: "See",
+      parts: [{ type: "text", text: "See" }],
+      experimental_attachments: [{ url: "data:image/png;base64,QQ==", contentType: "image/png", name: "a.png" }],
+    };
+    const events = messagesIn(await read(aiSdk, [asked, old, assistant({ type: "reasoning", reasoning: "hm" })]));
+    expect(events.map(({ parts }) => parts)).toEqual([
+      [
+        { type: "text", text: "See" },
+        { type: "file", name: "a.png", mediaType: "image/png", data: "QQ==" },
+      ],
+      [{ type: "tool_call", toolCallId: "c", name: "look", args: { a: 1 } }],
+      [{ type: "tool_result", toolCallId: "c", name: "look", content: '{"b":2}' }],
+      [{ type: "text", text: "So it is." }],
+      [{ type: "reasoning", text: "hm" }],
+    ]);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "vitest";
+import { llxprt } from "../../../src/importers/llxprt/importer.ts";
+import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+
+function read(...lines: [type: string, payload: unknown][]) {
+  const start: [string, unknown] = [
+    "session_start",
+    { sessionId: "s", provider: "p", model: "m", workspaceDirs: ["/srv/tide"] },
+  ];
+  return eventsOfLines(
+    llxprt,
+    [start, ...lines].map(([type, payload], index) => ({
+      v: 1,
+      seq: index + 1,
+      ts: "2026-03-01T00:00:00Z",
+      type,
+      payload,
+    })),
+  );
+}
+const said = (speaker: string, text: string): [string, unknown] => [
+  "content",
+  { content: { speaker, blocks: [{ type: "text", text }] } },
+];
+
+describe("rewind", () => {
+  test("lets what follows begin a fork after the last content kept", async () => {
+    const events = await read(
+      said("human", "a"),
+      said("ai", "b"),
+      said("human", "c"),
+      ["rewind", { itemsRemoved: 1 }],
+      said("human", "d"),
+    );
+    expect(sessionsIn(events)).toMatchObject([
+      { externalId: "s", project: "tide" },
+      { externalId: "s/fork-6", parentExternalId: "s", forkedAfter: "3" },
+    ]);
+  });
+
+  test("of nothing makes no fork, and of more than there is takes back everything", async () => {
+    expect(
+      sessionsIn(await read(said("human", "a"), ["rewind", { itemsRemoved: 0 }], said("human", "b"))),
+    ).toHaveLength(1);
+    const all = sessionsIn(await read(said("human", "a"), ["rewind", { itemsRemoved: 9 }], said("human", "b")));
+    expect(all[1]).toMatchObject({ parentExternalId: "s" });
+    expect(all[1]).not.toHaveProperty("forkedAfter");
+    expect(warningsIn(await read(["rewind", {}]))).toEqual([[2, "itemsRemoved: expected a number"]]);
+  });
+
+  test("counts from the summary after a compression, which takes nothing away itself", async () => {
+    const summary = { speaker: "ai", blocks: [{ type: "text", text: "so far" }] };
+    const events = await read(
+      said("human", "a"),
+      said("ai", "b"),
+      ["compressed", { summary, itemsCompressed: 2 }],
+      said("human", "c"),
+      ["rewind", { itemsRemoved: 1 }],
+      said("human", "d"),
+    );
+    expect(messagesIn(events).map(({ id, role, metadata }) => [id, role, metadata?.isCompactSummary])).toEqual([
+      ["2", "user", undefined],
+      ["3", "assistant", undefined],
+      ["4", "user", true],
+      ["5", "user", undefined],
+      ["7", "user", undefined],
+    ]);
+    expect(sessionsIn(events)[1]).toMatchObject({ forkedAfter: "4" });
+  });
+});
+
+test("an answer's error is its content where there is no other, and stays beside it where there is", async () => {
+  const block = (callId: string, more: object) => ({ type: "tool_response", callId, toolName: "t", ...more });
+  const blocks = [
+    block("a", { result: null, error: "no" }),
+    block("b", { result: "half", error: "no" }),
+    block("c", { result: 7 }),
+  ];
+  const events = await read(["content", { content: { speaker: "tool", blocks } }]);
+  expect(messagesIn(events).map(({ parts }) => parts![0])).toEqual([
+    { type: "tool_result", toolCallId: "a", name: "t", content: "no", isError: true },
+    { type: "tool_result", toolCallId: "b", name: "t", content: "half", isError: true, error: "no" },
+    { type: "tool_result", toolCallId: "c", name: "t", content: "7" },
+  ]);
+});
+
+test("provider, model, usage and ancestry are kept", async () => {
+  const usage = { promptTokens: 1 };
+  const answer = {
+    speaker: "ai",
+    blocks: [{ type: "text", text: "b" }],
+    metadata: { usage, model: "exact", timestamp: 1 },
+  };
+  const events = await read(
+    ["session_forked", { parentSessionId: "p", parentSequence: 4, checkpointId: "c", checkpointName: "n" }],
+    ["provider_switch", { provider: "q", model: "n" }],
+    ["content", { content: answer }],
+  );
+  expect(sessionsIn(events)).toMatchObject([{ parentExternalId: "p" }]);
+  expect(messagesIn(events)[0]?.metadata).toEqual({ provider: "q", model: "exact", usage });
+});
+
+test("what nobody knows is reported by line", async () => {
+  expect(warningsIn(await read(["dream", {}], ["content", { content: { speaker: "cat", blocks: [] } }]))).toEqual([
+    [2, 'unknown type of line: "dream"'],
+    [3, "content: expected a speaker and blocks"],
+  ]);
+});

@@ -1,0 +1,169 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { chunksOf } from "../../../src/importers/files.ts";
+import { opencode } from "../../../src/importers/opencode/importer.ts";
+import { openImport } from "../../../src/importers/registry.ts";
+import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+
+let folder: string;
+let path: string;
+let database: Database.Database;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "opencode-"));
+  path = join(folder, "opencode.db");
+  database = new Database(path);
+  database.pragma("journal_mode = WAL");
+  database.exec(`
+    CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, directory text, title text, version text,
+      time_created integer, time_updated integer);
+    CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);
+    CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, data text);
+  `);
+});
+afterEach(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+function session(id: string, parent: string | null = null, created = 1): void {
+  const insert = "INSERT INTO session (id, parent_id, directory, title, time_created) VALUES (?, ?, '/srv/tide', ?, ?)";
+  database.prepare(insert).run(id, parent, `Title of ${id}`, created);
+}
+let partCount = 0;
+function message(sessionId: string, id: string, info: object, ...parts: (object | string)[]): void {
+  const created = database.prepare("SELECT count(*) FROM message").pluck().get() as number;
+  const data = JSON.stringify({ time: { created, completed: created + 1 }, ...info });
+  database.prepare("INSERT INTO message VALUES (?, ?, ?, 0, ?)").run(id, sessionId, created, data);
+  for (const part of parts) {
+    const text = typeof part === "string" ? part : JSON.stringify(part);
+    const partId = `prt_${String(++partCount).padStart(4, "0")}`;
+    database.prepare("INSERT INTO part VALUES (?, ?, ?, 0, ?)").run(partId, id, sessionId, text);
+  }
+}
+const text = (words: string, more: object = {}) => ({ type: "text", text: words, ...more });
+
+async function read() {
+  const { format, events } = await openImport({ path, chunks: chunksOf(path) });
+  expect(format).toBe("opencode");
+  return collect(events);
+}
+
+test("sessions come with their messages, each after the one that started it", async () => {
+  session("child", "root", 1);
+  session("root", null, 2);
+  session("orphan", "gone", 3);
+  for (const id of ["child", "root", "orphan"]) message(id, `${id}-1`, { role: "user" }, text(id));
+  const events = await read();
+  expect(sessionsIn(events).map(({ externalId, parentExternalId }) => [externalId, parentExternalId])).toEqual([
+    ["root", undefined],
+    ["child", "root"],
+    ["orphan", "gone"],
+  ]);
+  expect(sessionsIn(events)[0]).toMatchObject({
+    project: "tide",
+    title: "Title of root",
+    createdAtMs: 2,
+    source: "opencode",
+  });
+});
+
+test("sessions that are each other's parents come all the same", async () => {
+  session("a", "b");
+  session("b", "a");
+  message("a", "a1", { role: "user" }, text("a"));
+  message("b", "b1", { role: "user" }, text("b"));
+  expect(sessionsIn(await read())).toHaveLength(2);
+});
+
+test("what was just written and is still in the log file is read, and the database is not changed", async () => {
+  session("s");
+  database.pragma("wal_checkpoint(TRUNCATE)");
+  const before = readFileSync(path);
+  message("s", "m1", { role: "user" }, text("in the log"));
+  expect(messagesIn(await read())).toHaveLength(1);
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test("a call and its result, in one part there, are two messages; a running one has no result", async () => {
+  session("s");
+  const tool = (callID: string, state: object) => ({
+    type: "tool",
+    callID,
+    tool: "bash",
+    state: { input: { n: callID }, ...state },
+  });
+  message(
+    "s",
+    "m1",
+    { role: "assistant", modelID: "m", tokens: { input: 1 }, cost: 0.5 },
+    { type: "step-start" },
+    tool("a", { status: "completed", output: "x", time: { start: 1, end: 2, compacted: 3 } }),
+    tool("b", { status: "error", error: "no" }),
+    tool("c", { status: "running" }),
+    { type: "step-finish" },
+    { type: "patch", hash: "h" },
+    { type: "step-start" },
+    text("done"),
+  );
+  const messages = messagesIn(await read());
+  expect(messages.map(({ id, role, parts }) => [id, role, parts!.length])).toEqual([
+    ["m1", "assistant", 3],
+    ["m1:a", "tool", 1],
+    ["m1:b", "tool", 1],
+    ["m1/1", "assistant", 1],
+  ]);
+  expect(messages[0]?.metadata).toEqual({ modelID: "m", tokens: { input: 1 }, cost: 0.5 });
+  expect(messages[2]?.parts).toEqual([
+    { type: "tool_result", toolCallId: "b", name: "bash", content: "no", isError: true },
+  ]);
+});
+
+test("words that are still being written come when they are whole, and are reported until then", async () => {
+  session("s");
+  message(
+    "s",
+    "m1",
+    { role: "assistant", time: { created: 1 } },
+    text("whole", { time: { start: 1, end: 2 } }),
+    text("hal", { time: { start: 3 } }),
+  );
+  const events = await read();
+  expect(messagesIn(events).map(({ parts }) => parts)).toEqual([[{ type: "text", text: "whole" }]]);
+  expect(warningsIn(events)).toEqual([[1, "message m1 is still being written"]]);
+});
+
+test("a summary of its own compaction is marked", async () => {
+  session("s");
+  message("s", "m1", { role: "user" }, { type: "compaction", auto: true });
+  message("s", "m2", { role: "assistant", summary: true }, text("so far"));
+  expect(messagesIn(await read()).map(({ metadata }) => metadata?.isCompactSummary)).toEqual([undefined, true]);
+});
+
+test("a row that cannot be read costs no other", async () => {
+  session("s");
+  message("s", "m1", { role: "user" }, '{"type":"te', text("good"));
+  database.prepare("INSERT INTO message VALUES ('m2', 's', 9, 0, 'oops')").run();
+  message("s", "m3", { role: "wizard" }, text("abracadabra"));
+  const events = await read();
+  expect(messagesIn(events).map(({ id, parts }) => [id, parts!.length])).toEqual([["m1", 1]]);
+  expect(
+    warningsIn(events)
+      .map(([, reason]) => reason.split(":")[0])
+      .sort(),
+  ).toEqual(["message m2", `part prt_${String(partCount - 2).padStart(4, "0")}`, "role"]);
+});
+
+test("another program's database is none of ours, and one from standard input cannot be read", async () => {
+  database.exec("DROP TABLE part");
+  database.pragma("wal_checkpoint(TRUNCATE)");
+  database.exec("VACUUM");
+  database.pragma("wal_checkpoint(TRUNCATE)");
+  await expect(openImport({ path, chunks: chunksOf(path) })).rejects.toMatchObject({ code: "IMPORT_UNREADABLE" });
+  await expect(collect(opencode.read({ path: "-", chunks: chunksOf(path) }))).rejects.toMatchObject({
+    message: "Cannot import -: a database is read from a file.",
+  });
+});
