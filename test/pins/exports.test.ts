@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import * as aiSdk from "../../src/adapters/ai-sdk.ts";
+import * as anthropic from "../../src/adapters/anthropic.ts";
+import * as gemini from "../../src/adapters/gemini.ts";
+import * as llxprt from "../../src/adapters/llxprt.ts";
+import * as openai from "../../src/adapters/openai.ts";
 import * as coppice from "../../src/index.ts";
 
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
@@ -15,8 +20,37 @@ test("values", () => {
   ]);
 });
 
-test("types", () => {
-  const source = readFileSync(fileURLToPath(new URL("../../src/index.ts", import.meta.url)), "utf8");
+test("values of the adapters", () => {
+  expect(Object.keys(aiSdk).sort()).toEqual(["fromAiSdk", "fromUiMessages", "toAiSdk", "toUiMessages"]);
+  expect(Object.keys(anthropic).sort()).toEqual(["fromAnthropic", "toAnthropic"]);
+  expect(Object.keys(gemini).sort()).toEqual(["fromGemini", "toGemini"]);
+  expect(Object.keys(llxprt).sort()).toEqual(["fromLlxprt", "toLlxprt"]);
+  expect(Object.keys(openai).sort()).toEqual(["fromOpenai", "toOpenai"]);
+});
+
+test("types of the adapters", () => {
+  const shared = ["AdaptedMessage", "Speech"];
+  expect(typesIn("adapters/ai-sdk.ts")).toEqual(shared);
+  expect(typesIn("adapters/anthropic.ts")).toEqual([
+    "AdaptedMessage",
+    "AnthropicConversation",
+    "AnthropicMessage",
+    "Speech",
+  ]);
+  expect(typesIn("adapters/gemini.ts")).toEqual(["AdaptedMessage", "GeminiConversation", "Speech", "ToGeminiOptions"]);
+  expect(typesIn("adapters/llxprt.ts")).toEqual([
+    "AdaptedMessage",
+    "LlxprtBlock",
+    "LlxprtContent",
+    "LlxprtConversation",
+    "Speech",
+  ]);
+  expect(typesIn("adapters/openai.ts")).toEqual(["AdaptedMessage", "OpenaiMessage", "Speech"]);
+});
+
+/** Names of the types that a file of the public API lists. */
+function typesIn(file: string): string[] {
+  const source = readFileSync(fileURLToPath(new URL(`../../src/${file}`, import.meta.url)), "utf8");
   const names = [...source.matchAll(/^export (type )?\{([^}]*)\}/gms)].flatMap(([, type, list]) =>
     list!
       .split(",")
@@ -24,7 +58,11 @@ test("types", () => {
       .filter((name) => name !== "" && (type !== undefined || name.startsWith("type ")))
       .map((name) => name.replace(/^type /, "")),
   );
-  expect(names.sort()).toEqual([
+  return names.sort();
+}
+
+test("types", () => {
+  expect(typesIn("index.ts")).toEqual([
     "AppendResult",
     "BackupOptions",
     "BackupReport",

@@ -32,7 +32,10 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   // Other programs' histories are databases, too.
   "better-sqlite3": ["store", "importers"],
   stemmer: ["models"],
-  "@google/genai": ["models/gemini"],
+  "@google/genai": ["models/gemini", "adapters/gemini"],
+  openai: ["adapters/openai"],
+  "@anthropic-ai/sdk": ["adapters/anthropic"],
+  ai: ["adapters/ai-sdk"],
   "p-queue": ["models/gemini"],
   "hnswlib-node": ["ann"],
   tokenx: ["core/token-estimate.ts"],
@@ -102,6 +105,15 @@ test("a package stays in the rooms that are to know it", () => {
     return !allowed.some((place) => file === place || file.startsWith(`${place}/`));
   });
   expect(strays.map(({ file, specifier }) => `${file} → ${specifier}`)).toEqual([]);
+});
+
+test("adapters know the SDKs by their types alone", () => {
+  const loading = imports.filter(({ file, specifier, target }) => {
+    if (roomOf(file) !== "adapters" || target !== undefined || specifier.startsWith("node:")) return false;
+    const source = readFileSync(join(SOURCE, file), "utf8");
+    return !new RegExp(`^import type [^;]*["']${specifier}["']`, "m").test(source);
+  });
+  expect(loading).toEqual([]);
 });
 
 test("pure rooms have no clock, no randomness and nothing of the machine", () => {

@@ -1,0 +1,145 @@
+import type { FilePart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
+import { type Fields, isName, isObject, keep, ownOf } from "../shared/own.ts";
+import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/speech.ts";
+
+/** What a provider said of a part goes back to it as what a model message calls options. */
+function keptFor(metadata: unknown): Fields {
+  return metadata === undefined ? {} : keep("aiSdk", { providerOptions: metadata });
+}
+
+function metadataOf(part: Part, key: string): Fields {
+  const { providerOptions } = ownOf(part, "aiSdk").fields;
+  return providerOptions === undefined ? {} : { [key]: providerOptions };
+}
+
+/** A part of anyone's. Of a kind that we have no part for, it is kept whole: sources, data for the page, and so on. */
+export function contentOfUiPart(part: unknown): ContentPart {
+  if (!isObject(part)) return foreignBlock("aiSdkUi", part);
+  const { type, providerMetadata, ...rest } = part;
+  if (type === "text" && typeof rest.text === "string") {
+    const { text, ...fields } = rest as { text: string };
+    return { type, text, ...keptFor(providerMetadata), ...keep("aiSdkUi", fields) };
+  }
+  const file = type === "file" ? fileOfUiPart(rest) : undefined;
+  return file === undefined ? foreignBlock("aiSdkUi", part) : { ...file, ...keptFor(providerMetadata) };
+}
+
+function fileOfUiPart({ mediaType, filename, url, ...fields }: Fields): FilePart | undefined {
+  if (!isName(mediaType) || typeof url !== "string") return undefined;
+  if (filename !== undefined && typeof filename !== "string") return undefined;
+  const read = readDataUrl(url);
+  // A URL may tell another type than the part does.
+  const place = read === undefined ? { url } : { data: read.data };
+  const urlType = read === undefined || read.mediaType === mediaType ? undefined : read.mediaType;
+  const named = filename === undefined ? {} : { name: filename };
+  return { type: "file", mediaType, ...named, ...place, ...keep("aiSdkUi", fields, { urlType }) };
+}
+
+/** A part of the assistant's, and the result if it is a call that has one. */
+export function saidInUiPart(part: unknown): { said: Part; result: ToolResultPart | undefined } {
+  if (isObject(part) && part.type === "reasoning" && typeof part.text === "string") {
+    const { type, text, providerMetadata, ...fields } = part as Fields & { text: string };
+    const said = { type: "reasoning" as const, text, ...keptFor(providerMetadata), ...keep("aiSdkUi", fields) };
+    return { said, result: undefined };
+  }
+  return callInUiPart(part) ?? { said: contentOfUiPart(part), result: undefined };
+}
+
+function callInUiPart(part: unknown): { said: ToolCallPart; result: ToolResultPart | undefined } | undefined {
+  if (!isObject(part) || !isName(part.toolCallId) || part.providerExecuted === true) return undefined;
+  const name = nameOfTool(part);
+  if (name === undefined) return undefined;
+  const {
+    type,
+    toolName: _,
+    toolCallId,
+    input,
+    callProviderMetadata,
+    ...rest
+  } = part as Fields & { toolCallId: string };
+  const { output, errorText, resultProviderMetadata, state, ...others } = rest;
+  const isDone = state === "output-available" && output !== undefined;
+  const isFailed = state === "output-error" && typeof errorText === "string";
+  const form = { as: type === "dynamic-tool" ? type : undefined, input: input === undefined ? "absent" : undefined };
+  const said = {
+    type: "tool_call" as const,
+    toolCallId,
+    name,
+    args: input === undefined ? {} : input,
+    ...keptFor(callProviderMetadata),
+    ...keep("aiSdkUi", isDone || isFailed ? others : rest, form),
+  };
+  if (!isDone && !isFailed) return { said, result: undefined };
+  const result = {
+    type: "tool_result" as const,
+    toolCallId,
+    name,
+    content: contentOf(isFailed ? errorText : output),
+    ...(isFailed && { isError: true }),
+    ...keptFor(resultProviderMetadata),
+  };
+  return { said, result };
+}
+
+function contentOf(output: unknown): string | ContentPart[] {
+  return typeof output === "string" ? output : [{ type: "data", data: output }];
+}
+
+function nameOfTool({ type, toolName }: Fields): string | undefined {
+  if (type === "dynamic-tool") return isName(toolName) ? toolName : undefined;
+  const [, name] = /^tool-(.+)$/s.exec(String(type)) ?? [];
+  return name;
+}
+
+/** A part for anything; undefined for a result, which has none of its own. */
+export function uiPartOf(part: Part): unknown {
+  if (isForeignBlock(part, "aiSdkUi")) return part.data;
+  const { fields, form } = ownOf(part, "aiSdkUi");
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return { ...fields, type: part.type, text: part.text, ...metadataOf(part, "providerMetadata") };
+    case "file": {
+      const { mediaType, name, data, url } = part;
+      if (data === undefined && url === undefined) return { type: "text", text: standInFor(part) };
+      const urlType = typeof form.urlType === "string" ? form.urlType : mediaType;
+      const place = { url: data === undefined ? url : dataUrlOf(urlType, data) };
+      const named = name === undefined ? {} : { filename: name };
+      return { ...fields, type: "file", mediaType, ...named, ...place, ...metadataOf(part, "providerMetadata") };
+    }
+    case "tool_call":
+      return {
+        state: "input-available",
+        ...fields,
+        ...(form.as === "dynamic-tool" ? { type: form.as, toolName: part.name } : { type: `tool-${part.name}` }),
+        toolCallId: part.toolCallId,
+        ...(form.input !== "absent" && { input: part.args === undefined ? {} : part.args }),
+        ...metadataOf(part, "callProviderMetadata"),
+      };
+    case "data":
+      return { type: "text", text: standInFor(part) };
+    case "tool_result":
+      return undefined;
+  }
+}
+
+/** What a call's part says once it has its result. */
+export function outcomeOf(part: ToolResultPart): Fields {
+  const metadata = metadataOf(part, "resultProviderMetadata");
+  const output = outputIn(part);
+  if (part.isError !== true) return { state: "output-available", output, ...metadata };
+  return {
+    state: "output-error",
+    errorText: typeof output === "string" ? output : JSON.stringify(output),
+    ...metadata,
+  };
+}
+
+/** One text, or one thing that is none; several become one text. */
+function outputIn({ content }: ToolResultPart): unknown {
+  if (typeof content === "string") return content;
+  const [only] = content;
+  if (content.length === 1 && only!.type === "data") return only!.data;
+  return content.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n");
+}

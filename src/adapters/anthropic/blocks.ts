@@ -1,0 +1,151 @@
+import type { FilePart, Part, ReasoningPart, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import { legalId } from "../shared/legal-id.ts";
+import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
+import { argsObject, type ContentPart, foreignBlock, isContent, isForeignBlock, standInFor } from "../shared/speech.ts";
+
+/** Characters that ids and names do not have, and how many they may have. */
+const ILLEGAL = /[^a-zA-Z0-9_-]/g;
+const ID_CHARS_MAX = 64;
+const NAME_CHARS_MAX = 128;
+
+const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+/** An image at a URL may be of any kind. */
+const SOME_IMAGE = "image/*";
+const PDF = "application/pdf";
+
+/** A block of a user's message or of a result. Of a kind that we have no part for, it is kept whole. */
+export function contentOfBlock(block: unknown): ContentPart {
+  if (!isObject(block)) return foreignBlock("anthropic", block);
+  if (block.type === "text" && typeof block.text === "string") {
+    const { type: _, text, ...fields } = block as Fields & { text: string };
+    return { type: "text", text, ...keep("anthropic", fields) };
+  }
+  return fileOfBlock(block) ?? foreignBlock("anthropic", block);
+}
+
+function fileOfBlock({ type, source, ...fields }: Fields): FilePart | undefined {
+  if ((type !== "image" && type !== "document") || !isObject(source)) return undefined;
+  const { type: kind, ...rest } = source;
+  let name: string | undefined;
+  if (type === "document" && isName(fields.title)) {
+    name = fields.title;
+    delete fields.title;
+  }
+  const named = name === undefined ? {} : { name };
+  if (kind === "base64" && isName(rest.media_type) && typeof rest.data === "string") {
+    const { media_type: mediaType, data, ...inner } = rest as { media_type: string; data: string };
+    return marked({ type: "file", mediaType, ...named, data }, type, { ...fields, ...nested("source", inner) });
+  }
+  if (kind === "url" && typeof rest.url === "string") {
+    const { url, ...inner } = rest as { url: string };
+    const mediaType = type === "image" ? SOME_IMAGE : PDF;
+    return marked({ type: "file", mediaType, ...named, url }, type, { ...fields, ...nested("source", inner) });
+  }
+  return undefined;
+}
+
+function marked(file: FilePart, as: string, fields: Fields): FilePart {
+  return { ...file, ...keep("anthropic", fields, { as: usualBlock(file) === as ? undefined : as }) };
+}
+
+/** The block that a file goes into; undefined where Anthropic has none for it. */
+function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
+  if (data === undefined && url === undefined) return undefined;
+  if (mediaType === PDF) return "document";
+  const isImage = data === undefined ? mediaType.startsWith("image/") : IMAGE_TYPES.includes(mediaType);
+  return isImage ? "image" : undefined;
+}
+
+/** @param takesFiles  Whether images and documents may stand there; else words stand for them. */
+export function blockOfContent(part: ContentPart, takesFiles: boolean): unknown {
+  if (isForeignBlock(part, "anthropic")) return part.data;
+  if (part.type === "text") return { ...ownOf(part, "anthropic").fields, type: "text", text: part.text };
+  const block = part.type === "file" && takesFiles ? blockOfFile(part) : undefined;
+  return block ?? { type: "text", text: standInFor(part) };
+}
+
+function blockOfFile(part: FilePart): Fields | undefined {
+  const { fields, form } = ownOf(part, "anthropic");
+  const { mediaType, data, url, name } = part;
+  const type = form.as ?? usualBlock(part);
+  if (type === undefined) return undefined;
+  const inner = isObject(fields.source) ? fields.source : {};
+  const source =
+    data === undefined ? { ...inner, type: "url", url } : { ...inner, type: "base64", media_type: mediaType, data };
+  return { ...fields, type, source, ...(type === "document" && name !== undefined && { title: name }) };
+}
+
+/** A block of the model's. */
+export function partOfBlock(block: unknown): Part {
+  if (!isObject(block)) return foreignBlock("anthropic", block);
+  const { type, ...rest } = block;
+  if (type === "thinking" && typeof rest.thinking === "string") {
+    const { thinking, ...fields } = rest as { thinking: string };
+    return { type: "reasoning", text: thinking, ...keep("anthropic", fields) };
+  }
+  // What was thought is encrypted, and the provider wants it back.
+  if (type === "redacted_thinking") return { type: "reasoning", text: "", ...keep("anthropic", rest, { as: type }) };
+  if (type === "tool_use" && isName(rest.id) && isName(rest.name) && isObject(rest.input)) {
+    const { id, name, input, ...fields } = rest as Fields & { id: string; name: string };
+    return { type: "tool_call", toolCallId: id, name, args: input, ...keep("anthropic", fields) };
+  }
+  return contentOfBlock(block);
+}
+
+/** A block of the model's; undefined for the thoughts of others, which are not signed. */
+export function blockOfPart(part: Part): unknown {
+  if (isContent(part)) return blockOfContent(part, ownOf(part, "anthropic").form.as !== undefined);
+  if (part.type === "reasoning") return blockOfThought(part);
+  if (part.type === "tool_call") return blockOfCall(part);
+  return undefined;
+}
+
+/** Importers keep the fields of a transcript in the part itself. */
+function blockOfThought(part: ReasoningPart): Fields | undefined {
+  const { fields, form } = ownOf(part, "anthropic");
+  if (form.as === "redacted_thinking") return { ...fields, type: "redacted_thinking" };
+  const signature = fields.signature ?? (isName(part.signature) ? part.signature : undefined);
+  if (typeof signature === "string") return { ...fields, type: "thinking", thinking: part.text, signature };
+  return isName(part.data) ? { type: "redacted_thinking", data: part.data } : undefined;
+}
+
+function blockOfCall(part: ToolCallPart): Fields {
+  const name = legalId(part.name, ILLEGAL, NAME_CHARS_MAX);
+  const { fields } = ownOf(part, "anthropic");
+  return {
+    ...fields,
+    type: "tool_use",
+    id: legalId(part.toolCallId, ILLEGAL, ID_CHARS_MAX),
+    name,
+    input: argsObject(part.args),
+  };
+}
+
+/** A result in a user's message; undefined for any other block. */
+export function resultOfBlock(block: unknown): ToolResultPart | undefined {
+  if (!isObject(block) || block.type !== "tool_result" || !isName(block.tool_use_id)) return undefined;
+  const { type, tool_use_id, content, is_error, ...fields } = block as Fields & { tool_use_id: string };
+  const isKnown = content === undefined || typeof content === "string" || Array.isArray(content);
+  if (!isKnown) return undefined;
+  if (is_error !== undefined && typeof is_error !== "boolean") fields.is_error = is_error;
+  return {
+    type: "tool_result",
+    toolCallId: tool_use_id,
+    content: Array.isArray(content) ? content.map(contentOfBlock) : (content ?? ""),
+    ...(typeof is_error === "boolean" && { isError: is_error }),
+    ...keep("anthropic", fields, { content: content === undefined ? "absent" : undefined }),
+  };
+}
+
+export function blockOfResult(part: ToolResultPart): Fields {
+  const { fields, form } = ownOf(part, "anthropic");
+  const content =
+    typeof part.content === "string" ? part.content : part.content.map((item) => blockOfContent(item, true));
+  return {
+    ...fields,
+    type: "tool_result",
+    tool_use_id: legalId(part.toolCallId, ILLEGAL, ID_CHARS_MAX),
+    ...(content === "" && form.content === "absent" ? {} : { content }),
+    ...(part.isError !== undefined && { is_error: part.isError }),
+  };
+}

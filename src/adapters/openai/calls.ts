@@ -1,0 +1,85 @@
+import type { ToolCallPart } from "../../core/message.ts";
+import { legalId } from "../shared/legal-id.ts";
+import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
+import { CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX } from "./forms.ts";
+
+/** Characters that no name of a tool has. */
+const ILLEGAL_IN_NAME = /[^a-zA-Z0-9_-]/g;
+/** Ids may have any. */
+const ILLEGAL_IN_ID = /(?!)/g;
+
+/** The calls of a message. None unless all of them are calls: a list that is not as it should be stays what it is. */
+export function callsOf(toolCalls: unknown): ToolCallPart[] {
+  if (!Array.isArray(toolCalls)) return [];
+  const calls = toolCalls.map(callOf);
+  return calls.every((call) => call !== undefined) ? calls : [];
+}
+
+function callOf(call: unknown): ToolCallPart | undefined {
+  if (!isObject(call) || !isName(call.id)) return undefined;
+  const { id: toolCallId, type, function: called, custom, ...fields } = call as Fields & { id: string };
+  if (type === "custom" && isObject(custom) && isName(custom.name) && called === undefined) {
+    const { name, input, ...inner } = custom as Fields & { name: string };
+    const own = keep("openai", { ...fields, ...nested("custom", inner) }, { as: "custom" });
+    return typeof input === "string" ? { type: "tool_call", toolCallId, name, args: input, ...own } : undefined;
+  }
+  if ((type !== "function" && type !== undefined) || !isObject(called) || custom !== undefined) return undefined;
+  const { name, arguments: text, ...inner } = called;
+  if (!isName(name) || typeof text !== "string") return undefined;
+  const { args, raw } = readArguments(text);
+  // Some servers leave the type out.
+  const own = keep(
+    "openai",
+    { ...fields, ...nested("function", inner) },
+    { raw, as: type === undefined ? "untyped" : undefined },
+  );
+  return { type: "tool_call", toolCallId, name, args, ...own };
+}
+
+/** The one call of a message from before there were several. Its name is its id, as its answer has no other. */
+export function legacyCallOf(call: unknown): ToolCallPart[] {
+  if (!isObject(call) || !isName(call.name) || typeof call.arguments !== "string") return [];
+  const { name, arguments: text, ...fields } = call as Fields & { name: string; arguments: string };
+  const { args, raw } = readArguments(text);
+  return [{ type: "tool_call", toolCallId: name, name, args, ...keep("openai", fields, { as: "function_call", raw }) }];
+}
+
+/** An entry of `tool_calls`; of a legacy call, what `function_call` holds. */
+export function callBlockOf(part: ToolCallPart): Fields {
+  const { fields, form } = ownOf(part, "openai");
+  const name = legalId(part.name, ILLEGAL_IN_NAME, TOOL_NAME_CHARS_MAX);
+  const inner = (key: string): Fields => (isObject(fields[key]) ? fields[key] : {});
+  if (form.as === "function_call") return { ...fields, name, arguments: argumentsOf(part) };
+  const id = callIdOf(part);
+  if (form.as === "custom" && typeof part.args === "string") {
+    return { ...fields, id, type: "custom", custom: { ...inner("custom"), name, input: part.args } };
+  }
+  const called = { ...inner("function"), name, arguments: argumentsOf(part) };
+  return { ...fields, id, ...(form.as === "untyped" ? {} : { type: "function" }), function: called };
+}
+
+export function isLegacyCall(part: ToolCallPart): boolean {
+  return ownOf(part, "openai").form.as === "function_call";
+}
+
+export function callIdOf({ toolCallId }: { toolCallId: string }): string {
+  return legalId(toolCallId, ILLEGAL_IN_ID, CALL_ID_CHARS_MAX);
+}
+
+/** Arguments are JSON in a text. `raw` is that text where another would be written for them: spaces, or no JSON at all. */
+function readArguments(text: string): { args: unknown; raw: string | undefined } {
+  try {
+    const args: unknown = JSON.parse(text);
+    return { args, raw: JSON.stringify(args) === text ? undefined : text };
+  } catch {
+    return { args: text, raw: text };
+  }
+}
+
+/** The text they came in, as long as it still says the same: a context may hold them shortened. */
+function argumentsOf(part: ToolCallPart): string {
+  const { raw } = ownOf(part, "openai").form;
+  const written = JSON.stringify(part.args === undefined ? {} : part.args);
+  if (typeof raw !== "string") return written;
+  return JSON.stringify(readArguments(raw).args) === written ? raw : written;
+}

@@ -1,0 +1,115 @@
+import type { ChatCompletionMessage, ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import type { Part } from "../../core/message.ts";
+import { type Fields, isName, keep, keepInMetadata } from "../shared/own.ts";
+import { isPlainText } from "../shared/plain-text.ts";
+import { type AdaptedMessage, refuse } from "../shared/speech.ts";
+import { partOfBlock } from "./blocks.ts";
+import { callsOf, legacyCallOf } from "./calls.ts";
+import { isLegalName, REASONING_FIELDS } from "./forms.ts";
+
+/** A message of a Chat Completions request, or the one of a choice in its reply. */
+export type OpenaiMessage = ChatCompletionMessageParam | ChatCompletionMessage;
+
+/**
+ * Messages of OpenAI's Chat Completions as ours: one for each. Whatever we have no place for is kept under `openai`, in a
+ * part or in `metadata`, and `toOpenai` puts it back.
+ *
+ * @throws {StoreError} `MESSAGE_INVALID` for a role that there is not, for content of no kind, and for an answer that
+ *   names no call.
+ */
+export function fromOpenai(messages: OpenaiMessage | readonly OpenaiMessage[]): AdaptedMessage[] {
+  return [messages].flat().map((message, index) => messageOf(message as unknown as Fields, `messages[${index}]`));
+}
+
+function messageOf(message: Fields, path: string): AdaptedMessage {
+  switch (message.role) {
+    case "system":
+    case "developer":
+    case "user":
+      return saidMessage(message, path);
+    case "assistant":
+      return assistantMessage(message, path);
+    case "tool":
+    case "function":
+      return toolMessage(message, path);
+    default:
+      return refuse(`${path}.role`, `OpenAI has no role ${JSON.stringify(message.role)}`);
+  }
+}
+
+function saidMessage({ role, content, ...fields }: Fields, path: string): AdaptedMessage {
+  const parts = partsIn(content);
+  const form = formOf(content, path);
+  const name = takeName(fields);
+  const kept = keepInMetadata("openai", fields, {
+    content: form === "list" && !isPlainText(parts, "openai") ? undefined : form,
+    role: role === "developer" ? role : undefined,
+  });
+  return { role: role === "user" ? "user" : "system", parts, ...name, ...kept };
+}
+
+function assistantMessage({ role: _, content, ...fields }: Fields, path: string): AdaptedMessage {
+  const texts = partsIn(content);
+  const form = formOf(content, path);
+  const name = takeName(fields);
+  const parts: Part[] = [];
+  for (const field of REASONING_FIELDS) {
+    const text = fields[field];
+    if (typeof text !== "string") continue;
+    parts.push({ type: "reasoning", text, ...keep("openai", {}, { field }) });
+    delete fields[field];
+  }
+  parts.push(...texts);
+  if (typeof fields.refusal === "string") {
+    parts.push({ type: "text", text: fields.refusal, ...keep("openai", {}, { as: "refusal" }) });
+    delete fields.refusal;
+  }
+  const calls = callsOf(fields.tool_calls);
+  if (calls.length > 0) delete fields.tool_calls;
+  const legacyCalls = legacyCallOf(fields.function_call);
+  if (legacyCalls.length > 0) delete fields.function_call;
+  parts.push(...calls, ...legacyCalls);
+
+  const isTold = form === "null" || (form === "list" && texts.length > 0 && !isPlainText(texts, "openai"));
+  return {
+    role: "assistant",
+    parts,
+    ...name,
+    ...keepInMetadata("openai", fields, { content: isTold ? undefined : form }),
+  };
+}
+
+/** `function` is what `tool` was called once. It has no ids: the function's name is one. */
+function toolMessage({ role, ...message }: Fields, path: string): AdaptedMessage {
+  const key = role === "function" ? "name" : "tool_call_id";
+  const { [key]: toolCallId, content, ...fields } = message;
+  if (!isName(toolCallId)) refuse(`${path}.${key}`, "an answer names what it answers");
+  const form = formOf(content, path);
+  const kept = keep("openai", fields, {
+    as: role === "function" ? "function" : undefined,
+    content: form === "list" ? undefined : form,
+  });
+  const result = Array.isArray(content) ? content.map(partOfBlock) : ((content ?? "") as string);
+  return { role: "tool", parts: [{ type: "tool_result", toolCallId, content: result, ...kept }] };
+}
+
+function partsIn(content: unknown): Part[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content.map(partOfBlock) : [];
+}
+
+/** What parts alone do not tell. A text needs no mark. */
+function formOf(content: unknown, path: string): "absent" | "null" | "list" | undefined {
+  if (content === undefined) return "absent";
+  if (content === null) return "null";
+  if (Array.isArray(content)) return "list";
+  return typeof content === "string" ? undefined : refuse(`${path}.content`, "it is neither text nor a list");
+}
+
+/** Out of the fields; one that OpenAI would refuse is no name of ours either, and stays there. */
+function takeName(fields: Fields): { name?: string } {
+  const { name } = fields;
+  if (!isLegalName(name)) return {};
+  delete fields.name;
+  return { name };
+}

@@ -1,0 +1,9 @@
+/** Bytes in a URL. Others than plain base64 stay URLs: they would not come back as they were. */
+export function readDataUrl(url: string): { mediaType: string; data: string } | undefined {
+  const [, mediaType, data] = /^data:([^;,\s]+);base64,([A-Za-z0-9+/=_-]*)$/.exec(url) ?? [];
+  return mediaType === undefined || data === undefined ? undefined : { mediaType, data };
+}
+
+export function dataUrlOf(mediaType: string, data: string): string {
+  return `data:${mediaType};base64,${data}`;
+}

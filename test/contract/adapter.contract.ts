@@ -1,0 +1,155 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Breach, breachesOf } from "../../scripts/eval/provider-rules.ts";
+import type { Speech } from "../../src/adapters/shared/speech.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import { type ContextMessage, type MessageInput, openStore } from "../../src/index.ts";
+import { nastyMessage } from "../support/message-arbitraries.ts";
+
+export interface AdapterContract<T> {
+  name: string;
+  to(messages: readonly Speech[]): T;
+  from(theirs: T): MessageInput[];
+  /** Conversations as the provider has them and accepts them, with fields that there are and some that there are not. */
+  theirs: fc.Arbitrary<T>;
+  /** Others, which it might not accept. */
+  oddities: readonly T[];
+  /** Conversations of ours that the provider has a place for, all of them. */
+  ours: fc.Arbitrary<MessageInput[]>;
+  /** Whose rules of `provider-rules` a request has to keep. */
+  rules?: Breach["provider"];
+  /** The messages of a request, in order. */
+  listOf(theirs: T): readonly unknown[];
+  /** What is wrong with a request that has nothing unknown in it, by the provider's own description of it. */
+  problemsOf(theirs: T): string[];
+}
+
+/** What every adapter promises, whatever the provider. */
+export function describeAdapter<T>({
+  name,
+  to,
+  from,
+  theirs,
+  oddities,
+  ours,
+  rules,
+  listOf,
+  problemsOf,
+}: AdapterContract<T>): void {
+  describe(`the adapter of ${name}`, () => {
+    /**
+     * Goal: a message goes back to its provider as it came.
+     * Method: random conversations of the provider's, through what the store does to a message at its door, and back.
+     */
+    test("gives back what came, to the last field", () => {
+      let sizeMax = 0;
+      fc.assert(
+        fc.property(theirs, (conversation) => {
+          const stored = from(conversation).map(throughTheDoor);
+          expect(to(stored)).toEqual(conversation);
+          sizeMax = Math.max(sizeMax, stored.length);
+        }),
+        { numRuns: 200 },
+      );
+      expect(sizeMax).toBeGreaterThan(5);
+    });
+
+    test.each(oddities.map((oddity) => [JSON.stringify(oddity), oddity] as const))("gives back %s", (_, oddity) => {
+      expect(to(from(oddity).map(throughTheDoor))).toEqual(oddity);
+    });
+
+    test("gives it back from a store, rendered, too", () => {
+      fc.assert(
+        fc.property(theirs, (conversation) => {
+          const store = openStore(":memory:");
+          const session = store.session("s", { hotSize: 1_000 });
+          session.appendAll(from(conversation));
+          const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
+          store.close();
+          expect(to(messages)).toEqual(conversation);
+        }),
+        { numRuns: 30 },
+      );
+    });
+
+    /**
+     * Goal: our messages survive a journey through the provider's shape: the same ones, the same pairs, in the same order.
+     * Method: random conversations made of what the provider can carry, there and back, compared whole.
+     */
+    test("carries our messages there and back", () => {
+      let sizeMax = 0;
+      fc.assert(
+        fc.property(ours, (conversation) => {
+          const back = from(to(conversation));
+          expect(back.map(plain)).toEqual(conversation.map(plain));
+          sizeMax = Math.max(sizeMax, conversation.length);
+        }),
+        { numRuns: 200 },
+      );
+      expect(sizeMax).toBeGreaterThan(8);
+    });
+
+    test("keeps the prefix: a message that is appended changes none but the last of a request", () => {
+      fc.assert(
+        fc.property(ours, (conversation) => {
+          const whole = listOf(to(conversation)).map((message) => JSON.stringify(message));
+          for (let count = 1; count < conversation.length; count++) {
+            const part = listOf(to(conversation.slice(0, count))).map((message) => JSON.stringify(message));
+            expect(part.slice(0, -1)).toEqual(whole.slice(0, Math.max(0, part.length - 1)));
+          }
+        }),
+        { numRuns: 30 },
+      );
+    });
+
+    /**
+     * Goal: whatever is in a session, the provider accepts the request.
+     * Method: append random messages of every kind, with fields of all providers in them, render, translate, and hold the
+     * request against the provider's description, and what it says against the rules.
+     */
+    test("makes requests that the provider accepts, of whatever a session holds", () => {
+      let callsMax = 0;
+      fc.assert(
+        fc.property(fc.array(nastyMessage, { minLength: 1, maxLength: 12 }), (messages) => {
+          const store = openStore(":memory:");
+          const session = store.session("s", { hotSize: 4, overlap: 1, evictBatch: 2 });
+          session.append({ role: "user", content: "Begin." });
+          for (const message of messages) session.append(message);
+          session.append({ role: "user", content: "Go on." });
+          const context = session.render({ tokensMax: 1_000_000 });
+          store.close();
+          const request = to(context.messages);
+          expect(problemsOf(request)).toEqual([]);
+          const back = from(request).map(plain) as ContextMessage[];
+          if (rules !== undefined) expect(breachesOf(back).filter(({ provider }) => provider === rules)).toEqual([]);
+          expect(pairsOf(back).length).toBe(pairsOf(context.messages).length);
+          callsMax = Math.max(callsMax, pairsOf(back).length);
+        }),
+        { numRuns: 40 },
+      );
+      expect(callsMax).toBeGreaterThan(1);
+    });
+  });
+}
+
+/** As it is when it comes back from a store. */
+function throughTheDoor(message: MessageInput): Speech {
+  const { role, parts, name, metadata } = parseMessage(message);
+  return { role, parts, ...(name !== undefined && { name }), ...(metadata !== undefined && { metadata }) };
+}
+
+/** What is said, without what a provider has of its own. */
+function plain(message: MessageInput): Speech {
+  const { metadata: _, ...said } = throughTheDoor(message);
+  return said;
+}
+
+/** Ids of calls and of results, in order. */
+function pairsOf(messages: readonly Speech[]): string[] {
+  return messages.flatMap(({ parts = [] }) =>
+    parts.flatMap((part) => {
+      const { type, toolCallId } = part as { type: string; toolCallId?: string };
+      return type === "tool_call" || type === "tool_result" ? [`${type} ${toolCallId}`] : [];
+    }),
+  );
+}

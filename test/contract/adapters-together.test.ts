@@ -1,0 +1,90 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { breachesOf } from "../../scripts/eval/provider-rules.ts";
+import { fromAiSdk, toAiSdk } from "../../src/adapters/ai-sdk.ts";
+import { fromAnthropic, toAnthropic } from "../../src/adapters/anthropic.ts";
+import { fromGemini, toGemini } from "../../src/adapters/gemini.ts";
+import { fromLlxprt, toLlxprt } from "../../src/adapters/llxprt.ts";
+import { type AdaptedMessage, fromOpenai, type Speech, toOpenai } from "../../src/adapters/openai.ts";
+import { type ContextMessage, openStore } from "../../src/index.ts";
+import { aiSdkConversations, aiSdkProblems } from "../support/ai-sdk-messages.ts";
+import { anthropicConversations, anthropicProblems } from "../support/anthropic-messages.ts";
+import { geminiConversations, geminiProblems } from "../support/gemini-contents.ts";
+import { llxprtConversations, llxprtProblems } from "../support/llxprt-contents.ts";
+import { openaiConversations, openaiProblems } from "../support/openai-messages.ts";
+
+/** Conversations of each, as ours. */
+const SOURCES: Record<string, fc.Arbitrary<AdaptedMessage[]>> = {
+  openai: openaiConversations.map(fromOpenai),
+  anthropic: anthropicConversations.map(fromAnthropic),
+  gemini: geminiConversations.map(fromGemini),
+  aiSdk: aiSdkConversations.map(fromAiSdk),
+  llxprt: llxprtConversations.map(fromLlxprt),
+};
+
+/** What is wrong with a request, and what of ours it says. */
+const TARGETS: Record<string, (messages: readonly Speech[]) => { problems: string[]; back: AdaptedMessage[] }> = {
+  openai(messages) {
+    const request = toOpenai(messages);
+    return { problems: openaiProblems(request), back: fromOpenai(request) };
+  },
+  anthropic(messages) {
+    const request = toAnthropic(messages);
+    return { problems: anthropicProblems(request), back: fromAnthropic(request) };
+  },
+  gemini(messages) {
+    const request = toGemini(messages);
+    return { problems: geminiProblems(request), back: fromGemini(request) };
+  },
+  aiSdk(messages) {
+    const request = toAiSdk(messages);
+    return { problems: aiSdkProblems(request), back: fromAiSdk(request) };
+  },
+  llxprt(messages) {
+    const request = toLlxprt(messages);
+    return { problems: llxprtProblems(request), back: fromLlxprt(request) };
+  },
+};
+
+const pairs = Object.keys(SOURCES).flatMap((source) =>
+  Object.keys(TARGETS).flatMap((target) => (source === target ? [] : [[source, target] as const])),
+);
+
+/**
+ * Goal: a session begun with one provider goes on with any other.
+ * Method: append random conversations of the one, with all that is its own, render, and hold the request for the other
+ * against that one's description, which allows nothing unknown, and against the rules for calls and results.
+ */
+describe("a session goes on with another provider", () => {
+  test.each(pairs)("from %s to %s", (source, target) => {
+    let callsMax = 0;
+    fc.assert(
+      fc.property(SOURCES[source]!, (conversation) => {
+        const store = openStore(":memory:");
+        const session = store.session("s", { hotSize: 1_000 });
+        session.appendAll(conversation);
+        session.append({ role: "user", content: "Go on." });
+        const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
+        store.close();
+        const { problems, back } = TARGETS[target]!(messages);
+        expect(problems).toEqual([]);
+        const breaches = breachesOf(back as ContextMessage[]).filter(({ provider }) => provider === target);
+        expect(breaches).toEqual([]);
+        expect(callsIn(back)).toEqual(callsIn(messages));
+        callsMax = Math.max(callsMax, callsIn(back).length);
+      }),
+      { numRuns: 15 },
+    );
+    expect(callsMax).toBeGreaterThan(1);
+  });
+});
+
+/** Names of what is called, and that it is answered, in order. */
+function callsIn(messages: readonly Speech[]): string[] {
+  return messages.flatMap(({ parts = [] }) =>
+    parts.flatMap((part) => {
+      if (part.type === "tool_call") return [`call ${part.name}`];
+      return part.type === "tool_result" ? ["result"] : [];
+    }),
+  );
+}

@@ -1,0 +1,171 @@
+import type { Message } from "@anthropic-ai/sdk/resources/messages";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AnthropicConversation, fromAnthropic, toAnthropic } from "../../src/adapters/anthropic.ts";
+import type { MessageInput } from "../../src/index.ts";
+import { base64, conversations, jsonObject, words } from "../support/adapter-arbitraries.ts";
+import { anthropicConversations, anthropicProblems } from "../support/anthropic-messages.ts";
+import { describeAdapter } from "./adapter.contract.ts";
+
+const text = fc.record({ type: fc.constant("text" as const), text: words });
+const file = fc.oneof(
+  fc.record({ type: fc.constant("file" as const), mediaType: fc.constant("image/webp"), data: base64 }),
+  fc.record({
+    type: fc.constant("file" as const),
+    mediaType: fc.constant("application/pdf"),
+    data: base64,
+    name: words,
+  }),
+);
+const said = (messages: unknown[]) => ({ messages }) as AnthropicConversation;
+const result = (tool_use_id: string) => ({ type: "tool_result", tool_use_id, content: "ok" });
+
+describeAdapter<AnthropicConversation>({
+  name: "Anthropic",
+  to: toAnthropic,
+  from: fromAnthropic,
+  theirs: anthropicConversations,
+  oddities: [
+    said([]),
+    { system: "", messages: [] },
+    said([{ role: "assistant", content: [] }]),
+    said([{ role: "user", content: [] }]),
+    said([{ role: "user", content: "" }]),
+    said([{ role: "user", content: ["x", null, { type: "text" }, { type: "image", source: 7 }] }]),
+    said([{ role: "user", content: [result("a"), { type: "text", text: "x" }, result("b")] }]),
+    said([{ role: "user", content: [{ type: "text", text: "x" }, result("a")] }]),
+    said([
+      { role: "user", content: [result("a")] },
+      { role: "user", content: [result("b")] },
+    ]),
+    said([
+      { role: "user", content: "x" },
+      { role: "system", content: [{ type: "text", text: "y" }] },
+    ]),
+    said([{ role: "assistant", content: [{ type: "tool_use", id: "a", name: "f", input: null }] }]),
+    said([{ role: "user", content: [{ type: "tool_result", tool_use_id: "a", is_error: null, content: [] }] }]),
+  ],
+  ours: conversations({
+    userPart: file,
+    thought: fc.record({
+      type: fc.constant("reasoning" as const),
+      text: words,
+      anthropic: fc.record({ signature: base64 }),
+    }),
+    args: jsonObject,
+    result: fc.record(
+      { content: fc.oneof(words, fc.array(fc.oneof(text, file), { maxLength: 3 })), isError: fc.boolean() },
+      { requiredKeys: ["content"] },
+    ),
+    resultsApart: false,
+    resultNames: false,
+    systemTexts: 1,
+  }),
+  rules: "anthropic",
+  listOf: ({ messages }) => messages,
+  problemsOf: anthropicProblems,
+});
+
+describe("a reply", () => {
+  const usage = { input_tokens: 10, output_tokens: 5 } as Message["usage"];
+  const reply = {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude-opus-4-5",
+    content: [
+      { type: "thinking", thinking: "They want the weather.", signature: "c2ln" },
+      { type: "tool_use", id: "toolu_1", name: "get_weather", input: { city: "Oslo" }, caller: { type: "direct" } },
+    ],
+    stop_reason: "tool_use",
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
+    usage,
+  } satisfies Message;
+
+  test("is thought and called, with what it says of itself beside it", () => {
+    const [message, ...others] = fromAnthropic(reply);
+    expect(others).toEqual([]);
+    expect(message!.parts).toEqual([
+      { type: "reasoning", text: "They want the weather.", anthropic: { signature: "c2ln" } },
+      {
+        type: "tool_call",
+        toolCallId: "toolu_1",
+        name: "get_weather",
+        args: { city: "Oslo" },
+        anthropic: { caller: { type: "direct" } },
+      },
+    ]);
+    const { reply: about } = (message!.metadata!.anthropic as { coppice: { reply: object } }).coppice;
+    expect(about).toMatchObject({ id: "msg_1", model: "claude-opus-4-5", usage });
+  });
+
+  test("goes back as the message of a request, without that", () => {
+    expect(toAnthropic(fromAnthropic(reply)).messages).toEqual([{ role: "assistant", content: reply.content }]);
+  });
+});
+
+test("results of one step stand in one message, what else the user says in the next", () => {
+  const answered = (toolCallId: string): MessageInput => {
+    return { role: "tool", parts: [{ type: "tool_result", toolCallId, content: "ok" }] };
+  };
+  const { messages } = toAnthropic([answered("a"), answered("b"), { role: "user", content: "Go on." }]);
+  expect(messages).toEqual([
+    { role: "user", content: [result("a"), result("b")] },
+    { role: "user", content: "Go on." },
+  ]);
+});
+
+test("a mark for the prompt cache goes with the part that it is on", () => {
+  const marked = { type: "text" as const, text: "Long.", anthropic: { cache_control: { type: "ephemeral" } } };
+  expect(toAnthropic([{ role: "user", parts: [marked] }]).messages).toEqual([
+    { role: "user", content: [{ type: "text", text: "Long.", cache_control: { type: "ephemeral" } }] },
+  ]);
+});
+
+test("thoughts of others are left out, and thoughts of an imported transcript are not", () => {
+  const { messages } = toAnthropic([
+    { role: "assistant", parts: [{ type: "reasoning", text: "Hm." }] },
+    {
+      role: "assistant",
+      parts: [
+        { type: "reasoning", text: "Hm.", openai: { coppice: { field: "reasoning" } } },
+        { type: "reasoning", text: "So.", signature: "c2ln" },
+        { type: "reasoning", text: "", data: "ZW5j" },
+        { type: "text", text: "Yes." },
+      ],
+    },
+  ]);
+  expect(messages).toEqual([
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "So.", signature: "c2ln" },
+        { type: "redacted_thinking", data: "ZW5j" },
+        { type: "text", text: "Yes." },
+      ],
+    },
+  ]);
+});
+
+test("an id that Anthropic refuses becomes another in the call and in its result", () => {
+  const { messages } = toAnthropic([
+    { role: "assistant", parts: [{ type: "tool_call", toolCallId: "read.1", name: "读", args: "ci.yml" }] },
+    { role: "tool", parts: [{ type: "tool_result", toolCallId: "read.1", content: "…" }] },
+  ]);
+  const [call, answer] = messages.map(({ content }) => content[0] as unknown as Record<string, unknown>);
+  expect(call).toMatchObject({ input: { input: "ci.yml" }, name: expect.stringMatching(/^__[0-9a-f]{8}$/) });
+  expect(call!.id).toMatch(/^read_1_[0-9a-f]{8}$/);
+  expect(answer!.tool_use_id).toBe(call!.id);
+});
+
+test.each([
+  [{ role: "tool", content: "x" }, "messages[1].role"],
+  [{ role: "user", content: 7 }, "messages[1].content"],
+])("refuses %j, which is no message", (message, path) => {
+  expect(() => fromAnthropic(said([{ role: "user", content: "x" }, message]))).toThrow(
+    expect.objectContaining({ code: "MESSAGE_INVALID", details: expect.objectContaining({ path }) }),
+  );
+});
