@@ -1,5 +1,6 @@
 import { abortFigures } from "./gemini/abort.ts";
 import { blockedFigures } from "./gemini/blocked.ts";
+import { faultFigures } from "./gemini/faults.ts";
 import { paidFigures } from "./gemini/paid.ts";
 import { speedFigures } from "./gemini/speed.ts";
 import { tokenFigures } from "./gemini/tokens.ts";
@@ -20,6 +21,7 @@ export async function benchGemini({ data }: GeminiBenchOptions = {}): Promise<{
     ...(await blockedFigures()),
     ...(await tokenFigures(data)),
     ...(await paidFigures()),
+    ...(await faultFigures()),
   };
   return { name: "gemini", figures };
 }

@@ -13,9 +13,12 @@ export interface Dirty {
   session: Session;
 }
 
-/** A store with a session of ten themes that all want a summary, by a model at `baseUrl`. */
+/** A store with a session of ten themes that all want a summary, by a model at `baseUrl` that may be asked for all at once. */
 export function dirtyStore(path: string, baseUrl: string, options: OpenOptions = {}): Dirty {
-  const store = openStore(path, { summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl }), ...options });
+  const store = openStore(path, {
+    summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl, concurrency: THEMES }),
+    ...options,
+  });
   const session = store.session("dirty", SETTINGS);
   session.appendAll(take(conversation(1, { length: "real" }), MESSAGES));
   return { store, session };

@@ -2,10 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ErrorCode, Store } from "../../../src/index.ts";
-import { ANSWER_FAULTS, type Fault, GENERATION_FAULTS, TEST_KEY } from "../../../test/support/gemini-faults.ts";
+import {
+  ANSWER_FAULTS,
+  EMBEDDING_FAULTS,
+  type Fault,
+  GENERATION_FAULTS,
+  TEST_KEY,
+} from "../../../test/support/gemini-faults.ts";
 import { type GeminiServer, startGeminiServer } from "../../../test/support/gemini-server.ts";
 import { chatTrial } from "./fault-chat.ts";
 import { summaryTrial } from "./fault-summary.ts";
+import { vectorTrial } from "./fault-vectors.ts";
 
 /** What is asked of a service, and what came of it. */
 export interface Trial {
@@ -21,6 +28,7 @@ export interface Trial {
 export type StartTrial = (server: GeminiServer, path: string) => Trial;
 
 const TRIALS: { name: string; start: StartTrial; faults: Record<string, Fault> }[] = [
+  { name: "embed", start: vectorTrial, faults: EMBEDDING_FAULTS },
   { name: "summarize", start: summaryTrial, faults: { ...GENERATION_FAULTS, ...ANSWER_FAULTS } },
   { name: "chat", start: chatTrial, faults: GENERATION_FAULTS },
 ];
