@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import type { Costs } from "./costs.ts";
 import { Coverage } from "./coverage.ts";
 import type { Repositories } from "./repositories.ts";
-import type { NewSpan } from "./spans.ts";
+import type { NewSpan, SpanStrategy } from "./spans.ts";
 import type { NewSummary } from "./summaries.ts";
 
 // What can happen to summaries, each one transaction.
@@ -92,6 +92,28 @@ export function releaseClaims(
       repositories[claim.table].endClaim(claim.id, claim.claimant);
       if (sessions.byId(sessionId) !== undefined) repositories.costs.discard(sessionId, summarizerId, costs);
     }
+  });
+}
+
+/**
+ * What this store had claimed in a session and could not give back, when the file could not be written, is given back now.
+ * To be asked only while no work of this store on the session is under way.
+ */
+export function releaseLeft(
+  { database, summaries, spans }: Repositories,
+  sessionId: string,
+  strategy: "union-find" | SpanStrategy,
+  claimant: string,
+): void {
+  const left = database.read(() => {
+    if (strategy === "union-find") return summaries.claims(sessionId).filter((claim) => claim.claimant === claimant);
+    const claim = spans.claim(sessionId, strategy);
+    return claim?.claimant === claimant ? [claim] : [];
+  });
+  if (left.length === 0) return;
+  const table = strategy === "union-find" ? summaries : spans;
+  database.write("resolveDirty", () => {
+    for (const { id } of left) table.endClaim(id, claimant);
   });
 }
 

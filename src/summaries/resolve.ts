@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import type { Strategy } from "../core/options.ts";
 import type { Repositories } from "../store/repositories.ts";
+import { releaseLeft } from "../store/write-summaries.ts";
 import { resolveSpan } from "./resolve-span.ts";
 import { resolveThemes, type ThemeOptions } from "./resolve-themes.ts";
 import { nothingDone, type ResolveResult, Run, type RunOptions } from "./run.ts";
@@ -33,6 +34,7 @@ export async function resolveDirty(
   options.signal.throwIfAborted();
   const { strategy } = options;
   if (strategy === "full") return { result: nothingDone(), nextTryAtMs: undefined };
+  releaseLeft(repositories, sessionId, strategy, options.claimant);
   const run = new Run(repositories, sessionId, options);
   try {
     if (strategy === "union-find") await resolveThemes(repositories, sessionId, run, options);

@@ -174,7 +174,7 @@ describe("stats", () => {
     expect(stats).toMatchObject({ path: folder.db, sessionCount: 2, messageCount: 121 });
     expect(stats.themeCount).toBeGreaterThan(1);
     const { stdout } = await folder.run(["stats"]);
-    expect(stdout).toContain("Messages      121\n");
+    expect(stdout).toContain("Messages        121\n");
   });
 });
 

@@ -17,7 +17,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "import sessions show resume forest recall expand subjects sql stats verify forget backup export doctor chat help",
+      "import sessions show resume forest recall expand subjects sql stats verify forget reembed backup export doctor chat help",
     );
   });
 
@@ -53,7 +53,10 @@ describe("misuse exits with 2 and says what to type instead", () => {
     [["recall", "lamp", "--until", "2026-02-30"], 'or 2026-11-01T14:30:00Z, got "2026-02-30".'],
     [["expand", "1", "--level", "forest"], "Allowed choices are step, cluster, theme, subject."],
     [["expand", "theme:"], '"theme:" is not a handle'],
-    [["import", "x.jsonl", "--format", "xml"], "Allowed choices are auto, claude-code, jsonl."],
+    [
+      ["import", "x.jsonl", "--format", "xml"],
+      "Allowed choices are auto, claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl.",
+    ],
     [["import"], "Missing required argument 'paths'."],
     [[], "Name a command."],
   ])("coppice %j", async (args, message) => {

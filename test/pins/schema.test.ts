@@ -32,12 +32,12 @@ test("tables and views, with their columns in order", () => {
     ["table", "messages_fts_docsize", "id sz origin"],
     ["table", "messages_fts_idx", "segid term pgno"],
     ["table", "messages_fts_terms", "term doc cnt"],
-    ["table", "reembedded_vectors", "generation embedder_id message_id embedding"],
     [
       "table",
       "pending_vectors",
       "message_id session_id status due_since_ms attempts next_try_at_ms error_code error claimant claimed_until_ms",
     ],
+    ["table", "reembedded_vectors", "generation embedder_id message_id embedding"],
     [
       "table",
       "sessions",

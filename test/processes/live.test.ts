@@ -26,7 +26,7 @@ test("without a key the live test says so and is done", async () => {
   });
 });
 
-test("with a key it makes one request of each kind, and shows what came and what it cost", async () => {
+test("with a key it makes requests of each kind, and shows what came and what it cost", async () => {
   const server = await geminiServer("good");
   const { exitCode, stdout } = await live({ GEMINI_API_KEY: "live", GOOGLE_GEMINI_BASE_URL: server.url });
   expect(exitCode).toBe(0);
@@ -38,6 +38,7 @@ test("with a key it makes one request of each kind, and shows what came and what
     "generateContent",
     "batchEmbedContents",
     "batchEmbedContents",
+    "streamGenerateContent",
   ]);
 });
 
