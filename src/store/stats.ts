@@ -40,7 +40,11 @@ export interface StoreStats extends VectorStats {
 export function storeStats({ database, unions, generations, pendingVectors, fullText }: Repositories): StoreStats {
   const counts = database.client
     .prepare<[], StoreCounts>(
-      `SELECT (SELECT count(*) FROM sessions) AS sessionCount,
+      `WITH paid AS (
+         SELECT input_tokens, output_tokens, cost_usd FROM summaries
+         UNION ALL SELECT input_tokens, output_tokens, cost_usd FROM span_summaries
+         UNION ALL SELECT input_tokens, output_tokens, cost_usd FROM discarded_costs)
+       SELECT (SELECT count(*) FROM sessions) AS sessionCount,
               (SELECT count(*) FROM messages) AS messageCount,
               (SELECT coalesce(sum(token_count), 0) FROM messages) AS tokenCount,
               (SELECT count(*) FROM clusters) AS clusterCount,
@@ -49,9 +53,9 @@ export function storeStats({ database, unions, generations, pendingVectors, full
                 + (SELECT count(*) FROM span_summaries WHERE status = 'done') AS summaryCount,
               (SELECT count(*) FROM summaries WHERE stands_in = 1)
                 + (SELECT count(*) FROM span_summaries WHERE stands_in = 1) AS standInCount,
-              (SELECT coalesce(sum(input_tokens), 0) FROM summary_costs) AS summaryInputTokens,
-              (SELECT coalesce(sum(output_tokens), 0) FROM summary_costs) AS summaryOutputTokens,
-              (SELECT sum(cost_usd) FROM summary_costs) AS summaryCostUsd,
+              (SELECT coalesce(sum(input_tokens), 0) FROM paid) AS summaryInputTokens,
+              (SELECT coalesce(sum(output_tokens), 0) FROM paid) AS summaryOutputTokens,
+              (SELECT sum(cost_usd) FROM paid) AS summaryCostUsd,
               (SELECT count(*) FROM artifacts) AS artifactCount,
               (SELECT coalesce(sum(byte_length), 0) FROM artifacts) AS artifactBytes`,
     )
