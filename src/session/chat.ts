@@ -4,6 +4,7 @@ import { tokensMaxOf } from "../core/token-budget.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatMessage, ChatModel, ChatReply } from "../models/chat-model.ts";
 import type { ModelUsage } from "../models/usage.ts";
+import type { Resolving } from "./background.ts";
 import { CHAT_TOOLS, runTool, type ToolPorts } from "./chat-tools.ts";
 import type { Pressure } from "./pressure.ts";
 import type { Session } from "./session.ts";
@@ -61,8 +62,7 @@ export class Chat {
   readonly #tokensLimit: number;
   readonly #model: ChatModel;
   readonly #tools: ToolPorts;
-  readonly #stopping = new AbortController();
-  #resolving: Promise<void> | undefined;
+  #resolving: Resolving | undefined;
 
   /** @throws {StoreError} `OPTION_INVALID` for a budget that the model's window has no room for. */
   constructor(store: Store, session: Session, { model, tokenCounter, tokensMax }: ChatOptions) {
@@ -114,22 +114,16 @@ export class Chat {
   }
 
   /**
-   * Make the summaries that are due while the person reads and types, if that is not under way. What fails is noted in the
-   * store and tried again by a later one.
+   * From now on make the summaries that are due while the person reads and types, and get the vectors that are. What fails is
+   * noted in the store and tried again. Called again, it changes nothing.
    */
-  resolve(): void {
-    this.#resolving ??= this.session
-      .resolveDirty({ tokensMax: this.tokensMax, signal: this.#stopping.signal })
-      .then(() => {}, ignored)
-      .finally(() => {
-        this.#resolving = undefined;
-      });
+  startResolving(): void {
+    this.#resolving ??= this.session.startResolving({ contextTokensMax: this.tokensMax });
   }
 
   /** Give up on summaries that are under way, and make no more. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#resolving;
+    await this.#resolving?.stop();
   }
 
   /** One reply and the results of its calls, stored. Returns its parts. */
@@ -234,9 +228,4 @@ export class Chat {
 
 function isCall(part: Part): part is ToolCallPart {
   return part.type === "tool_call";
-}
-
-/** The conversation goes on without: contexts show what has no summary as it is, and `doctor` tells what is wrong. */
-function ignored(error: unknown): void {
-  if (!StoreError.is(error) && !(error instanceof DOMException)) throw error;
 }

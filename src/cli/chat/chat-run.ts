@@ -90,7 +90,7 @@ export class ChatRun {
         note(event, turn);
         if (!json) this.#show(event, printer);
       }
-      chat.resolve();
+      chat.startResolving();
       return undefined;
     } catch (error) {
       if (!json) printer.end();

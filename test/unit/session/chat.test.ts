@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Message, Session } from "../../../src/index.ts";
 import { TOOL_ROUNDS_MAX } from "../../../src/session/chat.ts";
@@ -365,9 +366,18 @@ test("summaries are made beside the conversation, and stopped with it", async ()
   const session = store.session("s", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 });
   session.appendAll(talk(60));
   const chat = chatAt(server, store, session);
+  const summaryCount = () => store.query("SELECT count(*) AS n FROM summaries WHERE status = 'done'")[0]!.n;
   await replyOf(chat.say("Go.", never));
-  chat.resolve();
-  await expect.poll(() => store.query("SELECT count(*) AS n FROM summaries WHERE status = 'done'")[0]!.n).toBe(1);
-  chat.resolve();
+  chat.startResolving();
+  chat.startResolving();
+  await expect.poll(summaryCount).toBe(1);
+  session.appendAll(talk(80));
+  await replyOf(chat.say("Go.", never));
+  await expect.poll(summaryCount).toBeGreaterThan(1);
   await chat.stop();
+  const count = summaryCount();
+  session.appendAll(talk(80));
+  await replyOf(chat.say("Go.", never));
+  await sleep(150);
+  expect(summaryCount()).toBe(count);
 });
