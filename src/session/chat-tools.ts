@@ -64,13 +64,19 @@ export interface ToolPorts {
  *
  * @param tokensMax  Most tokens of the result's text, but for some 100 that it may need to say anything. What has no room is
  *   counted, with a pointer to it.
- * @throws {StoreError} what is wrong with the store and not with the call: `STORE_CLOSED`, `STORE_CORRUPT`, and the like.
+ * @throws the signal's reason when it is aborted; {StoreError} what is wrong with the store and not with the call:
+ *   `STORE_CLOSED`, `STORE_CORRUPT`, and the like.
  */
-export async function runTool(call: ToolCallPart, tokensMax: number, ports: ToolPorts): Promise<ToolResultPart> {
+export async function runTool(
+  call: ToolCallPart,
+  tokensMax: number,
+  ports: ToolPorts,
+  signal: AbortSignal,
+): Promise<ToolResultPart> {
   const { toolCallId, name } = call;
   const result = { type: "tool_result", toolCallId, name } as const;
   try {
-    return { ...result, content: await contentOf(call, tokensMax, ports) };
+    return { ...result, content: await contentOf(call, tokensMax, ports, signal) };
   } catch (error) {
     if (!(error instanceof CallError) && !isOfCall(error)) throw error;
     const hint = StoreError.is(error) && error.hint !== undefined ? ` ${error.hint}` : "";
@@ -87,11 +93,16 @@ function isOfCall(error: unknown): error is StoreError {
   return codes.some((code) => StoreError.is(error, code));
 }
 
-function contentOf({ name, args }: ToolCallPart, tokensMax: number, ports: ToolPorts): string | Promise<string> {
+function contentOf(
+  { name, args }: ToolCallPart,
+  tokensMax: number,
+  ports: ToolPorts,
+  signal: AbortSignal,
+): string | Promise<string> {
   const budget = { tokensMax, tokenCounter: ports.tokenCounter };
   switch (name) {
     case "recall":
-      return recalled(parsed(RECALL, args), budget, ports);
+      return recalled(parsed(RECALL, args), budget, ports, signal);
     case "expand":
       return expanded(parsed(EXPAND, args), budget, ports);
     default:
@@ -103,8 +114,9 @@ async function recalled(
   { query, limit = HITS_DEFAULT }: z.infer<typeof RECALL>,
   budget: ResultBudget,
   { store, project }: ToolPorts,
+  signal: AbortSignal,
 ): Promise<string> {
-  const hits = await store.recall(query, { limit, neighbors: 0, ...(project !== undefined && { project }) });
+  const hits = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
   return hits.length === 0 ? "No message has words of the query. Other words may find it." : hitsText(hits, budget);
 }
 

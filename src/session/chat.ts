@@ -48,8 +48,8 @@ export interface ChatOptions {
  * the next one goes on from what is there.
  *
  * - The person's message is stored before anything is sent.
- * - A reply is stored when it has ended. One that breaks off is stored with the text that arrived, and
- *   `metadata.interrupted` says why: the code of the error, or `aborted`. Its calls are not, for nobody has run them.
+ * - A reply is stored when it has ended. One that breaks off, or whose calls could not be run, is stored with the text that arrived, and
+ *   `metadata.interrupted` says why: the code of the error, or `aborted`. Its calls are not, for they have no results.
  * - A reply that calls tools is stored together with their results, in one transaction: a call never stands without its result.
  *
  * Knows nothing of terminals. One turn at a time.
@@ -98,12 +98,15 @@ export class Chat {
    */
   async *say(text: string, signal: AbortSignal): AsyncGenerator<ChatEvent> {
     this.session.append({ role: "user", content: text });
-    yield* this.goOn(signal);
+    yield* this.#turn(signal);
   }
 
   /** Let the model answer what is there, if it `isWaiting`. @throws as `say`. */
   async *goOn(signal: AbortSignal): AsyncGenerator<ChatEvent> {
-    if (!this.isWaiting) return;
+    if (this.isWaiting) yield* this.#turn(signal);
+  }
+
+  async *#turn(signal: AbortSignal): AsyncGenerator<ChatEvent> {
     const usage: ModelUsage = { inputTokens: 0, outputTokens: 0 };
     for (let round = 0; ; round++) {
       signal.throwIfAborted();
@@ -139,12 +142,16 @@ export class Chat {
     const reply = this.#model.reply({ system: SYSTEM, messages, tools: CHAT_TOOLS, mayCall, signal, onUsage });
     let interrupted = "aborted"; // also where the reader of this very generator stops
     let isWhole = false;
+    let calls: ToolCallPart[] = [];
+    let results: ToolResultPart[] = [];
     try {
       for await (const text of reply) yield { kind: "text", text };
       if (!mayCall && reply.parts.some(isCall)) {
         const reason = `it calls tools although it has had ${TOOL_ROUNDS_MAX} rounds of them`;
         throw new StoreError("MODEL_ANSWER_INVALID", { model: this.#model.id, reason });
       }
+      calls = reply.parts.filter(isCall);
+      results = await this.#run(calls, signal);
       isWhole = true;
     } catch (error) {
       if (!signal.aborted && StoreError.is(error)) interrupted = error.code;
@@ -155,10 +162,8 @@ export class Chat {
 
     const { parts } = reply;
     const said = { role: "assistant", parts: [...parts], metadata: this.#metadata(usage) } as const;
-    const calls = parts.filter(isCall);
     if (calls.length === 0) this.session.append(said);
     else {
-      const results = await this.#run(calls);
       // Told of only then: a reader that walks away in between must not lose what was said.
       this.session.appendAll([said, { role: "tool", parts: results }]);
       for (const [index, { name, args }] of calls.entries()) {
@@ -202,14 +207,16 @@ export class Chat {
     return message?.text;
   }
 
-  async #run(calls: readonly ToolCallPart[]): Promise<ToolResultPart[]> {
+  /** @throws the signal's reason, and as `runTool`. */
+  async #run(calls: readonly ToolCallPart[], signal: AbortSignal): Promise<ToolResultPart[]> {
     const all = Math.min(RESULTS_TOKENS_MAX, Math.floor(this.tokensMax * RESULTS_SHARE));
     const tokensMax = Math.floor(all / Math.min(calls.length, CALLS_MAX));
     const results: ToolResultPart[] = [];
     for (const [index, call] of calls.entries()) {
+      signal.throwIfAborted();
       const { toolCallId, name } = call;
       const content = `Not run: of one reply at most ${CALLS_MAX} calls are.`;
-      if (index < CALLS_MAX) results.push(await runTool(call, tokensMax, this.#tools));
+      if (index < CALLS_MAX) results.push(await runTool(call, tokensMax, this.#tools, signal));
       else results.push({ type: "tool_result", toolCallId, name, content, isError: true });
     }
     return results;

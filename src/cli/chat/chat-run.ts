@@ -150,10 +150,11 @@ export class ChatRun {
     return failure;
   }
 
-  /** Ctrl-C ends the reply, or else the chat; what is to end the process ends both. */
+  /** Ctrl-C ends the reply, or else the chat, also where the reply takes its time to end; what is to end the process ends both. */
   #interrupt(interruption: Interruption): void {
     const { input } = this.#options;
-    if (interruption === "leave" || this.#reply === undefined || !input.isTerminal) {
+    const hasReply = this.#reply?.signal.aborted === false;
+    if (interruption === "leave" || !hasReply || !input.isTerminal) {
       this.#isLeaving = true;
       input.close();
     }

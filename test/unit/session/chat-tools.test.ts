@@ -6,6 +6,8 @@ import { CHAT_TOOLS, runTool } from "../../../src/session/chat-tools.ts";
 import { talk } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
+const never = new AbortController().signal;
+
 interface Run {
   tokensMax?: number;
   project?: string;
@@ -18,7 +20,7 @@ function run(
   { tokensMax = 500, project }: Run = {},
 ): Promise<ToolResultPart> {
   const call = { type: "tool_call" as const, toolCallId: "c1", name, args };
-  return runTool(call, tokensMax, { store, tokenCounter: estimatingTokenCounter, project });
+  return runTool(call, tokensMax, { store, tokenCounter: estimatingTokenCounter, project }, never);
 }
 
 async function textOf(result: Promise<ToolResultPart>): Promise<string> {

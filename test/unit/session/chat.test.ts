@@ -7,6 +7,7 @@ import { GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../support/gemi
 import { geminiServer, type Reply } from "../../support/gemini-server.ts";
 import { calling, ending, piece, streamed, words } from "../../support/gemini-stream.ts";
 import { talk } from "../../support/said.ts";
+import { hang, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const never = new AbortController().signal;
@@ -241,6 +242,31 @@ describe("an abort", () => {
     expect(linesOf(session.messages())).toEqual(["user: Go."]);
     expect(chat.isWaiting).toBe(true);
     expect(await replyOf(chat.goOn(never))).toBe("Here.");
+  });
+
+  test("while a call is run keeps what was said, and waits for nobody", async () => {
+    const { pieces } = calling("recall", { query: "lamp" });
+    const server = await geminiServer({ pieces: [words("I look."), ...pieces] }, streamed("Whole."));
+    const embedder = scriptedEmbedder();
+    const store = temporaryStore({ embedder });
+    const session = store.session("s");
+    session.append({ role: "user", content: "The lamp is green." });
+    await store.embedPending();
+    const chat = chatAt(server, store, session);
+    const controller = new AbortController();
+    let abortedAt = 0;
+    embedder.before = ({ task }) => {
+      if (task === "document") return;
+      abortedAt = performance.now();
+      controller.abort(new Error("enough"));
+      return hang();
+    };
+    await expect(replyOf(chat.say("Which color?", controller.signal))).rejects.toThrow("enough");
+    expect(performance.now() - abortedAt).toBeLessThan(100);
+    expect(abortedAt).toBeGreaterThan(0);
+    expect(newest(session)).toMatchObject({ text: "I look.", metadata: { interrupted: "aborted" } });
+    expect(await replyOf(chat.say("Again.", never))).toBe("Whole.");
+    expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
   });
 
   test("a reader that walks away keeps what arrived, too", async () => {
