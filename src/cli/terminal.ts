@@ -27,6 +27,8 @@ export class Terminal {
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
   readonly #colored: boolean;
+  #onReaderGone: (() => void) | undefined;
+  #isReaderGone = false;
   #progressShown = false;
 
   constructor(stdout: OutputStream, stderr: OutputStream, env: Readonly<Record<string, string | undefined>>) {
@@ -69,6 +71,18 @@ export class Terminal {
     return this.#colored ? styleText(format, text, { validateStream: false }) : text;
   }
 
+  /** Have it called when nobody reads the results any more; at once if that is so already. */
+  whenReaderGone(act: () => void): void {
+    this.#onReaderGone = act;
+    if (this.#isReaderGone) act();
+  }
+
+  /** Whoever read stdout is gone. */
+  readerGone(): void {
+    this.#isReaderGone = true;
+    this.#onReaderGone?.();
+  }
+
   #wipeProgress(): void {
     if (this.#progressShown) this.#stderr.write("\r\x1b[K");
     this.#progressShown = false;
@@ -76,16 +90,20 @@ export class Terminal {
 }
 
 /**
- * The terminal of this process. A reader that has seen enough, `| head`, ends neither the work nor in a stack trace; a
- * result that cannot be written, as on a full disk, is a failure.
+ * The terminal of this process. A reader that has seen enough, `| head`, ends neither the work nor in a stack trace, but what
+ * works on and on is told of it; a result that cannot be written, as on a full disk, is a failure.
  */
 export function processTerminal(): Terminal {
+  const terminal = new Terminal(process.stdout, process.stderr, process.env);
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-      if (code === "EPIPE") return;
+      if (code === "EPIPE") {
+        if (stream === process.stdout) terminal.readerGone();
+        return;
+      }
       if (stream === process.stdout) process.stderr.write(`coppice: The output cannot be written: ${message}.\n`);
       process.exit(1);
     });
   }
-  return new Terminal(process.stdout, process.stderr, process.env);
+  return terminal;
 }

@@ -166,6 +166,17 @@ test("leaving does not wait for summaries that are under way", async () => {
   expect(performance.now() - leavingAt).toBeLessThan(5_000);
 });
 
+test("a reader that has seen enough ends it, with nobody's input missing", async () => {
+  const server = await geminiServer(streamed("One."), streamed("Two."), streamed("Three."));
+  const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "closed"], server);
+  child.stdin!.write("1\n");
+  await expect.poll(shown, WAIT).toBe("One.\n");
+  child.stdout!.destroy();
+  for (const line of ["2", "3", "4", "5"]) child.stdin!.write(`${line}\n`); // and it stays open
+  expect(await ended).toBe(0);
+  expect(server.requests.filter(({ method }) => method === "streamGenerateContent").length).toBeLessThan(4);
+});
+
 /** From util-linux: runs a command on a terminal of its own. */
 const hasTerminals = spawnSync("script", ["--version"]).stdout?.toString().includes("util-linux") ?? false;
 

@@ -1,3 +1,4 @@
+import { StoreError } from "../../core/errors.ts";
 import type { Chat, ChatEvent } from "../../session/chat.ts";
 import { Failure, failureOf, failureText } from "../failure.ts";
 import type { OpenedStores } from "../opened-stores.ts";
@@ -35,7 +36,8 @@ export interface ChatRunOptions {
  * A conversation, line by line, to its end.
  *
  * In a terminal, what goes wrong is shown and the next line is waited for. Where lines come through a pipe, the first failure
- * ends it: the lines after it were written for an answer that did not come.
+ * ends it: the lines after it were written for an answer that did not come. Only where what an earlier run has left cannot be
+ * answered at all, they are said nevertheless: no later run could get past it.
  */
 export class ChatRun {
   readonly #options: ChatRunOptions;
@@ -46,17 +48,22 @@ export class ChatRun {
   constructor(options: ChatRunOptions) {
     this.#options = options;
     options.input.onInterrupt = (interruption) => this.#interrupt(interruption);
+    // The reply under way is paid for: it is stored whole.
+    options.terminal.whenReaderGone(() => this.#leave());
   }
 
   /** @returns the turns, and why it ended before the input did, if it did. */
   async run(): Promise<{ turns: TurnReport[]; failure: Failure | undefined }> {
-    const { chat, input, terminal } = this.#options;
+    const { chat, input, terminal, json } = this.#options;
     if (chat.isWaiting && input.isTerminal) terminal.note(terminal.style("dim", "Going on where it stopped."));
     let failure = chat.isWaiting ? await this.#turn(null) : undefined;
-    while (!this.#isLeaving && (failure === undefined || input.isTerminal)) {
+    let goesOn = failure === undefined || input.isTerminal || isOfMessage(failure);
+    while (goesOn && !this.#isLeaving) {
       const line = await input.next("> ");
       if (line === undefined || this.#isLeaving) break;
+      if (failure !== undefined && !input.isTerminal && !json) terminal.note(failureText(failure, false));
       failure = await this.#line(line);
+      goesOn = failure === undefined || input.isTerminal;
     }
     return { turns: this.#turns, failure: input.isTerminal ? undefined : failure };
   }
@@ -154,12 +161,21 @@ export class ChatRun {
   #interrupt(interruption: Interruption): void {
     const { input } = this.#options;
     const hasReply = this.#reply?.signal.aborted === false;
-    if (interruption === "leave" || !hasReply || !input.isTerminal) {
-      this.#isLeaving = true;
-      input.close();
-    }
+    if (interruption === "leave" || !hasReply || !input.isTerminal) this.#leave();
     this.#reply?.abort(new DOMException("The reply was interrupted.", "AbortError"));
   }
+
+  /** Take no more lines. */
+  #leave(): void {
+    this.#isLeaving = true;
+    this.#options.input.close();
+  }
+}
+
+/** Whether what was to be answered is at fault, and would be the next time, too. */
+function isOfMessage({ code, cause }: Failure): boolean {
+  if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns === "account");
+  return code === "MODEL_ANSWER_INVALID" || code === "BUDGET_TOO_SMALL";
 }
 
 function note(event: ChatEvent, turn: TurnReport): void {

@@ -163,6 +163,40 @@ test("through a pipe the first failure is the end", async () => {
   expect(talk.lines()).toEqual(["user: first", "assistant: One.", "user: second"]);
 });
 
+test("through a pipe, what an earlier run has left and is refused does not keep the lines from being said", async () => {
+  const blocked = { status: 200, body: { promptFeedback: { blockReason: "OTHER" } } };
+  const talk = await begin([blocked, streamed("Two.")], { isTTY: false, said: ["first"] });
+  talk.type("second");
+  talk.stdin.end();
+  const { turns, failure } = await talk.ended;
+  expect(failure).toBeUndefined();
+  expect(turns).toMatchObject([{ said: null, interrupted: "MODEL_REFUSED" }, { said: "second" }]);
+  expect(talk.noted).toMatch(/gemini-3.1-flash-lite refused the request: the prompt is blocked \(OTHER\)\.\n/);
+  expect(talk.lines()).toEqual(["user: first", "user: second", "assistant: Two."]);
+});
+
+test.each([
+  ["the service is away", { status: 503, body: {} }],
+  ["the key is refused", failure(401, "UNAUTHENTICATED", "No credentials.")],
+])("through a pipe nothing is said where %s already for what was left", async (_, reply) => {
+  const talk = await begin([reply, streamed("Two.")], { isTTY: false, said: ["first"] });
+  talk.type("second");
+  talk.stdin.end();
+  expect((await talk.ended).failure).toMatchObject({ exitCode: 1 });
+  expect(talk.lines()).toEqual(["user: first"]);
+});
+
+test("where nobody reads any more, the reply is stored whole and no other is asked for", async () => {
+  const talk = await begin([{ pieces: [words("half "), { waitMs: 100 }, ...streamed("whole.").pieces] }], {
+    isTTY: false,
+  });
+  talk.type("first", "second");
+  await expect.poll(() => talk.shown).toBe("half ");
+  talk.terminal.readerGone();
+  expect((await talk.ended).failure).toBeUndefined();
+  expect(talk.lines()).toEqual(["user: first", "assistant: half whole."]);
+});
+
 test("with --json nothing is printed, and each turn is told of", async () => {
   const talk = await begin([calling("recall", { query: "lamp" }), streamed("No lamp."), streamed("A slash.")], {
     isTTY: false,
