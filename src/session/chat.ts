@@ -44,6 +44,20 @@ export interface ChatOptions {
 }
 
 /**
+ * Most tokens that a context can get: those that are asked for, else what the model's window leaves.
+ *
+ * @throws {StoreError} `OPTION_INVALID` where more are asked for than it leaves.
+ */
+export function contextLimit({ model, tokenCounter, tokensMax }: ChatOptions): number {
+  const { contextWindow, outputTokensMax } = model;
+  const toolTokens = tokenCounter.count(SYSTEM + JSON.stringify(CHAT_TOOLS));
+  const room = tokensMaxOf({ contextWindow, reserveTokens: outputTokensMax, toolTokens }, contextWindow);
+  if (tokensMax === undefined || tokensMax <= room) return tokensMax ?? room;
+  const expected = `at most ${room}, which is what the window of ${model.id} leaves`;
+  throw new StoreError("OPTION_INVALID", { option: "tokensMax", expected, actual: tokensMax });
+}
+
+/**
  * A conversation between a person and a model over one session: each turn is stored as it happens, so that whatever ends it,
  * the next one goes on from what is there.
  *
@@ -64,20 +78,13 @@ export class Chat {
   readonly #tools: ToolPorts;
   #resolving: Resolving | undefined;
 
-  /** @throws {StoreError} `OPTION_INVALID` for a budget that the model's window has no room for. */
+  /** @throws {StoreError} as `contextLimit`. */
   constructor(store: Store, session: Session, { model, tokenCounter, tokensMax }: ChatOptions) {
     this.session = session;
     this.#model = model;
     this.#tools = { store, tokenCounter, project: session.project ?? undefined };
-    const { contextWindow, outputTokensMax } = model;
-    const toolTokens = tokenCounter.count(SYSTEM + JSON.stringify(CHAT_TOOLS));
-    const room = tokensMaxOf({ contextWindow, reserveTokens: outputTokensMax, toolTokens }, contextWindow);
-    if (tokensMax !== undefined && tokensMax > room) {
-      const expected = `at most ${room}, which is what the window of ${model.id} leaves`;
-      throw new StoreError("OPTION_INVALID", { option: "tokensMax", expected, actual: tokensMax });
-    }
-    this.#tokensLimit = tokensMax ?? room;
-    this.tokensMax = tokensMax ?? Math.min(room, session.pressure().tokensMax);
+    this.#tokensLimit = contextLimit({ model, tokenCounter, tokensMax });
+    this.tokensMax = tokensMax ?? Math.min(this.#tokensLimit, session.pressure().tokensMax);
   }
 
   /** Whether the newest message waits for the model: somebody's words, or results of tools. */

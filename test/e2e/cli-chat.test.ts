@@ -177,6 +177,16 @@ test("a reader that has seen enough ends it, with nobody's input missing", async
   expect(server.requests.filter(({ method }) => method === "streamGenerateContent").length).toBeLessThan(4);
 });
 
+test("where nothing is said no session is made, and a refused option makes none", async () => {
+  const server = await geminiServer();
+  const db = join(folder.path, "unsaid.db");
+  const run = (...args: string[]) => folder.run(["chat", ...args, "--db", db], { env: envOf(server), stdin: "\n" });
+  expect((await run("unsaid")).exitCode).toBe(0);
+  expect(JSON.parse((await run("--json")).stdout)).toMatchObject({ sessionId: null, turns: [], pressure: null });
+  expect((await run("unsaid", "--tokens-max", "2000000")).exitCode).toBe(2);
+  expect(await folder.json("sessions", "--db", db)).toEqual([]);
+});
+
 /** From util-linux: runs a command on a terminal of its own. */
 const hasTerminals = spawnSync("script", ["--version"]).stdout?.toString().includes("util-linux") ?? false;
 

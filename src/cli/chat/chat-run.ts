@@ -24,7 +24,10 @@ export interface TurnReport {
 }
 
 export interface ChatRunOptions {
-  chat: Chat;
+  /** Over a session that is there already. */
+  chat: Chat | undefined;
+  /** Makes one, with its session, when there is something to say in it. */
+  begin: () => Chat;
   input: ChatInput;
   terminal: Terminal;
   stores: OpenedStores;
@@ -42,21 +45,28 @@ export interface ChatRunOptions {
 export class ChatRun {
   readonly #options: ChatRunOptions;
   readonly #turns: TurnReport[] = [];
+  #chat: Chat | undefined;
   #reply: AbortController | undefined;
   #isLeaving = false;
 
   constructor(options: ChatRunOptions) {
     this.#options = options;
+    this.#chat = options.chat;
     options.input.onInterrupt = (interruption) => this.#interrupt(interruption);
     // The reply under way is paid for: it is stored whole.
     options.terminal.whenReaderGone(() => this.#leave());
   }
 
+  /** Undefined as long as nothing has been said in a new session. */
+  get chat(): Chat | undefined {
+    return this.#chat;
+  }
+
   /** @returns the turns, and why it ended before the input did, if it did. */
   async run(): Promise<{ turns: TurnReport[]; failure: Failure | undefined }> {
-    const { chat, input, terminal, json } = this.#options;
-    if (chat.isWaiting && input.isTerminal) terminal.note(terminal.style("dim", "Going on where it stopped."));
-    let failure = chat.isWaiting ? await this.#turn(null) : undefined;
+    const { input, terminal, json } = this.#options;
+    if (this.#isWaiting && input.isTerminal) terminal.note(terminal.style("dim", "Going on where it stopped."));
+    let failure = this.#isWaiting ? await this.#turn(null) : undefined;
     let goesOn = failure === undefined || input.isTerminal || isOfMessage(failure);
     while (goesOn && !this.#isLeaving) {
       const line = await input.next("> ");
@@ -68,11 +78,15 @@ export class ChatRun {
     return { turns: this.#turns, failure: input.isTerminal ? undefined : failure };
   }
 
+  get #isWaiting(): boolean {
+    return this.#chat?.isWaiting ?? false;
+  }
+
   async #line(line: string): Promise<Failure | undefined> {
-    const { chat, stores, terminal, json } = this.#options;
+    const { stores, terminal, json } = this.#options;
     if (isSlashCommand(line) && !json) {
       try {
-        const goesOn = await runSlashCommand(line, { sessionId: chat.session.id, stores, terminal });
+        const goesOn = await runSlashCommand(line, { sessionId: this.#chat?.session.id, stores, terminal });
         if (!goesOn) this.#isLeaving = true;
         return undefined;
       } catch (error) {
@@ -81,11 +95,13 @@ export class ChatRun {
     }
     if (line.trim() !== "") return this.#turn(line);
     // An empty line asks again for what is still owed.
-    return chat.isWaiting ? this.#turn(null) : undefined;
+    return this.#isWaiting ? this.#turn(null) : undefined;
   }
 
   async #turn(said: string | null): Promise<Failure | undefined> {
-    const { chat, terminal, json } = this.#options;
+    const { begin, terminal, json } = this.#options;
+    this.#chat ??= begin();
+    const chat = this.#chat;
     const turn: TurnReport = { said, reply: "", calls: [], usage: null, interrupted: null };
     this.#turns.push(turn);
     const printer = new ReplyPrinter(terminal);
@@ -95,7 +111,7 @@ export class ChatRun {
       const events = said === null ? chat.goOn(reply.signal) : chat.say(said, reply.signal);
       for await (const event of events) {
         note(event, turn);
-        if (!json) this.#show(event, printer);
+        if (!json) this.#show(event, chat, printer);
       }
       chat.startResolving();
       return undefined;
@@ -114,8 +130,8 @@ export class ChatRun {
     }
   }
 
-  #show(event: ChatEvent, printer: ReplyPrinter): void {
-    const { terminal, chat, input } = this.#options;
+  #show(event: ChatEvent, chat: Chat, printer: ReplyPrinter): void {
+    const { terminal, input } = this.#options;
     const dim = (text: string): string => terminal.style("dim", text);
     switch (event.kind) {
       case "text":
@@ -149,11 +165,11 @@ export class ChatRun {
 
   /** In a terminal it is shown at once; else it is the end, and reported there. */
   #failed(error: unknown): Failure {
-    const { terminal, input, chat } = this.#options;
+    const { terminal, input } = this.#options;
     const failure = failureOf(error);
     if (!input.isTerminal) return failure;
     terminal.note(failureText(failure, process.env.COPPICE_DEBUG === "1").replace(/^coppice: /, ""));
-    if (chat.isWaiting && !this.#isLeaving) terminal.note(terminal.style("dim", "An empty line tries again."));
+    if (this.#isWaiting && !this.#isLeaving) terminal.note(terminal.style("dim", "An empty line tries again."));
     return failure;
   }
 

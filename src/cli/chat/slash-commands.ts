@@ -37,7 +37,8 @@ const OTHERS = [
 ] as const;
 
 export interface SlashContext {
-  sessionId: string;
+  /** Undefined as long as there is none. */
+  sessionId: string | undefined;
   stores: OpenedStores;
   terminal: Terminal;
 }
@@ -65,7 +66,8 @@ export async function runSlashCommand(line: string, { sessionId, stores, termina
     }
     for (const option of command.options ?? []) subcommand.addOption(option);
     subcommand.action(async () => {
-      const given = slash.args?.(sessionId) ?? subcommand.args;
+      if (slash.args !== undefined && sessionId === undefined) return terminal.print("Nothing has been said yet.");
+      const given = slash.args?.(sessionId!) ?? subcommand.args;
       const call = { args: given, options: subcommand.opts(), terminal, json: false, stores };
       const output: Output = await command.run(call);
       for (const text of output.lines) terminal.print(text);

@@ -1,7 +1,8 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
+import type { SessionOptions } from "../../core/options.ts";
 import { estimatingTokenCounter } from "../../core/tokens.ts";
-import { Chat } from "../../session/chat.ts";
+import { Chat, type ChatOptions, contextLimit } from "../../session/chat.ts";
 import { chatModels } from "../../session/chat-models.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
@@ -20,6 +21,7 @@ export const chat: Command<{ project?: string; model?: string; tokensMax?: numbe
     "Goes on where the session stopped: what waits for an answer is answered first. The key is $GOOGLE_API_KEY or " +
     "$GEMINI_API_KEY. /help lists what can be typed besides messages; Ctrl-C ends a reply, and what has arrived of it is " +
     "kept. Where stdin is no terminal, each line is a message, and the first failure ends it. " +
+    "A new session is made when something is said. " +
     "With --json: {sessionId, model, turns, pressure}, and every line is a message.",
   arguments: [
     {
@@ -37,36 +39,45 @@ export const chat: Command<{ project?: string; model?: string; tokensMax?: numbe
   async run({ args: [id], options: { project, model: wanted, tokensMax }, terminal, json, stores }) {
     // Without a key, nothing is opened or made.
     const { model, summarizer } = chatModels(wanted);
+    const options: ChatOptions = { model, tokenCounter: estimatingTokenCounter, tokensMax };
+    contextLimit(options);
     const store = stores.openToWrite({ summarizer });
-    const session = sessionOf(store, id, project);
-    const talk = new Chat(store, session, { model, tokenCounter: estimatingTokenCounter, tokensMax });
+    const settings: SessionOptions = project === undefined ? {} : { project };
+    const known = id === undefined ? undefined : knownSession(store, id);
+    const chatOver = (sessionId: string | undefined): Chat => {
+      return new Chat(store, store.session(sessionId, settings), options);
+    };
     const isTerminal = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;
     const echo = isTerminal ? process.stdout : undefined;
+    const going = known === undefined ? undefined : chatOver(known.id);
     const input = new ChatInput({ input: process.stdin, echo, signals: process });
+    const run = new ChatRun({ chat: going, begin: () => chatOver(id), input, terminal, stores, json });
     try {
       if (isTerminal) {
-        const newest = session.newest();
+        const newest = known?.newest();
         const count = newest === undefined ? "new" : formatCount(newest.seq + 1, "message");
-        terminal.note(terminal.style("dim", `${oneLine(session.id)} · ${count} · ${model.id} · /help`));
+        const facts = [known?.id ?? id ?? "", count, model.id, "/help"].filter(Boolean).map(oneLine);
+        terminal.note(terminal.style("dim", facts.join(" · ")));
       }
-      const { turns, failure } = await new ChatRun({ chat: talk, input, terminal, stores, json }).run();
-      const value = { sessionId: session.id, model: model.id, turns, pressure: talk.pressure() };
-      if (isTerminal) terminal.note(terminal.style("dim", `Go on with: coppice chat ${oneLine(session.id)}`));
+      const { turns, failure } = await run.run();
+      const sessionId = run.chat?.session.id ?? null;
+      const value = { sessionId, model: model.id, turns, pressure: run.chat?.pressure() ?? null };
+      if (isTerminal && sessionId !== null) {
+        terminal.note(terminal.style("dim", `Go on with: coppice chat ${oneLine(sessionId)}`));
+      }
       return { value, lines: [], failure };
     } finally {
       input.close();
-      await talk.stop();
+      await run.chat?.stop();
     }
   },
 };
 
-function sessionOf(store: Store, id: string | undefined, project: string | undefined): Session {
-  const options = project === undefined ? {} : { project };
-  if (id === undefined) return store.session(undefined, options);
+function knownSession(store: Store, id: string): Session | undefined {
   try {
-    return store.session(findSession(store, id).id, options);
+    return findSession(store, id);
   } catch (error) {
-    if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
-    return store.session(id, options);
+    if (StoreError.is(error, "SESSION_NOT_FOUND")) return undefined;
+    throw error;
   }
 }

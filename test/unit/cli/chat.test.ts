@@ -31,7 +31,14 @@ async function begin(
     await chat.stop();
     stores.close();
   });
-  const ended = new ChatRun({ chat, input: screen.input, terminal: screen.terminal, stores, json }).run();
+  const ended = new ChatRun({
+    chat,
+    begin: () => chat,
+    input: screen.input,
+    terminal: screen.terminal,
+    stores,
+    json,
+  }).run();
   return Object.assign(screen, { server, ended, lines: () => linesOf(session.messages()) });
 }
 
