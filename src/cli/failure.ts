@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { printable } from "./text.ts";
 
 /** 1: it was tried and failed. 2: what was typed makes no sense, so nothing was tried. */
 export type FailureExitCode = 1 | 2;
@@ -54,7 +55,8 @@ export function failureJson(failure: Failure, debug: boolean): string {
 /** The failure as lines for a person. */
 export function failureText(failure: Failure, debug: boolean): string {
   const hint = failure.hint === undefined ? "" : `\n${failure.hint}`;
-  return `coppice: ${failure.message}${hint}${debug ? `\n${stackOf(failure)}` : ""}`;
+  // A message may quote what a service said, or an id that somebody else has given.
+  return printable(`coppice: ${failure.message}${hint}${debug ? `\n${stackOf(failure)}` : ""}`);
 }
 
 /** Where it went wrong: the stack of the first cause. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { StoreError } from "../../core/errors.ts";
 import type { ModelUsage } from "../usage.ts";
-import { BLOCKED, firstIssue } from "./reply.ts";
+import { BLOCKED, firstIssue, serverWord } from "./reply.ts";
 
 /** What is read of a piece of a stream: the SDK passes on whatever came, under types that promise more. */
 const PART = z.object({
@@ -16,7 +16,8 @@ const PART = z.object({
     })
     .nullish(),
 });
-const COUNT = z.number().nonnegative().nullish();
+/** A reply is none the worse for a wrong bill. */
+const COUNT = z.int().nonnegative().nullish().catch(undefined);
 const CHUNK = z.object({
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
   candidates: z
@@ -29,7 +30,8 @@ const CHUNK = z.object({
     .nullish(),
   usageMetadata: z
     .object({ promptTokenCount: COUNT, candidatesTokenCount: COUNT, thoughtsTokenCount: COUNT })
-    .nullish(),
+    .nullish()
+    .catch(undefined),
 });
 
 export type ChunkPart = z.infer<typeof PART>;
@@ -53,7 +55,8 @@ export function parseChunk(response: unknown, model: string): Chunk {
   if (!parsed.success) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: firstIssue(parsed.error) });
   const { promptFeedback, candidates, usageMetadata } = parsed.data;
   const blocked = promptFeedback?.blockReason ?? "";
-  if (blocked !== "") throw new StoreError("MODEL_REFUSED", { model, reason: `the prompt is blocked (${blocked})` });
+  if (blocked !== "")
+    throw new StoreError("MODEL_REFUSED", { model, reason: `the prompt is blocked (${serverWord(blocked)})` });
   const [candidate] = candidates ?? [];
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usageMetadata ?? {};
   return {
@@ -75,7 +78,7 @@ export function checkFinish(finishReason: string | undefined, isEmpty: boolean, 
   }
   const isWhole = finishReason === "STOP" || (finishReason === undefined && isEmpty);
   if (!isWhole) {
-    const reason = `it is cut off (${finishReason ?? "the stream ended early"})`;
+    const reason = `it is cut off (${serverWord(finishReason ?? "the stream ended early")})`;
     throw new StoreError("MODEL_ANSWER_INVALID", { model, reason });
   }
   if (isEmpty) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is empty" });

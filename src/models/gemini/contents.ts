@@ -7,6 +7,28 @@ import { type Redact, redacted } from "../prompt-text.ts";
 /** Stands for the signature of a call that Gemini has not made, or another of its models; by Google's documentation. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
+/**
+ * Kinds of files that Gemini looks into, by Google's documentation. It refuses a request with any other (`image/gif`, say), and
+ * would do so for as long as the file stands in the context.
+ */
+const READABLE = new RegExp(
+  `^(?:${[
+    "image/(?:png|jpeg|webp|heic|heif)",
+    "application/pdf",
+    "text/(?:plain|html|css|csv|xml|markdown|rtf|javascript)",
+    "audio/(?:wav|mp3|mpeg|aiff|aac|ogg|flac)",
+    "video/(?:mp4|mpeg|mpg|mov|quicktime|avi|x-flv|webm|wmv|3gpp)",
+  ].join("|")})$`,
+  "i",
+);
+
+/** What the name of a tool may have, by its documentation; other agents' tools may have others. */
+const NOT_IN_NAMES = /[^\w.:-]/g;
+const NAME_CHARS_MAX = 64;
+
+/** Stands for a text of which nothing may leave: Gemini refuses an empty one. */
+const NO_TEXT = "…";
+
 /** Models that refuse a call without a signature. */
 const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
 
@@ -33,8 +55,8 @@ interface Turn {
  * stand in the order of their calls, and a call without a result gets one that says so.
  *
  * Every text is sent as it is, `redact` apart, which sees each whole: what was said, each text in the arguments of a call, what
- * a tool said. Reasoning stays here. Files of the user are sent along with their bytes, unless there is a `redact` hook, which
- * cannot look into them; all others are named.
+ * a tool said. Reasoning stays here. Files of the user that Gemini can read are sent along with their bytes, unless there is a
+ * `redact` hook, which cannot look into them; all others are named.
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
@@ -70,11 +92,13 @@ function turnContents({ role, messages }: Turn, next: Turn | undefined, options:
 
 function userPart(part: Part, redact: Redact | undefined): GeminiPart {
   const bytes = redact === undefined && part.type === "file" ? inlineData(part) : undefined;
-  return bytes ?? { text: textOf(part, redact) };
+  return bytes ?? { text: textOf(part, redact) || NO_TEXT };
 }
 
 function inlineData({ mediaType, data }: FilePart): GeminiPart | undefined {
-  return data === undefined ? undefined : { inlineData: { mimeType: mediaType, data } };
+  // Written so by many, and refused.
+  const mimeType = mediaType.replace(/^image\/jpg$/i, "image/jpeg");
+  return data === undefined || !READABLE.test(mimeType) ? undefined : { inlineData: { mimeType, data } };
 }
 
 function modelParts({ parts, metadata }: ChatMessage, { model, redact }: ContentsOptions): GeminiPart[] {
@@ -83,9 +107,13 @@ function modelParts({ parts, metadata }: ChatMessage, { model, redact }: Content
     if (part.type === "reasoning") return [];
     const { thoughtSignature } = part;
     const signed = isOwn && typeof thoughtSignature === "string" ? { thoughtSignature } : {};
-    if (part.type !== "tool_call") return [{ text: textOf(part, redact), ...signed }];
-    const { name } = part;
-    return [{ functionCall: { ...idOf(part), name, args: redactedArgs(part.args as JsonValue, redact) }, ...signed }];
+    if (part.type !== "tool_call") return [{ text: textOf(part, redact) || NO_TEXT, ...signed }];
+    return [
+      {
+        functionCall: { ...idOf(part), name: nameOf(part), args: redactedArgs(part.args as JsonValue, redact) },
+        ...signed,
+      },
+    ];
   });
   // Of calls side by side the first is signed for all of them.
   const first = sent.find(({ functionCall }) => functionCall !== undefined);
@@ -102,7 +130,12 @@ function responseTo(call: ToolCallPart, results: ToolResultPart[], redact: Redac
   const text = result === undefined ? "Interrupted: this call has no result." : textOf(result, redact);
   const isError = result === undefined || result.isError === true;
   const response = isError ? { error: text } : { output: text };
-  return { functionResponse: { ...idOf(call), name: call.name, response } };
+  return { functionResponse: { ...idOf(call), name: nameOf(call), response } };
+}
+
+function nameOf({ name }: ToolCallPart): string {
+  const allowed = name.replace(NOT_IN_NAMES, "_").slice(0, NAME_CHARS_MAX);
+  return /^[A-Za-z_]/.test(allowed) ? allowed : `_${allowed.slice(1)}`;
 }
 
 /** The name that Gemini has given to a call, where it has. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { StoreError } from "../../core/errors.ts";
+import { cutLine, oneLine } from "../lines.ts";
 
 /** Ends that are about what was said: the same again would end the same. */
 export const BLOCKED: ReadonlySet<string> = new Set([
@@ -36,15 +37,20 @@ export function replyText(response: unknown, model: string): string {
   if (!parsed.success) throw invalid(firstIssue(parsed.error));
   const { promptFeedback, candidates } = parsed.data;
   const blocked = promptFeedback?.blockReason ?? "";
-  if (blocked !== "") throw refused(`the prompt is blocked (${blocked})`);
+  if (blocked !== "") throw refused(`the prompt is blocked (${serverWord(blocked)})`);
   const [candidate] = candidates ?? [];
   const finish = candidate?.finishReason ?? "STOP";
   if (BLOCKED.has(finish)) throw refused(`the reply is blocked (${finish})`);
-  if (finish !== "STOP") throw invalid(`it is cut off (${finish})`);
+  if (finish !== "STOP") throw invalid(`it is cut off (${serverWord(finish)})`);
   const parts = candidate?.content?.parts ?? [];
   const text = parts.map((part) => (part.thought === true ? "" : (part.text ?? ""))).join("");
   if (text.trim() === "") throw invalid("it is empty");
   return text;
+}
+
+/** A name that the service gives, as an error may show it, whatever was sent in its place. */
+export function serverWord(word: string): string {
+  return cutLine(oneLine(word), 60);
 }
 
 /** Where a reply has another shape first, and what it has there. */

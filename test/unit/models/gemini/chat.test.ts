@@ -103,6 +103,27 @@ test("calls keep what Gemini needs to see again, also a signature that comes at 
   expect(await partsOf()).toEqual([{ type: "tool_call", toolCallId: "f-7", id: "f-7", name: "recall", args: {} }]);
 });
 
+test("a reply is none the worse for a wrong bill", async () => {
+  const wrong = { promptTokenCount: "12", candidatesTokenCount: 3 };
+  const candidates = [{ content: { role: "model", parts: [{ text: "Here." }] }, finishReason: "STOP" }];
+  for (const usageMetadata of [wrong, { promptTokenCount: -1, candidatesTokenCount: 3 }]) {
+    const server = await geminiServer({ pieces: [{ data: { candidates, usageMetadata } }] });
+    expect(await read(ask(modelAt(server)))).toEqual(["Here."]);
+  }
+});
+
+test("whatever the service gives as its reason, an error shows one short line of it", async () => {
+  const wild = "\x1b[2JX\n".repeat(100);
+  const server = await geminiServer(
+    { pieces: [{ data: { promptFeedback: { blockReason: wild } } }] },
+    { pieces: [words("half"), ending(wild)] },
+  );
+  for (let index = 0; index < 2; index++) {
+    const failed = await read(ask(modelAt(server))).catch((error: Error) => error);
+    expect((failed as Error).message).toMatch(/^[ -~…]{20,200}$/);
+  }
+});
+
 test("thoughts are kept and not said", async () => {
   const server = await geminiServer({
     pieces: [

@@ -120,3 +120,36 @@ test("what Gemini has no place for is left here, named, or put into an object", 
   expect(model!.parts).toMatchObject([{ text: "look" }, { functionCall: { args: { value: [1] } } }]);
   expect(tool!.parts![0]!.functionResponse!.response!.output).toMatch(/^seen\n\[file .*a\.png.*\]$/);
 });
+
+test("a file that Gemini cannot read is named, and one whose kind is misspelt is sent", () => {
+  const file = (mediaType: string) => ({ type: "file" as const, mediaType, name: "a", data: "iVBORw0=" });
+  const kinds = ["image/gif", "image/jpg", "application/zip", "text/plain"];
+  const [{ parts }] = contents([{ role: "user", parts: kinds.map(file) }]) as [{ parts: object[] }];
+  expect(parts).toEqual([
+    { text: expect.stringContaining("image/gif") },
+    { inlineData: { mimeType: "image/jpeg", data: "iVBORw0=" } },
+    { text: expect.stringContaining("application/zip") },
+    { inlineData: { mimeType: "text/plain", data: "iVBORw0=" } },
+  ]);
+});
+
+test("a text of which nothing may leave is not sent empty", () => {
+  const messages = [said("user", "secret"), said("assistant", "secret")];
+  const sent = contentsOf(messages, { model: MODEL, redact: () => "" });
+  expect(sent.contents.map(({ parts }) => parts)).toEqual([[{ text: "…" }], [{ text: "…" }]]);
+});
+
+test("names of other agents' tools are sent as Gemini can have them, with their results", () => {
+  const names = ["fs/read file", "1st", "x\x1b[2J".repeat(50)];
+  const parts = names.map((name, index) => call(`c${index}`, { name }));
+  const messages: ChatMessage[] = [
+    said("user", "q"),
+    { role: "assistant", parts },
+    { role: "tool", parts: names.map((_, index) => result(`c${index}`)) },
+  ];
+  const [, model, responses] = contents(messages);
+  const called = model!.parts!.map(({ functionCall }) => functionCall!.name!);
+  expect(called.slice(0, 2)).toEqual(["fs_read_file", "_st"]);
+  for (const name of called) expect(name).toMatch(/^[A-Za-z_][\w.:-]{0,63}$/);
+  expect(responses!.parts!.map(({ functionResponse }) => functionResponse!.name)).toEqual(called);
+});
