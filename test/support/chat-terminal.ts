@@ -12,13 +12,18 @@ export class ChatTerminal {
   readonly signals = new EventEmitter();
   readonly terminal: Terminal;
   readonly input: ChatInput;
+  /** What the line editor has shown, escapes and all. */
+  echoed = "";
 
   /** @param options.isTTY  A terminal; else lines through a pipe. */
   constructor({ isTTY }: { isTTY: boolean }) {
     this.stdout = new FakeStream({ isTTY });
     this.stderr = new FakeStream({ isTTY });
     this.terminal = new Terminal(this.stdout, this.stderr, {});
-    const echo = isTTY ? new PassThrough().resume() : undefined;
+    const echo = isTTY ? new PassThrough() : undefined;
+    echo?.on("data", (chunk: Buffer) => {
+      this.echoed += chunk;
+    });
     this.input = new ChatInput({ input: this.stdin, echo, signals: this.signals });
   }
 

@@ -1,4 +1,8 @@
-import { createInterface, type Interface } from "node:readline";
+import { createInterface, type Interface, type Key } from "node:readline";
+
+/** Has a terminal mark the beginning and the end of what is pasted; those that cannot do it pass it over. */
+const MARK_PASTES = "\x1b[?2004h";
+const MARK_NO_PASTES = "\x1b[?2004l";
 
 /** What signals of the process are listened to on; `process` itself. */
 export interface SignalSource {
@@ -19,7 +23,8 @@ export type Interruption = "stop" | "leave";
 /**
  * Lines that a person types, or that come through a pipe, and the ways to interrupt.
  *
- * What is typed while a reply is being written waits for its turn. Once it is closed, signals have their usual effect again:
+ * What is pasted into a terminal is one with the line that ends it, however many lines it has. What is typed while a reply is
+ * being written waits for its turn. Once it is closed, signals have their usual effect again:
  * whoever will not wait for the end can force it.
  */
 export class ChatInput {
@@ -29,6 +34,10 @@ export class ChatInput {
   readonly #reader: Interface;
   readonly #lines: string[] = [];
   readonly #release: () => void;
+  #isReleased = false;
+  #isPasting = false;
+  /** Lines that were pasted and wait for the end of the last one. */
+  #pasted: string[] = [];
   #isOpen = true;
   #wake: (() => void) | undefined;
 
@@ -43,12 +52,25 @@ export class ChatInput {
       ["SIGHUP", leave],
     ] as const;
     for (const [signal, listener] of listened) signals.on(signal, listener);
+    const onKey = (_: string | undefined, { name }: Key): void => {
+      if (name === "paste-start" || name === "paste-end") this.#isPasting = name === "paste-start";
+    };
+    input.on("keypress", onKey); // which readline emits, for a terminal
+    const marks = process.env.TERM === "dumb" ? undefined : echo; // it would show them
+    marks?.write(MARK_PASTES);
     this.#release = () => {
       for (const [signal, listener] of listened) signals.off(signal, listener);
+      input.off("keypress", onKey);
+      if (this.#isReleased) return;
+      this.#isReleased = true;
+      marks?.write(MARK_NO_PASTES);
     };
     this.#reader.on("SIGINT", stop); // a terminal in raw mode sends no signal
     this.#reader.on("line", (line) => {
-      this.#lines.push(line);
+      this.#pasted.push(line);
+      if (this.#isPasting) return;
+      this.#lines.push(this.#pasted.join("\n").replace(/\n$/, ""));
+      this.#pasted = [];
       this.#wake?.();
     });
     this.#reader.on("close", () => {
@@ -57,7 +79,7 @@ export class ChatInput {
     });
   }
 
-  /** The next line; undefined when there will be none. */
+  /** The next line, or lines that were pasted; undefined when there will be none. */
   async next(prompt: string): Promise<string | undefined> {
     if (this.isTerminal && this.#isOpen) {
       this.#reader.setPrompt(prompt);

@@ -43,9 +43,9 @@ export interface SlashContext {
   terminal: Terminal;
 }
 
-/** Whether a line is meant for the chat, and not for the model. A blank before the slash makes it a message. */
+/** Whether a line is meant for the chat, and not for the model. A blank before the slash, or a second line, makes it a message. */
 export function isSlashCommand(line: string): boolean {
-  return line.startsWith("/");
+  return line.startsWith("/") && !line.includes("\n");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ChatRun } from "../../../src/cli/chat/chat-run.ts";
 import { OpenedStores } from "../../../src/cli/opened-stores.ts";
 import { chatAt, linesOf } from "../../support/chat.ts";
@@ -151,6 +151,33 @@ test("a blank before a slash makes a message of it", async () => {
   talk.type(" /etc/passwd is a path", "/quit");
   await talk.ended;
   expect(talk.lines()[0]).toBe("user:  /etc/passwd is a path");
+});
+
+test("what is pasted is one message, with what is typed before and after it", async () => {
+  const talk = await begin([streamed("I see.")]);
+  talk.stdin.write("Read: \x1b[200~/etc/hosts:\r\tone\r\rtwo\r\x1b[201~ and that\r");
+  talk.stdin.write("\x1b[200~/etc\rpasted\r\x1b[201~\r");
+  await expect.poll(() => talk.shown).toBe("I see.\nI see.\n");
+  talk.press("Ctrl-D");
+  await talk.ended;
+  expect(talk.lines()).toEqual([
+    "user: Read: /etc/hosts:\n\tone\n\ntwo\n and that",
+    "assistant: I see.",
+    "user: /etc\npasted",
+    "assistant: I see.",
+  ]);
+});
+
+test("a terminal marks pastes only as long as the chat reads", () => {
+  vi.stubEnv("TERM", "xterm");
+  const talk = new ChatTerminal({ isTTY: true });
+  expect(talk.echoed).toContain("\x1b[?2004h");
+  talk.input.close();
+  talk.input.close();
+  expect(talk.echoed.split("\x1b[?2004l")).toHaveLength(2);
+  vi.stubEnv("TERM", "dumb");
+  expect(new ChatTerminal({ isTTY: true }).echoed).toBe("");
+  vi.unstubAllEnvs();
 });
 
 test("through a pipe each line is a turn, and the output is the replies alone", async () => {
