@@ -16,9 +16,9 @@ interface Talk extends ChatTerminal {
 /** A chat that has begun, over a store of its own. */
 async function begin(
   replies: Reply[],
-  options: { isTTY?: boolean; json?: boolean; said?: string[] } = {},
+  options: { isTTY?: boolean; json?: boolean; said?: string[]; isNew?: boolean } = {},
 ): Promise<Talk> {
-  const { isTTY = true, json = false, said = [] } = options;
+  const { isTTY = true, json = false, said = [], isNew = false } = options;
   const server = await geminiServer(...replies);
   const stores = new OpenedStores(temporaryPath());
   const store = stores.openToWrite();
@@ -32,7 +32,7 @@ async function begin(
     stores.close();
   });
   const ended = new ChatRun({
-    chat,
+    chat: isNew ? undefined : chat,
     begin: () => chat,
     input: screen.input,
     terminal: screen.terminal,
@@ -129,6 +129,13 @@ test("slash commands are those of the command line", async () => {
   expect(talk.shown).toMatch(/Session +Project/);
   expect(talk.shown).toMatch(/\/recall <query…> +find messages/);
   expect(talk.server.requests).toHaveLength(1);
+});
+
+test("before anything is said in a new session, there is nothing to draw and nothing to ask again for", async () => {
+  const talk = await begin([streamed("Yes.")], { isNew: true });
+  talk.type("/clusters", "", "Go.", "/clusters", "/quit");
+  await talk.ended;
+  expect(talk.shown).toMatch(/^Nothing has been said yet\.\nYes\.\ns\ns · 2 messages/);
 });
 
 test.each([
