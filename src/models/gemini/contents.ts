@@ -54,9 +54,9 @@ interface Turn {
  * A rendered context in the words of Gemini, which joins nothing by itself: neighbors of one role become one content, results
  * stand in the order of their calls, and a call without a result gets one that says so.
  *
- * Every text is sent as it is, `redact` apart, which sees each whole: what was said, each text in the arguments of a call, what
- * a tool said. Reasoning stays here. Files of the user that Gemini can read are sent along with their bytes, unless there is a
- * `redact` hook, which cannot look into them; all others are named.
+ * Every text is sent as it is, `redact` and halves of characters apart. The hook sees each whole: what was said, each text in the
+ * arguments of a call, what a tool said. Reasoning stays here. Files of the user that Gemini can read are sent along with their
+ * bytes, unless there is a hook, which cannot look into them; all others are named.
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
@@ -147,16 +147,16 @@ function textOf(part: Part, redact: Redact | undefined): string {
   switch (part.type) {
     case "text":
     case "reasoning":
-      return redacted(part.text, redact);
+      return sendable(part.text, redact);
     case "tool_result":
-      if (typeof part.content === "string") return redacted(part.content, redact);
+      if (typeof part.content === "string") return sendable(part.content, redact);
       return part.content.map((item) => textOf(item, redact)).join("\n");
     case "file":
-      return redacted(`[file ${describeFile(part)}]`, redact);
+      return sendable(`[file ${describeFile(part)}]`, redact);
     case "data":
-      return redacted(JSON.stringify(part.data) ?? "", redact);
+      return sendable(JSON.stringify(part.data) ?? "", redact);
     case "tool_call":
-      return redacted(`[call ${part.name}]`, redact);
+      return sendable(`[call ${part.name}]`, redact);
   }
 }
 
@@ -167,10 +167,19 @@ function redactedArgs(args: JsonValue, redact: Redact | undefined): Record<strin
 }
 
 function redactedValue(value: JsonValue, redact: Redact | undefined): JsonValue {
-  if (typeof value === "string") return redacted(value, redact);
+  if (typeof value === "string") return sendable(value, redact);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => redactedValue(item, redact));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactedValue(item, redact)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [wellFormed(key), redactedValue(item, redact)]));
+}
+
+/** A text after `redact`, without the halves of characters that agents leave when they cut texts: UTF-8 has none. */
+function sendable(text: string, redact: Redact | undefined): string {
+  return wellFormed(redacted(text, redact));
+}
+
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\uFFFD");
 }
 
 function isResult(part: Part): part is ToolResultPart {

@@ -153,3 +153,18 @@ test("names of other agents' tools are sent as Gemini can have them, with their 
   for (const name of called) expect(name).toMatch(/^[A-Za-z_][\w.:-]{0,63}$/);
   expect(responses!.parts!.map(({ functionResponse }) => functionResponse!.name)).toEqual(called);
 });
+
+test("halves of characters, as a cut text may end with, are not sent", () => {
+  const half = "\ud83d";
+  const messages: ChatMessage[] = [
+    said("system", `a${half}`),
+    said("user", `b${half} \u{1f44d}`),
+    { role: "assistant", parts: [call("c", { args: { [`k${half}`]: [`v${half}`] } })] },
+    { role: "tool", parts: [result("c", { content: `d${half}` })] },
+  ];
+  const sent = contentsOf(messages, { model: MODEL, redact: undefined });
+  expect(JSON.stringify(sent)).not.toMatch(/\\ud83d/);
+  expect(sent.system).toEqual(["a\ufffd"]);
+  expect(sent.contents[0]!.parts).toEqual([{ text: "b\ufffd \u{1f44d}" }]);
+  expect(sent.contents[1]!.parts![0]!.functionCall!.args).toEqual({ "k\ufffd": ["v\ufffd"] });
+});
