@@ -59,15 +59,15 @@ export const SESSION_OPTIONS = {
     min: 20,
     max: 100_000,
     unit: "tokens",
-    meaning: "most tokens of one theme's summary",
+    meaning: "most tokens of one theme's summary; fewer where the budget has no room for `maxThemes` such summaries",
   },
   resolveTokensMin: {
-    default: 200,
+    default: 600,
     min: 1,
     max: 10_000_000,
     unit: "tokens",
     meaning:
-      "tokens without a summary from which a theme is worth one, and for a new version at least four times what that repeats; fewer are shown as they are",
+      "tokens without a summary from which a theme is worth a call: instructions and reply come to about as many; a new version waits for twice this and what it repeats. A third of this where the summarizer is local and costs nothing. Fewer are shown as they are",
   },
   strategy: {
     default: "union-find",

@@ -4,6 +4,7 @@ import { databaseFindings } from "../store/database-findings.ts";
 import { fileFindings } from "../store/file-findings.ts";
 import { type Finding, problem } from "../store/finding.ts";
 import { dirtyThemes } from "../summaries/dirty.ts";
+import { themeSettings } from "../summaries/theme-settings.ts";
 import { indexFinding } from "./index-finding.ts";
 import type { SessionPorts } from "./ports.ts";
 
@@ -34,8 +35,10 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
   const { id: summarizerId, promptVersion } = summarizer;
   const asker = { summarizerId, promptVersion, claimant, nowMs: clock() };
   /** Some wait for more messages, and nobody can do anything about it. */
-  const wantingOf = (id: string, settings: SessionSettings): number =>
-    dirtyThemes(repositories, id, settings, "made", asker).filter(({ wait }) => wait?.nextTryAtMs !== null).length;
+  const wantingOf = (id: string, settings: SessionSettings): number => {
+    const own = themeSettings(repositories, id, { settings, tokensMax: settings.contextTokensMax, summarizer });
+    return dirtyThemes(repositories, id, own, "made", asker).filter(({ wait }) => wait?.nextTryAtMs !== null).length;
+  };
   const wanting = sessions
     .ids()
     .map((id) => ({ id, settings: sessions.byId(id)!.settings }))

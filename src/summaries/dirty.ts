@@ -76,7 +76,7 @@ export function dirtyThemes(
 export function readingOfTheme(repositories: Repositories, { state, parts }: DirtyTheme): ThemeReading {
   const { unions, messages, generations } = repositories;
   const { theme, logPosition } = state;
-  const { readInFull, readingDepth } = readingOf(parts, theme.tokenCount, FULL_READING_TOKENS_MAX.theme);
+  const { readInFull, readingDepth } = readingOf(parts, theme.tokenCount, FULL_READING_TOKENS_MAX);
   const previous = readInFull ? [] : parts;
   const covered = new Set(previous.flatMap((part) => unions.stepsOf("theme", part.rootId, part.logPosition)));
   const steps = unions.stepsOf("theme", theme.root, logPosition).filter((step) => !covered.has(step));

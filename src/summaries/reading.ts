@@ -5,11 +5,9 @@ const READING_DEPTH_MAX = 6;
 /** Of all sources, about as much must be newer than the last full reading. */
 const NEW_SHARE_MIN = 2 / 3;
 
-/**
- * Tokens of sources up to which they are read in full again. Past this, it costs more than the drift: of a session's one
- * stretch; and of a theme, which is one of ten.
- */
-export const FULL_READING_TOKENS_MAX = { span: 48_000, theme: 10_000 };
+/** Tokens of sources, of a theme or of a stretch, up to which they are read in full again. Past this, it costs more than the
+ *  drift. */
+export const FULL_READING_TOKENS_MAX = 10_000;
 
 /**
  * Whether the next summary is made from its sources alone, or from summaries of parts of them and what these do not cover.

@@ -95,7 +95,7 @@ function dirtySpan(
     layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
   const content = spans.contentOf(sessionId, split.seqFirst, split.seqLast);
   const parts = done === undefined ? [] : [done];
-  const { readInFull, readingDepth } = readingOf(parts, content.tokenCount, FULL_READING_TOKENS_MAX.span);
+  const { readInFull, readingDepth } = readingOf(parts, content.tokenCount, FULL_READING_TOKENS_MAX);
   const previous = readInFull ? undefined : done;
   const free = options.tokensMax - messages.pinnedTokensOf(sessionId);
   const from = previous === undefined ? split.seqFirst : previous.seqLast + 1;

@@ -6,6 +6,7 @@ import { resolveSpan } from "./resolve-span.ts";
 import { resolveThemes, type ThemeOptions } from "./resolve-themes.ts";
 import { nothingDone, type ResolveResult, Run, type RunOptions } from "./run.ts";
 import type { SplitOptions } from "./span.ts";
+import { themeSettings } from "./theme-settings.ts";
 
 /** Calls under way at once, unless the caller says otherwise. */
 export const RESOLVE_CONCURRENCY = 4;
@@ -37,8 +38,12 @@ export async function resolveDirty(
   releaseLeft(repositories, sessionId, strategy, options.claimant);
   const run = new Run(repositories, sessionId, options);
   try {
-    if (strategy === "union-find") await resolveThemes(repositories, sessionId, run, options);
-    else await resolveSpan(repositories, sessionId, run, strategy, options);
+    if (strategy === "union-find") {
+      const settings = themeSettings(repositories, sessionId, options);
+      await resolveThemes(repositories, sessionId, run, { ...options, settings });
+    } else {
+      await resolveSpan(repositories, sessionId, run, strategy, options);
+    }
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {
     run.end();

@@ -6,16 +6,12 @@ const CLAIM = z.object({ text: z.string(), seqs: z.array(z.int()) });
 
 /** What the model is asked for. Its order is the order in which a model writes: what happened, before what follows from it. */
 const ANSWER = z.object({
-  summary: z
-    .array(CLAIM)
-    .describe("What was asked, done, found out and reported: one sentence each, most important first"),
-  decisions: z.array(CLAIM).describe("What was decided or demanded, with the reason: one sentence each"),
-  openQuestions: z.array(CLAIM).describe("What is still to be done, answered or found out: one sentence each"),
-  identifiers: z
-    .array(CLAIM)
-    .describe("Names that are needed to go on: functions, variables, hosts, versions, error codes"),
-  files: z.array(CLAIM).describe("Paths of the files that were worked on, as written"),
-  title: z.string().describe("What it is about, in at most eight words"),
+  summary: z.array(CLAIM).describe("What was asked, done and found out: one sentence each, most important first"),
+  decisions: z.array(CLAIM).describe("What was decided or demanded, and why: one sentence each"),
+  openQuestions: z.array(CLAIM).describe("What is still to be done or found out: one sentence each"),
+  identifiers: z.array(CLAIM).describe("Names needed to go on: functions, hosts, versions, error codes"),
+  files: z.array(CLAIM).describe("Paths of files that were worked on"),
+  title: z.string().describe("At most eight words"),
 });
 
 /** Something the model says, and the seqs it says it has it from. */
