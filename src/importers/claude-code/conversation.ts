@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { JsonValue, MessageInput, Part, Role } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
 import type { JsonObject } from "../lines.ts";
@@ -38,11 +37,17 @@ interface OpenMessage {
  *
  * A message's id is its line's uuid, the first line's where several were put together. Where one line holds both tool
  * results and words of the user, the results get `<uuid>:result`. A line that repeats an earlier one is passed over.
+ *
+ * What no later line can change is taken out meanwhile, so that memory holds a few words for each message, and the whole of
+ * the newest only.
  */
 export class Conversation {
   #drafts: Draft[] = [];
   readonly #ids = new Set<string>();
-  readonly #contentByUuid = new Map<string, JsonValue | undefined>();
+  /** Digests of what the lines said. */
+  readonly #contentByUuid = new Map<string, string>();
+  /** The messages taken out, in order. */
+  readonly #taken: { line: number; id: string }[] = [];
   #open: OpenMessage | undefined;
 
   /**
@@ -84,15 +89,49 @@ export class Conversation {
     this.#drafts.push(draft);
   }
 
+  /** How many messages were not yet taken out. */
+  get heldCount(): number {
+    return this.#drafts.length;
+  }
+
+  /** The first message, unless it was taken out. */
+  get first(): Draft | undefined {
+    return this.#drafts[0];
+  }
+
   /**
-   * The messages in conversation order: that of the file, except that results follow their calls at once. What arrives
-   * while a tool runs (a prompt typed meanwhile, a notice) is written at once but reaches the model after the results.
+   * Take out the messages that no later line can change, in conversation order: those before the newest assistant message,
+   * up to one that `isHeld`.
    */
-  messages(): Draft[] {
+  takeSettled(isHeld: (draft: Draft) => boolean): Draft[] {
+    let count = 0;
+    for (const [index, draft] of this.#drafts.entries()) {
+      if (isHeld(draft)) break;
+      if (draft.message.role === "assistant") count = index;
+    }
+    return this.#take(count);
+  }
+
+  /** Take out all that is left. */
+  takeAll(): Draft[] {
+    return this.#take(this.#drafts.length);
+  }
+
+  /** Id of the last message that begins no later than on this line; undefined while such messages are held, or without any. */
+  lastTakenUpTo(line: number): string | undefined {
+    if (this.#drafts.some((draft) => draft.line <= line)) return undefined;
+    return this.#taken.findLast((taken) => taken.line <= line)?.id;
+  }
+
+  /**
+   * The order is that of the file, except that results follow their calls at once. What arrives while a tool runs (a prompt
+   * typed meanwhile, a notice) is written at once but reaches the model after the results.
+   */
+  #take(count: number): Draft[] {
     const ordered: Draft[] = [];
     const waiting: Draft[] = [];
     let callIds = new Set<string>();
-    for (const draft of this.#drafts) {
+    for (const draft of this.#drafts.splice(0, count)) {
       const { role, parts } = draft.message;
       if (role === "assistant") {
         for (const late of waiting.splice(0)) ordered.push(late);
@@ -104,7 +143,9 @@ export class Conversation {
         waiting.push(draft);
       }
     }
-    return [...ordered, ...waiting];
+    ordered.push(...waiting);
+    for (const { line, message } of ordered) this.#taken.push({ line, id: message.id });
+    return ordered;
   }
 
   #addAssistant(line: JsonObject, id: string, number: number, messageId: string, parts: Part[]): void {
@@ -160,9 +201,10 @@ export class Conversation {
   #isRepeat(line: JsonObject, content: JsonValue): boolean {
     const uuid = stringOf(line.uuid);
     if (uuid === undefined) return false;
-    if (this.#contentByUuid.has(uuid)) return isDeepStrictEqual(this.#contentByUuid.get(uuid), content);
-    this.#contentByUuid.set(uuid, content);
-    return false;
+    const digest = derivedId(content);
+    const earlier = this.#contentByUuid.get(uuid);
+    if (earlier === undefined) this.#contentByUuid.set(uuid, digest);
+    return earlier === digest;
   }
 
   /** Lines that share a uuid and differ are all kept: the second is called `<uuid>#2`. */

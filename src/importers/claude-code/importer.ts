@@ -30,7 +30,8 @@ export const claudeCode: Importer = {
       const { line } = found;
       if ("problem" in found) yield { kind: "warning", line, reason: found.problem };
       else for (const reason of transcript.add(found.value, line)) yield { kind: "warning", line, reason };
+      if (transcript.hasSettled) yield* transcript.settled();
     }
-    yield* transcript.events();
+    yield* transcript.finish();
   },
 };

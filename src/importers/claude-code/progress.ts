@@ -1,4 +1,5 @@
 import type { JsonValue } from "../../core/message.ts";
+import { derivedId } from "../derived-id.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
@@ -59,5 +60,5 @@ function blocksOf(message: JsonObject): JsonValue[] {
 
 function keyOf({ uuid, message }: JsonObject, block: JsonValue): string {
   const owner = objectOf(message).id ?? objectOf(block).tool_use_id ?? stringOf(uuid)?.slice(0, UUID_PREFIX_LENGTH);
-  return `${owner} ${JSON.stringify(block)}`;
+  return derivedId(`${owner}`, block);
 }

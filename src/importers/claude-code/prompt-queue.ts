@@ -1,6 +1,12 @@
 import type { JsonObject } from "../lines.ts";
 import type { Conversation, Draft } from "./conversation.ts";
 
+/** A prompt in the queue. `draft` is undefined once it was let go: then it is a message where it stands. */
+interface Queued {
+  words: string;
+  draft: Draft | undefined;
+}
+
 /**
  * Prompts typed while the agent was busy. Claude Code notes each in a `queue-operation` line, and what became of it:
  *
@@ -16,9 +22,9 @@ import type { Conversation, Draft } from "./conversation.ts";
 export class PromptQueue {
   readonly #conversation: Conversation;
   /** Typed and not handed over, oldest first. */
-  #waiting: Draft[] = [];
+  #waiting: Queued[] = [];
   /** Handed over: the next prompt may be the line with their words, a later one is the user repeating himself. */
-  #taken: Draft[] = [];
+  #taken: Queued[] = [];
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation;
@@ -29,16 +35,16 @@ export class PromptQueue {
     switch (line.operation) {
       case "enqueue": {
         const draft = line.content === undefined ? undefined : this.#conversation.note(line, number);
-        if (draft !== undefined) this.#waiting.push(draft);
+        if (draft !== undefined) this.#waiting.push({ words: wordsOf(draft), draft });
         return true;
       }
       case "dequeue":
       case "remove": {
-        const taken = this.#waiting.find((draft) => textOf(draft) === line.content) ?? this.#waiting[0];
+        const taken = this.#waiting.find(({ words }) => words === line.content) ?? this.#waiting[0];
         if (taken === undefined) return true;
-        this.#waiting = this.#waiting.filter((draft) => draft !== taken);
+        this.#waiting = this.#waiting.filter((queued) => queued !== taken);
         this.#taken.push(taken);
-        this.#conversation.moveToEnd(taken);
+        if (taken.draft !== undefined) this.#conversation.moveToEnd(taken.draft);
         return true;
       }
       case "popAll":
@@ -50,23 +56,38 @@ export class PromptQueue {
     }
   }
 
+  /** Whether it is not yet known where a draft belongs. */
+  holds(draft: Draft): boolean {
+    const isDraft = (queued: Queued) => queued.draft === draft;
+    return this.#waiting.some(isDraft) || this.#taken.some(isDraft);
+  }
+
+  /** Leave every prompt where it stands: too much has been said behind it for it to be held. */
+  letGo(): void {
+    for (const queued of [...this.#waiting, ...this.#taken]) queued.draft = undefined;
+  }
+
   /** Take note of a prompt on a line of its own. */
   see(prompt: Draft): void {
-    const isTwin = (draft: Draft) => textOf(draft) === textOf(prompt);
+    const promptWords = wordsOf(prompt);
+    const isTwin = ({ words }: Queued) => words === promptWords;
     const twin = this.#taken.find(isTwin) ?? this.#waiting.find(isTwin);
     if (twin === undefined) {
       this.#taken = [];
       return;
     }
     // One message, under the name it had before the line was there: a file may be read again when it has grown.
-    prompt.message.id = twin.message.id;
-    this.#conversation.remove(twin);
-    this.#taken = this.#taken.filter((draft) => draft !== twin);
-    this.#waiting = this.#waiting.filter((draft) => draft !== twin);
+    if (twin.draft === undefined) this.#conversation.remove(prompt);
+    else {
+      prompt.message.id = twin.draft.message.id;
+      this.#conversation.remove(twin.draft);
+    }
+    this.#taken = this.#taken.filter((queued) => queued !== twin);
+    this.#waiting = this.#waiting.filter((queued) => queued !== twin);
   }
 }
 
-function textOf({ message }: Draft): string {
+function wordsOf({ message }: Draft): string {
   return message.parts
     .map((part) => (part.type === "text" ? part.text : ""))
     .join("\n")

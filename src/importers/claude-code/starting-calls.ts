@@ -42,6 +42,11 @@ export class StartingCalls {
     }
   }
 
+  /** Whether a later line cannot name another call for this agent. */
+  isSure(agentId: string): boolean {
+    return this.#idByAgent.has(agentId);
+  }
+
   callOf(agentId: string, prompt: string | undefined): StartingCall | undefined {
     const id = this.#idByAgent.get(agentId) ?? this.#idByPrompt.get(prompt ?? "");
     return id === undefined ? undefined : (this.#byId.get(id) ?? { toolCallId: id });

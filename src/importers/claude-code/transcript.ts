@@ -3,7 +3,7 @@ import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { messageEvent } from "../message-event.ts";
 import { objectOf, projectOf, stringOf } from "../values.ts";
-import { Conversation } from "./conversation.ts";
+import { Conversation, type Draft } from "./conversation.ts";
 import {
   BOOKKEEPING_ATTACHMENTS,
   BOOKKEEPING_PROGRESS,
@@ -32,7 +32,13 @@ interface Thread {
   /** The line of the newest prompt, and of the newest that was answered. */
   promptLine: number;
   answeredLine: number;
+  /** Whether its session was told of, and with a title. */
+  isAnnounced: boolean;
+  isTitled: boolean;
 }
+
+/** Messages of a conversation that are held, whatever might still be said of them or of their session. */
+const HELD_MAX = 1_000;
 
 /**
  * One file of Claude Code, taken apart into conversations.
@@ -44,8 +50,9 @@ interface Thread {
  * Where the user went back and said something else, the new prompt's `parentUuid` lies before a prompt that was answered.
  * What was taken back stays; the new prompt begins a fork, `<session>/fork-<uuid>`.
  *
- * The whole file is held until its end, without what is not imported: titles, the end of a message and the fate of a
- * queued prompt come late.
+ * Messages come as soon as no later line can change them: the end of a message and the fate of a queued prompt come late. A
+ * subagent's wait until it is known which call started it, those of a fork until their parent's have come. Titles, which
+ * come late, too, follow at the end.
  */
 export class Transcript {
   readonly #path: string;
@@ -57,6 +64,8 @@ export class Transcript {
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();
   readonly #summaries: JsonObject[] = [];
+  /** Those in which a message of the assistant has come since they were last looked at. */
+  #ripe = new Set<Thread>();
   #sessionId: string;
 
   constructor(path: string) {
@@ -110,8 +119,27 @@ export class Transcript {
     }
   }
 
-  /** The sessions of the file with their messages, each after the session that started it. */
-  async *events(): AsyncGenerator<ImportEvent> {
+  get hasSettled(): boolean {
+    return this.#ripe.size > 0;
+  }
+
+  /** What no later line can change: messages, each session before its first. */
+  async *settled(): AsyncGenerator<ImportEvent> {
+    for (const thread of this.#ripe) {
+      const { conversation, queue } = thread;
+      const isFull = conversation.heldCount > HELD_MAX;
+      if (isFull) queue.letGo();
+      if (!thread.isAnnounced && !this.#isReady(thread, isFull)) continue;
+      yield* this.#eventsOf(
+        thread,
+        conversation.takeSettled((draft) => queue.holds(draft)),
+      );
+    }
+    this.#ripe = new Set();
+  }
+
+  /** At the end of the file: whatever is left, each session after the one that started it; and titles. */
+  async *finish(): AsyncGenerator<ImportEvent> {
     for (const { summary, leafUuid } of this.#summaries) {
       // Claude Code also writes the titles of other conversations into a file; their leaves are not in it.
       const thread = this.#placeByUuid.get(leafUuid as string)?.thread;
@@ -119,21 +147,42 @@ export class Transcript {
     }
     const threads = [...this.#threads.values()];
     for (const thread of [...threads.filter(({ agent }) => !agent), ...threads.filter(({ agent }) => agent)]) {
-      const events = thread.conversation
-        .messages()
-        .map(({ message, line }) => messageEvent(thread.externalId, message, line));
-      const first = events.find((event) => event.kind === "message");
-      if (first !== undefined) {
-        const session = await this.#sessionOf(thread);
-        if (typeof first.message.createdAt === "number") session.createdAtMs = first.message.createdAt;
+      yield* this.#eventsOf(thread, thread.conversation.takeAll(), true);
+      const title = titleOf(thread);
+      if (thread.isAnnounced && !thread.isTitled && title !== undefined) {
+        yield { kind: "title", session: thread.externalId, title };
+      }
+    }
+  }
+
+  /** Whether what is said of a session is known before the end of the file. */
+  #isReady({ agent, fork, cwd }: Thread, isFull: boolean): boolean {
+    if (cwd === undefined && !isFull) return false;
+    if (fork !== undefined) {
+      return fork.parent.isAnnounced && fork.parent.conversation.lastTakenUpTo(fork.line) !== undefined;
+    }
+    if (agent === undefined) return true;
+    const parent = this.#threads.get(agent.sessionId);
+    return parent === undefined || (parent.isAnnounced && this.#calls.isSure(agent.id));
+  }
+
+  async *#eventsOf(thread: Thread, drafts: readonly Draft[], isEnd = false): AsyncGenerator<ImportEvent> {
+    for (const { message, line } of drafts) {
+      const event = messageEvent(thread.externalId, message, line);
+      if (event.kind === "message" && !thread.isAnnounced) {
+        const session = await this.#sessionOf(thread, isEnd);
+        if (typeof message.createdAt === "number") session.createdAtMs = message.createdAt;
+        thread.isAnnounced = true;
+        thread.isTitled = session.title !== undefined;
         yield { kind: "session", session };
       }
-      yield* events;
+      yield event;
     }
   }
 
   #say(thread: Thread, line: JsonObject, number: number): void {
     this.#calls.see(line);
+    if (line.type === "assistant") this.#ripe.add(thread);
     const prompt = thread.conversation.add(line, number);
     if (prompt === undefined) return;
     thread.queue.see(prompt);
@@ -202,17 +251,18 @@ export class Transcript {
     if (thread === undefined) {
       const conversation = new Conversation();
       const queue = new PromptQueue(conversation);
-      thread = { externalId, conversation, queue, promptLine: 0, answeredLine: 0 };
+      thread = { externalId, conversation, queue, promptLine: 0, answeredLine: 0, isAnnounced: false, isTitled: false };
       this.#threads.set(externalId, thread);
     }
     return thread;
   }
 
-  async #sessionOf(thread: Thread): Promise<ImportedSession> {
+  async #sessionOf(thread: Thread, isEnd: boolean): Promise<ImportedSession> {
     const { externalId, agent, cwd, fork } = thread;
     const metadata: JsonObject = {};
     const session: ImportedSession = { externalId, source: "claude-code", metadata };
-    let title = thread.customTitle ?? thread.aiTitle ?? thread.summary;
+    // Before the end of the file, a better one may follow.
+    let title = isEnd ? titleOf(thread) : undefined;
     if (agent !== undefined) {
       const { id, sessionId, prompt } = agent;
       const inFile = this.#calls.callOf(id, prompt);
@@ -223,8 +273,7 @@ export class Transcript {
     }
     if (fork !== undefined) {
       session.parentExternalId = fork.parent.externalId;
-      const kept = fork.parent.conversation.messages().filter(({ line }) => line <= fork.line);
-      const last = kept.at(-1)?.message.id;
+      const last = fork.parent.conversation.lastTakenUpTo(fork.line);
       if (last !== undefined) session.forkedAfter = last;
     }
     if (title !== undefined) session.title = title;
@@ -234,6 +283,10 @@ export class Transcript {
     }
     return session;
   }
+}
+
+function titleOf({ customTitle, aiTitle, summary }: Thread): string | undefined {
+  return customTitle ?? aiTitle ?? summary;
 }
 
 /** The thread of the session that a branch belongs to. */
