@@ -23,7 +23,8 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
 
   async function* replay(): AsyncGenerator<Uint8Array> {
     try {
-      yield* taken;
+      // Each is let go of when it was read.
+      for (let first = taken.shift(); first !== undefined; first = taken.shift()) yield first;
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
     } finally {
       await close();

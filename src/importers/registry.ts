@@ -10,8 +10,11 @@ import { llxprt } from "./llxprt/importer.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
 
-/** How far into a file its format is looked for: a first line may hold a pasted screenshot. */
-const HEAD_BYTES = 8 * 1024 * 1024;
+/** How far into a file its format is looked for. */
+const HEAD_BYTES = 256 * 1024;
+
+/** And how far where so little does not show it: a first line may hold a pasted screenshot. */
+const HEAD_BYTES_MAX = 8 * 1024 * 1024;
 
 /** How a file begins that Codex has put away. */
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
@@ -48,16 +51,20 @@ export async function openImport(file: ImportFile, format = "auto"): Promise<Ope
   if (!IMPORT_FORMATS.includes(format)) {
     throw new StoreError("OPTION_INVALID", { option: "format", expected: IMPORT_FORMATS.join(", "), actual: format });
   }
-  const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
-  const text = head.toString("utf8");
-  const importer =
+  const importerOf = (head: Buffer) =>
     format === "auto"
-      ? (detectImporter(text) ?? detectDatabase(head, file.path))
+      ? (detectImporter(head.toString("utf8")) ?? detectDatabase(head, file.path))
       : IMPORTERS.find((candidate) => candidate.format === format);
+  let { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
+  let importer = importerOf(head);
+  if (importer === undefined && head.length === HEAD_BYTES) {
+    ({ head, chunks, close } = await peek(chunks, HEAD_BYTES_MAX));
+    importer = importerOf(head);
+  }
   if (importer !== undefined) return { format: importer.format, events: importer.read({ path: file.path, chunks }) };
   await close();
-  if (file.isPossible || (head.length < HEAD_BYTES && text.trim() === ""))
-    return { format: undefined, events: nothing() };
+  const isBlank = head.length < HEAD_BYTES_MAX && head.toString("utf8").trim() === "";
+  if (file.isPossible || isBlank) return { format: undefined, events: nothing() };
   if (head.subarray(0, ZSTD.length).equals(ZSTD)) {
     throw new StoreError("IMPORT_UNREADABLE", {
       path: file.path,
