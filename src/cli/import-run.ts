@@ -168,7 +168,8 @@ export class ImportRun {
     const from = parentExternalId === undefined ? origin : { ...origin, parentExternalId };
     const names = title === undefined ? {} : { title: titleOf(title) };
     const given = this.#options.project;
-    const wanted = given ?? project;
+    // Folders may have any name.
+    const wanted = given ?? (project === undefined ? undefined : nameOf(project));
     let session: Session;
     try {
       session = this.#store.importedSession(from, wanted === undefined ? names : { ...names, project: wanted });
@@ -261,17 +262,18 @@ async function* eventsOf(file: ImportFile, format: string, report: FileReport): 
   }
 }
 
-/** One line that the store accepts; titles are made by models, and hold anything. */
+/** Titles are made by models, and hold anything. */
 function titleOf(title: string): string {
-  return (
-    cutAtGrapheme(
-      title
-        .toWellFormed()
-        .replace(/[\s\0-\x1f]+/g, " ")
-        .trim(),
-      ID_CHARS_MAX,
-    ) || "untitled"
-  );
+  return nameOf(title.replace(/\s+/g, " ")) ?? "untitled";
+}
+
+/** One line that the store accepts; undefined where nothing is left of it. */
+function nameOf(words: string): string | undefined {
+  const line = words
+    .toWellFormed()
+    .replace(/[\0-\x1f\x7f-\x9f]+/g, " ")
+    .trim();
+  return cutAtGrapheme(line, ID_CHARS_MAX) || undefined;
 }
 
 function keyOf(source: string, externalId: string): string {

@@ -51,13 +51,18 @@ async function namedBy(path: string): Promise<string[]> {
   return paths.length === 0 ? [path] : paths;
 }
 
-async function* walk(path: string, visited: Set<string>, isPossible = false): AsyncGenerator<ImportFile> {
+async function* walk(path: string, visited: Set<string>, isFound = false): AsyncGenerator<ImportFile> {
   let entries: Dirent[];
+  const isPossible = isFound && POSSIBLE_NAME.test(path);
   try {
-    const real = await realpath(path);
+    const found = await stat(path);
+    // The name of a pipe, as in `import <(zcat a.gz)`, leads nowhere.
+    const real = await realpath(path).catch(() => path);
     if (visited.has(real)) return;
     visited.add(real);
-    if (!(await stat(real)).isDirectory()) {
+    if (!found.isDirectory()) {
+      // Behind a link in a folder there may be a pipe, which nobody writes to, or a device, which never ends.
+      if (isFound && !found.isFile()) return;
       yield isPossible ? { path, chunks: chunksOf(path), isPossible } : { path, chunks: chunksOf(path) };
       return;
     }
@@ -79,7 +84,7 @@ async function* walk(path: string, visited: Set<string>, isPossible = false): As
     )
       files.push(child);
   }
-  for (const child of files.sort(subagentsLast)) yield* walk(child, visited, POSSIBLE_NAME.test(child));
+  for (const child of files.sort(subagentsLast)) yield* walk(child, visited, true);
   for (const child of folders.sort()) yield* walk(child, visited);
 }
 

@@ -147,3 +147,17 @@ describe("ImportRun", () => {
     expect(store.resume("p/agent-x").info().parentSessionId).toBe("p");
   });
 });
+
+test("a session whose folder has a name that no project can have is imported under what is left of it", async () => {
+  for (const [project, name] of [
+    ["a\tb", "a b"],
+    ["a\ud800", "a\ufffd"],
+    ["x".repeat(600), "x".repeat(512)],
+    ["\u0007", null],
+  ] as const) {
+    const session = `in ${name}`.slice(0, 20);
+    const { newCount, warnings } = await read([{ ...say(session, "m", "hello"), project }]);
+    expect({ newCount, warnings }).toEqual({ newCount: 1, warnings: [] });
+    expect(store.resume(session).info().project).toBe(name);
+  }
+});

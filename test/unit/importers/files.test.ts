@@ -1,6 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { walkFiles } from "../../../src/importers/files.ts";
 import { collect, fileOf } from "./read.ts";
@@ -77,6 +79,24 @@ describe("walkFiles", () => {
     symlinkSync(join(folder, "a/s.jsonl"), join(folder, "a/t.jsonl"));
     symlinkSync(join(folder, "a"), join(folder, "b"));
     expect(await namesIn("a", "a/s.jsonl", "b", "")).toEqual(["a/s.jsonl"]);
+  });
+
+  test("passes over what is no file behind a link, where nobody may ever write or it may never end", async () => {
+    put("a/s.jsonl");
+    execFileSync("mkfifo", [join(folder, "pipe")]);
+    symlinkSync(join(folder, "pipe"), join(folder, "a/pipe.jsonl"));
+    symlinkSync("/dev/zero", join(folder, "a/zero.json"));
+    expect(await namesIn("a")).toEqual(["a/s.jsonl"]);
+  });
+
+  test("reads a pipe that is named, and leads to no name, as shells hand them on", () => {
+    const files = fileURLToPath(new URL("../../../src/importers/files.ts", import.meta.url));
+    const program = `
+      const { walkFiles } = await import(${JSON.stringify(files)});
+      for await (const { chunks } of walkFiles(["/dev/fd/0"])) for await (const chunk of chunks) console.log(chunk.toString());
+    `;
+    const args = ["-c", 'echo typed | "$0" --import tsx --input-type=module --eval "$1"', process.execPath, program];
+    expect(execFileSync("sh", args, { encoding: "utf8" }).trim()).toBe("typed");
   });
 
   test("gives the bytes of a file, and of standard input for -", async () => {
