@@ -41,6 +41,7 @@ export interface ImportOptions {
   onEmbedding?: (progress: { embedded: number; waiting: number }) => void;
 }
 
+type AppendResult = ReturnType<Session["append"]>;
 type PendingMessage = Extract<ImportEvent, { kind: "message" | "restored" }>;
 
 /** How long an import waits for an embedder that is away. */
@@ -50,8 +51,8 @@ const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 interface OpenSession {
   session: Session;
   pending: PendingMessage[];
-  /** Line of the first message that was not known before. */
-  newLine: number | undefined;
+  /** The first message that was not known before. */
+  firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
 }
 
@@ -110,7 +111,7 @@ export class ImportRun {
         if (event.session.forkedAfter !== undefined) await flush();
         const session = this.#open(event.session, report);
         if (session === undefined) continue;
-        open.set(event.session.externalId, { session, pending: [], newLine: undefined, isRewritten: false });
+        open.set(event.session.externalId, { session, pending: [], firstNew: undefined, isRewritten: false });
         report.sessionIds.push(session.id);
       } else if (open.has(event.session)) {
         open.get(event.session)!.pending.push(event);
@@ -211,23 +212,27 @@ export class ImportRun {
   }
 
   /**
-   * Append what is pending. What is new and stands before what was known is no growth: the file was rewritten. Only results
-   * may come so, where something was said while their tool ran.
+   * Append what is pending. What is new and now stands behind what was known, and before it in the file, is no growth: the
+   * file was rewritten. Only results may come so, where something was said while their tool ran. What another import of the
+   * same file has appended meanwhile stands where it should.
    */
   #flush(open: OpenSession, report: FileReport): void {
     const pending = open.pending.splice(0);
-    const appended = this.#append(open.session, pending, report);
+    const results = this.#append(open.session, pending, report);
     for (const [index, { message, line }] of pending.entries()) {
-      if (appended[index] === true && message.role !== "tool") open.newLine ??= line;
-      if (appended[index] !== false || open.newLine === undefined || open.isRewritten) continue;
+      const result = results[index];
+      if (result === undefined) continue;
+      const { appended, seq } = result;
+      if (appended && message.role !== "tool") open.firstNew ??= { line, seq };
+      if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten) continue;
       open.isRewritten = true;
       const reason = `the file was rewritten: what is new here, in session ${JSON.stringify(open.session.id)}, stands before messages that were imported earlier, and is kept behind them`;
-      report.warnings.push({ line: open.newLine, reason });
+      report.warnings.push({ line: open.firstNew.line, reason });
     }
   }
 
-  /** @returns whether each was new; undefined for what was refused, or of which only the rest was new. */
-  #append(session: Session, pending: readonly PendingMessage[], report: FileReport): (boolean | undefined)[] {
+  /** @returns what became of each; undefined for what was refused, or of which only the rest was new. */
+  #append(session: Session, pending: readonly PendingMessage[], report: FileReport): (AppendResult | undefined)[] {
     try {
       // A session comes whole from another store, or whole from another program.
       const restored = pending.filter((one) => one.kind === "restored");
@@ -237,7 +242,7 @@ export class ImportRun {
         if (appended) report.newCount += 1;
         else report.knownCount += 1;
       }
-      return results.map(({ appended }) => appended);
+      return results;
     } catch (error) {
       if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
       // Of several messages none was written, and the others are fine.

@@ -112,6 +112,14 @@ describe("ImportRun", () => {
     expect((await read([say("s", "a", "one"), say("s", "d", "four"), say("s", "e", "five")])).warnings).toEqual([]);
   });
 
+  test("takes what another import of the same file has brought meanwhile for no change of the file", async () => {
+    const messages = Array.from({ length: 150 }, (_, index) => ({ id: `m${index}`, content: `message ${index}` }));
+    const lines = messages.map(({ id, content }) => say("s", id, content));
+    const rest = messages.slice(100).map((message) => ({ role: "user" as const, ...message }));
+    const run = new ImportRun(store, { format: "auto", onProgress: () => void store.resume("s").appendAll(rest) });
+    expect(await read(lines, { run })).toMatchObject({ newCount: 100, knownCount: 50, warnings: [] });
+  });
+
   test("leaves out a session whose name the store refuses, and says so once", async () => {
     const report = await read([say("bad\nname", "a", "one"), say("good", "b", "two"), say("bad\nname", "c", "three")]);
     expect(report).toMatchObject({ newCount: 1, sessionIds: ["good"] });
