@@ -1,22 +1,11 @@
-import type { JsonValue, MessageInput, Part, Role } from "../../core/message.ts";
+import type { JsonValue, Part, Role } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
 import type { JsonObject } from "../lines.ts";
+import { type Draft, draftOf } from "../thread.ts";
 import { objectOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, partsOf } from "./content.ts";
 import { timeOf } from "./line.ts";
 import { metadataOf } from "./metadata.ts";
-
-/** A message in the making, and the number of its first line. */
-export interface Draft {
-  readonly line: number;
-  readonly message: DraftMessage;
-}
-
-interface DraftMessage extends MessageInput {
-  id: string;
-  parts: Part[];
-  metadata: JsonObject;
-}
 
 /** The newest assistant message, to which lines with the same ids still add. */
 interface OpenMessage {
@@ -92,11 +81,6 @@ export class Conversation {
   /** How many messages were not yet taken out. */
   get heldCount(): number {
     return this.#drafts.length;
-  }
-
-  /** The first message, unless it was taken out. */
-  get first(): Draft | undefined {
-    return this.#drafts[0];
   }
 
   /**
@@ -190,10 +174,10 @@ export class Conversation {
   }
 
   #push(line: JsonObject, id: string, number: number, role: Role, parts: Part[]): Draft {
-    const message: DraftMessage = { id: this.#unused(id), role, parts, metadata: metadataOf(line) };
-    const createdAt = timeOf(line);
-    if (createdAt !== undefined) message.createdAt = createdAt;
-    const draft = { line: number, message };
+    const draft = draftOf(number, role, this.#unused(id), parts, {
+      createdAt: timeOf(line),
+      metadata: metadataOf(line),
+    });
     this.#drafts.push(draft);
     return draft;
   }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../lines.ts";
-import type { Conversation, Draft } from "./conversation.ts";
+import type { Draft } from "../thread.ts";
+import type { Conversation } from "./conversation.ts";
 
 /** A prompt in the queue. `draft` is undefined once it was let go: then it is a message where it stands. */
 interface Queued {

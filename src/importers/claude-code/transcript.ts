@@ -2,8 +2,9 @@ import { basename } from "node:path";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { messageEvent } from "../message-event.ts";
+import type { Draft } from "../thread.ts";
 import { objectOf, projectOf, stringOf } from "../values.ts";
-import { Conversation, type Draft } from "./conversation.ts";
+import { Conversation } from "./conversation.ts";
 import {
   BOOKKEEPING_ATTACHMENTS,
   BOOKKEEPING_PROGRESS,
