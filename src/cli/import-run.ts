@@ -44,6 +44,9 @@ export interface ImportOptions {
 type AppendResult = ReturnType<Session["append"]>;
 type PendingMessage = Extract<ImportEvent, { kind: "message" | "restored" }>;
 
+/** Messages of one transaction: a batch is asked for its vectors at once, but another process's append need not wait for it all. */
+const TRANSACTION_MESSAGES_MAX = 25;
+
 /** How long an import waits for an embedder that is away. */
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
@@ -59,7 +62,7 @@ interface OpenSession {
 /**
  * An import into one store: files to sessions, and at the end to summaries.
  *
- * Each transaction holds at most 100 messages, so that other processes get their turn. An import that was stopped has
+ * Each transaction holds at most 25 messages, so that other processes get their turn. An import that was stopped has
  * lost nothing: the next one finds by external id what is there already. What the store refuses is reported and costs no
  * other message.
  */
@@ -218,7 +221,10 @@ export class ImportRun {
    */
   #flush(open: OpenSession, report: FileReport): void {
     const pending = open.pending.splice(0);
-    const results = this.#append(open.session, pending, report);
+    const results: (AppendResult | undefined)[] = [];
+    for (let from = 0; from < pending.length; from += TRANSACTION_MESSAGES_MAX) {
+      results.push(...this.#append(open.session, pending.slice(from, from + TRANSACTION_MESSAGES_MAX), report));
+    }
     for (const [index, { message, line }] of pending.entries()) {
       const result = results[index];
       if (result === undefined) continue;

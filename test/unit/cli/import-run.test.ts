@@ -72,12 +72,12 @@ describe("ImportRun into a store with a remote embedder", () => {
 });
 
 describe("ImportRun", () => {
-  test("appends at most 100 messages at once, those of interleaved sessions together", async () => {
+  test("takes 100 messages at once, those of interleaved sessions together, and appends at most 25", async () => {
     const appendAll = vi.spyOn(Session.prototype, "appendAll");
     const lines = Array.from({ length: 250 }, (_, index) => say(`s${index % 3}`, `m${index}`, `message ${index}`));
     expect(await read(lines)).toMatchObject({ newCount: 250, sessionIds: ["s0", "s1", "s2"] });
     const sizes = appendAll.mock.calls.map(([messages]) => messages.length).filter((size) => size > 0);
-    expect(sizes).toEqual([34, 33, 33, 33, 34, 33, 17, 16, 17]);
+    expect(sizes).toEqual([25, 9, 25, 8, 25, 8, 25, 8, 25, 9, 25, 8, 17, 16, 17]);
     expect(
       store
         .resume("s1")
