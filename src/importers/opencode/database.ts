@@ -29,10 +29,13 @@ export function isOpencode(path: string): boolean {
  * with the next import.
  */
 export class OpencodeDatabase {
+  readonly #path: string;
   readonly #database: Database.Database;
+  readonly #statements = new Map<string, Database.Statement>();
 
   /** @throws {StoreError} `IMPORT_UNREADABLE` for what is no such database, or cannot be opened. */
   constructor(path: string) {
+    this.#path = path;
     try {
       this.#database = new Database(path, { readonly: true, fileMustExist: true });
       this.#database.prepare("SELECT id FROM session LIMIT 1").get();
@@ -45,9 +48,13 @@ export class OpencodeDatabase {
     this.#database.close();
   }
 
-  /** Rows of the sessions, each after the one that started it, otherwise by their time. */
+  /**
+   * Rows of the sessions, each after the one that started it, otherwise by their time.
+   *
+   * @throws {StoreError} `IMPORT_UNREADABLE` where the database is damaged.
+   */
   sessions(): JsonObject[] {
-    const rows = this.#database.prepare("SELECT * FROM session ORDER BY time_created, id").all() as JsonObject[];
+    const rows = this.#rows<JsonObject>("SELECT * FROM session ORDER BY time_created, id");
     const waiting = new Map(rows.map((row) => [row.id, row]));
     const ordered: JsonObject[] = [];
     const visit = (row: JsonObject | undefined): void => {
@@ -60,26 +67,48 @@ export class OpencodeDatabase {
     return ordered;
   }
 
-  /** The messages of a session in their order; what cannot be read of them as a problem. */
+  /**
+   * The messages of a session in their order; what cannot be read of them as a problem.
+   *
+   * @throws {StoreError} `IMPORT_UNREADABLE` where the database is so damaged that they cannot be listed.
+   */
   *messages(sessionId: string): Generator<({ row: number } & StoredMessage) | RowProblem> {
-    const ids = this.#database
-      .prepare("SELECT rowid AS row, id FROM message WHERE session_id = ? ORDER BY time_created, id")
-      .all(sessionId) as { row: number; id: string }[];
-    const message = this.#database.prepare("SELECT data FROM message WHERE id = ?").pluck();
-    const parts = this.#database.prepare("SELECT rowid AS row, id, data FROM part WHERE message_id = ? ORDER BY id");
-    for (const { row, id } of ids) {
-      const info = objectIn(message.get(id));
+    const list = "SELECT rowid AS row, id FROM message WHERE session_id = ? ORDER BY time_created, id";
+    for (const { row, id } of this.#rows<{ row: number; id: string }>(list, sessionId)) {
+      let found: { data: unknown }[];
+      let parts: { row: number; id: string; data: unknown }[];
+      try {
+        found = this.#rows("SELECT data FROM message WHERE id = ?", id);
+        parts = this.#rows("SELECT rowid AS row, id, data FROM part WHERE message_id = ? ORDER BY id", id);
+      } catch (error) {
+        yield { row, problem: `message ${id}: ${((error as Error).cause as Error).message}` };
+        continue;
+      }
+      const info = objectIn(found[0]?.data);
       if (typeof info === "string") {
         yield { row, problem: `message ${id}: ${info}` };
         continue;
       }
       const read: JsonObject[] = [];
-      for (const part of parts.all(id) as { row: number; id: string; data: unknown }[]) {
+      for (const part of parts) {
         const value = objectIn(part.data);
         if (typeof value === "string") yield { row: part.row, problem: `part ${part.id}: ${value}` };
         else read.push(value);
       }
       yield { row, id, info, parts: read };
+    }
+  }
+
+  #rows<Row>(sql: string, ...values: string[]): Row[] {
+    try {
+      let statement = this.#statements.get(sql);
+      if (statement === undefined) {
+        statement = this.#database.prepare(sql);
+        this.#statements.set(sql, statement);
+      }
+      return statement.all(...values) as Row[];
+    } catch (error) {
+      throw unreadable(this.#path, error);
     }
   }
 }

@@ -5,8 +5,8 @@ import type { ImportEvent, ImportedSession, Importer, ImportFile } from "../impo
 import type { JsonObject } from "../lines.ts";
 import { Thread } from "../thread.ts";
 import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
-import { isOpencode, OpencodeDatabase } from "./database.ts";
-import { draftsOf } from "./message.ts";
+import { isOpencode, OpencodeDatabase, type RowProblem } from "./database.ts";
+import { draftsOf, type StoredMessage } from "./message.ts";
 
 /** Enough to tell a database. */
 const HEAD_BYTES = 100;
@@ -43,22 +43,33 @@ export const opencode: Importer = {
 async function* readDatabase(path: string): AsyncGenerator<ImportEvent> {
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
   const database = new OpencodeDatabase(path);
+  let failure: unknown;
   try {
     for (const row of database.sessions()) {
       const thread = new Thread(sessionOf(row));
-      for (const found of database.messages(String(row.id))) {
-        if ("problem" in found) yield { kind: "warning", line: found.row, reason: found.problem };
-        else {
-          const { drafts, warnings } = draftsOf(found, found.row);
-          for (const draft of drafts) yield* thread.push(draft);
-          for (const reason of warnings) yield { kind: "warning", line: found.row, reason };
-        }
+      try {
+        for (const found of database.messages(String(row.id))) yield* eventsOf(found, thread);
+      } catch (error) {
+        // The damage of one session costs no other.
+        if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
+        failure ??= error;
       }
       yield* thread.finish();
     }
   } finally {
     database.close();
   }
+  if (failure !== undefined) throw failure;
+}
+
+function* eventsOf(found: { row: number } & (StoredMessage | RowProblem), thread: Thread): Generator<ImportEvent> {
+  if ("problem" in found) {
+    yield { kind: "warning", line: found.row, reason: found.problem };
+    return;
+  }
+  const { drafts, warnings } = draftsOf(found, found.row);
+  for (const draft of drafts) yield* thread.push(draft);
+  for (const reason of warnings) yield { kind: "warning", line: found.row, reason };
 }
 
 async function* readExport(file: ImportFile): AsyncGenerator<ImportEvent> {

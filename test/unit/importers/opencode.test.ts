@@ -1,11 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ImportRun } from "../../../src/cli/import-run.ts";
 import { chunksOf } from "../../../src/importers/files.ts";
 import { opencode } from "../../../src/importers/opencode/importer.ts";
 import { openImport } from "../../../src/importers/registry.ts";
+import { openStore } from "../../../src/session/store.ts";
 import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 let folder: string;
@@ -166,4 +168,33 @@ test("another program's database is none of ours, and one from standard input ca
   await expect(collect(opencode.read({ path: "-", chunks: chunksOf(path) }))).rejects.toMatchObject({
     message: "Cannot import -: a database is read from a file.",
   });
+});
+
+/**
+ * Goal: a damaged page costs what is on it, and no other file of the import.
+ * Method: overwrite one page after the other, and import the database into a store.
+ */
+test("a damaged database brings what can be read of it, and says what cannot", async () => {
+  database.exec("CREATE INDEX part_message ON part (message_id)");
+  session("a");
+  session("b");
+  for (let index = 0; index < 60; index++) {
+    message(index % 2 ? "a" : "b", `m${index}`, { role: "user" }, text(`${index} ${"word ".repeat(100)}`));
+  }
+  database.close();
+  const whole = readFileSync(path);
+  const store = openStore(":memory:");
+  let newCount = 0;
+  let silentCount = 0;
+  for (let start = 4096 * 6; start < whole.length; start += 4096) {
+    writeFileSync(path, Buffer.from(whole).fill(0xff, start, start + 4096));
+    const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
+    const report = await run.read({ path, chunks: chunksOf(path) });
+    newCount += report.newCount;
+    if (report.newCount + report.knownCount < 60 && report.warnings.length === 0 && report.error === null)
+      silentCount++;
+  }
+  expect(newCount).toBe(60);
+  expect(silentCount).toBe(0);
+  store.close();
 });
