@@ -58,6 +58,8 @@ export interface ReembedPorts {
   clock: Clock;
   signal: AbortSignal;
   onProgress?: (progress: ReembedProgress) => void;
+  /** Called in the very moment in which the new forest is in use: what this process holds of the old one must not be written. */
+  onSwitch: () => void;
 }
 
 /**
@@ -274,8 +276,10 @@ class Run {
       return forest;
     });
     if (generation === undefined) return undefined;
+    const switchMs = performance.now() - begunMs;
+    this.#options.onSwitch();
     this.#report("switch", 1, 1);
-    return { carriedSummaryCount, switchMs: performance.now() - begunMs };
+    return { carriedSummaryCount, switchMs };
   }
 
   /** Inside the transaction: take in the last that came, or give up for now where that is much. */
@@ -306,14 +310,16 @@ class Run {
     const { reembedding } = this.#repositories;
     const last = reembedding.unstaged(this.#target, this.#stagedTo, LAST_MESSAGES_MAX + 1);
     if (last.length > LAST_MESSAGES_MAX) return undefined;
-    if (isRemote(this.#options.embedder)) {
-      return last.some(({ isGraduated }) => isGraduated) ? undefined : last.map(({ id }) => id);
-    }
+    const isDue = ({ text, embedding }: UnstagedMessage): boolean =>
+      isRemote(this.#options.embedder) && embedding === undefined && text.trim() !== "";
+    const withoutVector = last.filter(isDue);
+    if (withoutVector.some(({ isGraduated }) => isGraduated)) return undefined;
     for (const message of last) {
+      if (isDue(message)) continue;
       const { id, embedding } = this.#localVector(message);
       reembedding.stage(this.#target, id, embedding);
     }
-    return [];
+    return withoutVector.map(({ id }) => id);
   }
 
   #beginAgain(): void {

@@ -355,14 +355,18 @@ export class Store {
     if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation: "reembed" });
     const { embedder, signal, onProgress } = options;
     const { repositories, clock, changes } = this.#ports;
+    const goOnWith = (): void => {
+      this.#ports.embedder = embedder;
+      changes.count += 1;
+    };
     const result = await reembed(repositories, {
       embedder,
       clock,
       signal: this.#signalOf(signal),
       ...(onProgress && { onProgress }),
+      onSwitch: goOnWith,
     });
-    this.#ports.embedder = embedder;
-    changes.count += 1;
+    goOnWith(); // also where another process was faster, or there was nothing to do
     return result;
   }
 

@@ -315,6 +315,34 @@ describe("whoever has it open with the old embedder", () => {
   });
 });
 
+test.each([
+  ["local", letterEmbedder],
+  ["remote", remoteLetters()],
+])("this process goes on with a %s embedder from the moment of the switch", async (_, embedder) => {
+  const store = talked();
+  store.session("a").append(user("before")); // in memory as the old forest has it
+  let appended = 0;
+  let isSwitched = false;
+  const timer = setInterval(() => {
+    if (!isSwitched) return;
+    store.session("a").appendAll(talk(9, 2));
+    appended += 1;
+  }, 0);
+  await store.reembed({
+    embedder,
+    onProgress: ({ phase, doneCount }) => {
+      if (phase !== "switch" || doneCount !== 1) return;
+      isSwitched = true;
+      store.session("a").append(user("at once"));
+    },
+  });
+  clearInterval(timer);
+  expect(appended).toBeGreaterThan(0); // while vectors were moved
+  await store.embedPending();
+  expect(store.query("SELECT DISTINCT embedder_id FROM messages")).toEqual([{ embedder_id: embedder.id }]);
+  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
 describe("with the embedder in use", () => {
   test("there is nothing to do where no message lacks a vector", async () => {
     const path = temporaryPath();
@@ -437,6 +465,50 @@ describe("a remote embedder", () => {
       { text: "at the last moment", embedder_id: null },
     ]);
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+});
+
+describe("what comes last to a remote store", () => {
+  test("keeps the vector that it has of this very embedder", async () => {
+    const path = temporaryPath();
+    const embedder = remoteLetters();
+    const store = talked(path, embedder);
+    await store.embedPending();
+    inDatabase(path, (database) =>
+      database.exec("UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = 5"),
+    );
+    store.session("b").append(user("the last to be staged"));
+    const other = openedStore(path, { embedder });
+    await store.reembed({
+      embedder: {
+        ...embedder,
+        async embedAll(request) {
+          if (request.texts.includes("the last to be staged")) {
+            other.session("a").append(user("embedded in time"));
+            await other.embedPending();
+          }
+          return remoteLetters().embedAll(request);
+        },
+      },
+    });
+    expect(store.query("SELECT id FROM messages WHERE embedding IS NULL")).toEqual([]);
+    expect(store.stats().pendingVectorCount).toBe(0);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("waits for nothing where it has nothing to embed", async () => {
+    const path = temporaryPath();
+    const store = talked(path);
+    const other = openedStore(path);
+    await store.reembed({
+      embedder: remoteLetters(),
+      onProgress: ({ phase, doneCount }) => {
+        if (phase === "switch" && doneCount === 0) other.session("a").appendAll([user("  "), user("words")]);
+      },
+    });
+    expect(store.query("SELECT m.text FROM pending_vectors JOIN messages m ON m.id = message_id")).toEqual([
+      { text: "words" },
+    ]);
   });
 });
 
