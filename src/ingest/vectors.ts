@@ -56,6 +56,8 @@ export class Vectors {
   readonly #ports: VectorPorts;
   readonly #claimant = randomUUID();
   readonly #inFlight = new Set<number>();
+  /** That the rest is known of: `reembed` may have come to another. */
+  #embedder: Embedder | undefined;
   /** Whether the service has answered this store: then what it refuses is a text, and not all of us. */
   #hasWorked = false;
   /** Why the account was refused. Only a caller who says so asks again, or a store that is opened anew. */
@@ -79,6 +81,11 @@ export class Vectors {
     options.signal.throwIfAborted();
     const result: EmbedResult = { embedded: 0, failed: 0, refused: 0, waiting: 0 };
     if (!isRemote(embedder)) return result;
+    if (embedder !== this.#embedder) {
+      this.#embedder = embedder;
+      this.#hasWorked = false;
+      this.#refusal = undefined;
+    }
     const deadline = performance.now() + (options.waitMsMax ?? 0);
     for (;;) {
       if (this.#refusal === undefined || options.again) await this.#walk(embedder, options, result);

@@ -120,7 +120,7 @@ export class PendingVectorRepository {
        WHERE ${claimed}`,
     );
     this.#refuse = client.prepare<[string]>(
-      "UPDATE pending_vectors SET status = 'refused' WHERE message_id IN (SELECT value FROM json_each(?))",
+      "UPDATE pending_vectors SET status = 'refused' WHERE attempts > 0 AND message_id IN (SELECT value FROM json_each(?))",
     );
     this.#store = client.prepare<{ id: number; embedding: Buffer; embedderId: string }>(
       `UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
@@ -195,7 +195,7 @@ export class PendingVectorRepository {
     this.#note.run({ ids: JSON.stringify(messageIds), claimant, errorCode, error });
   }
 
-  /** Nobody asks for these again, nor waits for them. */
+  /** Nobody asks for these again, nor waits for them; but for those that have come to another embedder, which was never asked. */
   refuse(messageIds: readonly number[]): void {
     this.#refuse.run(JSON.stringify(messageIds));
   }

@@ -343,3 +343,30 @@ describe("in the background", () => {
     expect(local.query("SELECT count(*) AS n FROM pending_vectors")).toEqual([{ n: 0 }]);
   });
 });
+
+describe("another embedder, after reembed,", () => {
+  test("is asked in the background although the one before had refused us", async () => {
+    const { store, embedder } = waitingStore(3);
+    embedder.before = () => {
+      throw refused(403);
+    };
+    expect((await store.embedPending()).error).toBeInstanceOf(StoreError);
+    const next = scriptedEmbedder({ id: "next-384" });
+    await store.reembed({ embedder: next });
+    store.session("s").append(user("for the next one"));
+    await store.upkeep();
+    expect(store.stats().pendingVectorCount).toBe(0);
+  });
+
+  test("is not taken to work because the one before did", async () => {
+    const { store } = waitingStore(3);
+    expect(await store.embedPending()).toMatchObject({ embedded: 3 });
+    const next = scriptedEmbedder({ id: "next-384" });
+    await store.reembed({ embedder: next });
+    next.before = () => {
+      throw refused();
+    };
+    store.session("s").append(user("for the next one"));
+    expect(await store.embedPending()).toMatchObject({ refused: 0, waiting: 1 });
+  });
+});
