@@ -98,7 +98,7 @@ export class EmbedRun {
     const { repositories, embedder, clock, claimant, inFlight } = this.#ports;
     const nowMs = clock();
     const { sessionId } = this.#options;
-    return claimVectors(repositories, claimant, nowMs + CLAIM_MS, (pending) => {
+    return claimVectors(repositories, embedder.id, claimant, nowMs + CLAIM_MS, (pending) => {
       if (pending.awayUntil(nowMs) !== undefined) return [];
       const oldest = pending
         .claimable(nowMs, claimant, sessionId, embedder.textsMax + inFlight.size)

@@ -300,7 +300,7 @@ export class Store {
    * One runs at a time: another waits for it. A part that fails keeps none of the others from being done.
    *
    * @throws the signal's reason when aborted, `STORE_CLOSED` when the store closes; `STORE_READONLY`, and at the end
-   *   `STORE_BUSY` or `STORE_CORRUPT` where a part failed so.
+   *   `STORE_BUSY`, `STORE_CORRUPT` or `EMBEDDER_MISMATCH` where a part failed so.
    */
   async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
     this.#database.assertOpen();

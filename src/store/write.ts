@@ -130,15 +130,19 @@ export function appendMessages<T>(repositories: Repositories, rows: readonly Mes
  * Somebody asks for some of the vectors that are due, and others leave these to them until `untilMs`.
  *
  * @param choose  Which ones. Asked before, too, so that nothing is written where there are none.
+ * @throws {StoreError} `EMBEDDER_MISMATCH` if some are due, and of another embedder: what it gave could not be stored.
  */
 export function claimVectors(
-  { database, pendingVectors }: Repositories,
+  repositories: Repositories,
+  embedderId: string,
   claimant: string,
   untilMs: number,
   choose: (pending: PendingVectorRepository) => ClaimableVector[],
 ): ClaimableVector[] {
+  const { database, pendingVectors } = repositories;
   if (database.read(() => choose(pendingVectors)).length === 0) return [];
   return database.write("embed", () => {
+    assertGeneration(repositories, embedderId);
     const chosen = choose(pendingVectors);
     const ids = chosen.map(({ messageId }) => messageId);
     pendingVectors.claim(ids, claimant, untilMs);
@@ -154,21 +158,26 @@ export function claimVectors(
  * @throws {StoreError} `EMBEDDER_MISMATCH` if the store has come to another embedder meanwhile.
  */
 export function storeVectors(
-  { database, generations, pendingVectors }: Repositories,
+  repositories: Repositories,
   embedderId: string,
   vectors: readonly { messageId: number; embedding: Float32Array }[],
 ): number {
+  const { database, pendingVectors } = repositories;
   let count = 0;
   for (let from = 0; from < vectors.length; from += BATCH_MESSAGES_MAX) {
     database.write("embed", () => {
-      const stored = generations.newest()!.embedderId;
-      if (stored !== embedderId) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedderId });
+      assertGeneration(repositories, embedderId);
       for (const { messageId, embedding } of vectors.slice(from, from + BATCH_MESSAGES_MAX)) {
         if (pendingVectors.store(messageId, encodeVector(embedding), embedderId)) count += 1;
       }
     });
   }
   return count;
+}
+
+function assertGeneration({ generations }: Repositories, embedderId: string): void {
+  const stored = generations.newest()!.embedderId;
+  if (stored !== embedderId) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedderId });
 }
 
 /** Vectors did not come. `note` says what became of the try. */

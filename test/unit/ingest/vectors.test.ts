@@ -369,4 +369,16 @@ describe("another embedder, after reembed,", () => {
     store.session("s").append(user("for the next one"));
     expect(await store.embedPending()).toMatchObject({ refused: 0, waiting: 1 });
   });
+
+  test("is not asked by those who have the store open with the one before, nor is that one paid", async () => {
+    const path = temporaryPath();
+    const { store, embedder } = waitingStore(3, { path });
+    await store.embedPending();
+    const other = openedStore(path, { embedder, clock: () => now });
+    await store.reembed({ embedder: scriptedEmbedder({ id: "next-384" }) });
+    store.session("s").append(user("for the next one"));
+    await expect(other.embedPending()).rejects.toMatchObject({ code: "EMBEDDER_MISMATCH" });
+    expect(embedder.requests.flatMap(({ texts }) => texts)).not.toContain("for the next one");
+    expect(await store.embedPending()).toMatchObject({ embedded: 1, waiting: 0 });
+  });
 });
