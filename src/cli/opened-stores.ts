@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
-import { readingEmbedder, replacedEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
+import { readingEmbedder, replacedEmbedder, storedEmbedder, triedEmbedder } from "../session/embedder-choice.ts";
 import { type OpenOptions, openStore, type Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
 import { defaultStorePath } from "./store-path.ts";
@@ -45,7 +45,7 @@ export class OpenedStores {
     this.#folders.push(folder);
     const path = join(folder, "copy.db");
     if (existsSync(this.#path)) await this.openToRead().backup(path);
-    const store = openStore(path);
+    const store = openStore(path, { embedder: triedEmbedder });
     this.#opened.push(store);
     return store;
   }

@@ -1,5 +1,5 @@
 import { StoreError } from "../core/errors.ts";
-import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
+import { type Embedder, isRemote, type LocalEmbedder, type RemoteEmbedder } from "../models/embedder.ts";
 import { embedderById } from "../models/embedders.ts";
 import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
@@ -56,6 +56,11 @@ export function replacedEmbedder(id: string, dimension: number): RemoteEmbedder 
     textsMax: 1,
     embedAll: () => Promise.reject(new StoreError("EMBEDDER_MISMATCH", { stored: id, given: "another" })),
   };
+}
+
+/** Stands for the embedder of a copy that is thrown away, whatever it is: nothing is asked, paid or waited for. */
+export function triedEmbedder(id: string, dimension: number): LocalEmbedder {
+  return { id, dimension, similarityMin: 0, embed: () => undefined };
 }
 
 function orKeyless(make: (options: { apiKey?: string }) => Embedder): Embedder {

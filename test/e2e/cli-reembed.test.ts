@@ -18,7 +18,9 @@ test("a store of an unknown embedder is read by words, not written, and brought 
   const before = await folder.json("forest", "s");
   expect((await folder.json("show", "s")).messages.length).toBeGreaterThan(40);
   expect((await folder.json("verify")).ok).toBe(true);
-  const refused = await folder.run(["import", folder.jsonl("t.jsonl", longSession("t", 3))]);
+  const file = folder.jsonl("t.jsonl", longSession("t", 3));
+  expect(await folder.json("import", file, "--dry-run")).toMatchObject({ newCount: 3, isDryRun: true });
+  const refused = await folder.run(["import", file]);
   expect(refused.exitCode).toBe(1);
   expect(refused.stderr).toContain('"letters-96"');
 
