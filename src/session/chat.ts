@@ -4,6 +4,8 @@ import { tokensMaxOf } from "../core/token-budget.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatMessage, ChatModel, ChatReply } from "../models/chat-model.ts";
 import type { ModelUsage } from "../models/usage.ts";
+import { QUERY_VECTOR_MS_DEFAULT } from "../recall/query-vector.ts";
+import type { RecallQuery } from "../recall/recall.ts";
 import type { Resolving } from "./background.ts";
 import { CHAT_TOOLS, runTool, type ToolPorts } from "./chat-tools.ts";
 import type { Pressure } from "./pressure.ts";
@@ -76,6 +78,8 @@ export class Chat {
   readonly #tokensLimit: number;
   readonly #model: ChatModel;
   readonly #tools: ToolPorts;
+  /** What the newest turn began with, and what the store's embedder makes of it: asked for once a turn. */
+  #query: { turnSeq: number; query: RecallQuery } | undefined;
   #resolving: Resolving | undefined;
 
   /** @throws {StoreError} as `contextLimit`. */
@@ -139,7 +143,7 @@ export class Chat {
   /** One reply and the results of its calls, stored. Returns its parts. */
   async *#reply(mayCall: boolean, total: ModelUsage, signal: AbortSignal): AsyncGenerator<ChatEvent, readonly Part[]> {
     let usage: ModelUsage | undefined;
-    const messages = this.#context();
+    const messages = this.#context(await this.#asked(signal));
     const onUsage = (paid: ModelUsage): void => {
       usage = paid;
       total.inputTokens += paid.inputTokens;
@@ -183,18 +187,17 @@ export class Chat {
   }
 
   /** @throws {StoreError} `BUDGET_TOO_SMALL` where the newest step does not fit. */
-  #context(): ChatMessage[] {
+  #context(query: RecallQuery | undefined): ChatMessage[] {
     try {
-      return this.#contextWithin(this.tokensMax);
+      return this.#contextWithin(this.tokensMax, query);
     } catch (error) {
       if (!StoreError.is(error, "BUDGET_TOO_SMALL") || error.details.tokensNeeded > this.#tokensLimit) throw error;
       return this.session.render({ tokensMax: error.details.tokensNeeded }).messages;
     }
   }
 
-  /** With what bears on the newest turn, where the session's contexts can look for that. */
-  #contextWithin(tokensMax: number): ChatMessage[] {
-    const query = this.#asked();
+  /** With what bears on the query, where the session's contexts can look for that. */
+  #contextWithin(tokensMax: number, query: RecallQuery | undefined): ChatMessage[] {
     if (query !== undefined) {
       try {
         return this.session.render({ tokensMax, query }).messages;
@@ -207,11 +210,29 @@ export class Chat {
     return this.session.render({ tokensMax }).messages;
   }
 
-  /** What the newest turn began with. */
-  #asked(): string | undefined {
+  /** What the newest turn began with, and its vector where one comes in time. @throws the signal's reason. */
+  async #asked(signal: AbortSignal): Promise<RecallQuery | undefined> {
     const { turnSeq = -1 } = this.session.newest() ?? {};
-    const [message] = turnSeq < 0 ? [] : this.session.messages({ seqFrom: turnSeq, seqTo: turnSeq });
-    return message?.text;
+    if (turnSeq < 0) return undefined;
+    if (this.#query?.turnSeq === turnSeq) return this.#query.query;
+    const [message] = this.session.messages({ seqFrom: turnSeq, seqTo: turnSeq });
+    if (message === undefined) return undefined;
+    const { text } = message;
+    const embedding = await this.#vectorOf(text, signal);
+    const query = embedding === undefined ? text : { text, embedding };
+    this.#query = { turnSeq, query };
+    return query;
+  }
+
+  async #vectorOf(text: string, signal: AbortSignal): Promise<Float32Array | undefined> {
+    const { store } = this.#tools;
+    const asking = AbortSignal.any([signal, AbortSignal.timeout(QUERY_VECTOR_MS_DEFAULT)]);
+    try {
+      return await store.embedQuery(text, { signal: asking });
+    } catch {
+      signal.throwIfAborted();
+      return undefined; // words find most of it
+    }
   }
 
   /** @throws the signal's reason, and as `runTool`. */

@@ -7,7 +7,7 @@ import { GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../support/gemi
 import { geminiServer, type Reply } from "../../support/gemini-server.ts";
 import { calling, ending, piece, streamed, words } from "../../support/gemini-stream.ts";
 import { talk } from "../../support/said.ts";
-import { hang, scriptedEmbedder } from "../../support/scripted-embedder.ts";
+import { away, hang, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const never = new AbortController().signal;
@@ -49,6 +49,51 @@ test("a session of thousands of messages is sent within its budget, with evidenc
   expect(text.length).toBeLessThan(2_000 * 6);
   expect(body.contents!.at(-1)!.parts.at(-1)!.text).toBe("Which deploy region did we pick?");
   expect(breachesOf(body)).toEqual([]);
+});
+
+describe("with an embedder that is elsewhere", () => {
+  test("evidence is looked for by the question's vector, which is asked for once a turn", async () => {
+    const server = await geminiServer(calling("recall", { query: "deploy region" }), streamed("Oslo."));
+    const embedder = scriptedEmbedder();
+    const place = "We picked Oslo.";
+    const answer = embedder.embedAll;
+    // One that knows what is meant: no word of the question is in the message.
+    embedder.embedAll = (request) =>
+      answer({ ...request, texts: request.texts.map((text) => (text.startsWith("Whither") ? place : text)) });
+    const store = openedStore(temporaryPath(), { embedder });
+    const session = store.session("s");
+    session.appendAll([
+      { role: "user", content: "Hello." },
+      { role: "assistant", content: "Hello." },
+    ]);
+    session.append({ role: "user", content: place });
+    for (let batch = 0; batch < 4; batch++) {
+      session.appendAll(talk(50));
+      await store.embedPending();
+    }
+    const chat = chatAt(server, store, session, { tokensMax: 2_000 });
+    await replyOf(chat.say("Whither now?", never));
+    expect(server.requests[0]!.text).toContain(place);
+    const queries = embedder.requests.filter(({ task }) => task === "query");
+    expect(queries.map(({ texts }) => texts)).toEqual([[place], ["deploy region"]]);
+  });
+
+  test("that fails or never answers costs no turn, and Ctrl-C ends the waiting for it", async () => {
+    const server = await geminiServer(streamed("Oslo."), streamed("Bergen."));
+    const embedder = scriptedEmbedder();
+    embedder.before = () => {
+      throw away();
+    };
+    const store = openedStore(temporaryPath(), { embedder });
+    const chat = chatAt(server, store, store.session("s"));
+    expect(await replyOf(chat.say("Whither now?", never))).toBe("Oslo.");
+    embedder.before = hang;
+    const reason = new Error("Ctrl-C");
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(reason), 20);
+    await expect(replyOf(chat.say("And then?", stop.signal))).rejects.toBe(reason);
+    expect(chat.isWaiting).toBe(true);
+  });
 });
 
 describe("tools", () => {
@@ -255,8 +300,8 @@ describe("an abort", () => {
     const chat = chatAt(server, store, session);
     const controller = new AbortController();
     let abortedAt = 0;
-    embedder.before = ({ task }) => {
-      if (task === "document") return;
+    embedder.before = ({ texts }) => {
+      if (!texts.includes("lamp")) return; // what the call looks for
       abortedAt = performance.now();
       controller.abort(new Error("enough"));
       return hang();
