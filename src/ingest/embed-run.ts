@@ -6,6 +6,7 @@ import type { ClaimableVector } from "../store/pending-vectors.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { claimVectors, storeVectors, vectorsFailed } from "../store/write.ts";
 import { checkedVector } from "./checked-vector.ts";
+import { isOfAccount } from "./refusal.ts";
 
 /** How long one call may take, and for how long others leave its messages to it: longer, so that nobody pays for them twice. */
 const CALL_MS_MAX = 180_000;
@@ -227,10 +228,4 @@ function batchSize(row: ClaimableVector | undefined, textsMax: number): number {
 /** After how many failures messages are asked for in batches no larger than that. */
 function triesBefore(size: number, textsMax: number): number {
   return Math.ceil(Math.log(textsMax / size) / Math.log(PARTS));
-}
-
-/** Whether a refusal is of the key, of what it may do, or of the model's name: whatever the text, it would be the same. */
-function isOfAccount(error: unknown): boolean {
-  if (StoreError.is(error, "MODEL_KEY_MISSING") || StoreError.is(error, "EMBEDDER_MISMATCH")) return true;
-  return StoreError.is(error, "MODEL_REFUSED") && [401, 403, 404].includes(error.details.status ?? 0);
 }

@@ -15,13 +15,15 @@ import type { Target, UnstagedMessage } from "../store/reembedding.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { CarriedSummaries } from "./carried-summaries.ts";
 import { checkedVector } from "./checked-vector.ts";
+import { isOfAccount } from "./refusal.ts";
 import { Regrowth } from "./regrowth.ts";
 
 /** Requests that fail one after another before it is given up, and the wait before the second of them, which doubles. */
 const ATTEMPTS_MAX = 6;
 const WAIT_MS = 1_000;
-/** Texts refused one by one, with none accepted in between, from which on it is not they that are refused. */
+/** Texts refused one by one, with none accepted in between, after which one that nobody refuses tells whether it is they. */
 const REFUSALS_MAX = 3;
+const HARMLESS_TEXT = "Hello";
 /** Longest wait that a service may ask for: with more, it is given up, and the next run goes on. */
 const WAIT_MS_MAX = 10 * 60_000;
 
@@ -194,7 +196,8 @@ class Run {
 
   /**
    * Where a batch is refused, one text of it may be to blame: so each half is tried by itself, and what is refused alone,
-   * while others are accepted, does without a vector.
+   * while others are accepted, does without a vector. However many such texts stand in a row, they do not keep a store from
+   * being embedded again.
    */
   async #acceptedVectors(embedder: RemoteEmbedder, texts: readonly string[]): Promise<(Float32Array | undefined)[]> {
     try {
@@ -202,11 +205,12 @@ class Run {
       this.#refusals = 0;
       return vectors;
     } catch (error) {
-      const mayBeText = StoreError.is(error, "MODEL_REFUSED") && (error.details.status ?? 400) === 400;
-      if (!mayBeText) throw error;
+      if (!StoreError.is(error, "MODEL_REFUSED") || isOfAccount(error)) throw error;
       if (texts.length === 1) {
         this.#refusals += 1;
-        if (this.#refusals === REFUSALS_MAX) throw error;
+        if (this.#refusals < REFUSALS_MAX) return [undefined];
+        await this.#remoteVectors(embedder, [HARMLESS_TEXT]);
+        this.#refusals = 0;
         return [undefined];
       }
       const half = Math.ceil(texts.length / 2);

@@ -394,7 +394,7 @@ describe("a remote embedder", () => {
         if (request > 2) throw error;
       });
       await expect(store.reembed({ embedder })).rejects.toBe(error);
-      expect(embedder.requests.length).toBe(error === refusal ? 9 : 8); // down to three single texts, or six tries
+      expect(embedder.requests.length).toBe(error === refusal ? 10 : 8); // down to three single texts and another, or six tries
     }
     expect(forestOf(store)).toEqual(before);
     expect(store.session("a").append(user("the old one serves")).seq).toBe(60);
@@ -423,14 +423,33 @@ describe("a remote embedder", () => {
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
-  test.each([401, 403, 404])("that answers %i is not asked again", async (status) => {
-    const refused = new StoreError("MODEL_REFUSED", { model: "m", reason: "no", status });
-    const embedder = remoteLetters(() => {
-      throw refused;
-    });
-    await expect(talked().reembed({ embedder })).rejects.toBe(refused);
-    expect(embedder.requests).toHaveLength(1);
+  test("that refuses many texts in a row takes the others, too", async () => {
+    const store = talked();
+    store.session("b").appendAll(Array.from({ length: 25 }, (_, index) => user(`nobody wants number ${index}`)));
+    const embedder = remoteLetters();
+    const picky = {
+      ...embedder,
+      embedAll: (request: EmbedRequest) =>
+        request.texts.some((text) => text.includes("nobody wants"))
+          ? Promise.reject(refusal)
+          : embedder.embedAll(request),
+    };
+    expect(await store.reembed({ embedder: picky })).toMatchObject({ reembedded: true });
+    expect(store.query("SELECT count(*) AS n FROM messages WHERE embedding IS NULL")).toEqual([{ n: 25 }]);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
+
+  test.each([{ status: 401 }, { status: 403 }, { status: 404 }, { status: 400, concerns: "account" as const }])(
+    "that answers %o is not asked again",
+    async (details) => {
+      const refused = new StoreError("MODEL_REFUSED", { model: "m", reason: "no", ...details });
+      const embedder = remoteLetters(() => {
+        throw refused;
+      });
+      await expect(talked().reembed({ embedder })).rejects.toBe(refused);
+      expect(embedder.requests).toHaveLength(1);
+    },
+  );
 
   test("that asks for an hour is not waited for", async () => {
     const slow = new StoreError("MODEL_UNAVAILABLE", { model: "m", reason: "quota", retryAfterMs: 3_600_000 });

@@ -233,6 +233,21 @@ describe("what fails", () => {
     },
   );
 
+  test("because a key is not valid any more gives no message up, although it had worked", async () => {
+    const { store, embedder } = waitingStore(20);
+    await store.embedPending();
+    embedder.before = () => {
+      const reason = "API key expired";
+      throw new StoreError("MODEL_REFUSED", { model: "m", reason, status: 400, concerns: "account" });
+    };
+    store.session("s").appendAll(talk(12));
+    const asked = embedder.requests.length;
+    expect(await store.embedPending({ concurrency: 1 })).toMatchObject({ refused: 0, waiting: 12 });
+    expect(embedder.requests).toHaveLength(asked + 1);
+    embedder.before = () => {};
+    expect(await store.embedPending()).toMatchObject({ embedded: 12, waiting: 0 });
+  });
+
   test.each<[string, (texts: readonly string[]) => unknown, string]>([
     ["too few vectors", (texts) => texts.slice(1).map(vectorOf), "MODEL_ANSWER_INVALID"],
     ["no list", () => ({}), "MODEL_ANSWER_INVALID"],
