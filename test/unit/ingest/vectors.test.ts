@@ -158,13 +158,13 @@ describe("what fails", () => {
 
   test("is waited for as long as the caller allows", async () => {
     const embedder = scriptedEmbedder();
-    const store = openedStore(temporaryPath(), { embedder, clock: () => Date.now() });
+    const store = openedStore(temporaryPath(), { embedder, clock: () => (now += 5_000) });
     store.session("s").append(user("hello"));
     embedder.before = () => {
       if (embedder.requests.length < 3) throw away(20);
     };
     expect(await store.embedPending({ waitMsMax: 60_000 })).toEqual({ embedded: 1, failed: 2, refused: 0, waiting: 0 });
-  }, 20_000);
+  });
 
   test("for one text is found out, and costs no other its vector", async () => {
     const { store, embedder } = waitingStore(100, { textsMax: 50 });
