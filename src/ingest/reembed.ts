@@ -155,23 +155,38 @@ class Run {
     return { carriedSummaryCount: 0, switchMs: 0 };
   }
 
-  /** Make every vector that is missing, but for a few that may have come last: whoever appends without a pause is not chased. */
+  /**
+   * Make every vector that is missing, but for a few that may have come last: whoever appends without a pause is not chased.
+   *
+   * Where another process makes the same ones, this one goes on half-way to the end, and comes back for the rest: so no more
+   * than a few batches are paid for twice.
+   */
   async #stageAll(): Promise<void> {
-    const { database, reembedding } = this.#repositories;
+    const { database, messages, reembedding } = this.#repositories;
     const { embedder } = this.#options;
     const limit = isRemote(embedder) ? Math.min(embedder.textsMax, BATCH_MESSAGES_MAX) : BATCH_MESSAGES_MAX;
     const { messageCount } = database.read(() => reembedding.unstagedCount(this.#target));
     const totalCount = this.#embeddedCount + messageCount;
+    let ahead: number | undefined; // id up to which it has come there
     for (;;) {
       await this.#turn();
-      const batch = database.read(() => reembedding.unstaged(this.#target, this.#stagedTo, limit));
-      if (batch.length === 0) return;
+      const batch = database.read(() => reembedding.unstaged(this.#target, ahead ?? this.#stagedTo, limit));
+      if (batch.length === 0 && ahead === undefined) return;
       const vectors = await this.#vectorsOf(batch);
-      if (!stageVectors(this.#repositories, this.#target, vectors)) return; // another process was faster
-      this.#stagedTo = batch.at(-1)!.id;
+      const stagedCount = stageVectors(this.#repositories, this.#target, vectors);
+      if (stagedCount === undefined) return; // another process was faster
+      const lastId = batch.at(-1)?.id ?? 0;
+      if (ahead === undefined) this.#stagedTo = lastId;
       this.#embeddedCount += batch.filter(({ embedding }) => embedding === undefined).length;
       this.#report("embed", this.#embeddedCount, Math.max(totalCount, this.#embeddedCount));
-      if (batch.length < limit) return;
+      if (batch.length < limit) {
+        if (ahead === undefined) return;
+        ahead = undefined;
+      } else if (stagedCount < batch.length) {
+        ahead = Math.floor((lastId + database.read(() => messages.lastId())) / 2);
+      } else if (ahead !== undefined) {
+        ahead = lastId;
+      }
     }
   }
 

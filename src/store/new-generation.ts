@@ -42,18 +42,18 @@ export function nextTarget({ generations }: Repositories, embedderId: string): T
 /**
  * Vectors were made for the generation to come.
  *
- * @returns false, and nothing is written, where that has come meanwhile: another process was faster.
+ * @returns how many were not there yet; undefined, and nothing is written, where that generation has come meanwhile: another
+ *   process was faster.
  */
 export function stageVectors(
   repositories: Repositories,
   target: Target,
   vectors: readonly { id: number; embedding: Float32Array | undefined }[],
-): boolean {
+): number | undefined {
   const { database, generations, reembedding } = repositories;
   return database.write("reembed", () => {
-    if (generations.newest()!.id >= target.generation) return false;
-    for (const { id, embedding } of vectors) reembedding.stage(target, id, embedding);
-    return true;
+    if (generations.newest()!.id >= target.generation) return undefined;
+    return vectors.filter(({ id, embedding }) => reembedding.stage(target, id, embedding)).length;
   });
 }
 

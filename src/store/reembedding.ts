@@ -148,9 +148,13 @@ export class ReembeddingRepository {
     return this.#count.get(target)!;
   }
 
-  /** @param embedding  Undefined where the text has no words. */
-  stage(target: Target, id: number, embedding: Float32Array | undefined): void {
-    this.#stage.run({ ...target, id, embedding: embedding === undefined ? null : encodeVector(embedding) });
+  /**
+   * @param embedding  Undefined where the text has no words.
+   * @returns false where another process was faster, or the message was forgotten meanwhile.
+   */
+  stage(target: Target, id: number, embedding: Float32Array | undefined): boolean {
+    const bytes = embedding === undefined ? null : encodeVector(embedding);
+    return this.#stage.run({ ...target, id, embedding: bytes }).changes > 0;
   }
 
   /** Rows that no generation will use: another came before it. @returns how many went. */

@@ -592,6 +592,19 @@ test("two runs at once come to one new generation", async () => {
   expect(one.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
+test("two runs at once with a remote embedder share the work, and pay little twice", async () => {
+  const path = temporaryPath();
+  const [one, other] = [talked(path), openedStore(path)];
+  one.session("a").appendAll(talk(300));
+  const embedders = [remoteLetters(), remoteLetters()];
+  await Promise.all([one.reembed({ embedder: embedders[0]! }), other.reembed({ embedder: embedders[1]! })]);
+  const asked = embedders.map(({ requests }) => requests.flatMap(({ texts }) => texts).length);
+  expect(asked[0]! + asked[1]!).toBeLessThan(400 * 1.3);
+  expect(Math.min(...asked)).toBeGreaterThan(100);
+  expect(one.query("SELECT count(*) AS n FROM messages WHERE embedding IS NULL")).toEqual([{ n: 0 }]);
+  expect(one.verify()).toMatchObject({ ok: true, problems: [] });
+});
+
 test("a reader may ask what it would take, and not do it", async () => {
   const path = temporaryPath();
   talked(path).close();
