@@ -24,7 +24,7 @@ test("a store of an unknown embedder is read by words, not written, and brought 
   expect(refused.exitCode).toBe(1);
   expect(refused.stderr).toContain('"letters-96"');
 
-  const { estimate, result: none } = await folder.json("reembed", "--dry-run");
+  const { estimate, result: none } = await folder.json("reembed", "--embedder", "hashing", "--dry-run");
   expect(estimate).toMatchObject({
     from: "letters-96",
     to: "hashing-v1-384",
@@ -35,7 +35,7 @@ test("a store of an unknown embedder is read by words, not written, and brought 
   expect(none).toBeNull();
   expect((await folder.json("stats")).embedderId).toBe("letters-96");
 
-  const { result } = await folder.json("reembed");
+  const { result } = await folder.json("reembed", "--embedder", "hashing");
   expect(result).toMatchObject({ reembedded: true, from: "letters-96", to: "hashing-v1-384", embeddedCount: 80 });
   expect((await folder.json("stats")).embedderId).toBe("hashing-v1-384");
   expect(await folder.json("forest", "s")).not.toEqual(before);

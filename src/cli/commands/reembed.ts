@@ -10,7 +10,7 @@ type Estimate = ReturnType<Store["reembedEstimate"]>;
 type Result = Awaited<ReturnType<Store["reembed"]>>;
 
 interface ReembedCommandOptions {
-  embedder: string;
+  embedder?: string;
   dimension?: number;
   dryRun?: true;
   yes?: true;
@@ -27,21 +27,21 @@ export const reembed: Command<ReembedCommandOptions> = {
     "themes are others. Programs that have the store open must open it again. What costs money is done with --yes only;\n" +
     "--dry-run says what it would take. With --json: {estimate, result}, result null after a dry run.",
   options: [
-    new Option("--embedder <name>", "hashing, gemini, or the id of an embedder").default("hashing"),
+    new Option(
+      "--embedder <name>",
+      "hashing, gemini, or an id; unless given, the one in use, for messages without a vector",
+    ),
     wholeNumberOption("dimension", "numbers in a vector of gemini", 1),
     new Option("--dry-run", "only say what it would take"),
     new Option("--yes", "do it although it costs money"),
   ],
-  examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", ""],
+  examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", "--embedder hashing"],
 
   async run({ options: { embedder: name, dimension, dryRun = false, yes = false }, stores, terminal }) {
-    const embedder = embedderNamed(name, dimension, { keyless: dryRun });
-    if (dryRun) {
-      const estimate = stores.openToRead().reembedEstimate(embedder);
-      return { value: { estimate, result: null }, lines: estimateLines(estimate) };
-    }
-    const store = stores.openToReembed();
+    const store = dryRun ? stores.openToRead() : stores.openToReembed();
+    const embedder = embedderNamed(name ?? embedderInUse(store), dimension, { keyless: dryRun });
     const estimate = store.reembedEstimate(embedder);
+    if (dryRun) return { value: { estimate, result: null }, lines: estimateLines(estimate) };
     if (estimate.costUsd !== 0 && estimate.toEmbedCount > 0 && !yes) {
       const hint = "Run it again with --yes to do it, or with --dry-run to see all that it would take.";
       throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint, exitCode: 2 });
@@ -54,6 +54,12 @@ export const reembed: Command<ReembedCommandOptions> = {
     return { value: { estimate, result }, lines: resultLines(result) };
   },
 };
+
+/** Which of them is paid for is not guessed: whoever leaves the name out keeps what there is. */
+function embedderInUse(store: Store): string {
+  const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
+  return String(generation?.["embedder_id"] ?? "hashing");
+}
 
 function* estimateLines(estimate: Estimate): Generator<string> {
   const { from, to, messageCount, toEmbedCount, summarizedThemeCount } = estimate;
