@@ -13,7 +13,7 @@ import type { SessionPorts } from "./ports.ts";
 export interface StartResolvingOptions extends Omit<ContextOptions, "tokensMax"> {
   /** Of the context that `flat` and `sandwich` compact for; the session's setting if left out. */
   contextTokensMax?: number;
-  /** Calls of the summarizer under way at once, from 1 to 64; 4 unless given. */
+  /** Calls of the summarizer under way at once, from 1 to 64; 8 unless given. */
   concurrency?: number;
   /** Most calls that are begun. A summarizer on this machine is not limited. */
   callsMax?: number;

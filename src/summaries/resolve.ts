@@ -8,8 +8,8 @@ import { nothingDone, type ResolveResult, Run, type RunOptions } from "./run.ts"
 import type { SplitOptions } from "./span.ts";
 import { themeSettings } from "./theme-settings.ts";
 
-/** Calls under way at once, unless the caller says otherwise. */
-export const RESOLVE_CONCURRENCY = 4;
+/** Calls under way at once, unless the caller says otherwise: as many as a client of Gemini sends at once. */
+export const RESOLVE_CONCURRENCY = 8;
 
 export interface ResolveOptions extends RunOptions, ThemeOptions, SplitOptions {
   /** Whose summaries to make. */

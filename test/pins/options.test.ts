@@ -66,7 +66,7 @@ test("options of a session: default, least and most", () => {
 test("options of single calls", () => {
   expect({ EXPAND_LIMIT_DEFAULT, RESOLVE_CONCURRENCY }).toEqual({
     EXPAND_LIMIT_DEFAULT: 50,
-    RESOLVE_CONCURRENCY: 4,
+    RESOLVE_CONCURRENCY: 8,
   });
 });
 
