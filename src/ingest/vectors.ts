@@ -102,6 +102,16 @@ export class Vectors {
     }
   }
 
+  /**
+   * When vectors of a session may be asked for that were due and could not be at a moment; undefined where there are none,
+   * and where the account was refused.
+   */
+  nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
+    const { embedder, repositories } = this.#ports;
+    if (!isRemote(embedder) || this.#refusal !== undefined) return undefined;
+    return repositories.database.read(() => repositories.pendingVectors.nextTryAfter(sessionId, sinceMs));
+  }
+
   async #walk(embedder: RemoteEmbedder, options: EmbedOptions, result: EmbedResult): Promise<void> {
     const { repositories, clock } = this.#ports;
     const storedOf = new Map<string, number>();

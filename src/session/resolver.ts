@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { StoreError } from "../core/errors.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
 import type { TokenBudget } from "../core/token-budget.ts";
@@ -70,8 +71,7 @@ export class Resolver {
     for (const name of Object.keys(options)) oneOf("an option of resolveDirty", name, RESOLVE_OPTIONS);
     const budget = budgetOf(options);
     const { closing } = this.#ports;
-    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
-    return this.#resolve(options, budget, signal);
+    return this.#resolve(options, budget, options.signal === undefined ? [closing] : [options.signal, closing]);
   }
 
   /** @see Session.startResolving */
@@ -86,7 +86,7 @@ export class Resolver {
     const background = new Background({
       closing,
       clock,
-      resolve: async (signal) => (await this.#resolve(options, budget, signal)).nextTryAtMs,
+      resolve: async (signal) => (await this.#resolve(options, budget, [signal])).nextTryAtMs,
     });
     this.#background = background;
     return background;
@@ -97,9 +97,15 @@ export class Resolver {
     this.#background?.wake();
   }
 
-  async #resolve(options: StartResolvingOptions, budget: CallBudget, signal: AbortSignal): Promise<Resolved> {
+  async #resolve(
+    options: StartResolvingOptions,
+    budget: CallBudget,
+    signals: readonly AbortSignal[],
+  ): Promise<Resolved> {
     const { repositories, summarizer, tokenCounter, clock, claimant, vectors, upkeep } = this.#ports;
     const { strategy, tokensMax, concurrency } = this.#check(options);
+    const signal = AbortSignal.any([...signals]);
+    setMaxListeners(0, signal); // several for each call under way
     signal.throwIfAborted();
     // One at a time: a second one finds what the first has left.
     const before = this.#running;
@@ -112,10 +118,15 @@ export class Resolver {
       });
     })();
     this.#running = Promise.allSettled([before, running]).then(() => {});
-    // Vectors that are due come beside it: no summary depends on them.
-    const [resolved] = await Promise.all([running, vectors.embed({ sessionId: this.#sessionId, signal })]);
+    // Vectors that are due come beside it: no summary depends on them. Where one of the two breaks the other goes on, for it
+    // has been paid for; nothing of either is left when this rejects.
+    const embedFromMs = clock();
+    const embedding = vectors.embed({ sessionId: this.#sessionId, signal });
+    await Promise.allSettled([running, embedding]);
+    const { result, nextTryAtMs } = await running;
+    await embedding;
     await upkeep.runBehind(signal);
-    return resolved;
+    return { result, nextTryAtMs: earlier(nextTryAtMs, vectors.nextTryAfter(this.#sessionId, embedFromMs)) };
   }
 
   #check(options: StartResolvingOptions) {
@@ -135,6 +146,11 @@ export class Resolver {
     const { database } = this.#ports.repositories;
     if (database.readonly) throw new StoreError("STORE_READONLY", { path: database.path, operation });
   }
+}
+
+function earlier(left: number | undefined, right: number | undefined): number | undefined {
+  if (left === undefined || right === undefined) return left ?? right;
+  return Math.min(left, right);
 }
 
 function budgetOf({ callsMax, tokensMax, onEvent }: StartResolvingOptions): CallBudget {

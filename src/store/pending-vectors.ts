@@ -72,6 +72,7 @@ export class PendingVectorRepository {
   readonly #store;
   readonly #awayUntil;
   readonly #due;
+  readonly #nextTryAfter;
   readonly #stats;
 
   constructor({ client }: StoreDatabase) {
@@ -136,6 +137,14 @@ export class PendingVectorRepository {
       `SELECT count(*) AS count, min(max(next_try_at_ms, coalesce(claimed_until_ms, 0))) AS nextTryAtMs
        FROM pending_vectors WHERE status = 'due' AND (@sessionId IS NULL OR session_id = @sessionId)`,
     );
+    this.#nextTryAfter = client
+      .prepare<{ sessionId: string; sinceMs: number; awayUntilMs: number }, number | null>(
+        `SELECT min(at_ms) FROM (
+           SELECT max(next_try_at_ms, coalesce(claimed_until_ms, 0), @awayUntilMs) AS at_ms
+           FROM pending_vectors WHERE status = 'due' AND session_id = @sessionId)
+         WHERE at_ms > @sinceMs`,
+      )
+      .pluck();
     this.#stats = client.prepare<[], VectorStats>(
       `SELECT (SELECT count(*) FROM pending_vectors WHERE status = 'due') AS pendingVectorCount,
               (SELECT min(due_since_ms) FROM pending_vectors WHERE status = 'due') AS pendingVectorsSinceMs,
@@ -218,6 +227,12 @@ export class PendingVectorRepository {
 
   due(sessionId: string | undefined): DueVectors {
     return this.#due.get({ sessionId: sessionId ?? null })!;
+  }
+
+  /** The first moment after another from which on one of a session may be asked for; undefined where there is none. */
+  nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
+    const awayUntilMs = this.awayUntil(sinceMs) ?? 0;
+    return this.#nextTryAfter.get({ sessionId, sinceMs, awayUntilMs }) ?? undefined;
   }
 
   stats(): VectorStats {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { ResolveEvent, Session, Store } from "../../../src/index.ts";
 import { talk } from "../../support/said.ts";
+import { away, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { type Behavior, type ScriptedSummarizer, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -44,6 +45,20 @@ describe("startResolving", () => {
     await until(() => events.some(({ kind }) => kind === "resolved"));
     expect(events.map(({ kind }) => kind)).toEqual(["started", "failed", "stood_in", "started", "resolved"]);
     expect(summarizer.requests.length).toBe(2);
+    await resolving.stop();
+  });
+
+  test("asks again by itself for vectors that did not come", async () => {
+    const embedder = scriptedEmbedder();
+    embedder.before = () => {
+      if (embedder.requests.length === 1) throw away();
+    };
+    const store = temporaryStore({ embedder }); // its clock runs ahead, and has come to the next try before the run is over
+    const session = store.session("s", SETTINGS);
+    session.appendAll(talk(4));
+    const resolving = session.startResolving();
+    await until(() => store.stats().pendingVectorCount === 0);
+    expect(embedder.requests.length).toBe(2);
     await resolving.stop();
   });
 

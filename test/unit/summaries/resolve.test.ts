@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { type Session, type Store, StoreError } from "../../../src/index.ts";
 import { idsOf } from "../../support/claims.ts";
 import { inDatabase, inDatabaseAsync } from "../../support/rows.ts";
-import { talk } from "../../support/said.ts";
+import { assistant, talk, user } from "../../support/said.ts";
+import { scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { type Behavior, type ScriptedSummarizer, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -198,6 +199,54 @@ describe("resolveDirty, stopped", () => {
       expect(await again.resume("s").resolveDirty()).toMatchObject({ resolved: 2 });
     },
   );
+
+  test("keeps the summaries that are under way when something else breaks, and rejects with that afterwards", async () => {
+    const path = temporaryPath();
+    const embedder = scriptedEmbedder();
+    const summarizer = scriptedSummarizer("slow");
+    const store = openedStore(path, { embedder, summarizer });
+    const session = store.session("s", SETTINGS);
+    session.appendAll(talk(40));
+    await store.embedPending();
+    session.compact();
+    session.append({ role: "user", content: "One whose vector is due." });
+    await inDatabaseAsync(path, async (database) => {
+      embedder.before = () => void database.exec("ALTER TABLE pending_vectors RENAME TO lost");
+      let isOver = false;
+      const resolving = session.resolveDirty().finally(() => {
+        isOver = true;
+      });
+      resolving.catch(() => {});
+      await summarizer.waiting();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(isOver).toBe(false);
+      summarizer.release();
+      await expect(resolving).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+      database.exec("ALTER TABLE lost RENAME TO pending_vectors");
+    });
+    const rows = (): unknown => store.query("SELECT status, count(*) AS n FROM summaries GROUP BY status");
+    expect(rows()).toEqual([{ status: "done", n: 3 }]);
+  });
+
+  test("listens to one signal as often as it has calls under way, and Node does not take that for a leak", async () => {
+    const { session, summarizer } = dirtySession(["hang"], 0, { maxThemes: 30 });
+    for (let subject = 0; subject < 40; subject++) {
+      const content = Array.from({ length: 60 }, (_, word) => `thing${subject}x${word % 20}`).join(" ");
+      session.appendAll([user(content), assistant(content)]);
+    }
+    const warnings: string[] = [];
+    const listen = ({ name }: Error): void => void warnings.push(name);
+    process.on("warning", listen);
+    const controller = new AbortController();
+    const resolving = session.resolveDirty({ signal: controller.signal, concurrency: 30 });
+    await summarizer.waiting();
+    controller.abort();
+    await expect(resolving).rejects.toThrow("abort");
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", listen);
+    expect(summarizer.requests.length).toBeGreaterThan(10);
+    expect(warnings).toEqual([]);
+  });
 
   test("rejects once it is closed", async () => {
     const { session, store } = dirtySession(["good"]);
