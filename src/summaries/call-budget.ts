@@ -36,3 +36,27 @@ export class CallBudget {
     this.#tokens += reserved.tokenCount - spent.tokenCount;
   }
 }
+
+/** What the calls for one summary come to, so far. */
+export class Spending implements Reservation {
+  callCount = 0;
+  tokenCount = 0;
+  /** Of `tokenCount`, what is estimated of the call that was begun last. */
+  #estimated = 0;
+  #reported = 0;
+
+  /** A call is begun that may come to so many tokens. */
+  begin(tokenCount: number): void {
+    this.callCount += 1;
+    this.tokenCount += tokenCount;
+    this.#estimated = tokenCount;
+  }
+
+  /** What all its replies have cost so far, by the service's count: in place of what was estimated of the last one. */
+  report({ inputTokens, outputTokens }: { inputTokens: number | null; outputTokens: number | null }): void {
+    const reported = (inputTokens ?? 0) + (outputTokens ?? 0);
+    this.tokenCount += reported - this.#reported - this.#estimated;
+    this.#reported = reported;
+    this.#estimated = 0;
+  }
+}

@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { cutLine } from "../models/lines.ts";
 import type { Try } from "../store/summaries.ts";
 
 /** Milliseconds to wait after a first failure; twice as many after each further one, up to the longest. */
@@ -7,6 +8,12 @@ const RETRY_DELAY_MS_MAX = 60 * 60 * 1_000;
 
 /** Milliseconds after which a store asks again whose key, settings or hook were refused: somebody may have mended them. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
+
+/** Milliseconds of the longest delay that a service is granted: what asks for more is more likely wrong than right. */
+const TOLD_DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
+
+/** Characters of an error that are kept. */
+const ERROR_CHARS_MAX = 1_000;
 
 /** Who would make the next try, and when. */
 export interface Asker {
@@ -34,7 +41,7 @@ export interface Consequence {
  *     what was sent was refused       parked until there is more to say, or another summarizer or prompt
  *     the key or settings were        parked for an hour, and so is everything else; a store that is opened anew tries at once
  *     the `redact` hook failed        the same, for these messages alone
- *     too much was asked              failed; nothing is asked before the service's own delay, or ours, is over
+ *     too much was asked              failed; nothing is asked before the service's own delay, of a day at most, or ours, is over
  *     all else                        failed; tried again after a delay that doubles, up to an hour
  *
  * Delays are shortened at random by up to a half, so that many who failed at once do not come back at once.
@@ -43,7 +50,7 @@ export interface Consequence {
  * @param random  From 0 to 1.
  */
 export function consequenceOf(error: unknown, attempts: number, nowMs: number, random: number): Consequence {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = cutLine(textOf(error), ERROR_CHARS_MAX);
   const errorCode = StoreError.is(error) ? error.code : null;
   const failure = { error: text, errorCode };
   if (StoreError.is(error, "MODEL_REFUSED") && error.details.concerns === undefined) {
@@ -56,12 +63,20 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   const doubled = Math.min(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS * 2 ** (attempts - 1));
   const ownDelayMs = Math.ceil(doubled * (1 - random / 2));
   const { status, retryAfterMs } = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details : {};
+  // No number is no delay.
+  const toldDelayMs = Math.min(TOLD_DELAY_MS_MAX, Math.ceil(retryAfterMs || 0));
   return {
     ...failure,
     status: "failed",
-    nextTryAtMs: nowMs + Math.max(ownDelayMs, retryAfterMs ?? 0),
+    nextTryAtMs: nowMs + Math.max(ownDelayMs, toldDelayMs),
     pauses: retryAfterMs !== undefined || status === 429,
   };
+}
+
+/** Whatever was thrown. */
+function textOf(error: unknown): string {
+  if (error instanceof Error) return String(error.message);
+  return typeof error === "object" ? "an object was thrown that is no error" : String(error);
 }
 
 /** The how-manyth try the next one is; what was parked was no failure of its own. */

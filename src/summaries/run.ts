@@ -3,7 +3,7 @@ import type { ModelUsage } from "../models/usage.ts";
 import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { HeldClaim, Lease, NoClaim } from "../store/write-summaries.ts";
-import type { CallBudget, Reservation } from "./call-budget.ts";
+import { type CallBudget, type Reservation, Spending } from "./call-budget.ts";
 import { Claims, type Work } from "./claims.ts";
 import { type DeferReason, type OnResolveEvent, type ResolveEvent, tell } from "./events.ts";
 import { type Asker, type Consequence, consequenceOf, type Wait } from "./next-try.ts";
@@ -31,7 +31,7 @@ export function nothingDone(): ResolveResult {
 
 const NOTHING: Reservation = { callCount: 0, tokenCount: 0 };
 
-export interface RunOptions extends Omit<SummarizeOptions, "onUsage"> {
+export interface RunOptions extends Omit<SummarizeOptions, "onUsage" | "onCall"> {
   clock: Clock;
   /** Names the open store in its claims. */
   claimant: string;
@@ -128,21 +128,23 @@ export class Run {
     const plan = planReading(task.reading, (text) => tokenCounter.count(text));
     const reserved = summarizer.isLocal ? NOTHING : plan.estimate;
     if (!budget.reserve(reserved)) return this.#defer(task.handle, "limit", undefined);
-    const work = this.#begin(task);
-    if (work === "changed" || "heldUntilMs" in work) {
-      budget.settle(reserved, NOTHING);
-      return work === "changed" || this.#defer(task.handle, "claimed", work.heldUntilMs);
+    const spending = new Spending();
+    try {
+      const work = this.#begin(task);
+      if (work === "changed") return true;
+      if ("heldUntilMs" in work) return this.#defer(task.handle, "claimed", work.heldUntilMs);
+      this.#tell("started", task.handle);
+      const onCall = (tokenCount: number): void => spending.begin(tokenCount);
+      const onUsage = (usage: ModelUsage): void => {
+        work.costs = withUsage(work.costs, usage);
+        spending.report(work.costs);
+      };
+      const outcome = await summarize(plan, { summarizer, tokenCounter, signal, onUsage, onCall });
+      signal.throwIfAborted();
+      return this.#finish(task, work, outcome);
+    } finally {
+      budget.settle(reserved, summarizer.isLocal ? NOTHING : spending);
     }
-    this.#tell("started", task.handle);
-    let callCount = 0;
-    const onUsage = (usage: ModelUsage): void => {
-      callCount += 1;
-      work.costs = withUsage(work.costs, usage);
-    };
-    const outcome = await summarize(plan, { summarizer, tokenCounter, signal, onUsage });
-    signal.throwIfAborted();
-    if (callCount > 0 && !summarizer.isLocal) budget.settle(reserved, { callCount, tokenCount: tokensOf(work.costs) });
-    return this.#finish(task, work, outcome);
   }
 
   /** A summary stands in for one that could not be made. */
@@ -214,16 +216,18 @@ function endingOf(
   return { status: "parked", error: outcome.error, errorCode: null, nextTryAtMs: null, pauses: false };
 }
 
+/** What is no number of tokens or dollars counts for nothing: a summarizer of the caller's own may say anything. */
 function withUsage(before: Costs, { inputTokens, outputTokens, costUsd }: ModelUsage): Costs {
+  const isPrice = costUsd !== undefined && costUsd >= 0 && costUsd < Number.POSITIVE_INFINITY;
   return {
-    inputTokens: (before.inputTokens ?? 0) + inputTokens,
-    outputTokens: (before.outputTokens ?? 0) + outputTokens,
-    costUsd: costUsd === undefined ? before.costUsd : (before.costUsd ?? 0) + costUsd,
+    inputTokens: (before.inputTokens ?? 0) + wholeTokens(inputTokens),
+    outputTokens: (before.outputTokens ?? 0) + wholeTokens(outputTokens),
+    costUsd: isPrice ? (before.costUsd ?? 0) + costUsd : before.costUsd,
   };
 }
 
-function tokensOf({ inputTokens, outputTokens }: Costs): number {
-  return (inputTokens ?? 0) + (outputTokens ?? 0);
+function wholeTokens(count: number): number {
+  return count > 0 && count <= Number.MAX_SAFE_INTEGER ? Math.ceil(count) : 0;
 }
 
 function eventCosts({ inputTokens, outputTokens, costUsd }: Costs): Partial<ResolveEvent> {

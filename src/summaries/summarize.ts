@@ -1,6 +1,7 @@
 import type { Message } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { untilAborted } from "../core/until-aborted.ts";
+import { oneLine } from "../models/lines.ts";
 import type { SourceText, Summarizer, SummaryText } from "../models/summarizer.ts";
 import type { OnUsage } from "../models/usage.ts";
 import type { Reservation } from "./call-budget.ts";
@@ -17,6 +18,8 @@ export interface SummarizeOptions {
   /** Aborted by the caller, or by the store when it closes. */
   signal: AbortSignal;
   onUsage?: OnUsage;
+  /** Told before each call what it may come to, in tokens. */
+  onCall?: (tokenCount: number) => void;
 }
 
 /** What one summary is made from. */
@@ -33,9 +36,15 @@ export interface Reading {
 
 /** A reading in calls of bounded size. */
 export interface ReadingPlan extends Reading {
-  calls: readonly (readonly SourceText[])[];
-  /** What they may come to: all that is sent in words of ours and of the messages, and replies of full length. */
+  calls: readonly PlannedCall[];
+  /** What all of them may come to. */
   estimate: Reservation;
+}
+
+interface PlannedCall {
+  sources: readonly SourceText[];
+  /** What is sent of summaries and messages, and a reply of full length. */
+  tokenCount: number;
 }
 
 /** What came of a reading. */
@@ -46,12 +55,15 @@ export type Outcome =
   | { status: "failed"; error: unknown };
 
 export function planReading(reading: Reading, countTokens: (text: string) => number): ReadingPlan {
-  const { calls, tokenCount: sourceTokens } = callsOf(reading.sources, countTokens);
-  const previousTokens = reading.previous.reduce((sum, { text }) => sum + countTokens(text), 0);
-  // Each call after the first is sent what the one before it has written.
-  const written = (2 * calls.length - 1) * reading.tokensMax;
-  const estimate = { callCount: calls.length, tokenCount: previousTokens + sourceTokens + written };
-  return { ...reading, calls, estimate };
+  const { previous, tokensMax } = reading;
+  const previousTokens = previous.reduce((sum, { text }) => sum + countTokens(text), 0);
+  const calls = portionsOf(reading.sources, countTokens).map(({ sources, tokenCount }, index) => {
+    // Each call after the first is sent what the one before it has written.
+    const known = index === 0 ? previousTokens : tokensMax;
+    return { sources, tokenCount: known + tokenCount + tokensMax };
+  });
+  const tokenCount = calls.reduce((sum, call) => sum + call.tokenCount, 0);
+  return { ...reading, calls, estimate: { callCount: calls.length, tokenCount } };
 }
 
 /**
@@ -60,54 +72,57 @@ export function planReading(reading: Reading, countTokens: (text: string) => num
  * Never rejects. Where the signal was aborted the outcome says nothing: ask the signal afterwards.
  */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
-  const { summarizer, tokenCounter, signal, onUsage } = options;
+  const { summarizer, tokenCounter, signal, onUsage, onCall } = options;
   const { tokensMax, sourceTokenCount } = reading;
   const countTokens = (text: string): number => tokenCounter.count(text);
   const request = { tokensMax, countTokens, signal, ...(onUsage !== undefined && { onUsage }) };
   let previous: readonly SummaryText[] = reading.previous.map(({ title, text }) => ({ title, text }));
+  let tokenCount: number;
   try {
-    for (const sources of reading.calls) {
-      const summary = summarizer.summarize({ ...request, previous, sources });
+    for (const { sources, tokenCount: callTokens } of reading.calls) {
+      onCall?.(callTokens);
+      const summary = (async () => summarizer.summarize({ ...request, previous, sources }))();
       previous = [checked(await untilAborted(summary, signal), tokensMax, countTokens)];
     }
+    const { title, text } = previous[0]!;
+    tokenCount = countTokens(text) + countTokens(title);
   } catch (error) {
     return { status: "failed", error };
   }
-  const { title, text } = previous[0]!;
-  const tokenCount = countTokens(text) + countTokens(title);
   if (tokenCount >= sourceTokenCount) {
     return { status: "inflated", error: `inflated: ${tokenCount} tokens for sources of ${sourceTokenCount}` };
   }
+  const { title, text } = previous[0]!;
   return { status: "done", title, text, tokenCount };
 }
 
 /** The sources in portions of at most `CALL_TOKENS_MAX`, or one without sources where only parts are to be put together. */
-function callsOf(
+function portionsOf(
   messages: readonly Message[],
   countTokens: (text: string) => number,
-): { calls: SourceText[][]; tokenCount: number } {
-  const calls: SourceText[][] = [[]];
-  let tokenCount = 0;
-  let tokens = 0;
+): { sources: SourceText[]; tokenCount: number }[] {
+  let portion: { sources: SourceText[]; tokenCount: number } = { sources: [], tokenCount: 0 };
+  const portions = [portion];
   for (const { seq, role, name, text, createdAtMs } of messages) {
     const cost = countTokens(text);
-    if (tokens > 0 && tokens + cost > CALL_TOKENS_MAX) {
-      calls.push([]);
-      tokens = 0;
+    if (portion.tokenCount > 0 && portion.tokenCount + cost > CALL_TOKENS_MAX) {
+      portion = { sources: [], tokenCount: 0 };
+      portions.push(portion);
     }
-    tokens += cost;
-    tokenCount += cost;
-    calls.at(-1)!.push(name === undefined ? { seq, role, text, createdAtMs } : { seq, role, name, text, createdAtMs });
+    portion.tokenCount += cost;
+    portion.sources.push({ seq, role, ...(name !== undefined && { name }), text, createdAtMs });
   }
-  return { calls, tokenCount };
+  return portions;
 }
 
+/** @returns what may be kept of it: the two fields of a summary, the title on one line. */
 function checked(summary: SummaryText, tokensMax: number, countTokens: (text: string) => number): SummaryText {
-  if (!(summary.title.length <= TITLE_CHARS_MAX))
+  const { title, text } = summary;
+  if (typeof title !== "string" || title.length > TITLE_CHARS_MAX)
     throw new Error("the summarizer answered with a title that is no line");
-  if (summary.text.trim() === "") throw new Error("the summarizer answered with an empty text");
-  const tokens = countTokens(summary.text);
+  if (typeof text !== "string" || text.trim() === "") throw new Error("the summarizer answered with an empty text");
+  const tokens = countTokens(text);
   if (tokens > tokensMax)
     throw new Error(`the summarizer answered with ${tokens} tokens; at most ${tokensMax} were allowed`);
-  return summary;
+  return { title: oneLine(title), text };
 }

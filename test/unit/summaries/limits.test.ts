@@ -1,20 +1,25 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { describe, expect, test, vi } from "vitest";
 import type { ResolveEvent, Session, Store, Summarizer } from "../../../src/index.ts";
 import { extractiveSummarizer } from "../../../src/models/extractive-summarizer.ts";
+import { inDatabaseAsync } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
 import { costing, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
-import { temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 3, resolveTokensMin: 50, summaryTokensMax: 60 };
 const NONE = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
 
 /** Three dirty themes. */
-function dirty(summarizer: Summarizer): { store: Store; session: Session } {
+function dirty(summarizer: Summarizer, messages = talk(40)): { store: Store; session: Session } {
   const store = temporaryStore({ summarizer, clock: () => 1_700_000_000_000 });
   const session = store.session("s", SETTINGS);
-  session.appendAll(talk(40));
+  session.appendAll(messages);
   return { store, session };
 }
+
+/** Three dirty themes, each of two calls. */
+const LONG = talk(70).map((message) => ({ ...message, content: `${message.content} `.repeat(50) }));
 
 describe("limits of a run", () => {
   test("end it after so many calls, however many are under way at once", async () => {
@@ -46,6 +51,57 @@ describe("limits of a run", () => {
     const dear = dirty(costing(scriptedSummarizer("good"), { inputTokens: 100_000, outputTokens: 1 }));
     const run = await dear.session.resolveDirty({ tokensMax: 100_000, concurrency: 1 });
     expect(run).toMatchObject({ resolved: 1, deferred: 2 });
+  });
+
+  test("count each call that was begun, also where only some of them report what they cost", async () => {
+    // Each summary takes two calls, of which the second fails and reports nothing.
+    const summarizer = scriptedSummarizer("good", "fail", "good", "fail");
+    const reporting: Summarizer = {
+      ...summarizer,
+      async summarize(request) {
+        const summary = await summarizer.summarize(request);
+        request.onUsage?.({ inputTokens: 10, outputTokens: 1 });
+        return summary;
+      },
+    };
+    const { session } = dirty(reporting, LONG);
+    expect(await session.resolveDirty({ callsMax: 3, concurrency: 1 })).toEqual({ ...NONE, failed: 1, deferred: 2 });
+    expect(summarizer.requests).toHaveLength(2);
+  });
+
+  test("count no call that was not begun", async () => {
+    const summarizer = scriptedSummarizer("fail", "good");
+    const { session } = dirty(summarizer, LONG);
+    // Of the two calls for the first summary one was made, so that one is left for the next summary, which takes two.
+    expect(await session.resolveDirty({ callsMax: 3, concurrency: 1 })).toMatchObject({ failed: 1, resolved: 1 });
+    expect(summarizer.requests).toHaveLength(3);
+  });
+
+  test("are given back for what could not be claimed", async () => {
+    const summarizer = scriptedSummarizer("good");
+    const path = temporaryPath();
+    const store = openedStore(path, { summarizer, busyTimeoutMs: 0, clock: Date.now });
+    const session = store.session("s", { ...SETTINGS, maxThemes: 1 });
+    session.appendAll(talk(40));
+    const kinds: string[] = [];
+    await inDatabaseAsync(path, async (database) => {
+      database.exec("BEGIN IMMEDIATE");
+      session.startResolving({ callsMax: 1, onEvent: ({ kind }) => void kinds.push(kind) });
+      await once(process, "warning");
+      database.exec("ROLLBACK");
+    });
+    await vi.waitUntil(() => kinds.includes("resolved"), { timeout: 3_000 });
+    expect(summarizer.requests).toHaveLength(1);
+  });
+
+  test.each([
+    { inputTokens: Number.NaN, outputTokens: undefined as never, costUsd: Number.NaN },
+    { inputTokens: -1_000_000, outputTokens: Number.POSITIVE_INFINITY, costUsd: -1 },
+  ])("hold whatever the summarizer says that it cost: %o", async (usage) => {
+    const { session, store } = dirty(costing(scriptedSummarizer("good"), usage));
+    expect(await session.resolveDirty({ callsMax: 2, concurrency: 1 })).toEqual({ ...NONE, resolved: 2, deferred: 1 });
+    const costs = { summaryInputTokens: 0, summaryOutputTokens: 0, summaryCostUsd: null };
+    expect(store.stats()).toMatchObject(costs);
   });
 
   test("are none for a summarizer on this machine", async () => {

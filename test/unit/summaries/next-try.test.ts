@@ -35,6 +35,25 @@ describe("a failure", () => {
     expect(consequenceOf(broken, 1, 0, 0)).toMatchObject({ nextTryAtMs: 1_000, pauses: false });
   });
 
+  test("does not wait for ever because a service says so", () => {
+    const waits = (retryAfterMs: number) =>
+      consequenceOf(new StoreError("MODEL_UNAVAILABLE", { model, reason: "busy", retryAfterMs }), 1, 0, 0).nextTryAtMs;
+    expect([1e13, Number.POSITIVE_INFINITY, 2_000.5, Number.NaN, -5].map(waits)).toEqual([
+      24 * HOUR_MS,
+      24 * HOUR_MS,
+      2_001,
+      1_000,
+      1_000,
+    ]);
+  });
+
+  test("says what it is in a text of bounded length, whatever was thrown", () => {
+    const said = (error: unknown) => consequenceOf(error, 1, 0, 0).error;
+    expect(said(new Error("word ".repeat(1_000_000))).length).toBeLessThanOrEqual(1_000);
+    expect([said("no"), said(undefined)]).toEqual(["no", "undefined"]);
+    for (const thrown of [Object.create(null), { message: "no" }, null]) expect(said(thrown)).toContain("no error");
+  });
+
   test.each<[StoreError, number | null, boolean]>([
     [new StoreError("MODEL_REFUSED", { model, reason: "the prompt is blocked" }), null, false],
     [new StoreError("MODEL_REFUSED", { model, reason: "no", status: 400 }), null, false],

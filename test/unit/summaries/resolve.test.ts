@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Session, type Store, StoreError } from "../../../src/index.ts";
+import { type Session, type Store, StoreError, type SummaryText } from "../../../src/index.ts";
 import { idsOf } from "../../support/claims.ts";
 import { inDatabase, inDatabaseAsync } from "../../support/rows.ts";
 import { assistant, talk, user } from "../../support/said.ts";
@@ -85,7 +85,7 @@ describe("resolveDirty", () => {
     ["fail", "quota exceeded"],
     ["empty", "the summarizer answered with an empty text"],
     ["long", "the summarizer answered with 61 tokens; at most 60 were allowed"],
-    ["nonsense", "Cannot read properties of undefined (reading 'length')"],
+    ["nonsense", "the summarizer answered with a title that is no line"],
   ])("counts a summarizer that does `%s` as failed, says why, and tries again", async (behavior, error) => {
     const { session, store } = dirtySession([behavior, behavior, "good"], 40, { maxThemes: 1 });
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0, deferred: 0 });
@@ -158,6 +158,32 @@ describe("resolveDirty", () => {
     const { path } = dirtySession(["good"]);
     const reader = openedStore(path, { readonly: true }).resume("s");
     await expect(reader.resolveDirty()).rejects.toMatchObject({ code: "STORE_READONLY" });
+  });
+});
+
+describe("what a summarizer answers", () => {
+  const answering = (answer: unknown): Session => {
+    const summarizer = { id: "any", promptVersion: 1, summarize: () => answer as Promise<SummaryText> };
+    const session = openedStore(temporaryPath(), { summarizer }).session("s", SETTINGS);
+    session.appendAll(talk(40));
+    return session;
+  };
+
+  test.each([
+    undefined,
+    null,
+    [],
+    { title: [], text: "It went well." },
+    { title: { length: 3 }, text: "It went well." },
+    { title: "Fine", text: ["It went well."] },
+  ])("is a failure where it is no summary, and never an error of the caller's: %#", async (answer) => {
+    expect(await answering(answer).resolveDirty()).toMatchObject({ failed: 3, resolved: 0 });
+  });
+
+  test("is kept without line breaks in its title", async () => {
+    const session = answering(Promise.resolve({ title: " Two\n\u001b[1mlines ", text: "It went well." }));
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 3 });
+    expect(session.roots()[0]!.summaries![0]).toMatchObject({ title: "Two lines", text: "It went well." });
   });
 });
 
