@@ -20,8 +20,8 @@ export interface StartResolvingOptions extends Omit<ContextOptions, "tokensMax">
   callsMax?: number;
   /**
    * Most tokens that are sent and received: as the service counts them where it reports what a reply cost, else, and before a
-   * call is made, estimated from what is sent of messages and summaries and a reply of full length. A summary that may cost more than is left is
-   * not begun; what instructions and thoughts add is known only afterwards.
+   * call is made, estimated from what is sent of messages and summaries and a reply of full length. A summary that may cost
+   * more than is left is not begun; what instructions and thoughts add is known only afterwards.
    */
   tokensMax?: number;
   /** Told of each summary as it happens. */

@@ -17,7 +17,7 @@ export interface StoreStats extends VectorStats {
   clusterCount: number;
   themeCount: number;
   summaryCount: number;
-  /** Of these, made by the extractive summarizer while the store's own has made none. */
+  /** Of these, made by the extractive summarizer, and standing for as long as the store's own has made none. */
   standInCount: number;
   /** What summaries have cost, as far as their service reports it, also those that failed or are not kept. US dollars; null where
    *  no price is known. */
@@ -51,7 +51,8 @@ export function storeStats({ database, unions, generations, pendingVectors, full
               (SELECT count(*) FROM themes) AS themeCount,
               (SELECT count(*) FROM summaries WHERE status = 'done')
                 + (SELECT count(*) FROM span_summaries WHERE status = 'done') AS summaryCount,
-              (SELECT count(*) FROM summaries WHERE stands_in = 1)
+              (SELECT count(*) FROM summaries WHERE stands_in = 1 AND shown_until IS NULL
+                   AND log_position > (SELECT max(log_position) FROM generations))
                 + (SELECT count(*) FROM span_summaries WHERE stands_in = 1) AS standInCount,
               (SELECT coalesce(sum(input_tokens), 0) FROM paid) AS summaryInputTokens,
               (SELECT coalesce(sum(output_tokens), 0) FROM paid) AS summaryOutputTokens,

@@ -45,7 +45,7 @@ export function claimTheme(
   return database.write("resolveDirty", () => {
     assertSession(repositories, work.sessionId);
     const coverage = new Coverage(unions);
-    if (generations.newest()?.rewriteCount !== rewriteCount) return "changed";
+    if (generations.newest()?.rewriteCount !== rewriteCount || !isInUse(repositories, work)) return "changed";
     if (coverage.themeOf(work.rootId) !== work.rootId || isCovered(repositories, coverage, work)) return "changed";
     for (const claim of summaries.claims(work.sessionId)) {
       if (coverage.themeOf(claim.rootId) !== work.rootId) continue;
@@ -121,7 +121,8 @@ export function releaseLeft(
  * A theme was summarized, or the try failed. Its claim ends.
  *
  * Who lost the claim has slept too long: a try that failed is then another's affair; a summary is kept if its messages are
- * those that were read. In any case only if no other covers as much: of two for the same the first stays.
+ * those that were read. In any case only if no other covers as much: of two for the same the first stays. Of a forest that
+ * another has taken the place of nothing is kept.
  *
  * @param claim  None of what stands in for a summary: that costs nothing.
  * @returns whether it was written.
@@ -134,6 +135,7 @@ export function recordSummary(repositories: Repositories, row: NewSummary, claim
     const isWanted =
       row.status === "done"
         ? (isHeld || sourceDigestOf(repositories, row.rootId, row.logPosition) === row.sourceDigest) &&
+          isInUse(repositories, row) &&
           !isCovered(repositories, new Coverage(unions), row)
         : isHeld;
     if (isWanted) summaries.add(row);
@@ -192,6 +194,11 @@ function assertSession({ sessions }: Repositories, sessionId: string): void {
  */
 function isLive({ claimedUntilMs }: { claimedUntilMs: number }, { nowMs, untilMs }: Lease): boolean {
   return nowMs < claimedUntilMs && claimedUntilMs - untilMs < untilMs - nowMs;
+}
+
+/** Whether it was read in the forest that is in use: a store that is embedded anew gets another. */
+function isInUse({ generations }: Repositories, { logPosition }: ThemeWork): boolean {
+  return logPosition > (generations.newest()?.logPosition ?? 0);
 }
 
 /** Whether a summary covers as much; of what stands in for one, also another that does. */

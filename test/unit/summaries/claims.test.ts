@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Session, Store } from "../../../src/index.ts";
+import type { ResolveEvent, Session, Store } from "../../../src/index.ts";
+import { renamedEmbedder } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
 import {
@@ -117,6 +118,24 @@ describe("while one store is at a summary, another", () => {
     mary.summarizer.release();
     expect(await resolving).toEqual({ ...NONE, resolved: 1 });
     expect(rowsOf(john.store)).toEqual(["failed", "stand-in", "done"]);
+  });
+
+  test("may have the forest grown anew: what comes then is of the old one and not kept, but what it cost", async () => {
+    const place = new Place();
+    const mary = place.open("slow", "good");
+    mary.session.appendAll(talk(40));
+    const events: ResolveEvent[] = [];
+    const resolving = mary.session.resolveDirty({ onEvent: (event) => void events.push(event) });
+    await mary.summarizer.waiting();
+    await mary.store.reembed({ embedder: renamedEmbedder });
+    expect(rowsOf(mary.store)).toEqual([]);
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, stale: 1 });
+    expect(events.at(-1)).toMatchObject({ kind: "resolved", isStale: true, costUsd: 0.5 });
+    expect(rowsOf(mary.store)).toEqual([]);
+    expect(mary.store.stats()).toMatchObject({ summaryInputTokens: 100, summaryOutputTokens: 10, summaryCostUsd: 0.5 });
+    expect(await mary.session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
+    expect(mary.store.verify()).toMatchObject({ ok: true, problemCount: 0 });
   });
 
   test("waits for a live one however long it takes", async () => {

@@ -48,6 +48,7 @@ describe("what stands in for a summary", () => {
     expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
     session.compact();
     expect(makersOf(session)).toEqual(["scripted"]);
+    expect(store.stats()).toMatchObject({ summaryCount: 2, standInCount: 0 });
     expect(claimFaults(store, session, session.render())).toEqual([]);
     expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
   });
