@@ -13,10 +13,11 @@ import { oneOf, type SessionSettings, STRATEGIES, type Strategy } from "../core/
 import { type TokenBudget, tokensMaxOf } from "../core/token-budget.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { compactFrontier, windowSteps } from "../forest/window.ts";
-import { type RecallPorts, type RecallQuery, recallForContext } from "../recall/recall.ts";
+import { type RecallQuery, recallForContext } from "../recall/recall.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import { askedSplit } from "../summaries/span.ts";
 import { type ColdNotes, continuityTeller, loadColdNotes } from "./continuity.ts";
+import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
 
 /** Which context: how long it may be (the session's `contextTokensMax` if left out), and how the session becomes one. */
@@ -61,7 +62,7 @@ interface SessionAccess {
 
 /** Contexts of one session, and what is kept of them between two calls. */
 export class Contexts {
-  readonly #ports: RecallPorts;
+  readonly #ports: SessionPorts;
   readonly #sessionId: string;
   readonly #access: SessionAccess;
   #coldPart: ColdPart | undefined;
@@ -70,7 +71,7 @@ export class Contexts {
   #notes: ColdNotes | undefined;
   #rendered: { key: string; settings: SessionSettings; result: RenderResult } | undefined;
 
-  constructor(ports: RecallPorts, sessionId: string, access: SessionAccess) {
+  constructor(ports: SessionPorts, sessionId: string, access: SessionAccess) {
     this.#ports = ports;
     this.#sessionId = sessionId;
     this.#access = access;
@@ -147,8 +148,9 @@ export class Contexts {
       const dueFrom = this.#ports.repositories.pendingVectors.firstDue(this.#sessionId)?.seq;
       return compactFrontier(steps, state, state.settings, dueFrom)?.evictedSeq ?? 0;
     }
-    const options = { settings: state.settings, tokensMax, openStepId: state.openStep?.id };
-    const split = askedSplit(this.#ports.repositories, this.#sessionId, strategy, options);
+    const { repositories, summarizer } = this.#ports;
+    const options = { settings: state.settings, tokensMax, openStepId: state.openStep?.id, summarizer };
+    const split = askedSplit(repositories, this.#sessionId, strategy, options);
     return typeof split === "string" ? 0 : split.seqLast + 1;
   }
 

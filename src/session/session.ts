@@ -249,7 +249,7 @@ export class Session {
 
   #splitOptions(tokensMax: number): SplitOptions {
     const { settings, openStep } = this.#current();
-    return { settings, tokensMax, openStepId: openStep?.id };
+    return { settings, tokensMax, openStepId: openStep?.id, summarizer: this.#ports.summarizer };
   }
 
   /** Messages as they were appended, by place. */

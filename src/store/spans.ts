@@ -112,9 +112,13 @@ export class SpanRepository {
                             AND strategy = @strategy AND status = 'done' AND stands_in = 0), 0)
        ORDER BY id DESC LIMIT 1`,
     );
-    this.#givenUp = client.prepare<[string, string], { seqLast: number }>(
+    this.#givenUp = client.prepare<
+      { sessionId: string; strategy: string; summarizerId: string; promptVersion: number },
+      { seqLast: number }
+    >(
       `SELECT seq_last AS seqLast FROM span_summaries
-       WHERE session_id = ? AND strategy = ? AND status = 'parked' AND next_try_at_ms IS NULL ORDER BY id DESC LIMIT 1`,
+       WHERE session_id = @sessionId AND strategy = @strategy AND status = 'parked' AND next_try_at_ms IS NULL
+         AND summarizer_id = @summarizerId AND prompt_version = @promptVersion ORDER BY id DESC LIMIT 1`,
     );
     this.#claim = client.prepare<[string, string], Omit<Claim, "rootId" | "logPosition">>(
       `SELECT id, claimant, claimed_until_ms AS claimedUntilMs
@@ -172,9 +176,13 @@ export class SpanRepository {
     return this.#standIns.all(sessionId, strategy);
   }
 
-  /** The newest that was given up until there is more to summarize. */
-  givenUp(sessionId: string, strategy: SpanStrategy): { seqLast: number } | undefined {
-    return this.#givenUp.get(sessionId, strategy);
+  /** The newest that a summarizer has given up until there is more to summarize. */
+  givenUp(
+    sessionId: string,
+    strategy: SpanStrategy,
+    { id: summarizerId, promptVersion }: { id: string; promptVersion: number },
+  ): { seqLast: number } | undefined {
+    return this.#givenUp.get({ sessionId, strategy, summarizerId, promptVersion });
   }
 
   /** What the context shows: the newest that is finished, whoever made it. */

@@ -89,7 +89,8 @@ function dirtySpan(
 ): DirtySpan | undefined {
   const { spans, messages } = repositories;
   const split =
-    dueSplit(repositories, sessionId, strategy, layer) ?? fullSplit(repositories, sessionId, strategy, options, layer);
+    dueSplit(repositories, sessionId, strategy, options, layer) ??
+    fullSplit(repositories, sessionId, strategy, options, layer);
   if (split === undefined) return undefined;
   const done: DoneSpan | undefined =
     layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);

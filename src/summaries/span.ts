@@ -1,5 +1,6 @@
 import type { SessionSettings } from "../core/options.ts";
 import { windowSteps } from "../forest/window.ts";
+import type { Summarizer } from "../models/summarizer.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SpanContent, SpanStrategy } from "../store/spans.ts";
 import { recordSpan } from "../store/write-summaries.ts";
@@ -13,6 +14,8 @@ export interface SplitOptions {
   tokensMax: number;
   /** The step to which results may still come. */
   openStepId: number | undefined;
+  /** Who is to summarize it: what another has given up it has not. */
+  summarizer: Summarizer;
 }
 
 /** What `compact` did: moved the frontier or asked for a summary, or why there was nothing to do. */
@@ -49,8 +52,8 @@ export function askedSplit(
   const filling = fillingOf(repositories, sessionId, strategy, options);
   const split = splitContext(filling, splitRuleOf(strategy, options.settings), options.tokensMax);
   if (typeof split === "string") return split;
-  if (split.seqLast === dueSplit(repositories, sessionId, strategy)?.seqLast) return "already_due";
-  const parked = repositories.spans.givenUp(sessionId, strategy);
+  if (split.seqLast === dueSplit(repositories, sessionId, strategy, options)?.seqLast) return "already_due";
+  const parked = repositories.spans.givenUp(sessionId, strategy, options.summarizer);
   return split.seqLast <= (parked?.seqLast ?? -1) ? "nothing_to_compress" : split;
 }
 
@@ -94,16 +97,17 @@ export function compactSpan(
     : { compacted: false, reason: "nothing_to_compress" };
 }
 
-/** What `compact` has asked for and nobody has summarized yet. What was tried and given up is due no more. */
+/** What `compact` has asked for and nobody has summarized yet. What its summarizer has tried and given up is due no more. */
 export function dueSplit(
   { spans }: Repositories,
   sessionId: string,
   strategy: SpanStrategy,
+  { summarizer }: SplitOptions,
   layer: Layer = "made",
 ): Split | undefined {
   const due = spans.newest(sessionId, strategy, "due");
   const done = layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
-  const parked = spans.givenUp(sessionId, strategy);
+  const parked = spans.givenUp(sessionId, strategy, summarizer);
   if (due === undefined || due.seqLast <= Math.max(done?.seqLast ?? -1, parked?.seqLast ?? -1)) return undefined;
   return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
 }

@@ -393,6 +393,18 @@ describe("a summary of a stretch", () => {
     expect(await session.resolveDirty()).toMatchObject({ resolved: 1, parked: 0 });
   });
 
+  test("is due again for another summarizer than the one that has given it up", async () => {
+    const { session, store, path } = opened({ strategy: "flat", flatTail: 0.02 }, "inflate");
+    session.appendAll(Array.from({ length: 6 }, (): MessageInput => ({ role: "user", content: "abcd".repeat(6) })));
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ parked: 1 });
+    store.close();
+    const summarizer = { ...scriptedSummarizer("good"), id: "another" };
+    const other = openedStore(path, { summarizer, tokenCounter: quarterCounter }).session("s");
+    expect(other.compact()).toEqual({ compacted: false, reason: "already_due" });
+    expect(await other.resolveDirty()).toMatchObject({ resolved: 1 });
+  });
+
   test("that was asked for and parked keeps no full context from being compacted", async () => {
     const { session, summarizer } = opened({ strategy: "flat", flatTail: 0.02 }, "inflate", "good");
     session.appendAll(Array.from({ length: 6 }, (): MessageInput => ({ role: "user", content: "abcd".repeat(6) })));
