@@ -47,7 +47,12 @@ export async function resolveThemes(
   // Settled, not raced: when one is aborted the others stop by themselves, and none writes after this returns.
   const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
-  for (const root of missing) await standInForTheme(repositories, sessionId, root, run, settings);
+  if (missing.size === 0 || run.options.summarizer.isLocal) return;
+  // Most have what stands in for them already, from an earlier run.
+  const lacking = repositories.database.read(() => dirtyThemes(repositories, sessionId, settings, "shown"));
+  for (const { state } of lacking) {
+    if (missing.has(state.theme.root)) await standInForTheme(repositories, sessionId, state.theme.root, run, settings);
+  }
 }
 
 /** As it is now: since it was found dirty it may have been absorbed, or summarized by another process. */
