@@ -72,7 +72,8 @@ export class Resolver {
     for (const name of Object.keys(options)) oneOf("an option of resolveDirty", name, RESOLVE_OPTIONS);
     const budget = budgetOf(options);
     const { closing } = this.#ports;
-    return this.#resolve(options, budget, options.signal === undefined ? [closing] : [options.signal, closing]);
+    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
+    return this.#resolve(options, budget, signal);
   }
 
   /** @see Session.startResolving */
@@ -87,7 +88,7 @@ export class Resolver {
     const background = new Background({
       closing,
       clock,
-      resolve: async (signal) => (await this.#resolve(options, budget, [signal])).nextTryAtMs,
+      resolve: async (signal) => (await this.#resolve(options, budget, signal)).nextTryAtMs,
     });
     this.#background = background;
     return background;
@@ -98,20 +99,16 @@ export class Resolver {
     this.#background?.wake();
   }
 
-  async #resolve(
-    options: StartResolvingOptions,
-    budget: CallBudget,
-    signals: readonly AbortSignal[],
-  ): Promise<Resolved> {
+  /** @param signal  One of the store's own. */
+  async #resolve(options: StartResolvingOptions, budget: CallBudget, signal: AbortSignal): Promise<Resolved> {
     const { repositories, summarizer, tokenCounter, clock, claimant, vectors, upkeep } = this.#ports;
     const { strategy, tokensMax, concurrency } = this.#check(options);
-    const signal = AbortSignal.any([...signals]);
     setMaxListeners(0, signal); // several for each call under way
     signal.throwIfAborted();
-    // One at a time: a second one finds what the first has left.
-    const before = this.#running;
+    // One at a time: a second one finds what the first has left, also where a listener of the first begins it.
+    const before = this.#running ?? Promise.resolve();
     const running = (async () => {
-      if (before !== undefined) await untilAborted(before, signal);
+      await untilAborted(before, signal);
       return resolveDirty(repositories, this.#sessionId, {
         ...this.#access.splitOptions(tokensMax),
         ...{ summarizer, tokenCounter, clock, claimant, strategy, concurrency, budget, signal },

@@ -156,6 +156,17 @@ describe("events of a run", () => {
     ]);
   });
 
+  test("may begin another run, which comes after this one", async () => {
+    const { session, store } = dirty(scriptedSummarizer("good"));
+    let second: Promise<unknown> | undefined;
+    const onEvent = (): void => {
+      second ??= session.resolveDirty();
+    };
+    expect(await session.resolveDirty({ onEvent })).toEqual({ ...NONE, resolved: 3 });
+    expect(await second).toEqual(NONE);
+    expect(store.stats()).toMatchObject({ summaryCount: 3, standInCount: 0 });
+  });
+
   test("whose listener throws, at once or later, are shown as warnings and change nothing", async () => {
     const { session } = dirty(scriptedSummarizer("good"));
     const warnings: Error[] = [];
