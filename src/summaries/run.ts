@@ -176,7 +176,10 @@ export class Run {
     if (ending.status === "done") {
       const isStale = !isWritten || task.hasGrown();
       if (isWritten) this.result.resolved += 1;
-      if (isStale) this.result.stale += 1;
+      if (isStale) {
+        this.result.stale += 1;
+        this.#tryAgainAt(making.createdAtMs);
+      }
       this.#tell("resolved", task.handle, { tokenCount: ending.tokenCount, isStale, ...costs });
       return true;
     }

@@ -48,6 +48,18 @@ describe("startResolving", () => {
     await resolving.stop();
   });
 
+  test("looks again when what it has read is not what is there any more", async () => {
+    const { session, store, summarizer } = opened("slow", "good");
+    const [first] = session.appendAll(talk(40));
+    const resolving = session.startResolving();
+    await summarizer.waiting();
+    store.forget("s", { messageIds: [first!.messageId] });
+    summarizer.release();
+    await until(() => session.roots()[0]!.uncoveredCount === 0);
+    expect(summarizer.requests.length).toBe(2);
+    await resolving.stop();
+  });
+
   test("asks again by itself for vectors that did not come", async () => {
     const embedder = scriptedEmbedder();
     embedder.before = () => {
