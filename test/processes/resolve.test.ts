@@ -27,7 +27,7 @@ test("two processes pay for each summary once, and for a killed one's calls agai
   expect(themeCount).toBeGreaterThanOrEqual(5);
 
   const [doomed, survivor] = await workers.on(path, 2, { geminiUrl: server.url });
-  const resolve = { do: "resolve", session: "s" } as const;
+  const resolve = { do: "resolve", session: "s", concurrency: 4 } as const;
   const dying = doomed!.run([resolve]);
   await server.arrived(4);
   const surviving = survivor!.do(resolve);

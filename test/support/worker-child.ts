@@ -54,7 +54,7 @@ async function obey(command: Command): Promise<unknown> {
       session.compact();
       return null;
     case "resolve":
-      return session.resolveDirty();
+      return session.resolveDirty(command.concurrency === undefined ? {} : { concurrency: command.concurrency });
   }
 }
 

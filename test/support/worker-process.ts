@@ -27,7 +27,8 @@ export type Command =
       | { do: "stall"; messages: MessageInput[]; ms: number }
       | { do: "sync"; history: MessageInput[] }
       | { do: "render"; tokensMax: number }
-      | { do: "messages" | "compact" | "resolve" }
+      | { do: "messages" | "compact" }
+      | { do: "resolve"; concurrency?: number }
     ));
 
 /** What came of a command. Times are those of the machine's monotonic clock, so they compare between processes. */
