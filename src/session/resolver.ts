@@ -3,6 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
 import type { TokenBudget } from "../core/token-budget.ts";
 import { untilAborted } from "../core/until-aborted.ts";
+import { isRemote } from "../models/embedder.ts";
 import { CallBudget } from "../summaries/call-budget.ts";
 import type { OnResolveEvent } from "../summaries/events.ts";
 import { RESOLVE_CONCURRENCY, type Resolved, resolveDirty } from "../summaries/resolve.ts";
@@ -101,10 +102,11 @@ export class Resolver {
 
   /** @param signal  One of the store's own. */
   async #resolve(options: StartResolvingOptions, budget: CallBudget, signal: AbortSignal): Promise<Resolved> {
-    const { repositories, summarizer, tokenCounter, clock, claimant, vectors, upkeep } = this.#ports;
+    const { repositories, summarizer, tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
     const { strategy, tokensMax, concurrency } = this.#check(options);
     setMaxListeners(0, signal); // several for each call under way
     signal.throwIfAborted();
+    const embedFromMs = isRemote(embedder) ? clock() : 0;
     // One at a time: a second one finds what the first has left, also where a listener of the first begins it.
     const before = this.#running ?? Promise.resolve();
     const running = (async () => {
@@ -118,7 +120,6 @@ export class Resolver {
     this.#running = Promise.allSettled([before, running]).then(() => {});
     // Vectors that are due come beside it: no summary depends on them. Where one of the two breaks the other goes on, for it
     // has been paid for; nothing of either is left when this rejects.
-    const embedFromMs = clock();
     const embedding = vectors.embed({ sessionId: this.#sessionId, signal });
     await Promise.allSettled([running, embedding]);
     const { result, nextTryAtMs } = await running;
