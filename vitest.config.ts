@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     // Each test file opens its own SQLite files; forks keep one crashed native module from taking the others along.
     pool: "forks",
+    // Half of it waits for disks, other processes and timers, so no core is kept free.
+    maxWorkers: "100%",
     testTimeout: 30_000,
     setupFiles: ["test/support/seed.ts"],
     projects: [
