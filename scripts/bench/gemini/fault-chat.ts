@@ -1,17 +1,21 @@
 import { openStore, type Store, StoreError } from "../../../src/index.ts";
 import type { Chat } from "../../../src/session/chat.ts";
 import { chatAt, replyOf } from "../../../test/support/chat.ts";
+import { TEST_TIMEOUT_MS } from "../../../test/support/gemini-faults.ts";
 import type { StartTrial } from "./faults.ts";
+
+/** Longer than anything takes that comes at all, shorter than what comes too late. */
+const IMPATIENT = { timeoutMs: 2 * TEST_TIMEOUT_MS };
 
 const never = new AbortController().signal;
 
 /** One turn; then, in a chat that is opened anew, the reply that was not given, or another turn where half of it was. */
 export const chatTrial: StartTrial = (server, path) => {
   const open = (): Store => openStore(path);
-  const inChat = async <T>(act: (chat: Chat) => Promise<T>): Promise<T> => {
+  const inChat = async <T>(act: (chat: Chat) => Promise<T>, options: { timeoutMs?: number } = {}): Promise<T> => {
     const store = open();
     try {
-      return await act(chatAt(server, store, store.session("s")));
+      return await act(chatAt(server, store, store.session("s"), options));
     } finally {
       store.close();
     }
@@ -27,7 +31,7 @@ export const chatTrial: StartTrial = (server, path) => {
           throw error;
         }
         return undefined;
-      }),
+      }, IMPATIENT),
     heal: () =>
       inChat(async (chat) => {
         const reply = await replyOf(chat.isWaiting ? chat.goOn(never) : chat.say("And now?", never));
