@@ -45,7 +45,7 @@ type AppendResult = ReturnType<Session["append"]>;
 type PendingMessage = Extract<ImportEvent, { kind: "message" | "restored" }>;
 
 /** Messages of one transaction: a batch is asked for its vectors at once, but another process's append need not wait for it all. */
-const TRANSACTION_MESSAGES_MAX = 25;
+export const TRANSACTION_MESSAGES_MAX = 25;
 
 /** How long an import waits for an embedder that is away. */
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
