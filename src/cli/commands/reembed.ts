@@ -58,7 +58,7 @@ export const reembed: Command<ReembedCommandOptions> = {
 /** Which of them is paid for is not guessed: whoever leaves the name out keeps what there is. */
 function embedderInUse(store: Store): string {
   const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
-  return String(generation?.["embedder_id"] ?? "hashing");
+  return String(generation?.embedder_id ?? "hashing");
 }
 
 function* estimateLines(estimate: Estimate): Generator<string> {
