@@ -1,12 +1,12 @@
 import { StoreError } from "../core/errors.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "../models/embedder.ts";
+import { isOfAccount } from "../models/refusal.ts";
 import type { OnUsage } from "../models/usage.ts";
 import type { ClaimableVector } from "../store/pending-vectors.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { claimVectors, storeVectors, vectorsFailed } from "../store/write.ts";
 import { checkedVector } from "./checked-vector.ts";
-import { isOfAccount } from "./refusal.ts";
 
 /** How long one call may take, and for how long others leave its messages to it: longer, so that nobody pays for them twice. */
 const CALL_MS_MAX = 180_000;

@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
+import { isOfAccount } from "../models/refusal.ts";
 import type { ModelUsage } from "../models/usage.ts";
 import {
   moveVectors as moveSome,
@@ -15,7 +16,6 @@ import type { Target, UnstagedMessage } from "../store/reembedding.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { CarriedSummaries } from "./carried-summaries.ts";
 import { checkedVector } from "./checked-vector.ts";
-import { isOfAccount } from "./refusal.ts";
 import { Regrowth } from "./regrowth.ts";
 
 /** Requests that fail one after another before it is given up, and the wait before the second of them, which doubles. */

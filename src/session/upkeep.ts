@@ -29,10 +29,10 @@ export interface UpkeepOptions {
 }
 
 /**
- * What a store does for itself in the background, over all its sessions: messages get the vectors that are due; those in which nobody has spoken for a day come
- * to rest, and settle when they are over for now; settled clusters come to their places among the subjects and into the
- * index of clusters, and messages into the full-text index. In small steps, between which others get their turn; where
- * nothing is to be done, nothing is written.
+ * What a store does for itself in the background, over all its sessions: messages get the vectors that are due; sessions in
+ * which nobody has spoken for a day come to rest, and settle when they are over for now; settled clusters come to their
+ * places among the subjects and into the index of clusters, and messages into the full-text index. In small steps, between
+ * which others get their turn; where nothing is to be done, nothing is written.
  *
  * One runs at a time: two would go through the same sessions and hold the same subjects in memory.
  */

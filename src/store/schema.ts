@@ -18,6 +18,7 @@ import { decodeVector, encodeVector } from "../vector/codec.ts";
 
 // The vocabulary of the SQL that users write: a name here is public. DESIGN.md beside this file says which tables are
 // facts and which are derived. Views stand in the migrations, because drizzle cannot express them.
+// Longer than other files: whoever writes SQL finds every table in one place.
 
 /** Little-endian Float32 values, 4 bytes each. */
 const vector = customType<{ data: Float32Array; driverData: Buffer | null }>({

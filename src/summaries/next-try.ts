@@ -1,5 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import { cutLine } from "../models/lines.ts";
+import { isOfAccount } from "../models/refusal.ts";
 import type { Try } from "../store/summaries.ts";
 
 /** Milliseconds to wait after a first failure; twice as many after each further one, up to the longest. */
@@ -53,12 +54,12 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   const text = cutLine(textOf(error), ERROR_CHARS_MAX);
   const errorCode = StoreError.is(error) ? error.code : null;
   const failure = { error: text, errorCode };
-  if (StoreError.is(error, "MODEL_REFUSED") && error.details.concerns === undefined) {
+  const isRefused = isOfAccount(error);
+  if (errorCode === "MODEL_REFUSED" && !isRefused) {
     return { ...failure, status: "parked", nextTryAtMs: null, pauses: false };
   }
-  if (errorCode === "MODEL_REFUSED" || errorCode === "MODEL_KEY_MISSING" || errorCode === "REDACT_FAILED") {
-    const pauses = errorCode !== "REDACT_FAILED";
-    return { ...failure, status: "parked", nextTryAtMs: nowMs + REFUSED_DELAY_MS, pauses };
+  if (isRefused || errorCode === "REDACT_FAILED") {
+    return { ...failure, status: "parked", nextTryAtMs: nowMs + REFUSED_DELAY_MS, pauses: isRefused };
   }
   const doubled = Math.min(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS * 2 ** (attempts - 1));
   const ownDelayMs = Math.ceil(doubled * (1 - random / 2));

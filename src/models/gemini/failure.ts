@@ -1,5 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import { cutLine, oneLine } from "../lines.ts";
+import { OF_ACCOUNT } from "../refusal.ts";
 import type { GeminiSettings } from "./options.ts";
 
 /** Characters of what a service says about its failure. */
@@ -7,9 +8,6 @@ const REASON_CHARS_MAX = 300;
 
 /** Too many requests, and the two with which servers give up on slow ones; all the rest below 500 is about the request. */
 const TRY_AGAIN = new Set([408, 429, 499]);
-
-/** About the key, who pays, or the name of the model: every other request would be refused, too. */
-const OF_ACCOUNT = new Set([401, 402, 403, 404]);
 
 /** What `google.rpc.ErrorInfo` and the status say of a 400 that is no more about what was sent. */
 const ACCOUNT_REASON = /^(?:API_KEY_\w+|FAILED_PRECONDITION)$/;
@@ -41,7 +39,7 @@ export function failureOf(error: unknown, { model, apiKey, timeoutMs }: GeminiSe
     const { text, retryAfterMs, isOfAccount } = readBody(message);
     const reason = reasonOf(text);
     if (status < 500 && !TRY_AGAIN.has(status)) {
-      const concerns = isOfAccount || OF_ACCOUNT.has(status) ? { concerns: "account" as const } : {};
+      const concerns = isOfAccount || OF_ACCOUNT.includes(status) ? { concerns: "account" as const } : {};
       return new StoreError("MODEL_REFUSED", { model, reason, status, ...concerns });
     }
     const delay = retryAfterMs === undefined ? {} : { retryAfterMs };
