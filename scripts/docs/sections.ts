@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../../src/core/errors.ts";
 import { SESSION_OPTIONS } from "../../src/core/options.ts";
 import { openStore } from "../../src/index.ts";
+import type { Page } from "./pages.ts";
 
 /** One example of each error; a code without one does not compile. */
 const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
@@ -46,20 +47,26 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   REDACT_FAILED: { reason: "it threw an error" },
 };
 
+/** A section, its markers included. */
+const MARKED = /(<!-- BEGIN (\w+) -->\n)[\s\S]*?(<!-- END \2 -->)/g;
+
 /** What stands between `<!-- BEGIN name -->` and `<!-- END name -->`. */
 const SECTIONS: Record<string, () => string> = { options: optionsTable, errors: errorsTable, schema: schemaTable };
 
-/** The README with every generated section as the code has it now. A marker without a section, or the reverse, is an error. */
-export function generateSections(readme: string): string {
-  let text = readme;
-  for (const [name, generate] of Object.entries(SECTIONS)) {
-    const section = new RegExp(`(<!-- BEGIN ${name} -->\n)[\\s\\S]*?(<!-- END ${name} -->)`);
-    if (!section.test(text)) throw new Error(`README.md has no section "${name}".`);
-    text = text.replace(section, (_, begin: string, end: string) => `${begin}${generate()}\n${end}`);
-  }
-  const unknown = [...text.matchAll(/<!-- BEGIN (\w+) -->/g)].find(([, name]) => !(name! in SECTIONS));
-  if (unknown !== undefined) throw new Error(`Nothing generates the section "${unknown[1]}" of README.md.`);
-  return text;
+/** The pages with every generated section as the code has it now. A marker without a section, or the reverse, is an error. */
+export function generateSections(pages: readonly Page[]): Page[] {
+  const missing = new Set(Object.keys(SECTIONS));
+  const generated = pages.map(({ path, text }) => ({
+    path,
+    text: text.replaceAll(MARKED, (_, begin: string, name: string, end: string) => {
+      const generate = SECTIONS[name];
+      if (generate === undefined) throw new Error(`Nothing generates the section "${name}" of ${path}.`);
+      missing.delete(name);
+      return `${begin}${generate()}\n${end}`;
+    }),
+  }));
+  if (missing.size > 0) throw new Error(`No page has the section "${[...missing].join('", "')}".`);
+  return generated;
 }
 
 function optionsTable(): string {

@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readPages } from "../../scripts/docs/pages.ts";
 import { generateSections } from "../../scripts/docs/sections.ts";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
@@ -10,11 +11,15 @@ import { type GeminiServer, startGeminiServer } from "../support/gemini-server.t
 import { talk } from "../support/said.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const README = readFileSync(join(ROOT, "README.md"), "utf8");
+const PAGES = readPages();
+const README = PAGES[0]!.text;
 
-/** Code blocks of one language, in order. */
+/** Code blocks of one language, page by page. Those of the adapters run elsewhere, against servers of their own. */
 function blocks(language: string): string[] {
-  return [...README.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm"))].map(([, code]) => code!);
+  const block = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm");
+  return PAGES.filter(({ path }) => path !== "src/adapters/README.md").flatMap(({ text }) =>
+    [...text.matchAll(block)].map(([, code]) => code!),
+  );
 }
 
 let folder: string;
@@ -24,14 +29,34 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test("every generated part is what the code says now", () => {
-  expect(generateSections(README)).toBe(README);
+  expect(generateSections(PAGES)).toEqual(PAGES);
 });
 
-test("every link into the repository leads somewhere", () => {
-  const links = [...README.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, path]) => path!);
-  expect(links.length).toBeGreaterThan(8);
-  expect(links.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+test("every link leads somewhere", () => {
+  const links = PAGES.flatMap(({ path, text }) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(([link, to, anchor]) => ({
+      link: `${path}: ${link}`,
+      target: to === "" ? path : join(dirname(path), to!),
+      anchor,
+    })),
+  );
+  expect(links.length).toBeGreaterThan(40);
+  for (const { link, target, anchor } of links) {
+    expect(existsSync(join(ROOT, target)), link).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), link).toContain(anchor);
+  }
 });
+
+/** What headings are linked by. */
+function anchorsOf(path: string): string[] {
+  const headings = readFileSync(join(ROOT, path), "utf8").matchAll(/^#+ (.*)$/gm);
+  return Array.from(headings, ([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
 
 describe("the snippets in TypeScript", () => {
   const snippets = blocks("ts");
@@ -55,7 +80,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(11));
+  test("are there", () => expect(snippets.length).toBe(12));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -92,7 +117,7 @@ describe("the snippets in TypeScript", () => {
 });
 
 test("the example of recall prints what it says", async () => {
-  const code = blocks("ts").find((block) => block.includes("store.recall("))!;
+  const code = blocks("ts").find((block) => block.includes("// monday"))!;
   const said = code.split("\n").filter((line) => line.startsWith("// "));
   expect(said.length).toBe(2);
   const store = openStore(join(folder, `agent-${blocks("ts").indexOf(code)}.db`), { readonly: true });
@@ -108,7 +133,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(9));
+  test("are there", () => expect(queries.length).toBe(10));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
