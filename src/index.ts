@@ -25,7 +25,9 @@ export type { ModelUsage, OnUsage } from "./models/usage.ts";
 export type { ExpandOptions, Expansion, FoundRoots } from "./recall/expand.ts";
 export type { NearestRootsOptions, NearRoot } from "./recall/nearest-roots.ts";
 export type { ScoreParts } from "./recall/ranking.ts";
-export type { RecallHit, RecallNeighbor, RecallOptions, RecallQuery } from "./recall/recall.ts";
+export type { RecallOptions } from "./recall/recall.ts";
+export type { RecallHit, RecallNeighbor } from "./recall/recall-hit.ts";
+export type { RecallQuery } from "./recall/search.ts";
 export type { Resolving } from "./session/background.ts";
 export type { ContextOptions, RenderOptions } from "./session/contexts.ts";
 export type {

@@ -4,7 +4,7 @@ import type { Message } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { Expansion } from "../recall/expand.ts";
-import type { RecallHit } from "../recall/recall.ts";
+import type { RecallHit } from "../recall/recall-hit.ts";
 
 /** Share of a page that one message of several may take. */
 const MESSAGE_SHARE = 1 / 3;

@@ -5,7 +5,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatMessage, ChatModel, ChatReply } from "../models/chat-model.ts";
 import type { ModelUsage } from "../models/usage.ts";
 import { QUERY_VECTOR_MS_DEFAULT } from "../recall/query-vector.ts";
-import type { RecallQuery } from "../recall/recall.ts";
+import type { RecallQuery } from "../recall/search.ts";
 import type { Resolving } from "./background.ts";
 import { CHAT_TOOLS, runTool, type ToolPorts } from "./chat-tools.ts";
 import type { Pressure } from "./pressure.ts";

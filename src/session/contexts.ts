@@ -13,7 +13,8 @@ import { oneOf, type SessionSettings, STRATEGIES, type Strategy } from "../core/
 import { type TokenBudget, tokensMaxOf } from "../core/token-budget.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { compactFrontier, windowSteps } from "../forest/window.ts";
-import { type RecallQuery, recallForContext } from "../recall/recall.ts";
+import { recallForContext } from "../recall/recall-for-context.ts";
+import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import { askedSplit } from "../summaries/span.ts";
 import { type ColdNotes, continuityTeller, loadColdNotes } from "./continuity.ts";
