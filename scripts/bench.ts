@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { benchContext } from "./bench/context.ts";
 import { benchGemini } from "./bench/gemini.ts";
 import { benchImport } from "./bench/import.ts";
+import { benchMcp } from "./bench/mcp.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
 
@@ -18,10 +19,11 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   context: ({ folder }) => benchContext({ folder }),
   gemini: ({ data }) => benchGemini({ data }),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
+  mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -36,7 +38,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | recall [--folder DIR [--build-million]] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json]",
   );
   process.exit(2);
 }

@@ -7,6 +7,7 @@ import { exportCommand } from "./commands/export.ts";
 import { forest } from "./commands/forest.ts";
 import { forget } from "./commands/forget.ts";
 import { importCommand } from "./commands/import.ts";
+import { mcp } from "./commands/mcp.ts";
 import { recall } from "./commands/recall.ts";
 import { reembed } from "./commands/reembed.ts";
 import { resume } from "./commands/resume.ts";
@@ -36,4 +37,5 @@ export const COMMANDS: readonly AnyCommand[] = [
   exportCommand,
   doctor,
   chat,
+  mcp,
 ];

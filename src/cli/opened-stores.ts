@@ -50,16 +50,17 @@ export class OpenedStores {
     return store;
   }
 
+  /** What is opened after that is opened anew. */
   close(): void {
-    for (const store of this.#opened) store.close();
-    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
+    for (const store of this.#opened.splice(0)) store.close();
+    for (const folder of this.#folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   }
 
   #open({ mustExist, ...options }: OpenOptions & { readonly: boolean; mustExist: boolean }): Store {
     if (mustExist && !existsSync(this.#path)) {
-      const { code, message } = new StoreError("FILE_NOT_FOUND", { path: this.#path });
+      const cause = new StoreError("FILE_NOT_FOUND", { path: this.#path });
       const hint = "Import something into it first, `coppice import <path>`, or name another store with `--db`.";
-      throw new Failure(code, message, { hint });
+      throw new Failure(cause.code, cause.message, { hint, cause });
     }
     // Conversations are nobody else's business. A folder that `--db` names is not made: it may be a slip of the pen.
     if (this.#isDefault && !options.readonly) mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
 import { Option } from "commander";
-import { StoreError } from "../core/errors.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
+import { timeOf } from "../core/times.ts";
 import { formatNumber } from "./text.ts";
 
 /** Messages that a command prints unless told otherwise. */
@@ -23,9 +23,6 @@ export function repeatableOption<T extends string>(flag: string, meaning: string
   return new Option(`--${flag}`, meaning).argParser(parse);
 }
 
-const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
-const LAST_OF_DAY = "23:59:59.999";
-
 /**
  * `--flag 2026-11-01` or `--flag 2026-11-01T14:30`, in Unix milliseconds; in the user's time zone, as all times that are
  * printed, unless it names one.
@@ -33,16 +30,7 @@ const LAST_OF_DAY = "23:59:59.999";
  * @param edge  What a date alone means: the first or the last moment of the day.
  */
 export function timeOption(flag: string, meaning: string, edge: "first" | "last"): Option {
-  const parse = (text: string): number => {
-    const [, date, time = edge === "first" ? "00:00" : LAST_OF_DAY, zone = ""] = TIME.exec(text) ?? [];
-    // A day that the month does not have would become one of the next.
-    const isDay = date !== undefined && new Date(`${date}T00:00Z`).toJSON()?.startsWith(date);
-    const unixMs = isDay ? Date.parse(`${date}T${time}${zone}`) : Number.NaN;
-    if (!Number.isNaN(unixMs)) return unixMs;
-    const expected = "a date or a time such as 2026-11-01, 2026-11-01T14:30 or 2026-11-01T14:30:00Z";
-    throw new StoreError("OPTION_INVALID", { option: `--${flag}`, expected, actual: text });
-  };
-  return new Option(`--${flag} <time>`, meaning).argParser(parse);
+  return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeOf(`--${flag}`, text, edge));
 }
 
 /** Which page of a list of messages. */

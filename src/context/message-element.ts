@@ -21,10 +21,16 @@ export interface MessageElement {
  *   what was said keeps head and tail, and what tools were told and said is distilled.
  */
 export function messageElement(message: Message, charsMax = Number.POSITIVE_INFINITY): MessageElement {
-  const { id, seq, role, name, parts } = message;
+  const { id, seq, role, name } = message;
+  const { text, whole } = cutMessage(message, charsMax);
+  return { text: element("message", { id, seq, role, name }, escapeText(text)), whole };
+}
+
+/** What stands in such an element, before escaping. */
+export function cutMessage({ id, parts }: Message, charsMax: number): MessageElement {
   const pieces = parts.map(pieceOf);
   const { text, whole } = joined(pieces);
-  if (text.length <= charsMax) return { text: element("message", { id, seq, role, name }, escapeText(text)), whole };
+  if (text.length <= charsMax) return { text, whole };
   const shares = sharesOf(
     pieces.map((piece) => piece.text.length),
     charsMax - (parts.length - 1),
@@ -35,11 +41,11 @@ export function messageElement(message: Message, charsMax = Number.POSITIVE_INFI
     if (part.type === "text" || heading.length >= share) return shorten(piece, share, source);
     return heading + distill(piece.slice(heading.length), share - heading.length, source);
   });
-  return { text: element("message", { id, seq, role, name }, escapeText(cut.join("\n"))), whole: false };
+  return { text: cut.join("\n"), whole: false };
 }
 
-/** What stands in a message's element, before escaping, and whether every word of the message is in it. */
-export function messageText({ parts }: Message): MessageElement {
+/** The same without a limit: all that can be written of a message. */
+export function messageText({ parts }: Pick<Message, "parts">): MessageElement {
   return joined(parts.map(pieceOf));
 }
 

@@ -89,7 +89,11 @@ export function renderUnionFind(
 
   const messages: ContextMessage[] = pinned.map((piece) => piece.message);
   const memoryIndex = messages.length;
-  if (texts.length > 0) messages.push({ role: "user", parts: texts.map((text) => ({ type: "text", text })) });
+  const composed: number[] = [];
+  if (texts.length > 0) {
+    messages.push({ role: "user", parts: texts.map((text) => ({ type: "text", text })) });
+    composed.push(memoryIndex);
+  }
   const windowIndex = messages.length;
   for (const { message } of window.shown) messages.push(message);
 
@@ -108,6 +112,7 @@ export function renderUnionFind(
   }
   if (block !== undefined) {
     tokenCount += MESSAGE_TOKENS + block.tokenCount;
+    composed.push(recallIndex);
     messages.splice(recallIndex, 0, { role: "user", parts: [{ type: "text", text: block.text }] });
     for (const source of shown) if (source.messageIndex >= recallIndex) source.messageIndex++;
   }
@@ -122,7 +127,7 @@ export function renderUnionFind(
   const claimed = [...sources, ...omitted].reduce((sum, entry) => sum + entry.messageCount, 0);
   assert(claimed === view.messageCount, "sources and omitted claim every message once");
   const continuity = (window.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: memoryIndex }));
-  return { messages, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity };
+  return { messages, composed, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity };
 }
 
 /** What the rest of the context does not show. Of the session itself, what `omitted` or a summary stands for so far. */

@@ -114,6 +114,8 @@ export interface ContinuitySource {
 /** `messageCount` over `sources` and `omitted` adds up to the messages of the session. */
 export interface RenderResult {
   messages: ContextMessage[];
+  /** Indexes of the messages that are nobody's: the memory, and what was found for the query. Their texts are elements. */
+  composed: number[];
   /** Of the whole context, but for `metadata`, which is the host's and not the model's; never more than `tokensMax`. */
   tokenCount: number;
   /** Of the messages before the first that depends on the query; of all of them without one. */

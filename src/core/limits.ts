@@ -25,6 +25,9 @@ export const PAGE_LIMIT_MAX = 10_000;
 export const RECALL_LIMIT_MAX = 1_000;
 export const RECALL_NEIGHBORS_MAX = 10;
 
+/** Characters of a query that a model may send: a long page. A library's caller may ask for more. */
+export const MODEL_QUERY_CHARS_MAX = 10_000;
+
 /** Characters of an identifier that a caller gives: session ids, external ids, project names. */
 export const ID_CHARS_MAX = 512;
 

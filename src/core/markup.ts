@@ -43,6 +43,11 @@ export function escapeText(text: string): string {
   });
 }
 
+/** The same for text that stands in JSON, where nothing can end it: `&`, `<` and `>` stay as they are. */
+export function visibleText(text: string): string {
+  return text.replace(UNSAFE, (character) => (/^[&<>]$/.test(character) ? character : escapeText(character)));
+}
+
 /** An element; without `content`, an empty one. `content` is escaped by the caller, or is made of elements. */
 export function element(
   name: string,

@@ -83,15 +83,22 @@ const Identifier = z
   .max(ID_CHARS_MAX)
   .refine((text) => text.isWellFormed(), "half of a surrogate pair cannot be kept here");
 
-const MessageSchema = z.looseObject({
-  role: z.enum(ROLES),
-  content: z.union([z.string(), z.array(PartSchema)]).optional(),
-  parts: z.array(PartSchema).optional(),
-  name: Identifier.optional(),
-  id: Identifier.min(1).optional(),
-  createdAt: z.union([z.number(), z.string()]).optional(),
-  pinned: z.boolean().optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
+/** The fields of a message that is handed over; `parseMessage` also knows how they go together. */
+export const MessageSchema = z.looseObject({
+  role: z.enum(ROLES).describe("Who says it"),
+  content: z
+    .union([z.string(), z.array(PartSchema)])
+    .optional()
+    .describe("What is said: a text, or parts"),
+  parts: z.array(PartSchema).optional().describe("The same as content, where it is parts; one of the two"),
+  name: Identifier.optional().describe("The speaker's name"),
+  id: Identifier.min(1).optional().describe("Your own name for it, unique in its session"),
+  createdAt: z
+    .union([z.number(), z.string()])
+    .optional()
+    .describe("Unix milliseconds or an ISO 8601 time; now if left out"),
+  pinned: z.boolean().optional().describe("Whether it is to stay in every context"),
+  metadata: z.record(z.string(), z.unknown()).optional().describe("Whatever else is to be kept with it"),
 });
 
 /**

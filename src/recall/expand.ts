@@ -16,6 +16,8 @@ export interface ExpandOptions {
   limit?: number;
   /** Members passed over, in the order in which they are returned. */
   offset?: number;
+  /** Only what is in this project: anything else is not found. */
+  project?: string;
 }
 
 export type ExpandLevel = "step" | Level;
@@ -59,7 +61,13 @@ export function expand(repositories: Repositories, target: string | number, opti
   const limit = wholeNumber("limit", options.limit ?? EXPAND_LIMIT_DEFAULT, 0, PAGE_LIMIT_MAX);
   const offset = wholeNumber("offset", options.offset ?? 0, 0, Number.MAX_SAFE_INTEGER);
   const level = oneOf("level", options.level ?? "cluster", ["step", "cluster", "theme", "subject", "span"]);
-  const { unions, messages, subjects, spans } = repositories;
+  const { unions, messages, subjects, spans, sessions } = repositories;
+  /** A root is a message, and all that it roots is of one project. */
+  const isInProject = (messageId: number): boolean => {
+    if (options.project === undefined) return true;
+    const sessionId = messages.byId(messageId)?.sessionId;
+    return sessionId !== undefined && sessions.byId(sessionId)?.project === options.project;
+  };
   const page = (root: string | null, level: ExpandLevel, ids: readonly number[]): Expansion => {
     const shown = ids.slice(offset, offset + limit);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
@@ -67,6 +75,10 @@ export function expand(repositories: Repositories, target: string | number, opti
   };
   const ofHandle = (handle: Handle): Expansion => {
     const { level } = handle;
+    // Of a span, one of its ends may be forgotten.
+    if (!isInProject(handle.root) && !(level === "span" && isInProject(handle.position!))) {
+      throw new StoreError("ROOT_NOT_FOUND", { handle: formatHandle(level, handle.root, handle.position) });
+    }
     if (level === "span") {
       const ids = spans.idsBetween(handle.root, handle.position!);
       const text = formatHandle(level, handle.root, handle.position);
@@ -93,6 +105,7 @@ export function expand(repositories: Repositories, target: string | number, opti
     const expected = "step, cluster, theme or subject for a message: it is in no span of its own";
     throw new StoreError("OPTION_INVALID", { option: "level", expected, actual: level });
   }
+  if (!isInProject(messageId)) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const { cluster, theme, subject } = findRoots(repositories, messageId);
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level];
   if (handle !== null) return ofHandle(parseHandle(handle));

@@ -4,7 +4,8 @@ import { escapeText } from "../core/markup.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatTool } from "../models/chat-model.ts";
-import { hitsText, membersText, pieceText, type ResultBudget } from "./chat-results.ts";
+import { EXPAND_INPUT, RECALL_INPUT } from "./inputs.ts";
+import { hitsPage, membersPage, pieceOf, type ResultBudget } from "./result-pages.ts";
 import type { Store } from "./store.ts";
 
 /** Hits that are asked for; how many are shown is a matter of tokens. */
@@ -14,28 +15,15 @@ const HITS_DEFAULT = 8;
 /** Members that one page is chosen from. */
 const PAGE_MAX = 100;
 
-const RECALL = z.strictObject({
-  query: z.string().describe('Words to look for; "in double quotes" they must stand so'),
+const RECALL = RECALL_INPUT.pick({ query: true }).extend({
   limit: z
     .int()
     .min(1)
     .max(HITS_MAX)
-    .optional()
+    .exactOptional()
     .describe(`Most messages that come back: 1 to ${HITS_MAX}, ${HITS_DEFAULT} if left out`),
 });
-const EXPAND = z.strictObject({
-  target: z.string().describe("A handle such as theme:12@345 or cluster:12, or the id of a message"),
-  level: z
-    .enum(["step", "cluster", "theme", "subject"])
-    .optional()
-    .describe("Of a message id: how much around it, its cluster if left out. A handle has its own"),
-  offset: z.int().min(0).optional().describe("Messages to pass over, to read on where a page has ended"),
-  from: z
-    .int()
-    .min(0)
-    .optional()
-    .describe("Of the id of a long message: the character from which to read its text, piece by piece"),
-});
+const EXPAND = EXPAND_INPUT.omit({ limit: true, seqFrom: true });
 
 /** What a model may ask of the store. */
 export const CHAT_TOOLS: readonly ChatTool[] = [
@@ -117,7 +105,9 @@ async function recalled(
   signal: AbortSignal,
 ): Promise<string> {
   const hits = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
-  return hits.length === 0 ? "No message has words of the query. Other words may find it." : hitsText(hits, budget);
+  if (hits.length === 0) return "No message has words of the query. Other words may find it.";
+  const pointer = (): string => "Ask with other words, or for fewer, to see these.";
+  return hitsPage(hits, { beyond: 0, pointer }, budget).text;
 }
 
 function expanded(
@@ -127,14 +117,18 @@ function expanded(
 ): string {
   if (from !== undefined) return piece(target, from, budget, store);
   const expansion = store.expand(target, { limit: PAGE_MAX, offset, ...(level !== undefined && { level }) });
-  if (expansion.members.length > 0) return membersText(expansion, target, offset, budget);
-  throw new CallError(`${target} has ${expansion.memberCount} messages, so none comes after offset ${offset}.`);
+  const { members, memberCount } = expansion;
+  if (members.length === 0) {
+    throw new CallError(`${target} has ${memberCount} messages, so none comes after offset ${offset}.`);
+  }
+  const pointer = (count: number): string => `expand(${target}, offset ${memberCount - count}) goes on.`;
+  return membersPage(expansion, { beyond: memberCount - offset - members.length, pointer }, budget).text;
 }
 
 function piece(target: string, from: number, budget: ResultBudget, store: Store): string {
   const { members } = store.expand(target, { level: "step" });
   const message = members.find(({ id }) => String(id) === target);
-  const text = message === undefined ? undefined : pieceText(message, from, budget);
+  const text = message === undefined ? undefined : pieceOf(message, from, budget)?.line;
   if (text === undefined) throw new CallError(`${target} has no text from character ${from} on.`);
   return text;
 }
@@ -153,6 +147,7 @@ function schemaOf(schema: z.ZodType): object {
     override: ({ jsonSchema: node }) => {
       delete node.minimum;
       delete node.maximum;
+      delete node.maxLength;
       delete node.additionalProperties;
     },
   });

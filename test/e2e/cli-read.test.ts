@@ -70,6 +70,7 @@ describe("resume", () => {
     const context = await folder.json("resume", "village-notes", "--tokens-max", "2000");
     expect(Object.keys(context)).toEqual([
       "messages",
+      "composed",
       "tokenCount",
       "stablePrefixTokens",
       "sources",

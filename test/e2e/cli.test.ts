@@ -17,7 +17,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "import sessions show resume forest recall expand subjects sql stats verify forget reembed backup export doctor chat help",
+      "import sessions show resume forest recall expand subjects sql stats verify forget reembed backup export doctor chat mcp help",
     );
   });
 

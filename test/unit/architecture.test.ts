@@ -41,6 +41,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   tokenx: ["core/token-estimate.ts"],
   uuid: ["session"],
   commander: ["cli"],
+  "@modelcontextprotocol/server": ["mcp"],
 };
 const PURE_ROOMS = ["vector", "forest"];
 

@@ -21,7 +21,7 @@ export const resume: Command<{
   name: "resume",
   summary: "Print the context for a session's next model call.",
   details:
-    "Changes nothing. With --json: {messages, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity, pressure}.",
+    "Changes nothing. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity, pressure}.",
   arguments: [{ name: "<session>", meaning: "its id, or the beginning of it" }],
   options: [
     wholeNumberOption("tokens-max", "most tokens of the context (default: the session's contextTokensMax)", 1),

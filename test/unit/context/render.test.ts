@@ -50,6 +50,7 @@ test("puts the pinned first, then one memory message, then the window", () => {
 test("renders an empty session as nothing", () => {
   expect(render(viewOf({}), 1)).toEqual({
     messages: [],
+    composed: [],
     tokenCount: 0,
     stablePrefixTokens: 0,
     sources: [],

@@ -137,6 +137,7 @@ describe("render", () => {
   test("is empty for an empty session", () => {
     expect(temporaryStore().session("s").render()).toEqual({
       messages: [],
+      composed: [],
       tokenCount: 0,
       stablePrefixTokens: 0,
       sources: [],

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import type { MessageInput } from "../../core/message.ts";
+import { APPEND_INPUT } from "../../session/inputs.ts";
+import type { Tool } from "../tool.ts";
+import { writableSession } from "../visible-session.ts";
+
+const OUTPUT = z.object({
+  sessionId: z.string(),
+  messageId: z.int(),
+  seq: z.int().describe("0-based place in its session"),
+  appended: z.boolean().describe("False where the session held the same message under the same id already"),
+});
+
+/** `append` adds a message. */
+export const append: Tool<z.infer<typeof APPEND_INPUT>, z.infer<typeof OUTPUT>> = {
+  name: "append",
+  title: "Append a message",
+  description:
+    "Append one message to a session, for good: a note to remember, a decision, or a turn of this conversation. " +
+    "A session that does not exist is made. Stored messages are never changed. " +
+    "Give an id to make a second try harmless: the same message under the same id is appended once. " +
+    "Returns the message's id and place. Use it only when the user wants something kept.",
+  input: APPEND_INPUT,
+  output: OUTPUT,
+  tokensMaxDefault: 0,
+  writes: true,
+
+  run({ sessionId, project, title, ...message }, { live, project: only }) {
+    return live.write((store) => {
+      const options = { ...(project !== undefined && { project }), ...(title !== undefined && { title }) };
+      const session = writableSession(store, sessionId, options, only);
+      const { messageId, seq, appended } = session.append(message as MessageInput);
+      const value = { sessionId, messageId, seq, appended };
+      const text = `${appended ? "Appended as" : "Already there as"} message ${messageId}, at place ${seq}.`;
+      return { value, text };
+    });
+  },
+};

@@ -1,0 +1,83 @@
+import { messageText } from "../context/message-element.ts";
+import type { ContextMessage, RenderResult } from "../context/result.ts";
+import { StoreError } from "../core/errors.ts";
+import { element, escapeText, visibleText } from "../core/markup.ts";
+import type { Role } from "../core/message.ts";
+import type { RenderOptions } from "./contexts.ts";
+import { RECORD_NOTE, type ResultBudget } from "./result-pages.ts";
+import type { Session } from "./session.ts";
+
+/** Of a budget that turned out too small for what stands around the messages, what is tried next; and how often. */
+const TOKENS_RATIO = 0.85;
+const TRIES_MAX = 6;
+
+/** A context for a model that is not the session's own, and reads it as a record. */
+export interface ContextPage {
+  sessionId: string;
+  project: string | null;
+  tokenCount: number;
+  messages: { role: Role; name?: string; text: string }[];
+  /** Messages of the session: shown, whole or shortened; summarized; only named. */
+  shownCount: number;
+  summarizedCount: number;
+  omittedCount: number;
+  /** All of it as one element that no text in it can end. */
+  text: string;
+}
+
+/**
+ * A session's context as a record, in text and in values; either fits the budget, where the render with what stands around
+ * its messages does in a few tries.
+ *
+ * Calls and results stand in it as text, files are named, reasoning is left out.
+ *
+ * @throws {StoreError} as `render`.
+ */
+export function contextPage(
+  session: Session,
+  options: Omit<RenderOptions, "tokensMax">,
+  budget: ResultBudget,
+): ContextPage {
+  let page = pageOfRender(session, session.render({ ...options, tokensMax: budget.tokensMax }), budget);
+  let { tokensMax } = budget;
+  for (let tries = 1; page.tokenCount > budget.tokensMax && tries < TRIES_MAX; tries++) {
+    tokensMax = Math.floor(tokensMax * TOKENS_RATIO);
+    try {
+      page = pageOfRender(session, session.render({ ...options, tokensMax }), budget);
+    } catch (error) {
+      if (!StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
+      break; // it can be no shorter
+    }
+  }
+  return page;
+}
+
+function pageOfRender(session: Session, result: RenderResult, { tokenCounter }: ResultBudget): ContextPage {
+  const { id, project } = session;
+  const composed = new Set(result.composed);
+  const pieces = result.messages.map((message, index) => pieceOf(message, composed.has(index)));
+  const lines = pieces.map(({ line }) => line).join("\n");
+  const text = element("context", { session: id, project: project ?? undefined }, `${RECORD_NOTE}\n${lines}\n`);
+  const messages = pieces.map(({ value }) => value);
+  const count = (entries: readonly { messageCount: number }[]): number =>
+    entries.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  const summaries = result.sources.filter(({ how }) => how === "summary");
+  return {
+    sessionId: id,
+    project: project === null ? null : visibleText(project),
+    tokenCount: Math.max(tokenCounter.count(text), tokenCounter.count(JSON.stringify(messages))),
+    messages,
+    shownCount: count(result.sources) - count(summaries),
+    summarizedCount: count(summaries),
+    omittedCount: count(result.omitted),
+    text,
+  };
+}
+
+/** What the context has written itself is made of elements already. */
+function pieceOf({ role, name, parts }: ContextMessage, isComposed: boolean) {
+  const { text } = messageText({ parts });
+  if (isComposed) return { line: text, value: { role, text } };
+  const line = element("message", { role, name }, escapeText(text));
+  return { line, value: { role, ...(name !== undefined && { name: visibleText(name) }), text: visibleText(text) } };
+}

@@ -1,0 +1,177 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { openStore } from "../../src/index.ts";
+import { CliFolder, MAIN } from "../support/cli.ts";
+import { RawClient } from "../support/mcp.ts";
+import { talk } from "../support/said.ts";
+
+const folder = new CliFolder();
+
+beforeAll(() => {
+  const store = openStore(folder.db);
+  store.session("s").appendAll(talk(60));
+  store.close();
+});
+
+interface Running {
+  child: ChildProcessWithoutNullStreams;
+  client: RawClient;
+  stderr: () => string;
+  /** The exit code, or the signal. */
+  ended: Promise<number | string>;
+}
+
+function start(...args: string[]): Running {
+  const child = spawn(process.execPath, [MAIN, "mcp", "--db", folder.db, ...args], {
+    env: { PATH: process.env.PATH, HOME: folder.path },
+  });
+  child.stdin.on("error", () => {}); // it may be gone before all is sent
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = once(child, "exit").then(([code, signal]) => code ?? signal);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return { child, client: new RawClient(child.stdin, child.stdout), stderr: () => stderr, ended };
+}
+
+test("what is no request does no harm, and stdout carries answers alone", async () => {
+  const { client, ended } = start();
+  await client.initialize();
+  client.send('no json\n{\n[]\n[1,2]\nnull\n42\n"text"\n\n\r\n{}\n');
+  client.send(Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3, 0x28, 0x0a]));
+  client.send('{"jsonrpc":"1.0","id":91,"method":"ping"}\n{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}\n');
+  client.send('{"jsonrpc":"2.0","id":92}\n{"jsonrpc":"2.0","id":93,"result":{}}\n{"jsonrpc":"2.0","method":"x/y"}\n');
+  client.send(`{"jsonrpc":"2.0","id":94,"method":"ping","params":${"[".repeat(5_000)}${"]".repeat(5_000)}}\n`);
+  expect((await client.request("ping")).result).toEqual({});
+  expect((await client.request("no/such")).error?.code).toBe(-32601);
+  for (const params of [
+    { name: "no_such_tool" },
+    {},
+    { name: "__proto__" },
+    { name: 7 },
+    { name: "recall", arguments: 7 },
+  ]) {
+    expect((await client.request("tools/call", params)).error?.code, JSON.stringify(params)).toBe(-32602);
+  }
+  expect((await client.call("expand", JSON.parse('{"__proto__":{"target":"1"}}'))).isError).toBe(true);
+  expect((await client.call("recall", { query: "lamp \ud800 \0" })).isError).toBeUndefined();
+  client.end();
+  expect(await ended).toBe(0);
+  expect(client.strays).toEqual([]);
+});
+
+test("a request in pieces, ended as Windows does, is one request", async () => {
+  const { client } = start();
+  await client.initialize();
+  const line = Buffer.from('{"jsonrpc":"2.0","id":"ü","method":"ping"}\r\n');
+  const cut = line.indexOf(0xc3) + 1; // within a character
+  const answered = new Promise((resolve) => setTimeout(resolve, 20)).then(() => client.send(line.subarray(cut)));
+  client.send(line.subarray(0, cut));
+  await answered;
+  expect((await client.request("ping")).result).toEqual({});
+});
+
+test("a huge argument is answered, and a message that is no more to be held is refused", async () => {
+  const { client, ended } = start();
+  await client.initialize();
+  const huge = await client.call("recall", { query: "deploy region ".repeat(750_000) }); // 10 MB
+  expect(huge.content[0].text).toContain("OPTION_INVALID: Expected query to be at most 10000 characters");
+  const args = { query: "x".repeat(40 * 1024 * 1024) };
+  const refused = await client.request("tools/call", { name: "recall", arguments: args });
+  expect(refused.error).toMatchObject({ code: -32600, message: "A message has at most 33554432 bytes." });
+  expect((await client.call("recall", { query: "deploy" })).isError).toBeUndefined();
+  client.end();
+  expect(await ended).toBe(0);
+});
+
+test("a hundred calls at once are all answered, each with its own", async () => {
+  const { client } = start();
+  await client.initialize();
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      index % 4 === 0
+        ? client.call("get_context", { sessionId: "s", tokensMax: 2_000 })
+        : client.call("expand", { target: String(1 + (index % 60)), level: "step" }),
+    ),
+  );
+  answers.forEach(({ isError, structuredContent }, index) => {
+    expect(isError).toBeUndefined();
+    if (index % 4 !== 0) expect(structuredContent.members[0].messageId).toBe(1 + (index % 60));
+  });
+});
+
+test("a cancelled call is given up, and others go on", async () => {
+  const { client } = start();
+  await client.initialize();
+  void client.requestAs(77, "tools/call", { name: "recall", arguments: { query: "deploy" } });
+  client.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}\n');
+  client.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}\n');
+  expect((await client.call("recall", { query: "deploy" })).isError).toBeUndefined();
+});
+
+test("a client that leaves in the middle of a call takes the server with it", async () => {
+  const { client, ended, stderr } = start();
+  await client.initialize();
+  for (let index = 0; index < 20; index++) void client.request("tools/call", { name: "list_sessions" });
+  client.end();
+  expect(await ended).toBe(0);
+  expect(stderr()).toBe("");
+});
+
+test("a client that does not read any more takes the server with it", async () => {
+  const { child, client, ended } = start();
+  await client.initialize();
+  child.stdout.destroy();
+  for (let index = 0; index < 20; index++) {
+    void client.request("tools/call", { name: "get_context", arguments: { sessionId: "s" } });
+  }
+  expect(await ended).toBe(0);
+});
+
+test("it ends with a parent that is killed", async () => {
+  // A shell that waits for it, with its stdin: when that is killed, nobody holds the other end.
+  const script = `
+    const { spawn } = require("node:child_process");
+    const child = spawn(process.execPath, ${JSON.stringify([MAIN, "mcp", "--db", folder.db])}, { stdio: ["pipe", "pipe", "ignore"] });
+    child.stdout.once("data", () => console.log(child.pid));
+    child.stdin.write(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) + "\\n");
+  `;
+  const parent = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(parent.stdout!, "data")) as [Buffer];
+  const pid = Number(line.toString());
+  expect(isAlive(pid)).toBe(true);
+  parent.kill("SIGKILL");
+  const deadlineMs = performance.now() + 15_000;
+  while (isAlive(pid) && performance.now() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(isAlive(pid)).toBe(false);
+});
+
+test("a client of the newest revision needs no handshake", async () => {
+  const { client } = start();
+  const { result, error } = await client.request("server/discover", {
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    },
+  });
+  expect(error).toBeUndefined();
+  expect(result.supportedVersions).toContain("2026-07-28");
+});
+
+test("stdout has no room for another value", async () => {
+  const { exitCode, stdout, stderr } = await folder.run(["mcp", "--json"]);
+  expect([exitCode, stdout]).toEqual([2, ""]);
+  expect(JSON.parse(stderr).error).toMatchObject({ code: "USAGE_INVALID", message: "mcp prints no value." });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { Lines } from "../../../src/mcp/lines.ts";
+
+/** What comes of a text in pieces of a size, with lines of at most 1,000 bytes. */
+async function linesOf(text: string, pieceSize: number): Promise<{ lines: string[]; tooLong: unknown[] }> {
+  const tooLong: unknown[] = [];
+  const stream = new Lines(1_000, (id) => tooLong.push(id));
+  const lines: string[] = [];
+  stream.on("data", (line: Buffer) => lines.push(line.toString()));
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += pieceSize) stream.write(bytes.subarray(at, at + pieceSize));
+  stream.end();
+  await new Promise((resolve) => stream.once("close", resolve));
+  return { lines, tooLong };
+}
+
+describe.each([1, 7, 100, 100_000])("in pieces of %i", (pieceSize) => {
+  test("lines come whole, and what is not ended does not come", async () => {
+    const { lines, tooLong } = await linesOf("one\nzwölf 👩‍👩‍👧\r\n\nlast", pieceSize);
+    expect([lines, tooLong]).toEqual([["one\n", "zwölf 👩‍👩‍👧\r\n", "\n"], []]);
+  });
+
+  test("one of the longest comes, one that is longer is passed over with its id", async () => {
+    const x = (count: number): string => "x".repeat(count);
+    const text = [
+      x(999),
+      x(1_000),
+      `{"jsonrpc":"2.0","id":7,"method":"a","params":{"id":1,"q":"${x(5_000)}"}}`,
+      `{"method":"a","params":{"q":"${x(5_000)}"},"jsonrpc":"2.0","id":"seven"}`,
+      `{"method":"a","params":{"id":3,"q":"${x(900)}"},"x":"${x(900)}"}`,
+      "after",
+      "",
+    ].join("\n");
+    const { lines, tooLong } = await linesOf(text, pieceSize);
+    expect([lines, tooLong]).toEqual([
+      [`${x(999)}\n`, "after\n"],
+      [null, 7, "seven", null],
+    ]);
+  });
+});

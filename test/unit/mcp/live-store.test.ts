@@ -1,0 +1,95 @@
+import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { openStore } from "../../../src/index.ts";
+import { type RawClient, served } from "../../support/mcp.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+/** Write a closed store with one session of one message. */
+function writeStore(path: string, sessionId: string): void {
+  const store = openStore(path);
+  store.session(sessionId).append({ role: "user", content: `The lamp of ${sessionId}.` });
+  store.close();
+}
+
+async function sessionsSeen(client: RawClient): Promise<string[] | string> {
+  const { isError, content, structuredContent } = await client.call("list_sessions");
+  if (isError) return content[0].text;
+  return structuredContent.sessions.map(({ sessionId }: { sessionId: string }) => sessionId);
+}
+
+test("a store that does not exist yet is found when it does", async () => {
+  const path = temporaryPath();
+  const client = await served(path);
+  const answer = await sessionsSeen(client);
+  expect(answer).toContain("FILE_NOT_FOUND: There is no file");
+  expect(answer).toContain("coppice import");
+  expect((await client.request("resources/list")).result).toEqual({ resources: [] });
+  writeStore(path, "a");
+  expect(await sessionsSeen(client)).toEqual(["a"]);
+});
+
+test("what another process appends is seen at once", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const client = await served(path);
+  store.session("a").append({ role: "user", content: "one" });
+  expect(await sessionsSeen(client)).toEqual(["a"]);
+  store.session("b").append({ role: "user", content: "the zebra" });
+  expect(await sessionsSeen(client)).toEqual(["b", "a"]);
+  const { hits } = (await client.call("recall", { query: "zebra" })).structuredContent;
+  expect(hits).toHaveLength(1);
+});
+
+test("a store that is moved away, and one that takes its place, are noticed", async () => {
+  const path = temporaryPath();
+  writeStore(path, "a");
+  writeStore(`${path}.b`, "b");
+  const client = await served(path);
+  expect(await sessionsSeen(client)).toEqual(["a"]);
+  renameSync(path, `${path}.away`);
+  expect(await sessionsSeen(client)).toContain("FILE_NOT_FOUND");
+  renameSync(`${path}.b`, path);
+  expect(await sessionsSeen(client)).toEqual(["b"]);
+});
+
+test("a damaged store is an answer, and a mended one is read again", async () => {
+  const path = temporaryPath();
+  writeStore(path, "a");
+  copyFileSync(path, `${path}.backup`);
+  const client = await served(path);
+  expect(await sessionsSeen(client)).toEqual(["a"]);
+  rmSync(path);
+  writeFileSync(path, "nothing of the kind ".repeat(100));
+  expect(await sessionsSeen(client)).toContain("NOT_A_STORE: ");
+  rmSync(path);
+  copyFileSync(`${path}.backup`, path);
+  expect(await sessionsSeen(client)).toEqual(["a"]);
+});
+
+test("a store of an older format is an answer, and is read once a writer has brought it up to date", async () => {
+  const path = temporaryPath();
+  copyFileSync(new URL("../../fixtures/stores/v1.db", import.meta.url), path);
+  const client = await served(path);
+  const answer = await sessionsSeen(client);
+  expect(answer).toContain("FORMAT_UNSUPPORTED: ");
+  expect(answer).toContain("the next `coppice import` brings an older store up to date");
+  openStore(path).close();
+  expect(await sessionsSeen(client)).toBeInstanceOf(Array);
+});
+
+test("a store that another process holds locked refuses a write, and takes it later", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  store.session("a").append({ role: "user", content: "one" });
+  const client = await served(path, { allowAppend: true, busyTimeoutMs: 20 });
+  const note = { sessionId: "a", role: "user", content: "two" };
+  expect((await client.call("append", note)).isError).toBeUndefined();
+  const other = new Database(path);
+  other.exec("BEGIN IMMEDIATE");
+  expect((await client.call("append", note)).content[0].text).toContain("STORE_BUSY: ");
+  expect(await sessionsSeen(client)).toEqual(["a"]); // readers wait for nobody
+  other.exec("ROLLBACK");
+  other.close();
+  expect((await client.call("append", note)).structuredContent).toMatchObject({ seq: 2 });
+});
