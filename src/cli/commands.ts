@@ -1,4 +1,4 @@
-import type { AnyCommand } from "./command.ts";
+import type { AnyCommand, CommandGroup } from "./command.ts";
 import { backup } from "./commands/backup.ts";
 import { chat } from "./commands/chat.ts";
 import { doctor } from "./commands/doctor.ts";
@@ -19,23 +19,13 @@ import { subjects } from "./commands/subjects.ts";
 import { verify } from "./commands/verify.ts";
 
 /** Every command, in the order in which help lists them. */
-export const COMMANDS: readonly AnyCommand[] = [
-  importCommand,
-  sessions,
-  show,
-  resume,
-  forest,
-  recall,
-  expand,
-  subjects,
-  sql,
-  stats,
-  verify,
-  forget,
-  reembed,
-  backup,
-  exportCommand,
-  doctor,
-  chat,
-  mcp,
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
+  { heading: "Bring in and carry on", commands: [importCommand, chat, mcp] },
+  {
+    heading: "Find and read",
+    commands: [sessions, show, recall, expand, resume, forest, subjects, sql, exportCommand],
+  },
+  { heading: "Look after the store", commands: [stats, doctor, verify, backup, reembed, forget] },
 ];
+
+export const COMMANDS: readonly AnyCommand[] = COMMAND_GROUPS.flatMap(({ commands }) => commands);

@@ -1,8 +1,15 @@
 import { StoreError } from "../core/errors.ts";
+import { didYouMean, nearest } from "./suggestion.ts";
 import { printable } from "./text.ts";
 
-/** 1: it was tried and failed. 2: what was typed makes no sense, so nothing was tried. */
-export type FailureExitCode = 1 | 2;
+/**
+ * 1: it was tried and failed. 2: what was typed makes no sense, so nothing was tried. 130: Ctrl-C ended it, as shells say
+ * (128 and the signal's number).
+ */
+export type FailureExitCode = 1 | 2 | 130;
+
+/** What a handle begins with. */
+const LEVELS = ["cluster", "theme", "subject", "span"];
 
 /** What is wrong with what was typed; every other code of the library means that the work itself failed. */
 const MISUSE_CODES: ReadonlySet<string> = new Set(["OPTION_INVALID", "HANDLE_INVALID", "QUERY_EMPTY"]);
@@ -10,8 +17,8 @@ const MISUSE_CODES: ReadonlySet<string> = new Set(["OPTION_INVALID", "HANDLE_INV
 /**
  * Why a command did not succeed, as it is reported: a program reads `code`, a person the message and the hint.
  *
- * Codes are the library's, and six of the command line's own: `USAGE_INVALID` (unknown command or flag, wrong number of
- * arguments), `IMPORT_INCOMPLETE` (a named path could not be read, or `--strict` and there were warnings),
+ * Codes are the library's, and some of the command line's own: `USAGE_INVALID` (unknown command or flag, wrong number of
+ * arguments), `SESSION_AMBIGUOUS` (what was typed begins the ids of several sessions), `INTERRUPTED` (Ctrl-C), `IMPORT_INCOMPLETE` (a named path could not be read, or `--strict` and there were warnings),
  * `VERIFY_FAILED` (derived rows do not agree with the log), `DOCTOR_FAILED` (something is wrong with the store),
  * `EXPORT_INCOMPLETE` (messages could not be read) and `UNEXPECTED` (a bug).
  */
@@ -37,11 +44,26 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof StoreError) {
     const exitCode = MISUSE_CODES.has(error.code) ? 2 : 1;
-    return new Failure(error.code, error.message, { hint: error.hint, exitCode, cause: error });
+    const hint = [meantBy(error), error.hint].filter(Boolean).join(" ");
+    return new Failure(error.code, error.message, { hint: hint || undefined, exitCode, cause: error });
   }
   const message = error instanceof Error ? error.message : String(error);
   const hint = "This is a bug. Run it again with COPPICE_DEBUG=1 to see where it happened.";
   return new Failure("UNEXPECTED", message, { hint, cause: error });
+}
+
+/** What was probably meant by a word that the library does not know. */
+function meantBy(error: StoreError): string {
+  if (StoreError.is(error, "OPTION_INVALID")) {
+    const [, words] = /^one of (.+)$/.exec(error.details.expected) ?? [];
+    return words === undefined ? "" : didYouMean(String(error.details.actual), words.split(", "));
+  }
+  if (StoreError.is(error, "HANDLE_INVALID")) {
+    const [, level, rest] = /^([^:]+):(.+)$/.exec(error.details.handle) ?? [];
+    const best = level === undefined ? undefined : nearest(level, LEVELS);
+    return best === undefined || best === level ? "" : `Did you mean ${best}:${rest}?`;
+  }
+  return "";
 }
 
 /** The failure as the one JSON object that `--json` puts on stderr. */

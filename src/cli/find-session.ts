@@ -1,29 +1,84 @@
 import { StoreError } from "../core/errors.ts";
 import type { Session } from "../session/session.ts";
 import type { Store } from "../session/store.ts";
+import { cutToWidth } from "./display-width.ts";
+import { Failure } from "./failure.ts";
+import { nearest } from "./suggestion.ts";
+import { formatAge, oneLine } from "./text.ts";
 
-/** Candidates named in the message; more are counted. */
+/** What every command's help says of a session that it is given. */
+export const SESSION_MEANING = "its id, the beginning of it, or @last";
+
+/** The newest session, as `sessions` lists them. */
+const LAST = "@last";
+
+/** Candidates that are listed; more are counted. */
 const CANDIDATES_MAX = 8;
 
+/** Columns of a candidate's title. */
+const TITLE_WIDTH = 48;
+
+const HANDLE = /^(cluster|theme|subject|span):\d/;
+
 /**
- * The session a person means by its id, or by the beginning of its id if no other session's begins so too.
+ * The session a person means: by its id, by the beginning of its own id or of the one that it has in the program it was
+ * imported from, or `@last`.
  *
- * Imported subagents are called `<session>/agent-…`: what fits a session and else only what it started means the session.
+ * Imported subagents are called `<session>/agent-…`. What fits a session and else only what it started means the session;
+ * and the beginning of each half will do, so that what a list shows of an id is understood.
  *
- * @throws {StoreError} `SESSION_NOT_FOUND`; `OPTION_INVALID` with the candidates where there are several.
+ * @throws {Failure} `SESSION_NOT_FOUND`; `SESSION_AMBIGUOUS` with the candidates where there are several.
  */
-export function findSession(store: Store, idOrPrefix: string): Session {
+export function findSession(store: Store, typed: string): Session {
   try {
-    return store.resume(idOrPrefix);
+    return store.resume(typed);
   } catch (error) {
-    if (!StoreError.is(error, "SESSION_NOT_FOUND") || idOrPrefix === "") throw error;
-    const candidates = store.sessionIds({ prefix: idOrPrefix }).sort((left, right) => left.length - right.length);
+    if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
+    const candidates = candidatesFor(store, typed);
     const [shortest] = candidates;
-    if (shortest === undefined) throw error;
+    if (shortest === undefined) throw notFound(store, typed, error);
     if (candidates.every((id) => id === shortest || id.startsWith(`${shortest}/`))) return store.resume(shortest);
-    const named = candidates.slice(0, CANDIDATES_MAX).join(", ");
-    const more = candidates.length > CANDIDATES_MAX ? ` and ${candidates.length - CANDIDATES_MAX} more` : "";
-    const expected = `the beginning of one session's id, not of ${candidates.length} (${named}${more})`;
-    throw new StoreError("OPTION_INVALID", { option: "<session>", expected, actual: idOrPrefix });
+    throw ambiguous(store, typed, candidates);
   }
+}
+
+/** Shortest first. */
+function candidatesFor(store: Store, typed: string): string[] {
+  if (typed === "") return [];
+  if (typed === LAST) return store.sessions({ limit: 1 }).map(({ id }) => id);
+  const begun = store.sessionIds({ prefix: typed });
+  const [first = "", ...others] = typed.split("/");
+  const found = begun.length > 0 || others.length === 0 || first === "" ? begun : begunByHalves(store, first, others);
+  return found.sort((left, right) => left.length - right.length);
+}
+
+function begunByHalves(store: Store, first: string, others: readonly string[]): string[] {
+  return store.sessionIds({ prefix: first }).filter((id) => {
+    const [, ...pieces] = id.split("/");
+    return others.every((piece, index) => pieces[index]?.startsWith(piece));
+  });
+}
+
+function notFound(store: Store, typed: string, cause: StoreError): Failure {
+  const best = nearest(typed, store.sessionIds({ prefix: "" }));
+  let hint = "`coppice sessions` lists them.";
+  if (HANDLE.test(typed)) hint = `That is a handle: coppice expand ${typed}`;
+  else if (best !== undefined) hint = `Did you mean ${best}? ${hint}`;
+  return new Failure(cause.code, cause.message, { hint, cause });
+}
+
+function ambiguous(store: Store, typed: string, candidates: readonly string[]): Failure {
+  const now = Date.now();
+  const lines = candidates.slice(0, CANDIDATES_MAX).map((id) => {
+    const { title, opening, updatedAtMs } = store.resume(id).info();
+    const name = cutToWidth(oneLine(title ?? opening ?? ""), TITLE_WIDTH);
+    return `  ${[id, formatAge(updatedAtMs, now), name].filter(Boolean).join("  ")}`;
+  });
+  const more = candidates.length - lines.length;
+  if (more > 0) lines.push(`  … and ${more} more`);
+  const message = `${candidates.length} sessions begin with "${typed}".`;
+  return new Failure("SESSION_AMBIGUOUS", message, {
+    hint: ["Type more of the one you mean:", ...lines].join("\n"),
+    exitCode: 2,
+  });
 }

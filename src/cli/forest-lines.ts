@@ -39,25 +39,27 @@ export function* forestLines(view: ForestView, terminal: Terminal): Generator<st
   ];
   yield facts.filter(Boolean).join(" · ");
   const rows = rowsOf(view);
-  if (rows.length > 0) yield* tableLines(columnsOf(terminal), rows, terminal);
+  if (rows.length > 0) yield* tableLines(columnsOf(terminal), rows, terminal, { isPicture: true });
+  const [theme] = view.themes;
+  if (theme !== undefined) terminal.hint(`Next: coppice expand ${theme.root}, for its messages word for word`);
 }
 
 function columnsOf(terminal: Terminal): Column<TreeRow>[] {
   return [
     {
       header: "",
-      text: ({ branch, name }) => branch + name,
+      value: ({ branch, name }) => branch + name,
       widthMin: 28,
       paint: (cell, { branch, isBold }) => {
         const name = cell.slice(branch.length);
         return terminal.style("dim", branch) + (isBold ? terminal.style("bold", name) : name);
       },
     },
-    { header: "handle", text: ({ handle }) => handle, paint: (cell) => terminal.style("cyan", cell) },
-    { header: "messages", text: ({ extent }) => formatNumber(extent.messageCount), align: "right" },
-    { header: "tokens", text: ({ extent }) => formatNumber(extent.tokenCount), align: "right", expendable: true },
-    { header: "from–to", text: ({ extent: { seqFirst, seqLast } }) => `#${seqFirst}–${seqLast}`, expendable: true },
-    { header: "", text: ({ state }) => state, expendable: true },
+    { header: "handle", value: ({ handle }) => handle, paint: (cell) => terminal.style("cyan", cell) },
+    { header: "messages", value: ({ extent }) => extent.messageCount },
+    { header: "tokens", value: ({ extent }) => extent.tokenCount, expendable: true },
+    { header: "from–to", value: ({ extent: { seqFirst, seqLast } }) => `#${seqFirst}–${seqLast}`, expendable: true },
+    { header: "", value: ({ state }) => state, expendable: true },
   ];
 }
 

@@ -12,11 +12,25 @@ const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gu;
 /** Copies that are named; more are counted. */
 const COPIES_MAX = 5;
 
-/** A hit between its neighbors, under a line that says which message it is. Ends with an empty line. */
-export function* hitLines(hit: RecallHit, terminal: Terminal): Generator<string> {
+/**
+ * A hit between its neighbors, under a line that says which message it is. Ends with an empty line.
+ *
+ * @param idOf  How a session's id is shown.
+ */
+export function* hitLines(
+  hit: RecallHit,
+  terminal: Terminal,
+  idOf: (sessionId: string) => string = (id) => id,
+): Generator<string> {
   const { messageId, sessionId, seq, createdAtMs, root, copies, score, parts } = hit;
   const dim = (text: string): string => terminal.style("dim", text);
-  const details = [`#${seq}`, `message ${messageId}`, formatTime(createdAtMs), `session ${sessionId}`, root ?? "hot"];
+  const details = [
+    `#${seq}`,
+    `message ${messageId}`,
+    formatTime(createdAtMs),
+    `session ${idOf(sessionId)}`,
+    root ?? "hot",
+  ];
   yield `${speaker(hit, terminal)}  ${dim(details.join(" · "))}`;
   yield* neighborLines(hit, (place) => place < seq, terminal);
   yield oneLine(hit.snippet).replace(MARKED, (marked, words: string) => {
@@ -25,7 +39,7 @@ export function* hitLines(hit: RecallHit, terminal: Terminal): Generator<string>
   });
   yield* neighborLines(hit, (place) => place > seq, terminal);
   if (copies.length > 0) {
-    const named = copies.slice(0, COPIES_MAX).map((copy) => `message ${copy.messageId} in ${copy.sessionId}`);
+    const named = copies.slice(0, COPIES_MAX).map((copy) => `message ${copy.messageId} in ${idOf(copy.sessionId)}`);
     const more = copies.length > COPIES_MAX ? ", …" : "";
     yield dim(`${formatCount(copies.length, "copy", "copies")}: ${named.join(", ")}${more}`);
   }

@@ -7,10 +7,12 @@ import { formatNumber } from "./text.ts";
 /** Messages that a command prints unless told otherwise. */
 const PAGE_LIMIT_DEFAULT = 50;
 
-/** `--flag N`, a whole number in [min, max]; anything else is refused in the library's words. */
+/** `--flag N`, a whole number in [min, max], as help says; anything else is refused in the library's words. */
 export function wholeNumberOption(flag: string, meaning: string, min: number, max = Number.MAX_SAFE_INTEGER): Option {
   const parse = (text: string): number => wholeNumber(`--${flag}`, /^\d+$/.test(text) ? Number(text) : text, min, max);
-  return new Option(`--${flag} <n>`, meaning).argParser(parse);
+  const range =
+    max === Number.MAX_SAFE_INTEGER ? `from ${formatNumber(min)}` : `${formatNumber(min)} to ${formatNumber(max)}`;
+  return new Option(`--${flag} <n>`, `${meaning}; ${range}`).argParser(parse);
 }
 
 /** `--flag X`, as often as one likes: the list of what was given. */

@@ -1,10 +1,15 @@
 import { cutToWidth, displayWidth, padToWidth } from "./display-width.ts";
 import type { Terminal } from "./terminal.ts";
+import { formatAge, formatNumber } from "./text.ts";
 
 export interface Column<Row> {
   header: string;
-  /** The cell, on one line. */
-  text(row: Row): string;
+  /**
+   * What the cell holds: text on one line, a count, or a time. On a screen a count has its thousands marked and a time is
+   * how long ago it was; elsewhere a count is bare digits and a time is ISO 8601, in UTC.
+   */
+  value(row: Row): string | number | Date;
+  /** To the right for counts, else to the left, unless told. */
   align?: "left" | "right";
   /** May be cut short where the terminal is too narrow, to this width at least; the widest is cut first. */
   widthMin?: number;
@@ -16,43 +21,90 @@ export interface Column<Row> {
   paint?(cell: string, row: Row): string;
 }
 
-const GAP = "  ";
-
-interface MeasuredColumn<Row> extends Column<Row> {
-  cells: string[];
-  width: number;
+export interface TableOptions {
+  /** It is for eyes also where nobody is watching: a picture keeps its columns. */
+  isPicture?: boolean;
 }
 
-/** Rows under their headers, in columns that fit the terminal as well as they can. */
+const GAP = "  ";
+
+/** Rows that columns are measured by; a row after them may be wider than its column. */
+export const MEASURED_ROWS_MAX = 1_000;
+
+interface MeasuredColumn<Row> extends Column<Row> {
+  width: number;
+  align: "left" | "right";
+  isCut: boolean;
+}
+
+/**
+ * Rows under their headers. On a terminal, in columns that fit it as well as they can; in a pipe, with one tab between two
+ * cells, none of them cut, for `cut -f` and `awk -F'\t'`. Rows are taken as they are asked for.
+ */
 export function* tableLines<Row>(
   columns: readonly Column<Row>[],
-  rows: readonly Row[],
+  rows: Iterable<Row>,
   terminal: Terminal,
+  { isPicture = false }: TableOptions = {},
 ): Generator<string> {
-  const fitted = narrow(
-    columns.map((column) => measure(column, rows)),
-    terminal.width ?? Number.POSITIVE_INFINITY,
-  );
-  yield terminal.style(
-    "dim",
-    fitted
-      .map((column) => sized(column.header, column))
-      .join(GAP)
-      .trimEnd(),
-  );
-  for (const [index, row] of rows.entries()) {
-    const cells = fitted.map((column) => {
-      const cell = sized(column.cells[index]!, column);
-      return column.paint?.(cell, row) ?? cell;
-    });
-    yield cells.join(GAP).trimEnd();
+  if (terminal.width === undefined && !isPicture) {
+    yield columns.map(({ header }) => header).join("\t");
+    for (const row of rows) yield columns.map((column) => bare(column.value(row))).join("\t");
+    return;
+  }
+  const iterator = rows[Symbol.iterator]();
+  try {
+    const sample = firstOf(iterator, MEASURED_ROWS_MAX);
+    const fitted = narrow(
+      columns.map((column) => measure(column, sample)),
+      terminal.width ?? Number.POSITIVE_INFINITY,
+    );
+    const header = fitted.map((column) => sized(column.header, column)).join(GAP);
+    yield terminal.style("dim", header.trimEnd());
+    for (const row of sample) yield rowLine(fitted, row);
+    for (let next = iterator.next(); !next.done; next = iterator.next()) yield rowLine(fitted, next.value);
+  } finally {
+    iterator.return?.(); // so that what the rows come from is closed, also where nobody wants the rest
   }
 }
 
+function firstOf<Row>(iterator: Iterator<Row>, countMax: number): Row[] {
+  const rows: Row[] = [];
+  while (rows.length < countMax) {
+    const next = iterator.next();
+    if (next.done) break;
+    rows.push(next.value);
+  }
+  return rows;
+}
+
+function rowLine<Row>(columns: readonly MeasuredColumn<Row>[], row: Row): string {
+  const cells = columns.map((column) => {
+    const cell = sized(shown(column.value(row)), column);
+    return column.paint?.(cell, row) ?? cell;
+  });
+  return cells.join(GAP).trimEnd();
+}
+
+function shown(value: string | number | Date): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" ? formatNumber(value) : formatAge(value.getTime(), Date.now());
+}
+
+function bare(value: string | number | Date): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" ? String(value) : value.toISOString();
+}
+
 function measure<Row>(column: Column<Row>, rows: readonly Row[]): MeasuredColumn<Row> {
-  const cells = rows.map((row) => column.text(row));
-  const width = cells.reduce((widest, cell) => Math.max(widest, displayWidth(cell)), displayWidth(column.header));
-  return { ...column, cells, width };
+  let width = displayWidth(column.header);
+  let areCounts = rows.length > 0;
+  for (const row of rows) {
+    const value = column.value(row);
+    areCounts &&= typeof value === "number";
+    width = Math.max(width, displayWidth(shown(value)));
+  }
+  return { ...column, width, align: column.align ?? (areCounts ? "right" : "left"), isCut: false };
 }
 
 function narrow<Row>(columns: readonly MeasuredColumn<Row>[], widthMax: number): readonly MeasuredColumn<Row>[] {
@@ -63,6 +115,7 @@ function narrow<Row>(columns: readonly MeasuredColumn<Row>[], widthMax: number):
     if (flexible.length === 0) break;
     const widest = flexible.reduce((best, column) => (column.width > best.width ? column : best));
     widest.width -= 1;
+    widest.isCut = true;
     excess -= 1;
   }
   const last = columns.findLastIndex(({ expendable }) => expendable);
@@ -70,6 +123,6 @@ function narrow<Row>(columns: readonly MeasuredColumn<Row>[], widthMax: number):
   return narrow(columns.toSpliced(last, 1), widthMax);
 }
 
-function sized<Row>(cell: string, { width, align, cut }: MeasuredColumn<Row>): string {
-  return padToWidth(cutToWidth(cell, width, cut), width, align ?? "left");
+function sized<Row>(cell: string, { width, align, cut, isCut }: MeasuredColumn<Row>): string {
+  return padToWidth(isCut ? cutToWidth(cell, width, cut) : cell, width, align);
 }

@@ -16,6 +16,22 @@ export function formatTime(unixMs: number): string {
   return `${date} ${two(time.getHours())}:${two(time.getMinutes())}`;
 }
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Past this, nobody counts days. */
+const AGE_MS_MAX = 30 * DAY_MS;
+
+/** `5 min ago`, `3 h ago`, `12 days ago`; after a month, and for what is yet to come, the date. */
+export function formatAge(unixMs: number, nowMs: number): string {
+  const age = nowMs - unixMs;
+  if (age < -MINUTE_MS || age >= AGE_MS_MAX) return formatTime(unixMs).slice(0, "2026-01-15".length);
+  if (age < MINUTE_MS) return "just now";
+  if (age < HOUR_MS) return `${Math.floor(age / MINUTE_MS)} min ago`;
+  if (age < DAY_MS) return `${Math.floor(age / HOUR_MS)} h ago`;
+  return `${formatCount(Math.floor(age / DAY_MS), "day")} ago`;
+}
+
 /** `12.5 MB`, in powers of 1,000. */
 export function formatBytes(byteLength: number): string {
   if (byteLength < 1_000) return formatCount(byteLength, "byte");

@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX } from "./limits.ts";
+import { PART_TYPES, ROLES } from "./message-words.ts";
+
+export { PART_TYPES, ROLES };
 
 /** What JSON can hold, and nothing else: what goes in comes out equal. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-export const ROLES = ["system", "user", "assistant", "tool"] as const;
 export type Role = (typeof ROLES)[number];
 
 // Loose objects: a field that a provider added to a part stays in the part, and goes back to the provider with it.
@@ -59,15 +61,6 @@ export type ToolResultPart = z.infer<typeof ToolResultPart>;
 export type FilePart = z.infer<typeof FilePart>;
 export type DataPart = z.infer<typeof DataPart>;
 export type Part = z.infer<typeof PartSchema>;
-
-export const PART_TYPES = [
-  "text",
-  "reasoning",
-  "tool_call",
-  "tool_result",
-  "file",
-  "data",
-] as const satisfies readonly Part["type"][];
 
 /** What a part of each role may be. A call by the user or an answer by the assistant has no meaning to any provider. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {

@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { codex } from "./codex/importer.ts";
+import { IMPORT_FORMATS } from "./formats.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
@@ -20,9 +21,6 @@ const HEAD_BYTES_MAX = 8 * 1024 * 1024;
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
 export const IMPORTERS: readonly Importer[] = [claudeCode, geminiCli, codex, llxprt, opencode, aiSdk, openai, jsonl];
-
-/** What `--format` accepts. */
-export const IMPORT_FORMATS: readonly string[] = ["auto", ...IMPORTERS.map(({ format }) => format)];
 
 /** The importer for a file that begins with `head`, told by its content alone; undefined where none knows it. */
 export function detectImporter(head: string): Importer | undefined {

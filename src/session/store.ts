@@ -28,11 +28,11 @@ import type { Finding } from "../store/finding.ts";
 import { erase, type ForgetReport, forgetMessages, forgetSession } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
-import { type QueryRow, runQuery } from "../store/query.ts";
+import { type QueryRow, queryRows } from "../store/query.ts";
 import { Repositories } from "../store/repositories.ts";
-import type { NewSession, SessionOverview, SessionRow } from "../store/sessions.ts";
+import type { NewSession, SessionOverview, SessionRow, SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
-import { type VerifyReport, verifyStore } from "../store/verify.ts";
+import { type VerifyProgress, type VerifyReport, verifyStore } from "../store/verify.ts";
 import { changeSettings, completeSession, createSession, startGeneration } from "../store/write.ts";
 import { closedReason } from "../summaries/resolve.ts";
 import { ActiveSessions } from "./active.ts";
@@ -225,15 +225,18 @@ export class Store {
     return this.#sessionObject(id);
   }
 
-  /** Ids that begin with `prefix`, in order; cheap, where `sessions` counts every message. */
+  /** Ids of the sessions whose own or external id begins with `prefix`, in order; cheap, where `sessions` counts every message. */
   sessionIds(options: { prefix: string }): string[] {
     return this.#database.read(() => this.#ports.repositories.sessions.idsWith(options.prefix));
   }
 
-  /** All sessions, the most recently used first. */
-  sessions(options: { project?: string } = {}): SessionOverview[] {
-    if (options.project !== undefined) checkId("project", options.project);
-    return this.#database.read(() => this.#ports.repositories.sessions.list(options.project));
+  /** Sessions, the most recently used first; all of them, unless told otherwise. */
+  sessions(options: SessionsOptions = {}): SessionOverview[] {
+    const { project, sinceMs, limit } = options;
+    if (project !== undefined) checkId("project", project);
+    if (sinceMs !== undefined) wholeNumber("sinceMs", sinceMs, 0, Number.MAX_SAFE_INTEGER);
+    if (limit !== undefined) wholeNumber("limit", limit, 0, Number.MAX_SAFE_INTEGER);
+    return this.#database.read(() => this.#ports.repositories.sessions.list(options));
   }
 
   /** @see expand in recall/expand.ts: from a handle or a message id to the exact messages. */
@@ -379,7 +382,12 @@ export class Store {
 
   /** Rows of one SQL statement that only reads. */
   query(sql: string): QueryRow[] {
-    return runQuery(this.#database, sql);
+    return [...queryRows(this.#database, sql)];
+  }
+
+  /** The same, row by row: memory does not grow with the result. Refusals come with the first row. */
+  queryRows(sql: string): Generator<QueryRow> {
+    return queryRows(this.#database, sql);
   }
 
   /** Counts and sizes of the whole store. */
@@ -391,10 +399,12 @@ export class Store {
    * Derive everything derived again from messages and log, and compare it with what is stored.
    *
    * @param options.rebuild  Also write it: deleted or damaged derived rows come back bit for bit.
+   * @param options.onProgress  Called before each session with how many of how many are done.
    */
-  verify(options: { rebuild?: boolean } = {}): VerifyReport {
+  verify(options: { rebuild?: boolean; onProgress?: (progress: VerifyProgress) => void } = {}): VerifyReport {
     const report = verifyStore(this.#ports.repositories, {
       rebuild: options.rebuild ?? false,
+      onProgress: options.onProgress ?? (() => {}),
       labelOf,
       labelTextChars: LABEL_TEXT_CHARS,
       searchWords,

@@ -10,15 +10,15 @@ export type QueryValue = string | number | bigint | null | Buffer;
 export type QueryRow = Record<string, QueryValue>;
 
 /**
- * Run one SQL statement that only reads, whatever was typed.
+ * Run one SQL statement that only reads, whatever was typed. Its connection is open while rows are taken.
  *
  * Three locks, each enough by itself: a connection opened read-only, `query_only`, and a statement that SQLite itself
  * says returns rows and changes nothing. PRAGMA and ATTACH are refused too: both can reach past the file.
  *
- * @returns rows in order; an integer past 2^53 as a `bigint`.
+ * @yields rows in order; an integer past 2^53 as a `bigint`.
  * @throws {StoreError} `QUERY_REFUSED` with the reason: SQLite's own where the statement does not parse or fails.
  */
-export function runQuery(database: StoreDatabase, query: string): QueryRow[] {
+export function* queryRows(database: StoreDatabase, query: string): Generator<QueryRow> {
   database.assertOpen();
   if (database.path === ":memory:")
     throw new StoreError("QUERY_REFUSED", { reason: "a store in memory has no second connection" });
@@ -36,7 +36,7 @@ export function runQuery(database: StoreDatabase, query: string): QueryRow[] {
       throw new StoreError("QUERY_REFUSED", { reason: `it begins with ${keyword ?? "no word"}` });
     }
     const names = uniqueNames(statement.columns().map(({ name }) => name));
-    return (statement.safeIntegers().raw().all() as QueryValue[][]).map((values) => rowOf(names, values));
+    for (const values of statement.safeIntegers().raw().iterate()) yield rowOf(names, values as QueryValue[]);
   } catch (error) {
     const known = storeErrorOf(error, database.path);
     throw known instanceof Database.SqliteError ? refusal(known) : known;

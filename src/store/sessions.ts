@@ -26,6 +26,8 @@ export interface SessionOverview {
   id: string;
   project: string | null;
   title: string | null;
+  /** How the user began: 200 characters at most, for lists where there is no title. Null where no user has spoken. */
+  opening: string | null;
   source: string | null;
   externalId: string | null;
   parentSessionId: string | null;
@@ -36,6 +38,16 @@ export interface SessionOverview {
   createdAtMs: number;
   /** Time of its newest message; of its making while it has none. */
   updatedAtMs: number;
+}
+
+/** Which sessions are listed. */
+export interface SessionsOptions {
+  /** Only this project's. */
+  project?: string;
+  /** Only those with a message of this time or later, in Unix milliseconds. */
+  sinceMs?: number;
+  /** At most so many. */
+  limit?: number;
 }
 
 /** Rows of `sessions`. */
@@ -102,10 +114,13 @@ export class SessionRepository {
               (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
               (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`,
     );
-    // A range of the primary key; U+10FFFF sorts behind every other character.
+    // Ranges; U+10FFFF sorts behind every other character.
     this.#idsWith = client
       .prepare<{ prefix: string }, string>(
-        "SELECT id FROM sessions WHERE id >= @prefix AND id < @prefix || char(1114111) ORDER BY id",
+        `SELECT id FROM sessions
+         WHERE (id >= @prefix AND id < @prefix || char(1114111))
+            OR (external_id >= @prefix AND external_id < @prefix || char(1114111))
+         ORDER BY id`,
       )
       .pluck();
     this.#ids = client.prepare<[], string>("SELECT id FROM sessions ORDER BY created_at_ms, id").pluck();
@@ -132,13 +147,19 @@ export class SessionRepository {
                WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
        FROM s ORDER BY s.id`,
     );
-    this.#list = client.prepare<{ project: string | null; id: string | null }, SessionOverview>(
-      `SELECT s.id, s.project, s.title, s.source, s.external_id AS externalId, s.parent_session_id AS parentSessionId,
+    this.#list = client.prepare<
+      { project: string | null; id: string | null; sinceMs: number | null; limit: number },
+      SessionOverview
+    >(
+      `SELECT s.id, s.project, s.title,
+              (SELECT substr(m.text, 1, 200) FROM messages m
+               WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening, s.source, s.external_id AS externalId, s.parent_session_id AS parentSessionId,
               t.message_count AS messageCount, t.token_count AS tokenCount, t.theme_count AS themeCount,
               t.cluster_count AS clusterCount, s.created_at_ms AS createdAtMs, t.updated_at_ms AS updatedAtMs
        FROM sessions s JOIN session_stats t ON t.session_id = s.id
        WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-       ORDER BY t.updated_at_ms DESC, s.id`,
+         AND (@sinceMs IS NULL OR t.updated_at_ms >= @sinceMs)
+       ORDER BY t.updated_at_ms DESC, s.id LIMIT @limit`,
     );
   }
 
@@ -198,7 +219,7 @@ export class SessionRepository {
     return this.#viewCounts.get({ id })!;
   }
 
-  /** Ids that begin with `prefix`, in order. */
+  /** Ids of the sessions whose own or external id begins with `prefix`, in order. */
   idsWith(prefix: string): string[] {
     return this.#idsWith.all({ prefix });
   }
@@ -233,11 +254,12 @@ export class SessionRepository {
   }
 
   /** Newest first. */
-  list(project: string | undefined): SessionOverview[] {
-    return this.#list.all({ project: project ?? null, id: null });
+  list({ project, sinceMs, limit }: SessionsOptions): SessionOverview[] {
+    const all = -1; // as SQLite says it
+    return this.#list.all({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit: limit ?? all });
   }
 
   overview(id: string): SessionOverview | undefined {
-    return this.#list.get({ project: null, id });
+    return this.#list.get({ project: null, id, sinceMs: null, limit: 1 });
   }
 }

@@ -34,8 +34,16 @@ export interface VerifyReport {
   problems: Problem[];
 }
 
+/** How far a check is. */
+export interface VerifyProgress {
+  sessionCount: number;
+  totalCount: number;
+}
+
 export interface VerifyOptions extends DeriveOptions {
   rebuild: boolean;
+  /** Called before each session. */
+  onProgress: (progress: VerifyProgress) => void;
   /** The words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
 }
@@ -119,7 +127,11 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     report.rebuiltCount += 1;
   };
   noting(null, () => {
-    for (const id of database.read(() => sessions.ids())) noting(id, () => checkSession(id));
+    const ids = database.read(() => sessions.ids());
+    for (const [sessionCount, id] of ids.entries()) {
+      options.onProgress({ sessionCount, totalCount: ids.length });
+      noting(id, () => checkSession(id));
+    }
   });
   noting(null, () => {
     ofFullText.push(...fullTextProblems(repositories, options.searchWords));

@@ -1,8 +1,10 @@
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { CliFolder, FIXTURES, longSession } from "../support/cli.ts";
+import Database from "better-sqlite3";
+import { describe, expect, test, vi } from "vitest";
+import { CliFolder, FIXTURES, longSession, MAIN } from "../support/cli.ts";
 
 const folder = new CliFolder();
 
@@ -173,6 +175,34 @@ describe("import", () => {
     const { exitCode } = await folder.run(["import", "-", "--db", db], { stdin });
     expect(exitCode).toBe(0);
     expect(await folder.json("sessions", "--db", db)).toMatchObject([{ id: "piped", messageCount: 1 }]);
+  });
+
+  test("ends at Ctrl-C with what was read, and goes on from there the next time", async () => {
+    const db = join(folder.path, "interrupted.db");
+    // More than is looked at to tell the format.
+    const lines = longSession("interrupted", 1_000).map((line) => ({ ...line, content: line.content.repeat(5) }));
+    const child = spawn(process.execPath, [MAIN, "import", "-", "--db", db]);
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const written = lines.slice(0, 900).map((line) => `${JSON.stringify(line)}\n`);
+    child.stdin.write(written.join("")); // and says no more
+    const readCount = (): number => {
+      const store = new Database(db, { readonly: true });
+      const count = store.prepare<[], number>("SELECT count(*) FROM messages").pluck().get()!;
+      store.close();
+      return count;
+    };
+    await vi.waitFor(() => expect(readCount()).toBeGreaterThanOrEqual(100), { timeout: 20_000, interval: 100 });
+    child.kill("SIGINT");
+    expect(await new Promise((resolve) => child.once("close", resolve))).toBe(130);
+    expect(stderr).toBe("coppice: Interrupted.\nWhat was read by then is in the store. Run it again for the rest.\n");
+    const before = readCount();
+    const file = folder.jsonl("interrupted.jsonl", lines);
+    const report = await folder.json("import", file, "--db", db);
+    expect(report).toMatchObject({ newCount: 1_000 - before, knownCount: before });
+    expect(await folder.json("verify", "--db", db)).toMatchObject({ ok: true, messageCount: 1_000 });
   });
 
   test("makes the store in the user's data folder, for its owner only", async () => {

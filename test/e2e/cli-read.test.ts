@@ -19,9 +19,20 @@ describe("sessions", () => {
       { id: "village-notes", project: null, source: "jsonl", messageCount: 120 },
     ]);
     const [header, first, second] = (await folder.run(["sessions"])).stdout.split("\n");
-    expect(header).toBe("Session        Project  Title  Messages  Tokens  Themes  Last message");
-    expect(first).toMatch(/^village-news {3}gazette +1 /);
-    expect(second).toMatch(/^village-notes +120 .* 2026-03-01 01:59$/);
+    expect(header).toBe("Session\tProject\tTitle\tMessages\tTokens\tThemes\tLast message");
+    expect(first).toMatch(/^village-news\tgazette\tNothing ␛\[31mnew␛\[0m\.\t1\t\d+\t0\t20/);
+    expect(second).toMatch(/^village-notes\t\tThe lighthouse lamp 0 .*\t120\t\d{4}\t\d+\t2026-03-01T01:59:00\.000Z$/);
+  });
+
+  test("fits a screen, and says there what to type next", async () => {
+    const { stdout, stderr } = await folder.run(["sessions", "--limit", "1"], { env: { COLUMNS: "64" } });
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(64);
+    expect(stderr).toContain("Next: coppice show village-news");
+    expect(stderr).toContain("there are more: --limit");
+  });
+
+  test("lists those since a day", async () => {
+    expect(await folder.json("sessions", "--since", "2026-03-02")).toMatchObject([{ id: "village-news" }]);
   });
 
   test("lists those of one project", async () => {
@@ -61,7 +72,8 @@ describe("show", () => {
     expect(await folder.json("show", "village-no", "--limit", "0")).toMatchObject({ session: { id: "village-notes" } });
     const { exitCode, stderr } = await folder.run(["show", "village"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("not of 2 (village-news, village-notes)");
+    expect(stderr).toContain('2 sessions begin with "village".');
+    expect(stderr).toContain("  village-notes  2026-03-01  The lighthouse lamp 0 needs");
   });
 });
 

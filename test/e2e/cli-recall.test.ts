@@ -42,7 +42,9 @@ test("gives hits with their place, their neighbors and, in the forest, a handle 
 });
 
 test("prints who said it and where, what matches, what stands beside it, and how to go on", async () => {
-  const { exitCode, stdout, stderr } = await folder.run(["recall", "fresnel tower", "--limit", "1", "--explain"]);
+  const { exitCode, stdout, stderr } = await folder.run(["recall", "fresnel tower", "--limit", "1", "--explain"], {
+    env: { COLUMNS: "200" },
+  });
   expect(exitCode).toBe(0);
   expect(
     stdout
@@ -60,13 +62,15 @@ test("prints who said it and where, what matches, what stands beside it, and how
       "",
     ].join("\n"),
   );
-  expect(stderr).toMatch(/^The messages around the first one: coppice expand cluster:121@\d+\n$/);
+  expect(stderr).toMatch(/^Next: coppice expand cluster:121@\d+, for what was said around the first one\n$/);
 });
 
 test("names the cluster of a hit in the forest as the way to go on", async () => {
-  const { stdout, stderr } = await folder.run(["recall", "lens grinder", "--session", "village", "--neighbors", "0"]);
+  const { stdout, stderr } = await folder.run(["recall", "lens grinder", "--session", "village", "--neighbors", "0"], {
+    env: { COLUMNS: "200" },
+  });
   const handle = /session village-notes · (cluster:\d+@\d+)\n/.exec(stdout)![1];
-  expect(stderr).toBe(`The messages around the first one: coppice expand ${handle}\n`);
+  expect(stderr).toBe(`Next: coppice expand ${handle}, for what was said around the first one\n`);
 });
 
 test("narrows down by session, project, role, part and time", async () => {

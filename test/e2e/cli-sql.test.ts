@@ -11,13 +11,13 @@ beforeAll(async () => {
 });
 
 describe("sql", () => {
-  test("prints a table, numbers to the right, blobs as their size, each row on one line", async () => {
+  test("prints a tab between two columns, blobs as their size, each row on one line", async () => {
     const query = "SELECT seq, 'a' || char(10) || 'b' AS text, x'00ff' AS bytes, NULL AS none FROM messages";
     expect((await folder.run(["sql", query])).stdout.split("\n")).toEqual([
-      "seq  text  bytes          none",
-      "  0  a↵b   blob, 2 bytes  NULL",
-      "  1  a↵b   blob, 2 bytes  NULL",
-      "  2  a↵b   blob, 2 bytes  NULL",
+      "seq\ttext\tbytes\tnone",
+      "0\ta↵b\tblob, 2 bytes\tNULL",
+      "1\ta↵b\tblob, 2 bytes\tNULL",
+      "2\ta↵b\tblob, 2 bytes\tNULL",
       "",
     ]);
   });
@@ -31,8 +31,9 @@ describe("sql", () => {
     expect(await folder.json("sql", "SELECT 1 WHERE false")).toEqual([]);
   });
 
-  test("aligns what is twice as wide", async () => {
-    const { stdout } = await folder.run(["sql", "SELECT '灯台' AS name, 1 AS n UNION ALL SELECT 'pier', 22"]);
+  test("aligns columns on a screen, numbers to the right, also what is twice as wide", async () => {
+    const query = "SELECT '灯台' AS name, 1 AS n UNION ALL SELECT 'pier', 22";
+    const { stdout } = await folder.run(["sql", query], { env: { COLUMNS: "80" } });
     expect(stdout).toBe("name   n\n灯台   1\npier  22\n");
   });
 
@@ -65,6 +66,16 @@ describe("sql", () => {
     expect(JSON.parse(stderr).error.code).toBe("QUERY_REFUSED");
     expect(digest(folder.db)).toBe(before);
     for (const name of ["other.db", "copy.db"]) expect(existsSync(join(folder.path, name))).toBe(false);
+  });
+
+  test.each([
+    ["SELECT * FROM message", "Did you mean messages?"],
+    ["SELECT titel FROM sessions", "Did you mean title? sessions has id, project, title,"],
+    ["SELECT s.proj FROM sessions s", "Did you mean project?"],
+    ["SELECT * FROM boats", "The tables and views: artifacts, cluster_members,"],
+  ])("%s: says what was meant", async (query, hint) => {
+    const { exitCode, stderr } = await folder.run(["sql", query]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(hint)]);
   });
 
   test("says what does not parse", async () => {

@@ -17,7 +17,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "import sessions show resume forest recall expand subjects sql stats verify forget reembed backup export doctor chat mcp help",
+      "import chat mcp sessions show recall expand resume forest subjects sql export stats doctor verify backup reembed forget help",
     );
   });
 
@@ -38,7 +38,8 @@ describe("misuse exits with 2 and says what to type instead", () => {
     [["sesions"], "Unknown command 'sesions'.\nDid you mean sessions?"],
     [["sessions", "--projct", "x"], "Unknown option '--projct'.\nDid you mean --project?"],
     [["--jsno", "sessions"], "Unknown option '--jsno'.\nDid you mean --json?"],
-    [["show"], "Missing required argument 'session'."],
+    [["show"], "Missing required argument 'session'.\n`coppice help show` says how it is used."],
+    [["sessions", "--db", ""], "`--db` is given without a file."],
     [["sql", "SELECT", "1"], "Too many arguments for 'sql'. Expected 1 argument but got 2."],
     [["show", "cli", "--limit", "many"], 'Expected --limit to be a whole number from 0 to 10000, got "many".'],
     [["show", "cli", "--offset", "-1"], 'Expected --offset to be a whole number from 0, got "-1".'],
@@ -58,6 +59,12 @@ describe("misuse exits with 2 and says what to type instead", () => {
       "Allowed choices are auto, claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl.",
     ],
     [["import"], "Missing required argument 'paths'."],
+    [["help", "sesions"], "Unknown command 'sesions'.\nDid you mean sessions?"],
+    [["sessions", "--color", "allways"], "Did you mean always?"],
+    [["resume", "cli", "--strategy", "unionfind"], "Did you mean union-find?"],
+    [["recall", "lamp", "--role", "asistant"], "Did you mean assistant?"],
+    [["expand", "themes:1"], "Did you mean theme:1?"],
+    [["expand", "cl"], "That is a session: coppice show cl"],
     [[], "Name a command."],
   ])("coppice %j", async (args, message) => {
     const { exitCode, stdout, stderr } = await folder.run(args);
@@ -65,7 +72,8 @@ describe("misuse exits with 2 and says what to type instead", () => {
     expect(stderr).toContain(message);
   });
 
-  test("with --json, as one object on stderr", async () => {
+  test("with --json, as one object on stderr, also without a command", async () => {
+    expect(JSON.parse((await folder.run(["--json"])).stderr).error.message).toBe("Name a command.");
     const { exitCode, stdout, stderr } = await folder.run(["sesions", "--json"]);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(JSON.parse(stderr)).toEqual({

@@ -171,6 +171,7 @@ test("methods of a store and of a session", () => {
     "nearestRoots",
     "path",
     "query",
+    "queryRows",
     "recall",
     "reembed",
     "reembedEstimate",

@@ -65,7 +65,7 @@ export class ChatRun {
   /** @returns the turns, and why it ended before the input did, if it did. */
   async run(): Promise<{ turns: TurnReport[]; failure: Failure | undefined }> {
     const { input, terminal, json } = this.#options;
-    if (this.#isWaiting && input.isTerminal) terminal.note(terminal.style("dim", "Going on where it stopped."));
+    if (this.#isWaiting && input.isTerminal) terminal.note(terminal.styleNote("dim", "Going on where it stopped."));
     let failure = this.#isWaiting ? await this.#turn(null) : undefined;
     let goesOn = failure === undefined || input.isTerminal || isOfMessage(failure);
     while (goesOn && !this.#isLeaving) {
@@ -132,7 +132,7 @@ export class ChatRun {
 
   #show(event: ChatEvent, chat: Chat, printer: ReplyPrinter): void {
     const { terminal, input } = this.#options;
-    const dim = (text: string): string => terminal.style("dim", text);
+    const dim = (text: string): string => terminal.styleNote("dim", text);
     switch (event.kind) {
       case "text":
         printer.write(event.text);
@@ -169,7 +169,7 @@ export class ChatRun {
     const failure = failureOf(error);
     if (!input.isTerminal) return failure;
     terminal.note(failureText(failure, process.env.COPPICE_DEBUG === "1").replace(/^coppice: /, ""));
-    if (this.#isWaiting && !this.#isLeaving) terminal.note(terminal.style("dim", "An empty line tries again."));
+    if (this.#isWaiting && !this.#isLeaving) terminal.note(terminal.styleNote("dim", "An empty line tries again."));
     return failure;
   }
 

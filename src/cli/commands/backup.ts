@@ -1,6 +1,8 @@
 import { Option } from "commander";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { interruptible } from "../interruption.ts";
+import { Progress } from "../progress.ts";
 import { formatBytes, formatCount, oneLine } from "../text.ts";
 
 type BackupReport = Awaited<ReturnType<Store["backup"]>>;
@@ -17,11 +19,16 @@ export const backup: Command<{ overwrite?: true }> = {
   examples: ["agent-2026-03-01.db", "/mnt/usb/agent.db --overwrite"],
 
   async run({ args: [file], options: { overwrite = false }, stores, terminal }) {
-    const report = await stores.openToRead().backup(file!, {
-      overwrite,
-      onProgress: ({ copiedBytes, totalBytes }) =>
-        terminal.progress(`copying: ${formatBytes(copiedBytes)} of ${formatBytes(totalBytes)}`),
-    });
+    const progress = new Progress(terminal, "copying", formatBytes);
+    const report = await interruptible("Nothing was written.", (signal) =>
+      stores.openToRead().backup(file!, {
+        overwrite,
+        onProgress: ({ copiedBytes, totalBytes }) => {
+          signal.throwIfAborted();
+          progress.at(copiedBytes, totalBytes);
+        },
+      }),
+    );
     return { value: report, lines: lines(report) };
   },
 };

@@ -1,15 +1,11 @@
 import { Option } from "commander";
-import { StoreError } from "../../core/errors.ts";
 import type { SessionOptions } from "../../core/options.ts";
-import { estimatingTokenCounter } from "../../core/tokens.ts";
-import { Chat, type ChatOptions, contextLimit } from "../../session/chat.ts";
-import { chatModels } from "../../session/chat-models.ts";
+import type { Chat, ChatOptions } from "../../session/chat.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
-import { ChatInput } from "../chat/chat-input.ts";
-import { ChatRun } from "../chat/chat-run.ts";
 import type { Command } from "../command.ts";
-import { findSession } from "../find-session.ts";
+import { Failure } from "../failure.ts";
+import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { wholeNumberOption } from "../options.ts";
 import { formatCount, oneLine } from "../text.ts";
 
@@ -26,7 +22,7 @@ export const chat: Command<{ project?: string; model?: string; tokensMax?: numbe
   arguments: [
     {
       name: "[session]",
-      meaning: "its id, or the beginning of it; of an unknown name a session is made (default: a new one)",
+      meaning: `${SESSION_MEANING}; of an unknown name a session is made (default: a new one)`,
     },
   ],
   options: [
@@ -37,6 +33,11 @@ export const chat: Command<{ project?: string; model?: string; tokensMax?: numbe
   examples: ["", "488c5296", "plans --project web --tokens-max 32000", "plans --json < questions.txt"],
 
   async run({ args: [id], options: { project, model: wanted, tokensMax }, terminal, json, stores }) {
+    const { estimatingTokenCounter } = await import("../../core/tokens.ts");
+    const { Chat, contextLimit } = await import("../../session/chat.ts");
+    const { chatModels } = await import("../../session/chat-models.ts");
+    const { ChatInput } = await import("../chat/chat-input.ts");
+    const { ChatRun } = await import("../chat/chat-run.ts");
     // Without a key, nothing is opened or made.
     const { model, summarizer } = chatModels(wanted);
     const options: ChatOptions = { model, tokenCounter: estimatingTokenCounter, tokensMax };
@@ -57,13 +58,13 @@ export const chat: Command<{ project?: string; model?: string; tokensMax?: numbe
         const newest = known?.newest();
         const count = newest === undefined ? "new" : formatCount(newest.seq + 1, "message");
         const facts = [known?.id ?? id ?? "", count, model.id, "/help"].filter(Boolean).map(oneLine);
-        terminal.note(terminal.style("dim", facts.join(" · ")));
+        terminal.note(terminal.styleNote("dim", facts.join(" · ")));
       }
       const { turns, failure } = await run.run();
       const sessionId = run.chat?.session.id ?? null;
       const value = { sessionId, model: model.id, turns, pressure: run.chat?.pressure() ?? null };
       if (isTerminal && sessionId !== null) {
-        terminal.note(terminal.style("dim", `Go on with: coppice chat ${oneLine(sessionId)}`));
+        terminal.note(terminal.styleNote("dim", `Go on with: coppice chat ${oneLine(sessionId)}`));
       }
       return { value, lines: [], failure };
     } finally {
@@ -77,7 +78,7 @@ function knownSession(store: Store, id: string): Session | undefined {
   try {
     return findSession(store, id);
   } catch (error) {
-    if (StoreError.is(error, "SESSION_NOT_FOUND")) return undefined;
+    if (error instanceof Failure && error.code === "SESSION_NOT_FOUND") return undefined;
     throw error;
   }
 }

@@ -1,5 +1,4 @@
 import { StoreError } from "../../core/errors.ts";
-import { examineUnopened } from "../../session/doctor.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -24,8 +23,8 @@ export const doctor: Command = {
     "`verify` looks closer at messages and derived rows. With --json: {ok, findings}.",
   examples: ["", "--json"],
 
-  run({ stores, terminal }) {
-    const findings = findingsOf(stores);
+  async run({ stores, terminal }) {
+    const findings = await findingsOf(stores);
     const problemCount = findings.filter(({ level }) => level === "problem").length;
     const failure =
       problemCount === 0
@@ -37,12 +36,13 @@ export const doctor: Command = {
   },
 };
 
-function findingsOf(stores: OpenedStores): Finding[] {
+async function findingsOf(stores: OpenedStores): Promise<Finding[]> {
   let store: Store;
   try {
     store = stores.openToRead();
   } catch (error) {
     if (!StoreError.is(error)) throw error;
+    const { examineUnopened } = await import("../../session/doctor.ts");
     return examineUnopened(error);
   }
   return store.doctor();

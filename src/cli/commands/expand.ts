@@ -1,6 +1,8 @@
 import { Option } from "commander";
+import { StoreError } from "../../core/errors.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
 import { messageLines } from "../message-lines.ts";
 import { PAGE_OPTIONS, type PageOptions, restLines } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -33,10 +35,22 @@ export const expand: Command<ExpandOptions> = {
   examples: ["theme:123@456", "4711 --level step", "cluster:123 --limit 200 --json"],
 
   run({ args: [target], options, stores, terminal }) {
-    const expansion = stores.openToRead().expand(target!, options);
+    const store = stores.openToRead();
+    const expansion = expansionOf(store, target!, options);
     return { value: expansion, lines: lines(expansion, options, terminal) };
   },
 };
+
+/** Whoever names a session is told which command takes one. */
+function expansionOf(store: Store, target: string, options: ExpandOptions): Expansion {
+  try {
+    return store.expand(target, options);
+  } catch (error) {
+    if (!StoreError.is(error, "HANDLE_INVALID") || store.sessionIds({ prefix: target }).length === 0) throw error;
+    const hint = `That is a session: coppice show ${target}, or coppice forest ${target} for its handles`;
+    throw new Failure(error.code, error.message, { hint, exitCode: 2, cause: error });
+  }
+}
 
 function* lines(expansion: Expansion, options: ExpandOptions, terminal: Terminal): Generator<string> {
   const { root, level, members, memberCount } = expansion;

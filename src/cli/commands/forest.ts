@@ -1,6 +1,6 @@
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
-import { findSession } from "../find-session.ts";
+import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { type ForestView, forestLines } from "../forest-lines.ts";
 
 /** `forest` draws what became of a session: its themes, their clusters, and the messages that are still hot. */
@@ -10,7 +10,7 @@ export const forest: Command = {
   details:
     "● a theme that summaries cover, ◐ one that has grown since, ○ one without a summary. Every handle can be " +
     "given to `expand`. With --json: {session, themes, hot, pinnedCount}, each theme with its clusters.",
-  arguments: [{ name: "<session>", meaning: "its id, or the beginning of it" }],
+  arguments: [{ name: "<session>", meaning: SESSION_MEANING }],
   examples: ["488c5296", "488c5296 --json"],
 
   run({ args: [id], stores, terminal }) {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "../command.ts";
-import { findSession } from "../find-session.ts";
+import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { formatCount } from "../text.ts";
 
 /** `forget` takes a session, or some of its messages, out of the store for good. */
@@ -10,7 +10,7 @@ export const forget: Command<{ messages?: number[] }> = {
   details:
     "Messages go with their steps, and with the summaries that covered them. Nothing brings them back but a backup.\n" +
     "With --json: {messageCount, summaryCount, artifactCount, erased}.",
-  arguments: [{ name: "<session>", meaning: "its id, or the beginning of it" }],
+  arguments: [{ name: "<session>", meaning: SESSION_MEANING }],
   options: [new Option("--messages <ids>", "only these messages, by id, with commas between").argParser(messageIds)],
   examples: ["support-42", "support-42 --messages 17,18"],
 

@@ -1,9 +1,10 @@
 import { Option } from "commander";
-import { walkFiles } from "../../importers/files.ts";
-import { IMPORT_FORMATS } from "../../importers/registry.ts";
+import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { type FileReport, ImportRun } from "../import-run.ts";
+import type { FileReport, ImportRun } from "../import-run.ts";
+import { interruptible } from "../interruption.ts";
+import { Progress } from "../progress.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
@@ -52,30 +53,45 @@ export const importCommand: Command<ImportFlags> = {
   ],
 
   async run({ args: paths, options: { format, project, strict = false, dryRun = false }, stores, terminal, json }) {
-    const run = new ImportRun(dryRun ? await stores.openToTry() : stores.openToWrite(), {
-      format,
-      ...(project === undefined ? {} : { project }),
-      onProgress: ({ path, newCount, knownCount }) =>
-        terminal.progress(`${oneLine(path)}: ${formatCount(newCount + knownCount, "message")}`),
-      onEmbedding: ({ waiting }) => terminal.progress(`embedding: ${formatCount(waiting, "message")} to go`),
-    });
+    const { walkFiles } = await import("../../importers/files.ts");
+    const { ImportRun } = await import("../import-run.ts");
+    const store = dryRun ? await stores.openToTry() : stores.openToWrite();
     const files: FileReport[] = [];
     let passedOverCount = 0;
-    for await (const file of walkFiles(paths)) {
-      const report = await run.read(file);
-      if (file.isPossible && report.format === null && report.error === null) {
-        passedOverCount += 1;
-        continue;
-      }
-      files.push(report);
-      if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
-    }
-    const summaries = dryRun
-      ? { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 }
-      : await run.resolve((doneCount) =>
-          terminal.progress(`summarizing: ${formatNumber(doneCount)} of ${formatCount(run.sessionCount, "session")}`),
-        );
     const sum = (count: (file: FileReport) => number): number => files.reduce((total, file) => total + count(file), 0);
+    const hint = dryRun ? "Nothing was imported." : "What was read by then is in the store. Run it again for the rest.";
+    const { run, summaries } = await interruptible(hint, async (signal) => {
+      const reading = new Progress(terminal, "messages");
+      const summarizing = new Progress(terminal, "summarizing sessions");
+      const run = new ImportRun(store, {
+        format,
+        ...(project === undefined ? {} : { project }),
+        onProgress: ({ path, newCount, knownCount }) => {
+          signal.throwIfAborted();
+          reading.at(sum(messageCountOf) + newCount + knownCount, undefined, oneLine(path));
+        },
+        onEmbedding: ({ waiting }) => {
+          signal.throwIfAborted();
+          terminal.progress(`embedding: ${formatCount(waiting, "message")} to go`);
+        },
+      });
+      for await (const file of walkFiles(paths)) {
+        signal.throwIfAborted();
+        const report = await run.read(file);
+        if (file.isPossible && report.format === null && report.error === null) {
+          passedOverCount += 1;
+          continue;
+        }
+        files.push(report);
+        if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
+      }
+      if (dryRun) return { run, summaries: { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 } };
+      const summaries = await run.resolve((doneCount) => {
+        signal.throwIfAborted();
+        summarizing.at(doneCount, run.sessionCount);
+      });
+      return { run, summaries };
+    });
     const report: ImportReport = {
       files,
       sessionCount: run.sessionCount,
@@ -90,6 +106,10 @@ export const importCommand: Command<ImportFlags> = {
   },
 };
 
+function messageCountOf({ newCount, knownCount }: FileReport): number {
+  return newCount + knownCount;
+}
+
 function warningCountOf({ warnings, error }: FileReport): number {
   return warnings.length + (error === null ? 0 : 1);
 }
@@ -101,12 +121,12 @@ function* warningLines({ path, warnings, error }: FileReport, paths: readonly st
 }
 
 const COLUMNS: readonly Column<FileReport>[] = [
-  { header: "File", text: ({ path }) => oneLine(path), widthMin: 24, cut: "start" },
-  { header: "Format", text: ({ format }) => format ?? "", expendable: true },
-  { header: "Sessions", text: ({ sessionIds }) => formatNumber(sessionIds.length), align: "right" },
-  { header: "New", text: ({ newCount }) => formatNumber(newCount), align: "right" },
-  { header: "Already there", text: ({ knownCount }) => formatNumber(knownCount), align: "right" },
-  { header: "Warnings", text: (file) => formatNumber(warningCountOf(file)), align: "right" },
+  { header: "File", value: ({ path }) => oneLine(path), widthMin: 24, cut: "start" },
+  { header: "Format", value: ({ format }) => format ?? "", expendable: true },
+  { header: "Sessions", value: ({ sessionIds }) => sessionIds.length },
+  { header: "New", value: ({ newCount }) => newCount },
+  { header: "Already there", value: ({ knownCount }) => knownCount },
+  { header: "Warnings", value: warningCountOf },
 ];
 
 function* lines(
@@ -119,7 +139,9 @@ function* lines(
     terminal.note("No transcript is there.");
     return;
   }
-  yield* tableLines(COLUMNS, files, terminal);
+  // To look at, where something has come of it: an agent's folder has thousands of files, most of them known.
+  const shown = terminal.width === undefined ? files : files.filter((file) => file.newCount + warningCountOf(file) > 0);
+  if (shown.length > 0) yield* tableLines(COLUMNS, shown, terminal);
   const counts = [
     formatCount(files.length, "file"),
     formatCount(sessionCount, "session"),
@@ -130,6 +152,9 @@ function* lines(
   const { resolved, failed, deferred } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "theme")} summarized.`;
   if (failed > 0) yield `${formatCount(failed, "theme")} could not be summarized; the next import tries again.`;
+  if (!isDryRun && newCount > 0) {
+    terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
+  }
   if (deferred > 0) yield `${formatCount(deferred, "theme")} will be summarized later.`;
 }
 

@@ -1,12 +1,14 @@
 import { Option } from "commander";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
-import { PART_TYPES, type Part, ROLES, type Role } from "../../core/message.ts";
+import type { Part, Role } from "../../core/message.ts";
+import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { findSession } from "../find-session.ts";
+import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { hitLines } from "../hit-lines.ts";
 import { repeatableOption, timeOption, wholeNumberOption } from "../options.ts";
+import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
@@ -36,7 +38,7 @@ export const recall: Command<RecallOptions> = {
   arguments: [{ name: "<query...>", meaning: "a question, or the words to look for" }],
   options: [
     wholeNumberOption("limit", "most hits", 1, RECALL_LIMIT_MAX).default(RECALL_LIMIT_DEFAULT),
-    repeatableOption("session <id>", "only this session, by its id or the beginning of it; may be repeated"),
+    repeatableOption("session <id>", `only this session, by ${SESSION_MEANING}; may be repeated`),
     new Option("--project <name>", "only the sessions of this project"),
     repeatableOption("role <role>", `only messages of this role (${ROLES.join(", ")}); may be repeated`, ROLES),
     repeatableOption(
@@ -69,13 +71,18 @@ export const recall: Command<RecallOptions> = {
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
     });
-    return { value: hits, lines: lines(hits, terminal) };
+    const idOf = terminal.width === undefined ? undefined : shortIds(store.sessionIds({ prefix: "" }));
+    return { value: hits, lines: lines(hits, terminal, idOf) };
   },
 };
 
-function* lines(hits: readonly RecallHit[], terminal: Terminal): Generator<string> {
-  for (const hit of hits) yield* hitLines(hit, terminal);
+function* lines(
+  hits: readonly RecallHit[],
+  terminal: Terminal,
+  idOf: ((sessionId: string) => string) | undefined,
+): Generator<string> {
+  for (const hit of hits) yield* hitLines(hit, terminal, idOf);
   const [best] = hits;
   if (best === undefined) terminal.note("No message has words of the query.");
-  else terminal.note(`The messages around the first one: coppice expand ${best.root ?? best.messageId}`);
+  else terminal.hint(`Next: coppice expand ${best.root ?? best.messageId}, for what was said around the first one`);
 }

@@ -1,9 +1,10 @@
 import { Option } from "commander";
-import { embedderNamed } from "../../session/embedder-choice.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
+import { interruptible } from "../interruption.ts";
 import { wholeNumberOption } from "../options.ts";
+import { Progress } from "../progress.ts";
 import { formatCount, formatNumber } from "../text.ts";
 
 type Estimate = ReturnType<Store["reembedEstimate"]>;
@@ -38,6 +39,7 @@ export const reembed: Command<ReembedCommandOptions> = {
   examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", "--embedder hashing"],
 
   async run({ options: { embedder: name, dimension, dryRun = false, yes = false }, stores, terminal }) {
+    const { embedderNamed } = await import("../../session/embedder-choice.ts");
     const store = dryRun ? stores.openToRead() : stores.openToReembed();
     const embedder = embedderNamed(name ?? embedderInUse(store), dimension, { keyless: dryRun });
     const estimate = store.reembedEstimate(embedder);
@@ -46,11 +48,20 @@ export const reembed: Command<ReembedCommandOptions> = {
       const hint = "Run it again with --yes to do it, or with --dry-run to see all that it would take.";
       throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint, exitCode: 2 });
     }
-    const result = await store.reembed({
-      embedder,
-      onProgress: ({ phase, doneCount, totalCount }) =>
-        terminal.progress(`${PHASES[phase]}: ${formatNumber(doneCount)} of ${formatNumber(totalCount)}`),
-    });
+    const phases = new Map<string, Progress>();
+    const progressOf = (phase: keyof typeof PHASES): Progress => {
+      const known = phases.get(phase) ?? new Progress(terminal, PHASES[phase]);
+      phases.set(phase, known);
+      return known;
+    };
+    const hint = "What was embedded is kept. Run it again, and it goes on from there.";
+    const result = await interruptible(hint, (signal) =>
+      store.reembed({
+        embedder,
+        signal,
+        onProgress: ({ phase, doneCount, totalCount }) => progressOf(phase).at(doneCount, totalCount),
+      }),
+    );
     return { value: { estimate, result }, lines: resultLines(result) };
   },
 };

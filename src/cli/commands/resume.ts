@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { STRATEGIES, type Strategy } from "../../core/options.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
-import { findSession } from "../find-session.ts";
+import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { partsLines, speaker } from "../message-lines.ts";
 import { wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -22,7 +22,7 @@ export const resume: Command<{
   summary: "Print the context for a session's next model call.",
   details:
     "Changes nothing. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity, pressure}.",
-  arguments: [{ name: "<session>", meaning: "its id, or the beginning of it" }],
+  arguments: [{ name: "<session>", meaning: SESSION_MEANING }],
   options: [
     wholeNumberOption("tokens-max", "most tokens of the context (default: the session's contextTokensMax)", 1),
     new Option("--strategy <strategy>", "how it is made (default: the session's)").choices(STRATEGIES),

@@ -1,7 +1,7 @@
 import type { Message } from "../../core/message.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
-import { findSession } from "../find-session.ts";
+import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { messageLines } from "../message-lines.ts";
 import { PAGE_OPTIONS, type PageOptions, restLines } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -14,7 +14,7 @@ export const show: Command<PageOptions> = {
   name: "show",
   summary: "Print a session's messages word for word, oldest first.",
   details: "With --json: {session, messages, messageCount}.",
-  arguments: [{ name: "<session>", meaning: "its id, or the beginning of it" }],
+  arguments: [{ name: "<session>", meaning: SESSION_MEANING }],
   options: PAGE_OPTIONS,
   examples: ["488c5296", "488c5296 --limit 20 --offset 100"],
 
@@ -39,6 +39,8 @@ function* lines(
   yield "";
   for (const message of messages) yield* messageLines(message, terminal);
   yield* restLines(options, messages.length, overview.messageCount);
+  const id = oneLine(overview.id);
+  terminal.hint(`Next: coppice resume ${id}, for what a model would get, or coppice forest ${id}`);
 }
 
 function* overviewLines(overview: SessionOverview, terminal: Terminal): Generator<string> {

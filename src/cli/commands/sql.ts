@@ -1,29 +1,76 @@
+import { StoreError } from "../../core/errors.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { type Column, tableLines } from "../table.ts";
+import { Failure } from "../failure.ts";
+import { nearest } from "../suggestion.ts";
+import { type Column, MEASURED_ROWS_MAX, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
 
 type Row = ReturnType<Store["query"]>[number];
 type Value = Row[string];
 
+/** Without what the engine and the full-text index keep for themselves. */
+const TABLES_QUERY = `SELECT name FROM sqlite_schema
+  WHERE type IN ('table', 'view') AND name NOT GLOB '*sqlite_*' AND name NOT GLOB '__*' AND name NOT GLOB 'messages_fts_*'
+  ORDER BY name`;
+
 /** `sql` asks the store a question in SQL. Whatever is typed, nothing is written. */
 export const sql: Command = {
   name: "sql",
   summary: "Run one SQL query that only reads.",
   details:
-    "A table shows text on one line and a blob as its size. With --json: an array of row objects, blobs as base64.",
+    "A table shows text on one line and a blob as its size; in a pipe, one tab stands between two columns. " +
+    "Rows are printed as they are found, however many. With --json: an array of row objects, blobs as base64.",
   arguments: [{ name: "<query>", meaning: "SELECT, WITH, VALUES or EXPLAIN, in quotes" }],
-  examples: ['"SELECT role, count(*) FROM messages GROUP BY role"', '"SELECT * FROM session_stats" --json'],
+  examples: [
+    '"SELECT role, count(*) FROM messages GROUP BY role"',
+    '"SELECT * FROM session_stats" --json',
+    "\"SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')\"",
+  ],
 
   run({ args: [query], stores, terminal }) {
-    const rows = stores.openToRead().query(query!);
-    return { value: rows.map(jsonRow), lines: lines(rows, terminal) };
+    const rows = rowsOf(stores.openToRead(), query!);
+    return { elements: jsonRows(rows), lines: lines(rows, terminal) };
   },
 };
 
-function jsonRow(row: Row): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, jsonValue(value)]));
+/** The rows, and where a name in the query is unknown, a hint which was meant. */
+function* rowsOf(store: Store, query: string): Generator<Row> {
+  try {
+    yield* store.queryRows(query);
+  } catch (error) {
+    if (!StoreError.is(error, "QUERY_REFUSED")) throw error;
+    const hint = nameHint(store, query, error.details.reason) ?? error.hint;
+    throw new Failure(error.code, error.message, { hint, cause: error });
+  }
+}
+
+function nameHint(store: Store, query: string, reason: string): string | undefined {
+  const [, kind, name = ""] = /^no such (table|column): (?:.*\.)?([^.]+)$/.exec(reason) ?? [];
+  if (kind === undefined) return undefined;
+  const tables = store.query(TABLES_QUERY).map((row) => String(row.name));
+  if (kind === "table") return hintOf(name, tables, `The tables and views: ${tables.join(", ")}.`);
+  const words = new Set(query.toLowerCase().match(/\w+/g));
+  const named = tables.filter((table) => words.has(table));
+  const columns = named.map((table) => [table, columnsOf(store, table)] as const);
+  const lists = columns.map(([table, names]) => `${table} has ${names.join(", ")}.`);
+  return hintOf(name, new Set(columns.flatMap(([, names]) => names)), lists.join("\n"));
+}
+
+function hintOf(typed: string, known: Iterable<string>, list: string): string {
+  const best = nearest(typed, known);
+  return best === undefined ? list : `Did you mean ${best}? ${list}`;
+}
+
+function columnsOf(store: Store, table: string): string[] {
+  return store.query(`SELECT name FROM pragma_table_info('${table}')`).map((row) => String(row.name));
+}
+
+function* jsonRows(rows: Iterable<Row>): Generator<Record<string, unknown>> {
+  for (const row of rows) {
+    yield Object.fromEntries(Object.entries(row).map(([name, value]) => [name, jsonValue(value)]));
+  }
 }
 
 function jsonValue(value: Value): string | number | null {
@@ -31,25 +78,41 @@ function jsonValue(value: Value): string | number | null {
   return value instanceof Uint8Array ? value.toString("base64") : value;
 }
 
-function* lines(rows: readonly Row[], terminal: Terminal): Generator<string> {
-  if (rows.length === 0) {
-    terminal.note("No rows.");
-    return;
+function* lines(rows: Generator<Row>, terminal: Terminal): Generator<string> {
+  try {
+    const first: Row[] = [];
+    for (let next = rows.next(); !next.done; next = rows.next()) {
+      first.push(next.value);
+      if (first.length === MEASURED_ROWS_MAX) break;
+    }
+    if (first.length === 0) terminal.note("No rows.");
+    else yield* tableLines(tableColumns(first), chain(first, rows), terminal);
+  } finally {
+    rows.return(undefined);
   }
-  const columns = Object.keys(rows[0]!).map((name): Column<Row> => {
+}
+
+function* chain(first: readonly Row[], rest: Iterable<Row>): Generator<Row> {
+  yield* first;
+  yield* rest;
+}
+
+/** What the first rows show: a column of numbers stands to the right. */
+function tableColumns(rows: readonly Row[]): Column<Row>[] {
+  return Object.keys(rows[0]!).map((name) => {
     const isNumber = rows.every(
       (row) => typeof row[name] === "number" || typeof row[name] === "bigint" || row[name] === null,
     );
     return {
       header: oneLine(name),
-      text: (row) => cell(row[name]!),
+      value: (row) => cell(row[name]!),
       align: isNumber ? "right" : "left",
       ...(isNumber ? {} : { widthMin: 8 }),
     };
   });
-  yield* tableLines(columns, rows, terminal);
 }
 
+/** Numbers as they are stored: an id is no count. */
 function cell(value: Value): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return `blob, ${formatCount(value.byteLength, "byte")}`;

@@ -53,4 +53,6 @@ function* lines(found: readonly SubjectInfo[], terminal: Terminal): Generator<st
       yield `  ${terminal.style("dim", times)}  ${name} (${formatCount(count, "message")})`;
     }
   }
+  const [largest] = found;
+  if (largest !== undefined) terminal.hint(`Next: coppice expand ${largest.subject}, for its messages word for word`);
 }

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
+import { Progress } from "../progress.ts";
 import { formatCount, oneLine } from "../text.ts";
 
 type VerifyReport = ReturnType<Store["verify"]>;
@@ -14,9 +15,13 @@ export const verify: Command<{ rebuild?: true }> = {
   options: [new Option("--rebuild", "write derived rows again where they are missing or differ")],
   examples: ["", "--rebuild"],
 
-  run({ options: { rebuild = false }, stores }) {
+  run({ options: { rebuild = false }, stores, terminal }) {
     const store = rebuild ? stores.openToWrite({ mustExist: true }) : stores.openToRead();
-    const report = store.verify({ rebuild });
+    const progress = new Progress(terminal, "sessions checked");
+    const report = store.verify({
+      rebuild,
+      onProgress: ({ sessionCount, totalCount }) => progress.at(sessionCount, totalCount),
+    });
     return { value: report, lines: lines(report), failure: failureOf(report) };
   },
 };

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { describe, expect, test } from "vitest";
-import { type AnyCommand, runCommandLine } from "../../../src/cli/command.ts";
+import type { AnyCommand } from "../../../src/cli/command.ts";
+import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { Failure } from "../../../src/cli/failure.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { StoreError } from "../../../src/core/errors.ts";
@@ -28,7 +29,11 @@ async function run(
 ): Promise<[exitCode: number, stdout: string, stderr: string]> {
   const [stdout, stderr] = [new FakeStream(), new FakeStream()];
   const terminal = new Terminal(stdout, stderr, {});
-  const exitCode = await runCommandLine(argv, { commands: [command], version: "1.2.3", terminal });
+  const exitCode = await runCommandLine(argv, {
+    groups: [{ heading: "Words", commands: [command] }],
+    version: "1.2.3",
+    terminal,
+  });
   return [exitCode, stdout.text, stderr.text];
 }
 

@@ -6,7 +6,10 @@ let store: Store;
 
 beforeAll(() => {
   store = openStore(":memory:");
-  for (const id of ["harbor", "harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b"]) store.session(id);
+  store.session("harbor", { title: "The north light" });
+  for (const id of ["harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b"]) store.session(id);
+  const { id } = store.importedSession({ source: "gemini-cli", externalId: "quay-9" });
+  store.session(id).append({ role: "user", content: "Is the lamp lit?" });
 });
 afterAll(() => store.close());
 
@@ -17,18 +20,30 @@ describe("findSession", () => {
     ["pi", "pier-1"], // the others are its subagents
     ["pier-1/", undefined],
     ["pier-1/agent-b", "pier-1/agent-b"],
+    ["pi/agent-b", "pier-1/agent-b"], // as a list shows it, where ids are long
+    ["qu", "quay-9"],
+    ["@last", "quay-9"],
   ])("%j means %j", (typed, id) => {
-    if (id === undefined) expect(() => findSession(store, typed)).toThrow("not of 2 (pier-1/agent-a, pier-1/agent-b)");
+    if (id === undefined) expect(() => findSession(store, typed)).toThrow('2 sessions begin with "pier-1/".');
     else expect(findSession(store, typed).id).toBe(id);
   });
 
   test("refuses what begins several sessions, with their names", () => {
-    expect(() => findSession(store, "har")).toThrow('not of 2 (harbor, harbor-2), got "har"');
+    expect(() => findSession(store, "har")).toThrow(
+      expect.objectContaining({
+        code: "SESSION_AMBIGUOUS",
+        exitCode: 2,
+        hint: expect.stringMatching(/:\n {2}harbor {2}just now {2}The north light\n {2}harbor-2 {2}just now$/),
+      }),
+    );
   });
 
-  test("refuses what begins none, and nothing at all", () => {
-    for (const typed of ["quay", ""]) {
-      expect(() => findSession(store, typed)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
-    }
+  test.each([
+    ["", "`coppice sessions` lists them."],
+    ["lighthouse", "`coppice sessions` lists them."],
+    ["habor", "Did you mean harbor? `coppice sessions` lists them."],
+    ["theme:12@40", "That is a handle: coppice expand theme:12@40"],
+  ])("refuses %j, which begins none", (typed, hint) => {
+    expect(() => findSession(store, typed)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND", hint }));
   });
 });

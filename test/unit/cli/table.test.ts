@@ -13,9 +13,9 @@ const BOATS: Boat[] = [
   { name: "灯台丸", crew: 12, port: "Yokohama" },
 ];
 
-const NAME: Column<Boat> = { header: "Name", text: ({ name }) => name };
-const CREW: Column<Boat> = { header: "Crew", text: ({ crew }) => String(crew), align: "right" };
-const PORT: Column<Boat> = { header: "Port", text: ({ port }) => port };
+const NAME: Column<Boat> = { header: "Name", value: ({ name }) => name };
+const CREW: Column<Boat> = { header: "Crew", value: ({ crew }) => crew };
+const PORT: Column<Boat> = { header: "Port", value: ({ port }) => port };
 
 function table(columns: readonly Column<Boat>[], width?: number): string[] {
   return [...tableLines(columns, BOATS, plainTerminal(width))];
@@ -23,11 +23,38 @@ function table(columns: readonly Column<Boat>[], width?: number): string[] {
 
 describe("tableLines", () => {
   test("aligns columns by what is seen, with no blanks at the end of a line", () => {
-    expect(table([NAME, CREW, PORT])).toEqual([
+    expect(table([NAME, CREW, PORT], 80)).toEqual([
       "Name     Crew  Port",
       "Seagull     3  Lisbon",
       "灯台丸     12  Yokohama",
     ]);
+  });
+
+  test("stands in a pipe with one tab between two cells, uncut, counts and times bare", () => {
+    const sailed: Column<Boat> = { header: "Sailed", value: ({ crew }) => new Date(Date.UTC(2026, 0, crew)) };
+    const many: Column<Boat> = { header: "Many", value: ({ crew }) => crew * 1_000 };
+    expect(table([NAME, many, sailed])).toEqual([
+      "Name\tMany\tSailed",
+      "Seagull\t3000\t2026-01-03T00:00:00.000Z",
+      "灯台丸\t12000\t2026-01-12T00:00:00.000Z",
+    ]);
+    expect(table([NAME, many, sailed], 80)[1]).toBe("Seagull   3,000  2026-01-03");
+  });
+
+  test("measures no more rows than it has to, and cuts none that come after them", () => {
+    const rows = Array.from({ length: 1_001 }, (_, index) => ({ name: index < 1_000 ? "a" : "a long name" }));
+    let takenCount = 0;
+    function* taken(): Generator<{ name: string }> {
+      for (const row of rows) {
+        takenCount += 1;
+        yield row;
+      }
+    }
+    const column: Column<{ name: string }> = { header: "N", value: ({ name }) => name, widthMin: 1 };
+    const lines = tableLines([column], taken(), plainTerminal(80));
+    lines.next();
+    expect(takenCount).toBe(1_000);
+    expect([...lines].at(-1)).toBe("a long name");
   });
 
   test("cuts what may be cut where the terminal is too narrow, the widest first", () => {
@@ -60,6 +87,6 @@ describe("tableLines", () => {
 
   test("gives a painter cells of their final width", () => {
     const paint = (cell: string, { crew }: Boat): string => `<${cell}${crew}>`;
-    expect(table([{ ...NAME, paint }, CREW])).toEqual(["Name     Crew", "<Seagull3>     3", "<灯台丸 12>    12"]);
+    expect(table([{ ...NAME, paint }, CREW], 80)).toEqual(["Name     Crew", "<Seagull3>     3", "<灯台丸 12>    12"]);
   });
 });

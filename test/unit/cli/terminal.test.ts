@@ -5,12 +5,16 @@ import { FakeStream } from "../../support/fake-terminal.ts";
 describe("a terminal", () => {
   test("wipes the line of progress before anything else is written", () => {
     const [stdout, stderr] = [new FakeStream({ isTTY: true }), new FakeStream({ isTTY: true })];
-    const terminal = new Terminal(stdout, stderr, {});
-    terminal.progress("1 of 2");
-    terminal.progress("2 of 2");
+    let nowMs = 0;
+    const terminal = new Terminal(stdout, stderr, {}, () => nowMs);
+    terminal.progress("1 of 3");
+    nowMs = 99;
+    terminal.progress("2 of 3"); // sooner than ten times a second
+    nowMs = 100;
+    terminal.progress("3 of 3");
     terminal.note("a word");
     terminal.print("the result");
-    expect(stderr.text).toBe("1 of 2\r\u001b[K2 of 2\r\u001b[Ka word\n");
+    expect(stderr.text).toBe("1 of 3\r\u001b[K3 of 3\r\u001b[Ka word\n");
     expect(stdout.text).toBe("the result\n");
   });
 
@@ -40,5 +44,61 @@ describe("a pipe", () => {
     terminal.progress("1 of 2");
     terminal.print(terminal.style(["bold", "green"], "x"));
     expect([stdout.text, stderr.text, terminal.width]).toEqual(["x\n", "", undefined]);
+  });
+});
+
+describe("colors", () => {
+  const screen = (): FakeStream => new FakeStream({ isTTY: true });
+  const pipe = (): FakeStream => new FakeStream();
+  const RED = "\u001b[31mx\u001b[39m";
+
+  test.each([
+    ["are on a screen", screen, {}, "auto", RED],
+    ["are not in a pipe", pipe, {}, "auto", "x"],
+    ["are not where NO_COLOR is set", screen, { NO_COLOR: "1" }, "auto", "x"],
+    ["are where NO_COLOR is empty", screen, { NO_COLOR: "" }, "auto", RED],
+    ["are in a pipe with FORCE_COLOR", pipe, { FORCE_COLOR: "1" }, "auto", RED],
+    ["are not with FORCE_COLOR=0", screen, { FORCE_COLOR: "0" }, "auto", "x"],
+    ["are where they are asked for", pipe, { NO_COLOR: "1" }, "always", RED],
+    ["are not where they are refused", screen, { FORCE_COLOR: "1" }, "never", "x"],
+  ] as const)("%s", (_, stream, env, choice, shown) => {
+    const terminal = new Terminal(stream(), pipe(), env);
+    terminal.colors = choice;
+    expect(terminal.style("red", "x")).toBe(shown);
+  });
+
+  test("are each stream's own business", () => {
+    const terminal = new Terminal(pipe(), screen(), {});
+    expect([terminal.style("red", "x"), terminal.styleNote("red", "x")]).toEqual(["x", RED]);
+  });
+});
+
+describe("a reader", () => {
+  test("that is slow is waited for", async () => {
+    let drain = (): void => {};
+    const stdout = Object.assign(new FakeStream(), {
+      writableNeedDrain: true,
+      once: (_: "drain", act: () => void) => {
+        drain = act;
+      },
+    });
+    const terminal = new Terminal(stdout, new FakeStream(), {});
+    let isTaken: boolean | undefined;
+    const taken = terminal.taken().then((value) => {
+      isTaken = value;
+    });
+    await new Promise(setImmediate);
+    expect(isTaken).toBeUndefined();
+    drain();
+    await taken;
+    expect(isTaken).toBe(true);
+  });
+
+  test("that goes away is waited for no more", async () => {
+    const stdout = Object.assign(new FakeStream(), { writableNeedDrain: true, once: () => {} });
+    const terminal = new Terminal(stdout, new FakeStream(), {});
+    const taken = terminal.taken();
+    terminal.readerGone();
+    expect([await taken, await terminal.taken()]).toEqual([false, false]);
   });
 });

@@ -90,4 +90,19 @@ describe("query", () => {
     store.close();
     expect(() => store.query("SELECT 1")).toThrow(expect.objectContaining({ code: "STORE_CLOSED" }));
   });
+
+  test("gives rows as they are found, also of a query without an end, and leaves the store free", () => {
+    const store = storeOfOne();
+    const rows = store.queryRows("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n");
+    expect([rows.next().value, rows.next().value]).toEqual([{ i: 1 }, { i: 2 }]);
+    store.session("s").append(user("again")); // another may write meanwhile
+    rows.return(undefined);
+    expect(rows.next()).toEqual({ done: true, value: undefined });
+    expect(store.query("SELECT count(*) AS n FROM messages")).toEqual([{ n: 2 }]);
+  });
+
+  test("refuses with the first row", () => {
+    const rows = storeOfOne().queryRows("DELETE FROM messages");
+    expect(() => rows.next()).toThrow(expect.objectContaining({ code: "QUERY_REFUSED" }));
+  });
 });

@@ -1,0 +1,155 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { runCommandLine } from "../../src/cli/command-line.ts";
+import { COMMAND_GROUPS, COMMANDS } from "../../src/cli/commands.ts";
+import { Terminal } from "../../src/cli/terminal.ts";
+import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+import { FakeStream } from "../support/fake-terminal.ts";
+
+const folder = new CliFolder();
+
+interface Trial {
+  /** What is typed after the name, on a store with the session `cli`. */
+  args: readonly string[];
+  /** Of the value that `--json` prints, or of the first element of an array; scripts rely on them. */
+  keys: string;
+  isArray?: true;
+}
+
+const SESSION =
+  "id project title opening source externalId parentSessionId messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
+
+const STATS =
+  "path sessionCount messageCount tokenCount clusterCount themeCount summaryCount standInCount summaryInputTokens summaryOutputTokens summaryCostUsd artifactCount artifactBytes pendingVectorCount pendingVectorsSinceMs failedVectorCount withoutVectorCount unindexedCount logPosition fileBytes walBytes embedderId";
+
+/** One for each command; null where it talks with somebody instead of answering. */
+const TRIALS: Readonly<Record<string, Trial | null>> = {
+  import: {
+    args: [join(folder.path, "cli.jsonl")],
+    keys: "files sessionCount newCount knownCount passedOverCount isDryRun warningCount summaries",
+  },
+  chat: null,
+  mcp: null,
+  sessions: { args: [], isArray: true, keys: SESSION },
+  show: { args: ["@last"], keys: "session messages messageCount" },
+  recall: {
+    args: ["lamp"],
+    isArray: true,
+    keys: "messageId sessionId seq role createdAtMs text score snippet root neighbors copies",
+  },
+  expand: { args: ["1"], keys: "root level members memberCount" },
+  resume: {
+    args: ["cli"],
+    keys: "messages composed tokenCount stablePrefixTokens sources omitted recalled continuity pressure",
+  },
+  forest: { args: ["cli"], keys: "session themes hot pinnedCount" },
+  subjects: { args: [], isArray: true, keys: "" },
+  sql: { args: ["SELECT seq, text FROM messages"], isArray: true, keys: "seq text" },
+  export: { args: [], isArray: true, keys: "session createdAt settings source externalId" },
+  stats: { args: [], keys: STATS },
+  doctor: { args: [], keys: "ok findings" },
+  verify: {
+    args: [],
+    keys: "ok sessionCount messageCount unionCount rebuiltCount problemCount problems",
+  },
+  backup: {
+    args: [join(folder.path, "copy.db"), "--overwrite"],
+    keys: "path byteLength sessionCount messageCount logPosition",
+  },
+  reembed: { args: ["--dry-run"], keys: "estimate result" },
+  forget: { args: ["spare"], keys: "messageCount summaryCount artifactCount erased" },
+};
+
+const tried = Object.entries(TRIALS).flatMap(([name, trial]) => (trial === null ? [] : [[name, trial] as const]));
+
+/** `forget` has nothing to forget the second time. */
+const repeatable = tried.filter(([name]) => name !== "forget");
+
+beforeAll(async () => {
+  const spare = { session: "spare", role: "user", content: "Not for long.", createdAt: "2020-01-01T00:00:00Z" };
+  await folder.json("import", folder.jsonl("cli.jsonl", [...longSession("cli", 60), spare]));
+});
+
+test("every command has a trial here", () => {
+  expect(Object.keys(TRIALS).sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
+});
+
+describe("help", () => {
+  test.each(COMMANDS.map((command) => [command.name, command] as const))(
+    "of %s has examples",
+    async (name, command) => {
+      const stdout = new FakeStream();
+      const terminal = new Terminal(stdout, new FakeStream(), {});
+      expect(await runCommandLine(["help", name], { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
+      expect(stdout.text).toContain(`Usage: coppice ${name}`);
+      expect(command.examples.length).toBeGreaterThan(0);
+      for (const example of command.examples) expect(stdout.text).toContain(`  coppice ${name} ${example}`.trimEnd());
+      const lines = stdout.text.split("\n").filter((text) => !text.startsWith("  coppice"));
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    },
+  );
+
+  test.each(COMMANDS.flatMap(({ name, examples }) => examples.map((example) => `${name} ${example}`.trimEnd())))(
+    "the example coppice %s is understood",
+    async (example) => {
+      const ran: string[] = [];
+      const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({
+        heading,
+        commands: commands.map((command) => ({
+          ...command,
+          run: () => {
+            ran.push(command.name);
+            return { value: null, lines: [] };
+          },
+        })),
+      }));
+      const stderr = new FakeStream();
+      const terminal = new Terminal(new FakeStream(), stderr, {});
+      const argv = wordsOf(example.replace(/ [<>] \S+$/, ""));
+      expect([await runCommandLine(argv, { groups, version: "1.2.3", terminal }), stderr.text]).toEqual([0, ""]);
+      expect(ran).toEqual([argv[0]]);
+    },
+  );
+});
+
+describe("every command", () => {
+  test.each(tried)("%s --json prints one value, in silence", async (name, { args, keys, isArray }) => {
+    const { exitCode, stdout, stderr } = await folder.run([name, ...args, "--json"]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const value = JSON.parse(stdout);
+    expect(Array.isArray(value)).toBe(isArray === true);
+    const one = isArray ? (value[0] ?? {}) : value;
+    expect(Object.keys(one).join(" ")).toBe(keys);
+  });
+
+  test.each(repeatable)("%s is plain in a pipe, and minds no reader that leaves", async (name, { args }) => {
+    const [plain, ...left] = await Promise.all([
+      folder.run([name, ...args]),
+      readerLeaves([name, ...args]),
+      readerLeaves([name, ...args, "--json"]),
+    ]);
+    expect(plain.stdout).not.toContain("\u001b");
+    for (const { exitCode, stderr } of left) {
+      expect(exitCode).toBe(0);
+      expect(stderr).not.toMatch(/EPIPE|Error|coppice:/);
+    }
+  });
+});
+
+/** Run it with a stdout that nobody reads. */
+async function readerLeaves(args: readonly string[]): Promise<{ exitCode: unknown; stderr: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args, "--db", folder.db]);
+  child.stdout.destroy();
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const exitCode = await new Promise((resolve) => child.once("close", resolve));
+  return { exitCode, stderr };
+}
+
+/** As a shell splits what it is given: `'"a b" c' d` is `"a b" c` and `d`. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare!);
+}

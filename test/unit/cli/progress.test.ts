@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { Progress } from "../../../src/cli/progress.ts";
+import { Terminal } from "../../../src/cli/terminal.ts";
+import { formatBytes } from "../../../src/cli/text.ts";
+import { FakeStream } from "../../support/fake-terminal.ts";
+
+/** What is on the line of progress after reports at these times. */
+function told(
+  reports: readonly [atMs: number, ...Parameters<Progress["at"]>][],
+  format?: (n: number) => string,
+): string {
+  let nowMs = 0;
+  const stderr = new FakeStream({ isTTY: true });
+  const terminal = new Terminal(new FakeStream(), stderr, {}, () => nowMs);
+  const progress = new Progress(terminal, "messages", format, () => nowMs);
+  for (const [atMs, ...report] of reports) {
+    nowMs = atMs;
+    progress.at(...report);
+  }
+  return stderr.text.split("\u001b[K").at(-1)!;
+}
+
+test("tells how many there are, and of how many", () => {
+  expect(told([[0, 1_200]])).toBe("messages: 1,200");
+  expect(told([[0, 1_200, 3_400]])).toBe("messages: 1,200 of 3,400");
+  expect(told([[0, 5, undefined, "chat.jsonl"]])).toBe("messages: 5 · chat.jsonl");
+});
+
+test("tells the rate since the first report, and the time it takes, once a second has passed", () => {
+  const first = [0, 100, 1_000] as const;
+  expect(told([[...first], [999, 300, 1_000]])).toBe("messages: 300 of 1,000");
+  expect(told([[...first], [2_000, 300, 1_000]])).toBe("messages: 300 of 1,000 · 100/s · 7 s left");
+  expect(told([[...first], [10_000, 110, 1_000]])).toBe("messages: 110 of 1,000 · 1/s · 15 min left");
+  expect(
+    told([
+      [0, 0],
+      [2_000, 300],
+    ]),
+  ).toBe("messages: 300 · 150/s");
+});
+
+test("tells of bytes as bytes", () => {
+  expect(
+    told(
+      [
+        [0, 0, 4_000_000],
+        [2_000, 2_000_000, 4_000_000],
+      ],
+      formatBytes,
+    ),
+  ).toBe("messages: 2.0 MB of 4.0 MB · 1.0 MB/s · 2 s left");
+});

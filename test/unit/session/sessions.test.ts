@@ -1,0 +1,52 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { openStore, type Store } from "../../../src/index.ts";
+
+const DAY_MS = 86_400_000;
+
+let store: Store;
+
+/** Three sessions of three days, the newest one imported. */
+beforeAll(() => {
+  store = openStore(":memory:");
+  const { id } = store.importedSession({ source: "codex", externalId: "rollout-7" });
+  store.session(id).append({ role: "user", content: "Fix the lamp.", createdAt: 3 * DAY_MS });
+  store.session("harbor").append({ role: "assistant", content: "Ready.", createdAt: DAY_MS });
+  const pier = store.session("pier", { title: "The pier", project: "works" });
+  pier.append({ role: "system", content: "Be brief.", createdAt: DAY_MS });
+  pier.append({ role: "user", content: "How long ".repeat(50), createdAt: 2 * DAY_MS });
+  pier.append({ role: "user", content: "And wide?", createdAt: 2 * DAY_MS });
+  return () => store.close();
+});
+
+describe("sessions", () => {
+  test("come newest first, with the beginning of what the user said first", () => {
+    expect(store.sessions().map(({ id, title, opening }) => [id, title, opening])).toEqual([
+      ["rollout-7", null, "Fix the lamp."],
+      ["pier", "The pier", "How long ".repeat(50).slice(0, 200)],
+      ["harbor", null, null],
+    ]);
+    expect(store.session("pier").info().opening).toHaveLength(200);
+  });
+
+  test("can be those since a time, of a project, and a few", () => {
+    const idsOf = (options: Parameters<Store["sessions"]>[0]): string[] => store.sessions(options).map(({ id }) => id);
+    expect(idsOf({ sinceMs: 2 * DAY_MS })).toEqual(["rollout-7", "pier"]);
+    expect(idsOf({ sinceMs: 2 * DAY_MS + 1 })).toEqual(["rollout-7"]);
+    expect(idsOf({ project: "works", sinceMs: 0 })).toEqual(["pier"]);
+    expect(idsOf({ limit: 2 })).toEqual(["rollout-7", "pier"]);
+    expect(idsOf({ limit: 0 })).toEqual([]);
+  });
+
+  test.each([{ limit: -1 }, { limit: 1.5 }, { sinceMs: -1 }, { sinceMs: Number.NaN }])("refuse %j", (options) => {
+    expect(() => store.sessions(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+});
+
+test("ids are found by the beginning of their own name or of the one they have elsewhere", () => {
+  const renamed = openStore(":memory:");
+  renamed.session("rollout-7");
+  const { id } = renamed.importedSession({ source: "codex", externalId: "rollout-7" });
+  expect(id).not.toBe("rollout-7");
+  expect(renamed.sessionIds({ prefix: "rollout" }).sort()).toEqual(["rollout-7", id].sort());
+  renamed.close();
+});
