@@ -1,21 +1,14 @@
-import type { DataPart, FilePart, JsonValue, Part, Role, TextPart } from "../core/message.ts";
-import { argumentsOf } from "./call-arguments.ts";
+import { fromOpenai, type OpenaiMessage } from "../adapters/openai.ts";
+import type { JsonValue } from "../core/message.ts";
+import { adapted } from "./adapted.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headEntries } from "./documents.ts";
-import { dataPartOf, filePartOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { type Draft, draftOf } from "./thread.ts";
-import { objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
+import { objectOf, stringOf } from "./values.ts";
 
-const ROLES: Record<string, Role> = {
-  system: "system",
-  developer: "system",
-  user: "user",
-  assistant: "assistant",
-  tool: "tool",
-  function: "tool",
-};
+const ROLES: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
 
 /**
  * Messages of OpenAI's Chat Completions API: a list of them, an object with such a list in `messages` (a request; the answers
@@ -52,91 +45,24 @@ function isMessage({
   function_call,
 }: JsonObject): boolean {
   if (session !== undefined || type !== undefined || parts !== undefined || toolInvocations !== undefined) return false;
-  if (typeof role !== "string" || !Object.hasOwn(ROLES, role)) return false;
+  if (!ROLES.has(role)) return false;
   return typeof content === "string" || Array.isArray(content) || (tool_calls ?? function_call) !== undefined;
 }
 
+/** Ids and times are those of whoever wrote the file: no message of OpenAI's has any. */
 function draftsOf({ line, id, value }: ListedMessage): Draft[] | string {
-  const { role: given, content, tool_call_id, name, id: _, ...rest } = value;
-  const role = typeof given === "string" && Object.hasOwn(ROLES, given) ? ROLES[given]! : undefined;
-  if (role === undefined) return `role: expected one of ${Object.keys(ROLES).join(", ")}`;
-  const {
-    tool_calls,
-    function_call,
-    refusal,
-    reasoning_content,
-    reasoning,
-    createdAt,
-    created_at,
-    timestamp,
-    ...more
-  } = rest;
-  const metadata: JsonObject = saidOf(role === given ? more : { role: given as string, ...more });
-  const about = { createdAt: timeOf(value), metadata };
-  if (role === "tool") {
-    // Before calls had ids, an answer was for the function of that name.
-    const toolCallId = stringOf(tool_call_id) ?? stringOf(name);
-    if (toolCallId === undefined) return "tool_call_id: expected a string";
-    const part: Part = { type: "tool_result", toolCallId, content: resultOf(content) };
-    if (stringOf(name)) part.name = name as string;
-    return [draftOf(line, role, id, [part], about)];
-  }
-  const parts: Part[] = role === "assistant" ? thoughtsOf(reasoning_content ?? reasoning ?? null) : [];
-  parts.push(...contentPartsOf(content));
-  if (role === "assistant") {
-    if (stringOf(refusal)) parts.push({ type: "text", text: refusal as string, refusal: true });
-    parts.push(...objectsOf(tool_calls).map(callPartOf));
-    const { name: called, arguments: words } = objectOf(function_call);
-    if (stringOf(called)) {
-      parts.push({ type: "tool_call", toolCallId: called as string, name: called as string, ...argumentsOf(words) });
-    }
-  }
-  const draft = draftOf(line, role, id, parts, about);
-  if (stringOf(name)) draft.message.name = name as string;
-  return [draft];
-}
-
-function thoughtsOf(thoughts: JsonValue): Part[] {
-  return stringOf(thoughts) === undefined ? [] : [{ type: "reasoning", text: thoughts as string }];
-}
-
-function contentPartsOf(content: JsonValue | undefined): (TextPart | FilePart | DataPart)[] {
-  if (content === undefined || content === null) return [];
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return (Array.isArray(content) ? content : [content]).map(contentPartOf);
-}
-
-function contentPartOf(block: JsonValue): TextPart | FilePart | DataPart {
-  if (typeof block === "string") return { type: "text", text: block };
-  const { type, ...fields } = objectOf(block);
-  if (type === "text" && typeof fields.text === "string") return { type, ...fields, text: fields.text };
-  if (type === "refusal" && typeof fields.refusal === "string") {
-    return { type: "text", text: fields.refusal, refusal: true };
-  }
-  const { url, ...about } = objectOf(fields.image_url);
-  if (type === "image_url" && typeof url === "string") return filePartOf(url, undefined, about);
-  const { data, format } = objectOf(fields.input_audio);
-  if (type === "input_audio" && typeof data === "string") {
-    return { type: "file", mediaType: `audio/${stringOf(format) ?? "wav"}`, data };
-  }
-  const { file_data, filename, ...rest } = objectOf(fields.file);
-  if (type === "file" && typeof file_data === "string") {
-    return filePartOf(file_data, undefined, saidOf({ name: filename ?? null, ...rest }));
-  }
-  return dataPartOf(block);
-}
-
-function resultOf(content: JsonValue | undefined): string | (TextPart | FilePart | DataPart)[] {
-  return typeof content === "string" ? content : contentPartsOf(content);
-}
-
-function callPartOf(call: JsonObject): Part {
-  const { id, function: called, custom, type, ...rest } = call;
-  const { name, arguments: words } = objectOf(called);
-  if (!stringOf(id)) return dataPartOf(call);
-  const toolCallId = id as string;
-  if (stringOf(name)) return { type: "tool_call", ...rest, toolCallId, name: name as string, ...argumentsOf(words) };
-  const { name: customName, input } = objectOf(custom);
-  if (!stringOf(customName)) return dataPartOf(call);
-  return { type: "tool_call", ...rest, toolCallId, name: customName as string, args: input ?? "", custom: true };
+  const { id: _, createdAt: _c, created_at: _a, timestamp: _t, ...message } = value;
+  // Before calls had ids, an answer was for the function of that name.
+  if (message.role === "tool" && message.tool_call_id === undefined && stringOf(message.name))
+    message.role = "function";
+  const messages = adapted(() => fromOpenai(message as unknown as OpenaiMessage));
+  if (typeof messages === "string") return messages;
+  return messages.map(({ role, parts, name, metadata }) => {
+    const draft = draftOf(line, role, id, parts, {
+      createdAt: timeOf(value),
+      metadata: { ...(metadata as JsonObject) },
+    });
+    if (name !== undefined) draft.message.name = name;
+    return draft;
+  });
 }

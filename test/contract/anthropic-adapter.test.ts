@@ -42,8 +42,12 @@ describeAdapter<AnthropicConversation>({
       { role: "user", content: "x" },
       { role: "system", content: [{ type: "text", text: "y" }] },
     ]),
-    said([{ role: "assistant", content: [{ type: "tool_use", id: "a", name: "f", input: null }] }]),
+    said([{ role: "assistant", content: [{ type: "tool_use", id: "", name: "f", input: {} }] }]),
     said([{ role: "user", content: [{ type: "tool_result", tool_use_id: "a", is_error: null, content: [] }] }]),
+    said([
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: { type: "text", text: "x" } }] },
+    ]),
+    said([{ role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: null }] }]),
   ],
   ours: conversations({
     userPart: file,
@@ -125,15 +129,15 @@ test("a mark for the prompt cache goes with the part that it is on", () => {
   ]);
 });
 
-test("thoughts of others are left out, and thoughts of an imported transcript are not", () => {
+test("thoughts that Anthropic has not signed are left out", () => {
   const { messages } = toAnthropic([
     { role: "assistant", parts: [{ type: "reasoning", text: "Hm." }] },
     {
       role: "assistant",
       parts: [
         { type: "reasoning", text: "Hm.", openai: { coppice: { field: "reasoning" } } },
-        { type: "reasoning", text: "So.", signature: "c2ln" },
-        { type: "reasoning", text: "", data: "ZW5j" },
+        { type: "reasoning", text: "Hm.", anthropic: { signature: "" } },
+        { type: "reasoning", text: "So.", anthropic: { signature: "c2ln" } },
         { type: "text", text: "Yes." },
       ],
     },
@@ -143,11 +147,18 @@ test("thoughts of others are left out, and thoughts of an imported transcript ar
       role: "assistant",
       content: [
         { type: "thinking", thinking: "So.", signature: "c2ln" },
-        { type: "redacted_thinking", data: "ZW5j" },
         { type: "text", text: "Yes." },
       ],
     },
   ]);
+});
+
+test.each([null, "ci.yml", [1]])("a call with %j for its input is a call, and goes back with an object", (input) => {
+  const call = { type: "tool_use", id: "a", name: "f" };
+  const ours = fromAnthropic(said([{ role: "assistant", content: [{ ...call, input }] }]));
+  expect(ours[0]!.parts).toEqual([{ type: "tool_call", toolCallId: "a", name: "f", args: input }]);
+  const [message] = toAnthropic(ours).messages;
+  expect(message!.content).toEqual([{ ...call, input: input === null ? {} : { input } }]);
 });
 
 test("an id that Anthropic refuses becomes another in the call and in its result", () => {

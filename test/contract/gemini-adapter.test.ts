@@ -117,6 +117,32 @@ describe("calls without ids", () => {
   });
 });
 
+test("files behind a response belong to it, and go back there, also where responses change places", () => {
+  const image = (data: string) => ({ inlineData: { mimeType: "image/png", data } });
+  const look = { functionCall: { name: "look" } };
+  const [calls, answered] = fromGemini([
+    { role: "model", parts: [look, look] },
+    {
+      role: "user",
+      parts: [
+        { functionResponse: { name: "look", response: { output: "a" } } },
+        image("QQ=="),
+        { functionResponse: { name: "look", response: { output: "b" } } },
+        image("Qg=="),
+      ],
+    },
+  ]);
+  const [first, second] = answered!.parts;
+  expect(first).toMatchObject({ toolCallId: "look_0", content: [{ text: "a" }, { type: "file", data: "QQ==" }] });
+  const { contents } = toGemini([calls!, { role: "tool", parts: [second!, first!] }]);
+  expect(contents[1]!.parts!.map((part) => part.inlineData?.data ?? part.functionResponse?.response?.output)).toEqual([
+    "a",
+    "QQ==",
+    "b",
+    "Qg==",
+  ]);
+});
+
 test("neighbors of one role are one content, and results know the name of their function", () => {
   const { systemInstruction, contents } = toGemini([
     { role: "system", content: "Be brief." },

@@ -29,6 +29,13 @@ describeAdapter<OpenaiMessage[]>({
     [{ role: "user", content: [{ type: "image_url", image_url: "https://x" }] } as unknown as OpenaiMessage],
     [{ role: "user", content: ["x", null, { type: "text" }] } as unknown as OpenaiMessage],
     [{ role: "assistant", content: null, tool_calls: [{ id: "a" }] } as unknown as OpenaiMessage],
+    [
+      {
+        role: "assistant",
+        content: "x",
+        tool_calls: [7, { id: "a", function: { name: "f" } }],
+      } as unknown as OpenaiMessage,
+    ],
     [{ role: "tool", tool_call_id: "a", content: [] }, { role: "tool", tool_call_id: "a" } as OpenaiMessage],
   ],
   ours: conversations({
@@ -137,6 +144,19 @@ test("a call whose id or name OpenAI refuses gets another, and its result the sa
   expect(sent[1].tool_call_id).toBe(sent[0].tool_calls[0]!.id);
   expect(sent[2].tool_calls[0]!.id).not.toBe(sent[0].tool_calls[0]!.id);
   expect(sent[0].tool_calls[0]!.function.name).toMatch(/^web_search_v2_[0-9a-f]{8}$/);
+});
+
+test("calls beside one that is none stay calls, and arguments that were read go back as a text", () => {
+  const called = (id: unknown, args: unknown) => ({ id, type: "function", function: { name: "f", arguments: args } });
+  const tool_calls = [called("a", { x: 1 }), called(7, "{}"), called("b", '{"x":2}')];
+  const ours = fromOpenai({ role: "assistant", content: null, tool_calls } as unknown as OpenaiMessage);
+  expect(ours[0]!.parts).toMatchObject([
+    { type: "tool_call", toolCallId: "a", args: { x: 1 } },
+    { type: "data", provider: "openai", data: tool_calls[1] },
+    { type: "tool_call", toolCallId: "b", args: { x: 2 } },
+  ]);
+  const written = [called("a", '{"x":1}'), tool_calls[1], tool_calls[2]];
+  expect(toOpenai(ours)).toEqual([{ role: "assistant", content: null, tool_calls: written }]);
 });
 
 test.each([

@@ -44,6 +44,7 @@ describeAdapter<UIMessage[]>({
       role: "assistant",
       parts: [
         { type: "tool-f", toolCallId: "c", state: "output-denied", input: {}, approval: { id: "p", approved: false } },
+        { type: "tool-f", toolCallId: "d", state: "output-denied", input: {} },
       ],
     }),
     said({
@@ -120,6 +121,21 @@ test("what a model gets of UI messages is what the SDK itself would give it", as
 function listOf(content: unknown): unknown {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
+
+test.each([
+  [{ id: "p", approved: false, reason: "Not now." }, "Not now."],
+  [{ id: "p", approved: false }, "Tool execution denied."],
+])("a call that a person did not allow, as %j says, is answered", (approval, content) => {
+  const call = { type: "tool-send", toolCallId: "c", state: "output-denied", input: {}, approval };
+  const [, answer] = fromUiMessages(said({ id: "a", role: "assistant", parts: [call] }));
+  expect(answer!.parts).toMatchObject([{ type: "tool_result", toolCallId: "c", name: "send", content, isError: true }]);
+});
+
+test("a call that waits is the same part as one that has its result", () => {
+  const call = { type: "tool-send", toolCallId: "c", state: "input-available", input: {} };
+  const partIn = (part: object) => fromUiMessages(said({ id: "a", role: "assistant", parts: [part] }))[0]!.parts[0];
+  expect(partIn(call)).toEqual(partIn({ ...call, state: "output-available", output: 1 }));
+});
 
 test.each([
   [{ id: "x", role: "tool", parts: [] }, "messages[1].role"],

@@ -39,7 +39,7 @@ const step = fc.record({
     }),
     { minLength: 1, maxLength: 3 },
   ),
-  after: fc.array(text, { maxLength: 1 }),
+  after: fc.array(fc.oneof(text, file), { maxLength: 2 }),
 });
 
 /** Conversations as the service has them: every call has its response, with an id or without. */

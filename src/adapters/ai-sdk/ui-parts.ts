@@ -3,6 +3,9 @@ import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
 import { type Fields, isName, isObject, keep, ownOf } from "../shared/own.ts";
 import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/speech.ts";
 
+/** What the SDK tells a model of a call that a person did not allow. */
+const DENIED = "Tool execution denied.";
+
 /** What a provider said of a part goes back to it as what a model message calls options. */
 function keptFor(metadata: unknown): Fields {
   return metadata === undefined ? {} : keep("aiSdk", { providerOptions: metadata });
@@ -59,8 +62,9 @@ function callInUiPart(part: unknown): { said: ToolCallPart; result: ToolResultPa
     ...rest
   } = part as Fields & { toolCallId: string };
   const { output, errorText, resultProviderMetadata, state, ...others } = rest;
-  const isDone = state === "output-available" && output !== undefined;
-  const isFailed = state === "output-error" && typeof errorText === "string";
+  const outcome = outcomeIn(rest);
+  // A call that waits for its result is the same part as one that has it.
+  const own = outcome !== undefined ? others : state === "input-available" ? { ...rest, state: undefined } : rest;
   const form = { as: type === "dynamic-tool" ? type : undefined, input: input === undefined ? "absent" : undefined };
   const said = {
     type: "tool_call" as const,
@@ -68,18 +72,25 @@ function callInUiPart(part: unknown): { said: ToolCallPart; result: ToolResultPa
     name,
     args: input === undefined ? {} : input,
     ...keptFor(callProviderMetadata),
-    ...keep("aiSdkUi", isDone || isFailed ? others : rest, form),
+    ...keep("aiSdkUi", own, form),
   };
-  if (!isDone && !isFailed) return { said, result: undefined };
-  const result = {
-    type: "tool_result" as const,
-    toolCallId,
-    name,
-    content: contentOf(isFailed ? errorText : output),
-    ...(isFailed && { isError: true }),
-    ...keptFor(resultProviderMetadata),
-  };
+  if (outcome === undefined) return { said, result: undefined };
+  const result = { type: "tool_result" as const, toolCallId, name, ...outcome, ...keptFor(resultProviderMetadata) };
   return { said, result };
+}
+
+/** What came of a call; undefined where nothing has, yet. */
+function outcomeIn({
+  state,
+  output,
+  errorText,
+  approval,
+}: Fields): Pick<ToolResultPart, "content" | "isError"> | undefined {
+  if (state === "output-available" && output !== undefined) return { content: contentOf(output) };
+  if (state === "output-error" && typeof errorText === "string") return { content: errorText, isError: true };
+  if (state !== "output-denied") return undefined;
+  const reason = isObject(approval) && isName(approval.reason) ? approval.reason : DENIED;
+  return { content: reason, isError: true, ...keep("aiSdkUi", {}, { as: state }) };
 }
 
 function contentOf(output: unknown): string | ContentPart[] {
@@ -128,6 +139,8 @@ export function uiPartOf(part: Part): unknown {
 export function outcomeOf(part: ToolResultPart): Fields {
   const metadata = metadataOf(part, "resultProviderMetadata");
   const output = outputIn(part);
+  const { as } = ownOf(part, "aiSdkUi").form;
+  if (as !== undefined) return { state: as, ...metadata };
   if (part.isError !== true) return { state: "output-available", output, ...metadata };
   return {
     state: "output-error",

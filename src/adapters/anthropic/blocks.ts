@@ -85,8 +85,8 @@ export function partOfBlock(block: unknown): Part {
   }
   // What was thought is encrypted, and the provider wants it back.
   if (type === "redacted_thinking") return { type: "reasoning", text: "", ...keep("anthropic", rest, { as: type }) };
-  if (type === "tool_use" && isName(rest.id) && isName(rest.name) && isObject(rest.input)) {
-    const { id, name, input, ...fields } = rest as Fields & { id: string; name: string };
+  if (type === "tool_use" && isName(rest.id) && isName(rest.name)) {
+    const { id, name, input = {}, ...fields } = rest as Fields & { id: string; name: string };
     return { type: "tool_call", toolCallId: id, name, args: input, ...keep("anthropic", fields) };
   }
   return contentOfBlock(block);
@@ -100,13 +100,11 @@ export function blockOfPart(part: Part): unknown {
   return undefined;
 }
 
-/** Importers keep the fields of a transcript in the part itself. */
+/** Proxies in front of other models write empty signatures, which Anthropic refuses. */
 function blockOfThought(part: ReasoningPart): Fields | undefined {
   const { fields, form } = ownOf(part, "anthropic");
   if (form.as === "redacted_thinking") return { ...fields, type: "redacted_thinking" };
-  const signature = fields.signature ?? (isName(part.signature) ? part.signature : undefined);
-  if (typeof signature === "string") return { ...fields, type: "thinking", thinking: part.text, signature };
-  return isName(part.data) ? { type: "redacted_thinking", data: part.data } : undefined;
+  return isName(fields.signature) ? { ...fields, type: "thinking", thinking: part.text } : undefined;
 }
 
 function blockOfCall(part: ToolCallPart): Fields {
@@ -125,22 +123,23 @@ function blockOfCall(part: ToolCallPart): Fields {
 export function resultOfBlock(block: unknown): ToolResultPart | undefined {
   if (!isObject(block) || block.type !== "tool_result" || !isName(block.tool_use_id)) return undefined;
   const { type, tool_use_id, content, is_error, ...fields } = block as Fields & { tool_use_id: string };
-  const isKnown = content === undefined || typeof content === "string" || Array.isArray(content);
-  if (!isKnown) return undefined;
+  // Of a kind that Anthropic does not send: kept as the one thing in a list.
+  const isBare = content !== undefined && typeof content !== "string" && !Array.isArray(content);
+  const said = isBare ? [content] : (content ?? "");
   if (is_error !== undefined && typeof is_error !== "boolean") fields.is_error = is_error;
   return {
     type: "tool_result",
     toolCallId: tool_use_id,
-    content: Array.isArray(content) ? content.map(contentOfBlock) : (content ?? ""),
+    content: typeof said === "string" ? said : said.map(contentOfBlock),
     ...(typeof is_error === "boolean" && { isError: is_error }),
-    ...keep("anthropic", fields, { content: content === undefined ? "absent" : undefined }),
+    ...keep("anthropic", fields, { content: content === undefined ? "absent" : isBare ? "bare" : undefined }),
   };
 }
 
 export function blockOfResult(part: ToolResultPart): Fields {
   const { fields, form } = ownOf(part, "anthropic");
-  const content =
-    typeof part.content === "string" ? part.content : part.content.map((item) => blockOfContent(item, true));
+  const said = typeof part.content === "string" ? part.content : part.content.map((item) => blockOfContent(item, true));
+  const content = form.content === "bare" && said.length === 1 ? said[0] : said;
   return {
     ...fields,
     type: "tool_result",

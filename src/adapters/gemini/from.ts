@@ -1,9 +1,9 @@
 import type { Content } from "@google/genai";
-import type { Part } from "../../core/message.ts";
+import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type Fields, isObject, keepInMetadata } from "../shared/own.ts";
 import { type AdaptedMessage, refuse } from "../shared/speech.ts";
 import { contentOfPart, partOfModel } from "./parts.ts";
-import { resultOfPart } from "./responses.ts";
+import { resultOfPart, withFileBehind } from "./responses.ts";
 
 /** What of a `generateContent` request is the conversation. `systemInstruction` belongs into `config`. */
 export interface GeminiConversation {
@@ -13,7 +13,7 @@ export interface GeminiConversation {
 
 /**
  * Contents of Gemini's as ours: what the model says is a message; what the user says is one, and the responses to calls
- * in it are another; each part of the system's instruction is one. Whatever we have no place for, signatures of thoughts
+ * in it, with the files behind them, are another; each part of the system's instruction is one. Whatever we have no place for, signatures of thoughts
  * above all, is kept under `gemini`, in a part or in `metadata`, and `toGemini` puts it back.
  *
  * Where calls have no ids, `name_0`, `name_1` stand for them, and responses answer them in their order.
@@ -92,10 +92,12 @@ class Reader {
     for (const part of parts) {
       const result = resultOfPart(part, idFor);
       if (result !== undefined) this.#answer(result.toolCallId);
+      const last = runs.at(-1);
+      const grown = last?.role === "tool" ? withFileBehind(last.parts.at(-1) as ToolResultPart, part) : undefined;
       const ours: Part = result ?? contentOfPart(part);
       const role = result === undefined ? "user" : "tool";
-      const last = runs.at(-1);
-      if (last?.role === role) last.parts.push(ours);
+      if (grown !== undefined) last!.parts.splice(-1, 1, grown);
+      else if (last?.role === role) last.parts.push(ours);
       else runs.push({ role, parts: [ours] });
     }
     return runs.length > 0 ? runs : [{ role: "user", parts: [] }];

@@ -35,6 +35,21 @@ export function resultOfPart(part: unknown, idFor: (name: string) => string): To
   };
 }
 
+/**
+ * The result with one more file: models that take none in a response have them stand behind it.
+ *
+ * @returns undefined where the part is no file.
+ */
+export function withFileBehind(result: ToolResultPart, part: unknown): ToolResultPart | undefined {
+  const kind = kindOf(part);
+  const file = kind === "inlineData" || kind === "fileData" ? fileOfPart(part as Fields, kind) : undefined;
+  if (file === undefined) return undefined;
+  const { fields, form } = ownOf(file, "gemini");
+  const behind = { ...file, ...keep("gemini", fields, { ...form, behind: true }) };
+  const said = result.content === "" ? [] : listOf(result.content);
+  return { ...result, content: [...said, behind] };
+}
+
 /** Beside files, nothing else was returned. */
 function isEmpty(response: Fields | undefined): boolean {
   return response !== undefined && Object.keys(response).length === 0;
@@ -66,25 +81,34 @@ function listOf(content: string | ContentPart[]): ContentPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** @param name  Of the function. @param hasId  Whether its call has one. */
-export function partOfResult(part: ToolResultPart, name: string, hasId: boolean): Fields {
+/**
+ * The response, and the files that stand behind it.
+ *
+ * @param name  Of the function. @param hasId  Whether its call has one.
+ */
+export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean): [Fields, ...Fields[]] {
   const { fields, form } = ownOf(part, "gemini");
   const content = listOf(part.content);
   const files = content.filter((item): item is FilePart => item.type === "file" && isTaken(item));
   const said = content.filter((item) => !files.includes(item as FilePart));
   const isError = part.isError === true;
-  const isOnlyFiles = said.length === 0 && files.length > 0;
+  const inside = files.filter((file) => !isBehind(file));
+  const isOnlyFiles = said.length === 0 && inside.length > 0;
   // An error has to be told in words.
-  const response = isOnlyFiles && !isError ? {} : responseOf(isOnlyFiles ? files : said, isError);
+  const response = isOnlyFiles && !isError ? {} : responseOf(isOnlyFiles ? inside : said, isError);
   const isAbsent = form.response === "absent" && response.output === "";
   const functionResponse = {
     ...(isObject(fields.functionResponse) ? fields.functionResponse : {}),
     ...(hasId && form.id !== "absent" && { id: part.toolCallId }),
     name: toolName(name),
     ...(!isAbsent && { response }),
-    ...(files.length > 0 && { parts: files.map(partOfFile) }),
+    ...(inside.length > 0 && { parts: inside.map(partOfFile) }),
   };
-  return { ...fields, functionResponse };
+  return [{ ...fields, functionResponse }, ...files.filter(isBehind).map(partOfFile)];
+}
+
+function isBehind(file: FilePart): boolean {
+  return ownOf(file, "gemini").form.behind === true;
 }
 
 function isTaken(part: FilePart): boolean {

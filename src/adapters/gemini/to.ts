@@ -3,7 +3,7 @@ import { type Fields, isObject, ownOf } from "../shared/own.ts";
 import { CallNames, isContent, partsOf, type Speech } from "../shared/speech.ts";
 import type { GeminiConversation } from "./from.ts";
 import { partOfContent, partOfSaid } from "./parts.ts";
-import { partOfResult } from "./responses.ts";
+import { partsOfResult } from "./responses.ts";
 
 export interface ToGeminiOptions {
   /**
@@ -79,8 +79,9 @@ class Calls {
   readonly #names = new CallNames();
   /** In the order of the newest calls: ids that Gemini was not told. */
   #unnamed: string[] = [];
-  /** By the response: the place of its call among those. */
+  /** By the response: the place of its call among those, and the files behind it. */
   readonly #places = new Map<unknown, number>();
+  readonly #files = new Map<unknown, readonly unknown[]>();
 
   read(message: Speech): unknown[] {
     const given = partsOf(message);
@@ -96,20 +97,22 @@ class Calls {
   answer(results: readonly ToolResultPart[]): unknown[] {
     return results.map((part) => {
       const place = this.#unnamed.indexOf(part.toolCallId);
-      const response = partOfResult(part, this.#names.nameFor(part), place === -1);
+      const [response, ...files] = partsOfResult(part, this.#names.nameFor(part), place === -1);
+      this.#files.set(response, files);
       if (place !== -1) this.#places.set(response, place);
       return response;
     });
   }
 
-  /** Without ids, the first response of a name answers the first call of it: those of one name stand as their calls do. */
+  /** With the files of responses. Without ids, the first response of a name answers the first call of it: those of one name stand as their calls do. */
   inOrder(parts: readonly unknown[]): unknown[] {
     const byName = new Map<string, unknown[]>();
     for (const part of parts) if (this.#places.has(part)) byName.set(nameOf(part), []);
     for (const part of [...parts].sort((left, right) => this.#placeOf(left) - this.#placeOf(right))) {
       if (this.#places.has(part)) byName.get(nameOf(part))!.push(part);
     }
-    return parts.map((part) => (this.#places.has(part) ? byName.get(nameOf(part))!.shift() : part));
+    const ordered = parts.map((part) => (this.#places.has(part) ? byName.get(nameOf(part))!.shift() : part));
+    return ordered.flatMap((part) => [part, ...(this.#files.get(part) ?? [])]);
   }
 
   #placeOf(part: unknown): number {

@@ -1,18 +1,22 @@
-import type { ToolCallPart } from "../../core/message.ts";
+import type { DataPart, Part, ToolCallPart } from "../../core/message.ts";
 import { legalId } from "../shared/legal-id.ts";
 import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
+import { foreignBlock, isForeignBlock } from "../shared/speech.ts";
 import { CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX } from "./forms.ts";
 
 /** Characters that no name of a tool has. */
 const ILLEGAL_IN_NAME = /[^a-zA-Z0-9_-]/g;
 /** Ids may have any. */
 const ILLEGAL_IN_ID = /(?!)/g;
+/** What stood among the calls of a message, and is none. */
+const ODD_CALL = "tool_call";
 
-/** The calls of a message. None unless all of them are calls: a list that is not as it should be stays what it is. */
-export function callsOf(toolCalls: unknown): ToolCallPart[] {
+/** The calls of a message. One that is not as it should be is kept whole, in its place. */
+export function callsOf(toolCalls: unknown): (ToolCallPart | DataPart)[] {
   if (!Array.isArray(toolCalls)) return [];
-  const calls = toolCalls.map(callOf);
-  return calls.every((call) => call !== undefined) ? calls : [];
+  return toolCalls.map((call) => {
+    return callOf(call) ?? { ...foreignBlock("openai", call), ...keep("openai", {}, { as: ODD_CALL }) };
+  });
 }
 
 function callOf(call: unknown): ToolCallPart | undefined {
@@ -25,7 +29,7 @@ function callOf(call: unknown): ToolCallPart | undefined {
   }
   if ((type !== "function" && type !== undefined) || !isObject(called) || custom !== undefined) return undefined;
   const { name, arguments: text, ...inner } = called;
-  if (!isName(name) || typeof text !== "string") return undefined;
+  if (!isName(name) || !isArguments(text)) return undefined;
   const { args, raw } = readArguments(text);
   // Some servers leave the type out.
   const own = keep(
@@ -38,14 +42,20 @@ function callOf(call: unknown): ToolCallPart | undefined {
 
 /** The one call of a message from before there were several. Its name is its id, as its answer has no other. */
 export function legacyCallOf(call: unknown): ToolCallPart[] {
-  if (!isObject(call) || !isName(call.name) || typeof call.arguments !== "string") return [];
-  const { name, arguments: text, ...fields } = call as Fields & { name: string; arguments: string };
+  if (!isObject(call) || !isName(call.name) || !isArguments(call.arguments)) return [];
+  const { name, arguments: text, ...fields } = call as Fields & { name: string; arguments: string | Fields };
   const { args, raw } = readArguments(text);
   return [{ type: "tool_call", toolCallId: name, name, args, ...keep("openai", fields, { as: "function_call", raw }) }];
 }
 
+/** Whether a part of the assistant's goes among its calls. */
+export function isCall(part: Part): part is ToolCallPart | DataPart {
+  return part.type === "tool_call" || (isForeignBlock(part, "openai") && ownOf(part, "openai").form.as === ODD_CALL);
+}
+
 /** An entry of `tool_calls`; of a legacy call, what `function_call` holds. */
-export function callBlockOf(part: ToolCallPart): Fields {
+export function callBlockOf(part: ToolCallPart | DataPart): unknown {
+  if (part.type === "data") return part.data;
   const { fields, form } = ownOf(part, "openai");
   const name = legalId(part.name, ILLEGAL_IN_NAME, TOOL_NAME_CHARS_MAX);
   const inner = (key: string): Fields => (isObject(fields[key]) ? fields[key] : {});
@@ -58,7 +68,7 @@ export function callBlockOf(part: ToolCallPart): Fields {
   return { ...fields, id, ...(form.as === "untyped" ? {} : { type: "function" }), function: called };
 }
 
-export function isLegacyCall(part: ToolCallPart): boolean {
+export function isLegacyCall(part: Part): boolean {
   return ownOf(part, "openai").form.as === "function_call";
 }
 
@@ -66,8 +76,14 @@ export function callIdOf({ toolCallId }: { toolCallId: string }): string {
   return legalId(toolCallId, ILLEGAL_IN_ID, CALL_ID_CHARS_MAX);
 }
 
+/** Some programs keep them read. */
+function isArguments(value: unknown): value is string | Fields {
+  return typeof value === "string" || isObject(value);
+}
+
 /** Arguments are JSON in a text. `raw` is that text where another would be written for them: spaces, or no JSON at all. */
-function readArguments(text: string): { args: unknown; raw: string | undefined } {
+function readArguments(text: string | Fields): { args: unknown; raw: string | undefined } {
+  if (typeof text !== "string") return { args: text, raw: undefined };
   try {
     const args: unknown = JSON.parse(text);
     return { args, raw: JSON.stringify(args) === text ? undefined : text };

@@ -49,8 +49,9 @@ function saidMessage({ role, content, ...fields }: Fields, path: string): Adapte
 }
 
 function assistantMessage({ role: _, content, ...fields }: Fields, path: string): AdaptedMessage {
-  const texts = partsIn(content);
-  const form = formOf(content, path);
+  // Beside calls, many servers write no words as an empty text.
+  const texts = content === "" ? [] : partsIn(content);
+  const form = content === "" ? "empty" : formOf(content, path);
   const name = takeName(fields);
   const parts: Part[] = [];
   for (const field of REASONING_FIELDS) {

@@ -1,10 +1,10 @@
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import type { Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import type { DataPart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
 import { textOrList } from "../shared/plain-text.ts";
 import { isContent, partsOf, type Speech } from "../shared/speech.ts";
 import { blockOf, textBlockOf } from "./blocks.ts";
-import { callBlockOf, callIdOf, isLegacyCall } from "./calls.ts";
+import { callBlockOf, callIdOf, isCall, isLegacyCall } from "./calls.ts";
 import { isLegalName } from "./forms.ts";
 
 /**
@@ -43,10 +43,10 @@ function messagesOf(message: Speech): Fields[] {
 function saidBy(parts: readonly Part[], form: Fields): Fields {
   const said: Fields = {};
   const blocks: unknown[] = [];
-  const calls: ToolCallPart[] = [];
+  const calls: (ToolCallPart | DataPart)[] = [];
   for (const part of parts) {
     const own = ownOf(part, "openai").form;
-    if (part.type === "tool_call") calls.push(part);
+    if (isCall(part)) calls.push(part);
     else if (part.type === "reasoning") {
       if (typeof own.field === "string") said[own.field] = part.text;
     } else if (part.type === "text" && own.as === "refusal") said.refusal = part.text;
@@ -71,5 +71,6 @@ function answerOf(part: ToolResultPart): Fields {
 function contentOf(blocks: readonly unknown[], { content: form }: Fields): Fields {
   if (blocks.length === 0 && form === "absent") return {};
   if (blocks.length === 0 && form === "null") return { content: null };
+  if (blocks.length === 0 && form === "empty") return { content: "" };
   return { content: textOrList(blocks, form === "list") };
 }

@@ -24,25 +24,30 @@ export function ownOf(holder: object | undefined, provider: Provider): Own {
 /** The reverse, to be spread into a part or into metadata: nothing at all where all is told without. */
 export function keep(provider: Provider, fields: Fields, form: Fields = {}): Fields {
   const known = defined(form);
-  const own = Object.keys(known).length === 0 ? defined(fields) : { ...defined(fields), [FORM]: known };
-  return Object.keys(own).length === 0 ? {} : { [provider]: own };
+  const own = isEmpty(known) ? defined(fields) : { ...defined(fields), [FORM]: known };
+  return isEmpty(own) ? {} : { [provider]: own };
 }
 
 /** The same for a message: its metadata, or none. */
 export function keepInMetadata(provider: Provider, fields: Fields, form: Fields = {}): { metadata?: Fields } {
   const metadata = keep(provider, fields, form);
-  return Object.keys(metadata).length === 0 ? {} : { metadata };
+  return isEmpty(metadata) ? {} : { metadata };
 }
 
 /** `{ key: fields }`, or nothing where there are none: fields of an object inside a block. */
 export function nested(key: string, fields: Fields): Fields {
   const known = defined(fields);
-  return Object.keys(known).length === 0 ? {} : { [key]: known };
+  return isEmpty(known) ? {} : { [key]: known };
 }
 
 /** SDKs write `undefined` where there is nothing; JSON, and so a store, does not. */
 function defined(fields: Fields): Fields {
+  if (!Object.values(fields).includes(undefined)) return fields;
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function isEmpty(fields: Fields): boolean {
+  return Object.keys(fields).length === 0;
 }
 
 export function isObject(value: unknown): value is Fields {

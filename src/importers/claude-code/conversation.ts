@@ -1,9 +1,10 @@
-import type { JsonValue, Part, Role } from "../../core/message.ts";
+import type { AdaptedMessage } from "../../adapters/anthropic.ts";
+import type { JsonValue, Part } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
 import type { JsonObject } from "../lines.ts";
 import { type Draft, draftOf } from "../thread.ts";
 import { objectOf, stringOf } from "../values.ts";
-import { attachmentPartsOf, partsOf } from "./content.ts";
+import { attachmentPartsOf, messageOfRole, messagesOf } from "./content.ts";
 import { timeOf } from "./line.ts";
 import { metadataOf } from "./metadata.ts";
 
@@ -49,11 +50,11 @@ export class Conversation {
     if (this.#isRepeat(line, line.attachment ?? content)) return undefined;
     const id = stringOf(line.uuid) ?? derivedId(line.timestamp, line.message, line.attachment);
     if (line.type === "assistant") {
-      this.#addAssistant(line, id, number, stringOf(messageId) ?? id, partsOf("assistant", content));
+      this.#addAssistant(line, id, number, stringOf(messageId) ?? id, content);
       return undefined;
     }
     if (line.type === "attachment") return this.#addAttachment(line, id, number);
-    return this.#addUser(line, id, number, partsOf("user", content));
+    return this.#addUser(line, id, number, content);
   }
 
   /**
@@ -64,7 +65,7 @@ export class Conversation {
     const { content = null } = line;
     if (this.#isRepeat(line, content)) return undefined;
     const id = stringOf(line.uuid) ?? derivedId(line.type, line.timestamp, content);
-    return this.#push(line, id, number, "user", partsOf("user", content));
+    return this.#push(line, id, number, wordsOf(content));
   }
 
   /** Take back a draft that turned out to stand elsewhere too. */
@@ -132,10 +133,12 @@ export class Conversation {
     return ordered;
   }
 
-  #addAssistant(line: JsonObject, id: string, number: number, messageId: string, parts: Part[]): void {
+  #addAssistant(line: JsonObject, id: string, number: number, messageId: string, content: JsonValue): void {
     const requestId = stringOf(line.requestId);
+    const [said] = messagesOf("assistant", content);
+    const { parts, metadata } = said!;
     if (this.#open?.messageId !== messageId || this.#open.requestId !== requestId) {
-      const draft = this.#push(line, id, number, "assistant", parts);
+      const draft = this.#push(line, id, number, said!);
       this.#open = { messageId, requestId, draft, uuids: [id], callIds: new Set(callIdsOf(parts)) };
       return;
     }
@@ -145,18 +148,18 @@ export class Conversation {
     for (const callId of callIdsOf(parts)) callIds.add(callId);
     uuids.push(id);
     message.metadata.uuids = uuids;
+    Object.assign(message.metadata, metadata);
     // Later lines know the final usage and the stop reason.
     message.metadata.message = { ...objectOf(message.metadata.message), ...objectOf(metadataOf(line).message) };
   }
 
-  #addUser(line: JsonObject, id: string, number: number, parts: Part[]): Draft | undefined {
-    const results = parts.filter((part) => part.type === "tool_result");
-    const words = parts.filter((part) => part.type !== "tool_result");
-    if (results.length > 0) {
-      this.#push(line, words.length > 0 ? `${id}:result` : id, number, "tool", results);
-      if (words.length === 0) return undefined;
-    }
-    const draft = this.#push(line, id, number, "user", words);
+  #addUser(line: JsonObject, id: string, number: number, content: JsonValue): Draft | undefined {
+    const said = messagesOf("user", content);
+    const results = messageOfRole("tool", said);
+    const words = messageOfRole("user", said);
+    if (results !== undefined) this.#push(line, words === undefined ? id : `${id}:result`, number, results);
+    if (words === undefined) return undefined;
+    const draft = this.#push(line, id, number, words);
     if (line.isMeta === true) return undefined;
     if (!this.#open?.requestId) this.#open = undefined;
     return draft;
@@ -165,18 +168,18 @@ export class Conversation {
   #addAttachment(line: JsonObject, id: string, number: number): Draft | undefined {
     const { prompt, ...about } = objectOf(line.attachment);
     if (about.type !== "queued_command" || prompt === undefined) {
-      this.#push(line, id, number, "user", attachmentPartsOf(objectOf(line.attachment)));
+      this.#push(line, id, number, { role: "user", parts: attachmentPartsOf(objectOf(line.attachment)) });
       return undefined;
     }
-    const draft = this.#push(line, id, number, "user", partsOf("user", prompt));
+    const draft = this.#push(line, id, number, wordsOf(prompt));
     draft.message.metadata.attachment = about;
     return draft;
   }
 
-  #push(line: JsonObject, id: string, number: number, role: Role, parts: Part[]): Draft {
+  #push(line: JsonObject, id: string, number: number, { role, parts, metadata }: AdaptedMessage): Draft {
     const draft = draftOf(number, role, this.#unused(id), parts, {
       createdAt: timeOf(line),
-      metadata: metadataOf(line),
+      metadata: { ...metadataOf(line), ...(metadata as JsonObject) },
     });
     this.#drafts.push(draft);
     return draft;
@@ -198,6 +201,12 @@ export class Conversation {
     this.#ids.add(unused);
     return unused;
   }
+}
+
+/** What is said by the way, as the user's. */
+function wordsOf(content: JsonValue): AdaptedMessage {
+  const said = messagesOf("user", content);
+  return { ...said[0], role: "user", parts: said.flatMap(({ parts }) => parts) };
 }
 
 function callIdsOf(parts: readonly Part[]): string[] {

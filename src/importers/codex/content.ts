@@ -1,5 +1,4 @@
 import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
-import { argumentsOf } from "../call-arguments.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
@@ -56,6 +55,17 @@ export function assistantPartsOf(item: JsonObject): Part[] | undefined {
 
 function callOf(toolCallId: string, name: string, given: { args: JsonValue; arguments?: string }): Part {
   return { type: "tool_call", toolCallId, name, ...given };
+}
+
+/** The arguments of a call are JSON in a string; where writing them again would not give that string, it stays, too. */
+function argumentsOf(words: JsonValue | undefined): { args: JsonValue; arguments?: string } {
+  if (typeof words !== "string") return { args: words ?? {} };
+  try {
+    const args: JsonValue = JSON.parse(words);
+    return JSON.stringify(args) === words ? { args } : { args, arguments: words };
+  } catch {
+    return { args: words };
+  }
 }
 
 function reasoningOf({ type: _, summary, content, ...rest }: JsonObject): Part {

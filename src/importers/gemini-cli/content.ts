@@ -1,45 +1,28 @@
-import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
-import { dataPartOf } from "../file-parts.ts";
-import type { JsonObject } from "../lines.ts";
+import { fromGemini } from "../../adapters/gemini.ts";
+import { type AdaptedMessage, argsObject } from "../../adapters/shared/speech.ts";
+import type { JsonValue, Part } from "../../core/message.ts";
+import { derivedId } from "../derived-id.ts";
+import { isObject, type JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
+/** A call of a record's `toolCalls`, with an id in any case. */
+export type RecordedCall = JsonObject & { id: string };
+
+type Contents = Parameters<typeof fromGemini>[0];
+
 /**
- * The `content` of a record: a text, a part of the Gemini API or a list of both. Fields of a part that ours does not have,
- * such as `thoughtSignature`, stay in it under their own names; a part we have none for becomes data.
+ * What a record says, read as contents of the Gemini API, as the CLI hands it to the model when it resumes: what the user or
+ * the model said, with the calls of `toolCalls` that the content does not show, and what became of these.
  */
-export function partsOf(role: "user" | "assistant", content: JsonValue | undefined): Part[] {
-  if (content === undefined || content === null || content === "") return [];
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return (Array.isArray(content) ? content : [content]).map((part) => partOf(role, part));
-}
-
-function partOf(role: "user" | "assistant", part: JsonValue): Part {
-  if (typeof part === "string") return { type: "text", text: part };
-  const { text, thought, functionCall, ...fields } = objectOf(part);
-  if (typeof text === "string" && thought === true && role === "assistant") {
-    return { type: "reasoning", ...fields, text };
-  }
-  const call = objectOf(functionCall);
-  if (role === "assistant" && stringOf(call.id) && stringOf(call.name)) {
-    const { id, name, args, ...rest } = call;
-    return { type: "tool_call", ...fields, ...rest, toolCallId: id as string, name: name as string, args: args ?? {} };
-  }
-  return plainPartOf(part);
-}
-
-function plainPartOf(part: JsonValue): TextPart | FilePart | DataPart {
-  const { text, inlineData, fileData, ...fields } = objectOf(part);
-  if (typeof text === "string") return { type: "text", ...fields, text };
-  const { data, mimeType, displayName } = objectOf(inlineData);
-  const named = stringOf(displayName) === undefined ? {} : { name: displayName as string };
-  if (typeof data === "string" && stringOf(mimeType)) {
-    return { type: "file", ...fields, ...named, mediaType: mimeType as string, data };
-  }
-  const { fileUri, mimeType: fileType } = objectOf(fileData);
-  if (typeof fileUri === "string" && stringOf(fileType)) {
-    return { type: "file", ...fields, mediaType: fileType as string, url: fileUri };
-  }
-  return dataPartOf(part);
+export function messagesOf({ type, content }: JsonObject, calls: readonly RecordedCall[]): AdaptedMessage[] {
+  const said = identified(partsIn(content), calls);
+  if (type === "user") return fromGemini({ role: "user", parts: said } as Contents);
+  const shown = new Set(said.map((part) => objectOf(objectOf(part).functionCall).id));
+  const others = calls.filter(({ id }) => !shown.has(id)).map(callPartOf);
+  const contents = [{ role: "model", parts: [...said, ...others] }];
+  const answers = calls.flatMap(answersOf);
+  if (answers.length > 0) contents.push({ role: "user", parts: answers });
+  return fromGemini(contents as Contents);
 }
 
 /** Thoughts as the CLI lists them beside a message: `{ subject, description, timestamp }`. */
@@ -50,65 +33,55 @@ export function thoughtPartsOf(thoughts: JsonValue | undefined): Part[] {
   });
 }
 
-/** A call of a record's `toolCalls`. */
-export function callPartOf({ id, name, args }: { id: string } & JsonObject): Part {
-  return { type: "tool_call", toolCallId: id, name: stringOf(name) ?? "unknown", args: args ?? {} };
+/** Parts, where a text stands for one, and where one part or text stands for a list. */
+function partsIn(content: JsonValue | undefined): JsonValue[] {
+  if (content === undefined || content === null || content === "") return [];
+  return (Array.isArray(content) ? content : [content]).map((part) =>
+    typeof part === "string" ? { text: part } : part,
+  );
+}
+
+/**
+ * Parts whose calls and responses have ids. A call without one is that of its name in `calls`, where the CLI gave it an id;
+ * elsewhere what it says is its id, as records repeat each other.
+ */
+function identified(parts: readonly JsonValue[], calls: readonly RecordedCall[]): JsonValue[] {
+  const waiting = [...calls];
+  return parts.map((part) => {
+    const fields = objectOf(part);
+    const kind = ["functionCall", "functionResponse"].find((key) => isObject(fields[key]));
+    if (kind === undefined) return part;
+    const { id, name, ...inner } = objectOf(fields[kind]);
+    if (kind === "functionCall" && !stringOf(name)) return part;
+    const index = waiting.findIndex((call) => (id === undefined ? call.name === name : call.id === id));
+    const [call] = kind === "functionCall" && index !== -1 ? waiting.splice(index, 1) : [];
+    return { ...fields, [kind]: { id: id ?? call?.id ?? derivedId(part), name: name ?? "unknown", ...inner } };
+  });
+}
+
+function callPartOf({ id, name, args }: RecordedCall): JsonValue {
+  return { functionCall: { id, name: stringOf(name) ?? "unknown", args: argsObject(args) as JsonObject } };
 }
 
 /** What a tool answered, where it has. A call that was cancelled or failed may have no answer but its status. */
-export function resultPartOf(call: JsonObject): Part | undefined {
-  const { id, name, result, status, resultDisplay } = call;
-  const isDone = status === "success" || status === "error" || status === "cancelled";
-  if (!stringOf(id) || (isNothing(result) && !isDone)) return undefined;
-  const part: Part = {
-    type: "tool_result",
-    toolCallId: id as string,
-    content: isNothing(result) ? shownOf(resultDisplay, status) : answerOf(id as string, result!),
+function answersOf(call: RecordedCall): JsonValue[] {
+  const { id, result, status, resultDisplay } = call;
+  const name = stringOf(call.name) ?? "unknown";
+  const isFailed = status === "error" || status === "cancelled";
+  const answer = (text: string): JsonValue => {
+    return { functionResponse: { id, name, response: isFailed ? { error: text } : { output: text } } };
   };
-  if (stringOf(name)) part.name = name as string;
-  if (status === "error" || status === "cancelled") part.isError = true;
-  return part;
-}
-
-/** The answers among the parts of a turn that hands them to the model. */
-export function answersIn(content: JsonValue | undefined): Part[] {
-  return objectsOf(content).flatMap(({ functionResponse }): Part[] => {
-    const { id, name } = objectOf(functionResponse);
-    if (!stringOf(id)) return [];
-    const answer = resultPartOf({ id: id as string, name: name ?? null, result: [{ functionResponse }] as JsonValue });
-    return answer === undefined ? [] : [answer];
-  });
-}
-
-function answerOf(id: string, result: JsonValue): string | (TextPart | FilePart | DataPart)[] {
-  if (typeof result === "string") return result;
-  const parts = Array.isArray(result) ? result : [result];
-  const contents = parts.flatMap((part): (string | TextPart | FilePart | DataPart)[] => {
-    const { functionResponse } = objectOf(part);
-    if (functionResponse === undefined) return [plainPartOf(part)];
-    const { id: answered, response, parts: media } = objectOf(functionResponse);
-    if (answered !== undefined && answered !== id) return [dataPartOf(part)];
-    return [responseOf(response), ...objectsOf(media).map(plainPartOf)];
-  });
-  if (contents.length === 1 && typeof contents[0] === "string") return contents[0];
-  return contents.map((content) => (typeof content === "string" ? { type: "text", text: content } : content));
-}
-
-/** `{ output: "…" }` and `{ error: "…" }` are their text; any other answer is its JSON. */
-function responseOf(response: JsonValue | undefined): string {
-  const fields = objectOf(response);
-  const keys = Object.keys(fields);
-  const [only] = keys;
-  if (keys.length === 1 && (only === "output" || only === "error") && typeof fields[only] === "string") {
-    return fields[only];
+  const parts = partsIn(result);
+  if (parts.length === 0) {
+    if (!isFailed && status !== "success") return [];
+    return [answer(stringOf(resultDisplay) ?? String(status))];
   }
-  return response === undefined ? "" : JSON.stringify(response);
-}
-
-function shownOf(resultDisplay: JsonValue | undefined, status: JsonValue | undefined): string {
-  return typeof resultDisplay === "string" && resultDisplay !== "" ? resultDisplay : String(status);
-}
-
-function isNothing(value: JsonValue | undefined): boolean {
-  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  if (parts.some((part) => isObject(objectOf(part).functionResponse))) {
+    return parts.map((part) => {
+      const { functionResponse, ...fields } = objectOf(part);
+      return isObject(functionResponse) ? { ...fields, functionResponse: { id, name, ...functionResponse } } : part;
+    });
+  }
+  const words = objectsOf(parts).flatMap(({ text }) => stringOf(text) ?? []);
+  return [answer(words.join("\n")), ...parts.filter((part) => stringOf(objectOf(part).text) === undefined)];
 }

@@ -6,8 +6,8 @@ import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { resultDraftOf } from "../steps.ts";
 import { type Draft, draftOf, type Thread } from "../thread.ts";
-import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
-import { answersIn, callPartOf, partsOf, resultPartOf, thoughtPartsOf } from "./content.ts";
+import { millisecondsOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { messagesOf, thoughtPartsOf } from "./content.ts";
 
 /** Records by which the program speaks to its user; the model never sees them. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warning"]);
@@ -106,45 +106,48 @@ export class Recording {
   /** The messages that a record comes to, without what was known of it. */
   #newsOf(id: string, record: JsonObject, line: number, isKnown: boolean, isCheckpoint: boolean): Draft[] {
     const createdAt = millisecondsOf(record.timestamp);
-    const role = record.type === "user" ? "user" : "assistant";
-    const answers = answersIn(record.content);
-    const isRepeat = isCheckpoint && isKnown;
-    const words = [
-      ...(role === "assistant" ? thoughtPartsOf(record.thoughts) : []),
-      ...partsOf(role, withoutAnswers(record.content)),
-    ].filter((part) => part.type !== "tool_call" && !isRepeat && this.#isNew(id, part, isCheckpoint));
     const toolCalls = objectsOf(record.toolCalls).map((call, index) => ({
       ...call,
       id: stringOf(call.id) ?? `${id}/call-${index}`,
     }));
-    const calls = role === "assistant" ? partsOf(role, record.content).filter(({ type }) => type === "tool_call") : [];
-    calls.push(...toolCalls.map(callPartOf));
-    const freshCalls = calls.filter((part) => isFresh(this.#calls, id, part, isCheckpoint));
-    // A turn that hands answers over repeats those of the record whose calls they answer.
-    const freshResults = [
-      ...answers.filter((part) => isFresh(this.#answers, id, part, true)),
-      ...toolCalls
-        .flatMap((call) => resultPartOf(call) ?? [])
-        .filter((part) => isFresh(this.#answers, id, part, isCheckpoint)),
-    ];
-
-    const metadata = metadataOf(record);
+    const counts = new Map<string, number>();
+    const isNews = (part: Part): boolean => {
+      if (part.type === "tool_call") return isFresh(this.#calls, id, part, isCheckpoint);
+      // A turn that hands answers over repeats those of the record whose calls they answer.
+      if (part.type === "tool_result") return isFresh(this.#answers, id, part, isCheckpoint || record.type === "user");
+      if (isCheckpoint && isKnown) return false;
+      const digest = derivedId(part);
+      const count = (counts.get(digest) ?? 0) + 1;
+      counts.set(digest, count);
+      return this.#isNew(id, `${digest} ${count}`, isCheckpoint);
+    };
     const drafts: Draft[] = [];
-    const parts = [...words, ...freshCalls];
-    if (parts.length > 0) drafts.push(draftOf(line, role, id, parts, { createdAt, metadata }));
-    for (const part of freshResults) {
-      const draft = resultDraftOf(line, id, part, createdAt);
-      const { status, agentId }: JsonObject = toolCalls.find((call) => call.id === part.toolCallId) ?? {};
-      Object.assign(draft.message.metadata, saidOf({ status: status ?? null, agentId: agentId ?? null }));
-      drafts.push(draft);
+    for (const [index, { role, parts, metadata }] of messagesOf(record, toolCalls).entries()) {
+      const thoughts = role === "assistant" ? thoughtPartsOf(record.thoughts) : [];
+      const news = [...thoughts, ...parts].filter(isNews);
+      if (role !== "tool") {
+        const about = { createdAt, metadata: { ...metadataOf(record), ...(metadata as JsonObject) } };
+        if (news.length > 0) drafts.push(draftOf(line, role, index === 0 ? id : `${id}/${index}`, news, about));
+        continue;
+      }
+      for (const part of news) {
+        const draft = resultDraftOf(line, id, part, createdAt);
+        const { status, agentId }: JsonObject = toolCalls.find((call) => call.id === part.toolCallId) ?? {};
+        Object.assign(draft.message.metadata, saidOf({ status: status ?? null, agentId: agentId ?? null }));
+        drafts.push(draft);
+      }
     }
     return drafts;
   }
 
-  /** A checkpoint repeats what was said, maybe under other ids; a record says the same as another and means it. */
-  #isNew(id: string, part: Part, isCheckpoint: boolean): boolean {
-    const digest = derivedId(part);
-    const [own, anywhere] = [`${id} ${digest}`, digest];
+  /**
+   * Whether a record says it for the first time. A checkpoint repeats what was said, maybe under other ids; a record says the
+   * same as another and means it.
+   *
+   * @param anywhere  A digest of it, and how often the record has said it so far.
+   */
+  #isNew(id: string, anywhere: string, isCheckpoint: boolean): boolean {
+    const own = `${id} ${anywhere}`;
     if (this.#said.has(isCheckpoint ? anywhere : own)) return false;
     this.#said.add(own).add(anywhere);
     return true;
@@ -188,12 +191,6 @@ function projectAt(chats: string, directories: JsonValue | undefined): string | 
 /** What a record says beside its content: model, tokens, and whatever later versions add. */
 function metadataOf({ id, timestamp, type, content, thoughts, toolCalls, ...rest }: JsonObject): JsonObject {
   return saidOf(rest);
-}
-
-function withoutAnswers(content: JsonValue | undefined): JsonValue | undefined {
-  return Array.isArray(content)
-    ? content.filter((part) => !stringOf(objectOf(objectOf(part).functionResponse).id))
-    : content;
 }
 
 /**

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
+import { fromLlxprt, type LlxprtContent } from "../../adapters/llxprt.ts";
 import type { Part } from "../../core/message.ts";
+import { adapted } from "../adapted.ts";
 import { Branches } from "../branches.ts";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { resultDraftOf } from "../steps.ts";
-import { type Draft, draftOf } from "../thread.ts";
-import { millisecondsOf, numberOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
-import { partsOf, ROLES, resultPartOf } from "./content.ts";
+import { draftOf } from "../thread.ts";
+import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
 
 /** Lines about the program: notices on its screen, folders, and names of points to go back to. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
@@ -83,22 +83,26 @@ export class Journal {
   }
 
   *#content(content: unknown, envelope: JsonObject, line: number, about: JsonObject): Generator<ImportEvent> {
-    const role = isObject(content) ? ROLES[String(content.speaker)] : undefined;
-    if (!isObject(content) || role === undefined || !Array.isArray(content.blocks)) {
-      yield { kind: "warning", line, reason: "content: expected a speaker and blocks" };
+    if (!isObject(content)) {
+      yield { kind: "warning", line, reason: "content: expected an object" };
       return;
     }
-    const { timestamp, ...rest } = objectOf(content.metadata);
-    const id = String(numberOf(envelope.seq) ?? stringOf(rest.id) ?? line);
-    const createdAt = millisecondsOf(envelope.ts) ?? millisecondsOf(timestamp);
-    const metadata = { ...(role === "assistant" ? this.#provider : {}), ...saidOf(rest), ...about };
-    const drafts = role === "tool" ? resultDrafts(id, content, line, createdAt, metadata) : [];
-    if (role !== "tool") {
-      const parts = partsOf(role, content);
-      // A summary is a message to the model, though it is filed as one of its own.
-      const isSummary = about.isCompactSummary === true && parts.every(isPlain);
-      if (parts.length > 0) drafts.push(draftOf(line, isSummary ? "user" : role, id, parts, { createdAt, metadata }));
+    const messages = adapted(() => fromLlxprt(content as unknown as LlxprtContent));
+    if (typeof messages === "string") {
+      yield { kind: "warning", line, reason: messages };
+      return;
     }
+    const id = String(numberOf(envelope.seq) ?? line);
+    const drafts = messages
+      .filter(({ parts }) => parts.length > 0)
+      .map(({ role, parts, createdAt: told, metadata }, index) => {
+        // A summary is a message to the model, though it is filed as one of its own.
+        const isSummary = about.isCompactSummary === true && parts.every(isPlain);
+        return draftOf(line, isSummary ? "user" : role, index === 0 ? id : `${id}/${index}`, parts, {
+          createdAt: millisecondsOf(envelope.ts) ?? told,
+          metadata: { ...(role === "assistant" ? this.#provider : {}), ...(metadata as JsonObject), ...about },
+        });
+      });
     if (drafts.length === 0) return;
     this.#branches ??= new Branches(this.#session());
     yield* this.#branches.push(id, drafts);
@@ -120,26 +124,6 @@ export class Journal {
     session.metadata = saidOf(about);
     return session;
   }
-}
-
-/** Each answer is a message; what else a tool's content holds goes with the first. */
-function resultDrafts(
-  id: string,
-  content: JsonObject,
-  line: number,
-  createdAt: number | undefined,
-  metadata: JsonObject,
-): Draft[] {
-  const drafts: Draft[] = [];
-  const others: Part[] = [];
-  for (const block of objectsOf(content.blocks)) {
-    const part = resultPartOf(block);
-    if (part === undefined) others.push(...partsOf("user", { blocks: [block] }));
-    else drafts.push(resultDraftOf(line, id, part, createdAt));
-  }
-  if (others.length > 0) drafts.push(draftOf(line, "user", id, others, { createdAt }));
-  for (const { message } of drafts) Object.assign(message.metadata, metadata);
-  return drafts;
 }
 
 function providerOf({ provider, model }: JsonObject): JsonObject {

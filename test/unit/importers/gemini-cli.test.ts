@@ -6,8 +6,10 @@ const META = { sessionId: "s", projectHash: "h", startTime: "2026-03-01T00:00:00
 const user = (id: string, content: unknown) => ({ id, type: "user", timestamp: "2026-03-01T00:00:01Z", content });
 const gemini = (id: string, content: unknown, more: object = {}) => ({ ...user(id, content), type: "gemini", ...more });
 const call = (id: string, more: object = {}) => ({ id, name: "ls", args: { path: id }, status: "executing", ...more });
-const done = (id: string, output: string) =>
-  call(id, { status: "success", result: [{ functionResponse: { id, name: "ls", response: { output } } }] });
+const done = (id: string, output: string) => ({
+  ...call(id, { status: "success" }),
+  result: [{ functionResponse: { id, name: "ls", response: { output } } }],
+});
 
 function read(...records: object[]) {
   return eventsOfLines(geminiCli, [META, ...records]);
@@ -82,6 +84,45 @@ describe("a record that is written again", () => {
     const running = gemini("g", "", { toolCalls: [call("c")] });
     const records = [running, user("u", "hurry"), gemini("g", "", { toolCalls: [done("c", "ok")] })];
     expect((await saidIn(...records)).map(([id]) => id)).toEqual(["g", "g:c", "u"]);
+  });
+});
+
+describe("what the API said", () => {
+  const shown = (id: string | undefined, thoughtSignature: string) => {
+    return { functionCall: { ...(id !== undefined && { id }), name: "ls", args: {} }, thoughtSignature };
+  };
+
+  test("is kept with its signature, and a call that is listed beside it comes once, with or without its id", async () => {
+    const content = [shown("c1", "YQ=="), shown(undefined, "Yg==")];
+    const events = await read(gemini("g", content, { toolCalls: [done("c1", "one"), done("c2", "two"), call("c3")] }));
+    expect(messagesIn(events)[0]!.parts).toEqual([
+      { type: "tool_call", toolCallId: "c1", name: "ls", args: {}, gemini: { thoughtSignature: "YQ==" } },
+      { type: "tool_call", toolCallId: "c2", name: "ls", args: {}, gemini: { thoughtSignature: "Yg==" } },
+      { type: "tool_call", toolCallId: "c3", name: "ls", args: { path: "c3" } },
+    ]);
+  });
+
+  test("is a result with the files behind it, each for its call", async () => {
+    const image = { inlineData: { mimeType: "image/png", data: "QQ==" } };
+    const looked = done("c1", "seen");
+    const failed = call("c2", { status: "error", result: [{ functionResponse: { response: { error: "no" } } }] });
+    const events = await read(
+      gemini("g", "", { toolCalls: [{ ...looked, result: [...looked.result, image] }, failed] }),
+    );
+    expect(messagesIn(events).slice(1)).toMatchObject([
+      {
+        id: "g:c1",
+        parts: [
+          {
+            content: [
+              { type: "text", text: "seen" },
+              { type: "file", data: "QQ==" },
+            ],
+          },
+        ],
+      },
+      { id: "g:c2", parts: [{ toolCallId: "c2", name: "ls", content: "no", isError: true }] },
+    ]);
   });
 });
 

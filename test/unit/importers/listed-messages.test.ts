@@ -33,7 +33,7 @@ describe("a list of messages", () => {
     const events = await read(openai, [user("a"), { role: "king" }, 7, { ...user("b"), id: "own" }, user("c")]);
     expect(messagesIn(events).map(({ id }) => id)).toEqual(["0", "own", "4"]);
     expect(warningsIn(events)).toEqual([
-      [1, "role: expected one of system, developer, user, assistant, tool, function"],
+      [1, 'role: OpenAI has no role "king"'],
       [1, "expected a message, as an object"],
     ]);
   });
@@ -58,47 +58,30 @@ describe("openai", () => {
       { ...user("a"), name: "mira" },
     ]);
     expect(messagesIn(events)).toMatchObject([
-      { role: "system", metadata: { role: "developer" } },
+      { role: "system", metadata: { openai: { coppice: { role: "developer" } } } },
       { role: "user", name: "mira" },
     ]);
   });
 
-  test("calls, refusals, reasoning and files become parts", async () => {
-    const answer = {
+  test("what a program says of a message beside what OpenAI does is no part of the provider's message", async () => {
+    const answer = { role: "assistant", content: "b", id: "own", created_at: 1_772_000_000, annotations: [] };
+    expect(messagesIn(await read(openai, [user("a"), answer]))[1]).toEqual({
+      id: "own",
       role: "assistant",
-      content: [
-        { type: "refusal", refusal: "no" },
-        { type: "video", x: 1 },
-      ],
-      reasoning: "hm",
-      tool_calls: [
-        { id: "a", type: "function", function: { name: "f", arguments: '{"x":1}' } },
-        { id: "b", type: "custom", custom: { name: "g", input: "raw" } },
-        { type: "function" },
-      ],
-    };
-    const audio = { role: "user", content: [{ type: "input_audio", input_audio: { data: "QQ==", format: "mp3" } }] };
-    const pdf = {
-      role: "user",
-      content: [{ type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,QQ==" } }],
-    };
-    const [first, second, third] = messagesIn(await read(openai, [answer, audio, pdf]));
-    expect(first?.parts).toEqual([
-      { type: "reasoning", text: "hm" },
-      { type: "text", text: "no", refusal: true },
-      { type: "data", data: { type: "video", x: 1 } },
-      { type: "tool_call", toolCallId: "a", name: "f", args: { x: 1 } },
-      { type: "tool_call", toolCallId: "b", name: "g", args: "raw", custom: true },
-      { type: "data", data: { type: "function" } },
-    ]);
-    expect(second?.parts).toEqual([{ type: "file", mediaType: "audio/mp3", data: "QQ==" }]);
-    expect(third?.parts).toEqual([{ type: "file", mediaType: "application/pdf", name: "a.pdf", data: "QQ==" }]);
+      createdAt: 1_772_000_000_000,
+      parts: [{ type: "text", text: "b" }],
+      metadata: { openai: { annotations: [] } },
+    });
   });
 
-  test("an answer that says neither whose nor which is reported", async () => {
-    expect(warningsIn(await read(openai, [user("a"), { role: "tool", content: "x" }]))).toEqual([
-      [1, "tool_call_id: expected a string"],
-    ]);
+  test("an answer is for the function of its name where there are no ids, and reported where there is no name", async () => {
+    const answers = [
+      { role: "tool", name: "f", content: "x" },
+      { role: "tool", content: "x" },
+    ];
+    const events = await read(openai, [user("a"), ...answers]);
+    expect(messagesIn(events)[1]!.parts).toMatchObject([{ type: "tool_result", toolCallId: "f", content: "x" }]);
+    expect(warningsIn(events)).toEqual([[1, "tool_call_id: an answer names what it answers"]]);
   });
 });
 
@@ -125,6 +108,7 @@ describe("ai-sdk", () => {
           tool("c2", available),
           { type: "step-start" },
           tool("c3", available),
+          { type: "step-start" },
           { type: "text", text: "b" },
         ),
       ),
@@ -139,10 +123,11 @@ describe("ai-sdk", () => {
   });
 
   test("a call that grows its result keeps its name, and its result is new", async () => {
-    const before = await shapes(assistant(tool("c1", { state: "input-available" })));
-    const after = await shapes(assistant(tool("c1", { state: "output-error", errorText: "no" })));
-    expect(before).toEqual([["m", "assistant", "tool_call"]]);
-    expect(after).toEqual([...before, ["m:c1", "tool", "tool_result"]]);
+    const [before] = messagesIn(await read(aiSdk, [assistant(tool("c1", { state: "input-available" }))]));
+    const failed = tool("c1", { state: "output-error", errorText: "no" });
+    const [after, answer] = messagesIn(await read(aiSdk, [assistant(failed)]));
+    expect(after).toEqual(before);
+    expect(answer).toMatchObject({ id: "m:c1", parts: [{ content: "no", isError: true }] });
   });
 
   test("version 4 is read: calls beside the words, attachments, reasoning by its old name", async () => {
@@ -166,7 +151,7 @@ describe("ai-sdk", () => {
         { type: "file", name: "a.png", mediaType: "image/png", data: "QQ==" },
       ],
       [{ type: "tool_call", toolCallId: "c", name: "look", args: { a: 1 } }],
-      [{ type: "tool_result", toolCallId: "c", name: "look", content: '{"b":2}' }],
+      [{ type: "tool_result", toolCallId: "c", name: "look", content: [{ type: "data", data: { b: 2 } }] }],
       [{ type: "text", text: "So it is." }],
       [{ type: "reasoning", text: "hm" }],
     ]);

@@ -69,18 +69,20 @@ describe("rewind", () => {
   });
 });
 
-test("an answer's error is its content where there is no other, and stays beside it where there is", async () => {
-  const block = (callId: string, more: object) => ({ type: "tool_response", callId, toolName: "t", ...more });
-  const blocks = [
-    block("a", { result: null, error: "no" }),
-    block("b", { result: "half", error: "no" }),
-    block("c", { result: 7 }),
-  ];
+test("the answers of a content are one message, and what stands beside them another", async () => {
+  const answer = (callId: string, more: object) => ({ type: "tool_response", callId, toolName: "t", ...more });
+  const blocks = [answer("a", { result: null, error: "no" }), answer("b", { result: 7 }), { type: "text", text: "x" }];
   const events = await read(["content", { content: { speaker: "tool", blocks } }]);
-  expect(messagesIn(events).map(({ parts }) => parts![0])).toEqual([
-    { type: "tool_result", toolCallId: "a", name: "t", content: "no", isError: true },
-    { type: "tool_result", toolCallId: "b", name: "t", content: "half", isError: true, error: "no" },
-    { type: "tool_result", toolCallId: "c", name: "t", content: "7" },
+  expect(messagesIn(events)).toMatchObject([
+    {
+      id: "2",
+      role: "tool",
+      parts: [
+        { type: "tool_result", toolCallId: "a", name: "t", content: "no", isError: true },
+        { type: "tool_result", toolCallId: "b", name: "t", content: [{ type: "data", data: 7 }] },
+      ],
+    },
+    { id: "2/1", role: "user", parts: [{ type: "text", text: "x" }] },
   ]);
 });
 
@@ -97,12 +99,20 @@ test("provider, model, usage and ancestry are kept", async () => {
     ["content", { content: answer }],
   );
   expect(sessionsIn(events)).toMatchObject([{ parentExternalId: "p" }]);
-  expect(messagesIn(events)[0]?.metadata).toEqual({ provider: "q", model: "exact", usage });
+  expect(messagesIn(events)[0]?.metadata).toEqual({
+    provider: "q",
+    model: "n",
+    llxprt: { metadata: { usage, model: "exact", timestamp: 1 } },
+  });
 });
 
 test("what nobody knows is reported by line", async () => {
-  expect(warningsIn(await read(["dream", {}], ["content", { content: { speaker: "cat", blocks: [] } }]))).toEqual([
+  const contents = [{ speaker: "cat", blocks: [] }, { speaker: "ai" }, null];
+  const lines = contents.map((content): [string, unknown] => ["content", { content }]);
+  expect(warningsIn(await read(["dream", {}], ...lines))).toEqual([
     [2, 'unknown type of line: "dream"'],
-    [3, "content: expected a speaker and blocks"],
+    [3, 'speaker: llxprt-code has no speaker "cat"'],
+    [4, "blocks: it is no list"],
+    [5, "content: expected an object"],
   ]);
 });

@@ -1,90 +1,41 @@
 import { describe, expect, test } from "vitest";
-import { attachmentPartsOf, partsOf } from "../../../../src/importers/claude-code/content.ts";
+import { attachmentPartsOf, messageOfRole, messagesOf } from "../../../../src/importers/claude-code/content.ts";
 
-describe("partsOf", () => {
+describe("messagesOf", () => {
   test("takes a string for one text, an empty one included", () => {
-    expect(partsOf("user", "hi")).toEqual([{ type: "text", text: "hi" }]);
-    expect(partsOf("assistant", "")).toEqual([{ type: "text", text: "" }]);
-    expect(partsOf("user", [])).toEqual([]);
+    expect(messagesOf("user", "hi")).toEqual([{ role: "user", parts: [{ type: "text", text: "hi" }] }]);
+    expect(messagesOf("assistant", "")).toEqual([{ role: "assistant", parts: [{ type: "text", text: "" }] }]);
+    expect(messagesOf("user", [])).toEqual([{ role: "user", parts: [] }]);
   });
 
-  test("keeps what the model thought, with what proves to the provider that it did", () => {
-    expect(
-      partsOf("assistant", [
-        { type: "thinking", thinking: "Hm.", signature: "c2ln" },
-        { type: "redacted_thinking", data: "ZW5j" },
-      ]),
-    ).toEqual([
-      { type: "reasoning", text: "Hm.", signature: "c2ln" },
-      { type: "reasoning", text: "", data: "ZW5j" },
+  test("keeps under the provider's name what proves that the model thought, and what else is the provider's", () => {
+    const [message] = messagesOf("assistant", [
+      { type: "thinking", thinking: "Hm.", signature: "c2ln" },
+      { type: "tool_use", id: "t1", name: "Read", input: { a: [1] }, caller: { type: "direct" } },
     ]);
-  });
-
-  test("turns tool use and its results into calls and results, fields of later versions included", () => {
-    const caller = { type: "direct" };
-    expect(partsOf("assistant", [{ type: "tool_use", id: "t1", name: "Read", input: { a: [1] }, caller }])).toEqual([
-      { type: "tool_call", toolCallId: "t1", name: "Read", args: { a: [1] }, caller },
-    ]);
-    expect(
-      partsOf("user", [
-        { type: "tool_result", tool_use_id: "t1", content: "text", is_error: false, cache_control: { type: "x" } },
-        { type: "tool_result", tool_use_id: "t2", content: "failed", is_error: true },
-        { type: "tool_result", tool_use_id: "t3" },
-      ]),
-    ).toEqual([
-      { type: "tool_result", toolCallId: "t1", content: "text", isError: false, cache_control: { type: "x" } },
-      { type: "tool_result", toolCallId: "t2", content: "failed", isError: true },
-      { type: "tool_result", toolCallId: "t3", content: "" },
-    ]);
-  });
-
-  test("keeps each block of a result: text, image, and what it does not know", () => {
-    const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
-    const reference = { type: "tool_reference", tool_name: "Grep" };
-    expect(
-      partsOf("user", [
-        { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "a" }, image, reference] },
-      ]),
-    ).toEqual([
+    expect(message!.parts).toEqual([
+      { type: "reasoning", text: "Hm.", anthropic: { signature: "c2ln" } },
       {
-        type: "tool_result",
-        toolCallId: "t",
-        content: [
-          { type: "text", text: "a" },
-          { type: "file", mediaType: "image/png", data: "AAAA" },
-          { type: "data", data: reference },
-        ],
+        type: "tool_call",
+        toolCallId: "t1",
+        name: "Read",
+        args: { a: [1] },
+        anthropic: { caller: { type: "direct" } },
       },
     ]);
   });
 
-  test("turns documents into files and keeps their titles; what is not in the file stays as it is", () => {
-    const linked = { type: "image", source: { type: "url", url: "https://example.org/a.png" } };
-    expect(
-      partsOf("user", [
-        { type: "document", title: "Tides", source: { type: "base64", media_type: "application/pdf", data: "JVBE" } },
-        linked,
-      ]),
-    ).toEqual([
-      { type: "file", title: "Tides", mediaType: "application/pdf", data: "JVBE" },
-      { type: "data", data: linked },
-    ]);
+  test.each([7, null, { type: "brand-new" }])("takes %j, which is neither text nor list, for a block", (block) => {
+    expect(messagesOf("user", block)[0]!.parts).toEqual([{ type: "data", provider: "anthropic", data: block }]);
   });
+});
 
-  test("keeps whole what a role may not have, or what lacks its id", () => {
-    const blocks = [
-      { type: "tool_use", id: "t", name: "Read", input: {} },
-      { type: "tool_result", content: "x" },
-      "bare",
-      null,
-    ];
-    expect(partsOf("user", blocks)).toEqual(blocks.map((data) => ({ type: "data", data })));
-    const odd = [
-      { type: "tool_result", tool_use_id: "t" },
-      { type: "tool_use", id: "", name: "Read" },
-    ];
-    expect(partsOf("assistant", odd)).toEqual(odd.map((data) => ({ type: "data", data })));
-  });
+test("the messages of a role are one, in their order, with what is known of the first", () => {
+  const result = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "ok" });
+  const said = messagesOf("user", [result("a"), { type: "text", text: "x" }, result("b")]);
+  expect(messageOfRole("tool", said)?.parts.map(({ toolCallId }) => toolCallId)).toEqual(["a", "b"]);
+  expect(messageOfRole("user", said)).toMatchObject({ metadata: { anthropic: { coppice: { joined: true } } } });
+  expect(messageOfRole("user", messagesOf("user", [result("a")]))).toBeUndefined();
 });
 
 describe("attachmentPartsOf", () => {

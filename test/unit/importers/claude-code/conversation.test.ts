@@ -74,6 +74,7 @@ describe("an assistant message", () => {
         requestId: "req_1",
         message: { id: "m", model: "claude", usage: { output_tokens: 7 }, stop_reason: "end_turn" },
         uuids: ["a1", "a2"],
+        anthropic: { coppice: { content: "list" } },
       },
     });
   });
