@@ -5,9 +5,11 @@ import { benchImport } from "./bench/import.ts";
 import { benchMcp } from "./bench/mcp.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
+import { benchWatch } from "./bench/watch.ts";
 
 interface Options {
   megabytes?: string | undefined;
+  seconds?: string | undefined;
   messages?: string | undefined;
   folder?: string | undefined;
   data?: string | undefined;
@@ -21,13 +23,19 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
+  watch: ({ megabytes, seconds }) =>
+    benchWatch({
+      ...(megabytes !== undefined && { megabytes: Number(megabytes) }),
+      ...(seconds !== undefined && { idleSeconds: Number(seconds) }),
+    }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     megabytes: { type: "string" },
+    seconds: { type: "string" },
     messages: { type: "string" },
     folder: { type: "string" },
     data: { type: "string" },
@@ -38,7 +46,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

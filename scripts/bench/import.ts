@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type MessageInput, openStore } from "../../src/index.ts";
-import type { ImportTaken } from "./import-child.ts";
+import { buildPackage } from "../../test/support/build.ts";
 import { sessionMessages } from "./messages.ts";
 
-const CHILD = fileURLToPath(new URL("import-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("import-child.mjs", import.meta.url));
 
 /** Bytes of one transcript: a long day's work. */
 const FILE_BYTES = 4 * 1024 * 1024;
@@ -16,21 +16,32 @@ const FILE_BYTES = 4 * 1024 * 1024;
 /** Between two appends of the process that goes on working while another imports. */
 const APPEND_EVERY_MS = 10;
 
+/** What an import took, as its own process tells it. */
+interface ImportTaken {
+  ms: number;
+  /** The most memory it held at once. */
+  rssMb: number;
+}
+
 /**
  * Import a folder of Claude Code transcripts in a process of its own, twice over: alone, and while another process appends.
  *
  * - `importMbPerSecond`, `importRssMb`: of the import alone; the memory is that of the whole process at its most.
  * - `importBlocksAppendP50Ms`, `…P99Ms`, `…MaxMs`: how long appends to another session of the same file took meanwhile.
  *
+ * Of the built package: a loader of TypeScript would take its own share of time and memory, and leaves out threads.
+ *
  * @param megabytes  Of transcripts.
  */
 export async function benchImport(megabytes = 200): Promise<{ name: string; figures: Record<string, number> }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
+  const built = buildPackage();
   try {
+    const importInto = (name: string) => startImport(built.folder, join(folder, name), transcripts);
     const transcripts = join(folder, "transcripts");
     const byteLength = writeTranscripts(transcripts, megabytes * 1e6);
-    const alone = await startImport(join(folder, "alone.db"), transcripts).taken;
-    const appendMs = await appendDuring(join(folder, "shared.db"), transcripts);
+    const alone = await importInto("alone.db").taken;
+    const appendMs = await appendDuring(join(folder, "shared.db"), () => importInto("shared.db"));
     const at = (share: number): number => appendMs[Math.min(appendMs.length - 1, Math.floor(appendMs.length * share))]!;
     return {
       name: "import",
@@ -46,16 +57,17 @@ export async function benchImport(megabytes = 200): Promise<{ name: string; figu
     };
   } finally {
     rmSync(folder, { recursive: true });
+    built.remove();
   }
 }
 
 /** Milliseconds of each append while an import runs, the shortest first. */
-async function appendDuring(path: string, transcripts: string): Promise<number[]> {
+async function appendDuring(path: string, start: () => StartedImport): Promise<number[]> {
   const store = openStore(path);
   const session = store.session("at-work");
   const messages = sessionMessages(99);
   const appendMs: number[] = [];
-  const { begun, taken } = startImport(path, transcripts);
+  const { begun, taken } = start();
   let isOver = false;
   void taken.finally(() => {
     isOver = true;
@@ -73,8 +85,13 @@ async function appendDuring(path: string, transcripts: string): Promise<number[]
   return appendMs.sort((a, b) => a - b);
 }
 
-function startImport(path: string, transcripts: string): { begun: Promise<void>; taken: Promise<ImportTaken> } {
-  const child = spawn(process.execPath, ["--import", "tsx", CHILD, path, transcripts], {
+interface StartedImport {
+  begun: Promise<void>;
+  taken: Promise<ImportTaken>;
+}
+
+function startImport(packageFolder: string, path: string, transcripts: string): StartedImport {
+  const child = spawn(process.execPath, [CHILD, packageFolder, path, transcripts], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let stdout = "";

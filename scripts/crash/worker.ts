@@ -1,7 +1,7 @@
 import { writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
-import { ImportRun, TRANSACTION_MESSAGES_MAX } from "../../src/cli/import-run.ts";
+import { ImportRun } from "../../src/cli/import-run.ts";
 import { BATCH_MESSAGES_MAX } from "../../src/core/limits.ts";
 import { walkFiles } from "../../src/importers/files.ts";
 import { openStore } from "../../src/index.ts";
@@ -91,7 +91,7 @@ async function resolve(): Promise<void> {
 /** The same file, grown: what an import that was killed has left out comes with the next. */
 async function importFile(): Promise<void> {
   const file = join(dirname(path!), "imported.jsonl");
-  const from = begin("imported", IMPORTED_AT_ONCE, TRANSACTION_MESSAGES_MAX);
+  const from = begin("imported", IMPORTED_AT_ONCE, 1); // in as many transactions as time allows
   const lines = Array.from({ length: from + IMPORTED_AT_ONCE }, (_, seq) => ({
     session: "imported",
     id: `id ${seq}`,

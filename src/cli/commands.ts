@@ -17,10 +17,11 @@ import { sql } from "./commands/sql.ts";
 import { stats } from "./commands/stats.ts";
 import { subjects } from "./commands/subjects.ts";
 import { verify } from "./commands/verify.ts";
+import { watchCommand } from "./commands/watch.ts";
 
 /** Every command, in the order in which help lists them. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
-  { heading: "Bring in and carry on", commands: [importCommand, chat, mcp] },
+  { heading: "Bring in and carry on", commands: [importCommand, watchCommand, mcp, chat] },
   {
     heading: "Find and read",
     commands: [sessions, show, recall, expand, resume, forest, subjects, sql, exportCommand],

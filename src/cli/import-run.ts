@@ -3,10 +3,11 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
-import type { ImportEvent, ImportedSession, ImportFile } from "../importers/importer.ts";
-import { openImport } from "../importers/registry.ts";
-import type { Session } from "../session/session.ts";
-import type { Store } from "../session/store.ts";
+import type { ImportedSession, ImportFile } from "../importers/importer.ts";
+import { appendPrepared, type Session } from "../session/session.ts";
+import { type Store, takesPrepared } from "../session/store.ts";
+import { ImportPace } from "./import-pace.ts";
+import { ImportReader, type ReadEvent } from "./import-reader.ts";
 
 /** Something that was left out, or is not as the file says. */
 export interface ImportWarning {
@@ -42,10 +43,7 @@ export interface ImportOptions {
 }
 
 type AppendResult = ReturnType<Session["append"]>;
-type PendingMessage = Extract<ImportEvent, { kind: "message" | "restored" }>;
-
-/** Messages of one transaction: a batch is asked for its vectors at once, but another process's append need not wait for it all. */
-export const TRANSACTION_MESSAGES_MAX = 25;
+type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
 
 /** How long an import waits for an embedder that is away. */
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
@@ -62,7 +60,7 @@ interface OpenSession {
 /**
  * An import into one store: files to sessions, and at the end to summaries.
  *
- * Each transaction holds at most 25 messages, so that other processes get their turn. An import that was stopped has
+ * Transactions are short, with pauses between them, so that other processes get their turn. An import that was stopped has
  * lost nothing: the next one finds by external id what is there already. What the store refuses is reported and costs no
  * other message.
  */
@@ -71,6 +69,8 @@ export class ImportRun {
   readonly #options: ImportOptions;
   /** The sessions seen, by source and external id. */
   readonly #sessions = new Map<string, Session>();
+  readonly #reader = new ImportReader();
+  readonly #pace = new ImportPace();
 
   constructor(store: Store, options: ImportOptions) {
     this.#store = store;
@@ -101,14 +101,18 @@ export class ImportRun {
     const open = new Map<string, OpenSession>();
     let pendingCount = 0;
     const flush = async (): Promise<void> => {
-      for (const one of open.values()) this.#flush(one, report);
+      for (const one of open.values()) await this.#flush(one, report);
       pendingCount = 0;
       this.#options.onProgress(report);
       await this.#embed();
     };
-    for await (const event of eventsOf(file, this.#options.format, report)) {
+    for await (const event of this.#eventsOf(file, report)) {
       if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });
-      else if (event.kind === "title") this.#title(open.get(event.session)?.session, event.title);
+      else if (event.kind === "paused") {
+        await flush();
+        // What was told now may be told again: that is no rewriting.
+        for (const one of open.values()) one.firstNew = undefined;
+      } else if (event.kind === "title") this.#title(open.get(event.session)?.session, event.title);
       else if (event.kind === "session") {
         // A fork begins after a message of its parent, which may still be on its way.
         if (event.session.forkedAfter !== undefined) await flush();
@@ -124,6 +128,22 @@ export class ImportRun {
     }
     await flush();
     return report;
+  }
+
+  /** What is in a file, as far as it can be read; why no further goes into the report, and so does the format. */
+  async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
+    try {
+      yield* this.#reader.read(file, {
+        format: this.#options.format,
+        takesPrepared: takesPrepared(this.#store),
+        onFormat: (format) => {
+          report.format = format ?? null;
+        },
+      });
+    } catch (error) {
+      if (!StoreError.is(error, "FILE_NOT_FOUND") && !StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
+      report.error = { code: error.code, message: error.message };
+    }
   }
 
   /**
@@ -210,7 +230,7 @@ export class ImportRun {
     if (stored?.role !== message.role || !isDeepStrictEqual(begun, parts.slice(0, begun.length))) return false;
     const { content: _, ...rest } = message;
     const more = { ...rest, id: `${message.id}+${begun.length}`, parts: parts.slice(begun.length) };
-    this.#append(session, [{ ...event, message: more }], report);
+    this.#append(session, [{ ...event, message: more } as PendingMessage], report);
     return true;
   }
 
@@ -219,11 +239,15 @@ export class ImportRun {
    * file was rewritten. Only results may come so, where something was said while their tool ran. What another import of the
    * same file has appended meanwhile stands where it should.
    */
-  #flush(open: OpenSession, report: FileReport): void {
+  async #flush(open: OpenSession, report: FileReport): Promise<void> {
     const pending = open.pending.splice(0);
     const results: (AppendResult | undefined)[] = [];
-    for (let from = 0; from < pending.length; from += TRANSACTION_MESSAGES_MAX) {
-      results.push(...this.#append(open.session, pending.slice(from, from + TRANSACTION_MESSAGES_MAX), report));
+    while (results.length < pending.length) {
+      const next = pending.slice(results.length, results.length + this.#pace.messageCount);
+      const fromMs = performance.now();
+      results.push(...this.#append(open.session, next, report));
+      this.#pace.note(next.length, performance.now() - fromMs);
+      await this.#pace.pause();
     }
     for (const [index, { message, line }] of pending.entries()) {
       const result = results[index];
@@ -242,8 +266,13 @@ export class ImportRun {
     try {
       // A session comes whole from another store, or whole from another program.
       const restored = pending.filter((one) => one.kind === "restored");
+      const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
       const results =
-        restored.length > 0 ? session.restoreAll(restored) : session.appendAll(pending.map(({ message }) => message));
+        restored.length > 0
+          ? session.restoreAll(restored)
+          : prepared.length === pending.length
+            ? appendPrepared(session, prepared)
+            : session.appendAll(pending.map(({ message }) => message));
       for (const { appended } of results) {
         if (appended) report.newCount += 1;
         else report.knownCount += 1;
@@ -258,18 +287,6 @@ export class ImportRun {
       }
       return [undefined];
     }
-  }
-}
-
-/** What is in a file, as far as it can be read; why no further goes into the report, and so does the format. */
-async function* eventsOf(file: ImportFile, format: string, report: FileReport): AsyncGenerator<ImportEvent> {
-  try {
-    const opened = await openImport(file, format);
-    report.format = opened.format ?? null;
-    yield* opened.events;
-  } catch (error) {
-    if (!StoreError.is(error, "FILE_NOT_FOUND") && !StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
-    report.error = { code: error.code, message: error.message };
   }
 }
 

@@ -4,10 +4,10 @@ import { adapted } from "./adapted.ts";
 import { modernMessage } from "./ai-sdk-4.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headEntries } from "./documents.ts";
+import { type Draft, draftOf } from "./draft.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { resultDraftOf } from "./steps.ts";
-import { type Draft, draftOf } from "./thread.ts";
 import { objectOf, stringOf } from "./values.ts";
 
 type UiMessages = Parameters<typeof fromUiMessages>[0];

@@ -1,5 +1,6 @@
+import type { Draft } from "./draft.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
-import { type Draft, Thread } from "./thread.ts";
+import { Thread } from "./thread.ts";
 
 /** Something that can be gone back to: a message with what belongs to it. */
 interface Place {
@@ -83,8 +84,14 @@ export class Branches {
     this.#live = keys.flatMap((key) => (key === undefined ? [] : (places.get(key) ?? [])));
   }
 
-  *finish(): Generator<ImportEvent> {
-    for (const thread of this.#threads) yield* thread.finish();
+  /** Tell what is held as if the file ended here. */
+  *pause(): Generator<ImportEvent> {
+    for (const thread of this.#threads) yield* thread.pause();
+  }
+
+  /** @param isOver  Nothing will be written any more. */
+  *finish(isOver: boolean): Generator<ImportEvent> {
+    for (const thread of this.#threads) yield* thread.finish(isOver);
   }
 
   #cut(length: number): void {

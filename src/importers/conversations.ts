@@ -2,9 +2,10 @@ import { basename, extname, resolve } from "node:path";
 import type { JsonValue } from "../core/message.ts";
 import { derivedId } from "./derived-id.ts";
 import { readEntries } from "./documents.ts";
+import type { Draft } from "./draft.ts";
 import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { type Draft, Thread } from "./thread.ts";
+import { Thread } from "./thread.ts";
 import { millisecondsOf, saidOf, stringOf } from "./values.ts";
 
 /** A message as it stands in a list, and what to call it: its own id, or its place. */
@@ -41,7 +42,7 @@ export async function* readConversations(file: ImportFile, format: ListFormat): 
     }
     const { document, key, value } = entry;
     if (current?.document !== document) {
-      if (current?.thread !== undefined) yield* current.thread.finish();
+      if (current?.thread !== undefined) yield* current.thread.finish(true);
       current = { document, about: {}, index: 0, thread: undefined };
     }
     const item = format.messageOf(key, value);
@@ -63,7 +64,7 @@ export async function* readConversations(file: ImportFile, format: ListFormat): 
     current.thread ??= new Thread(sessionOf(file.path, format.format, current));
     for (const draft of drafts) yield* current.thread.push(draft);
   }
-  if (current?.thread !== undefined) yield* current.thread.finish();
+  if (current?.thread !== undefined) yield* current.thread.finish(file.isOver === true);
 }
 
 interface Conversation {

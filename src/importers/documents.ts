@@ -25,6 +25,7 @@ export async function* readEntries(file: ImportFile): AsyncGenerator<Entry> {
     return;
   }
   for await (const found of readJsonLines(shaped.file)) {
+    if ("isPause" in found) continue;
     if ("problem" in found) yield found;
     else if (!hasList(found.value)) yield { line: found.line, document: 0, key: undefined, value: found.value };
     else yield* entriesOf(found.value, found.line, found.line - 1);

@@ -13,6 +13,9 @@ const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 /** What is looked at, too, and passed over where it is something else: settings, caches, other programs' databases. */
 const POSSIBLE_NAME = /\.(json|db)$/;
 
+/** A file that was not written to for so long is over: whoever writes to it writes more often, or has gone. */
+const REST_MS = 10 * 60 * 1_000;
+
 /**
  * The files behind the paths a person typed: files, folders with all that is below them, patterns (`~/logs/**\/*.jsonl`) and
  * `-` for standard input.
@@ -23,22 +26,25 @@ const POSSIBLE_NAME = /\.(json|db)$/;
  *
  * Nothing is thrown: what does not exist, may not be read or has gone meanwhile comes as a file whose `chunks` throw
  * the reason, so that one bad path does not cost the others.
+ *
+ * @param onFolder  Told of each folder before it is read: whoever watches it from then on misses nothing.
  */
 export async function* walkFiles(
   paths: readonly string[],
   stdin: AsyncIterable<Uint8Array> = process.stdin,
+  onFolder: (path: string) => void = () => {},
 ): AsyncGenerator<ImportFile> {
-  const visited = new Set<string>();
+  const visit: Visit = { visited: new Set(), onFolder };
   for (const path of paths) {
     if (path === "-") {
-      yield { path, chunks: stdin };
+      yield { path, chunks: stdin, isOver: true };
       continue;
     }
     for (const named of await namedBy(path)) {
-      yield* walk(named, visited);
+      yield* walk(named, visit);
       if (TRANSCRIPT_NAME.test(named)) {
         const subagents = join(named.replace(TRANSCRIPT_NAME, ""), "subagents");
-        if (await isFolder(subagents)) yield* walk(subagents, visited);
+        if (await isFolder(subagents)) yield* walk(subagents, visit);
       }
     }
   }
@@ -51,21 +57,37 @@ async function namedBy(path: string): Promise<string[]> {
   return paths.length === 0 ? [path] : paths;
 }
 
-async function* walk(path: string, visited: Set<string>, isFound = false): AsyncGenerator<ImportFile> {
+/** What a walk over several paths has in common. */
+interface Visit {
+  /** Real paths. */
+  visited: Set<string>;
+  onFolder: (path: string) => void;
+}
+
+/** Whether a file of this name in a folder is looked at. */
+export function isTranscriptName(name: string): boolean {
+  return TRANSCRIPT_NAME.test(name) || POSSIBLE_NAME.test(name);
+}
+
+async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerator<ImportFile> {
   let entries: Dirent[];
   const isPossible = isFound && POSSIBLE_NAME.test(path);
   try {
     const found = await stat(path);
     // The name of a pipe, as in `import <(zcat a.gz)`, leads nowhere.
     const real = await realpath(path).catch(() => path);
-    if (visited.has(real)) return;
-    visited.add(real);
+    if (visit.visited.has(real)) return;
+    visit.visited.add(real);
     if (!found.isDirectory()) {
       // Behind a link in a folder there may be a pipe, which nobody writes to, or a device, which never ends.
       if (isFound && !found.isFile()) return;
-      yield isPossible ? { path, chunks: chunksOf(path), isPossible } : { path, chunks: chunksOf(path) };
+      const isOver = Date.now() - found.mtimeMs > REST_MS;
+      const file: ImportFile = { path, chunks: chunksOf(path), isPossible, isOver };
+      if (found.isFile()) file.byteLength = found.size;
+      yield file;
       return;
     }
+    visit.onFolder(path);
     entries = await readdir(path, { withFileTypes: true });
   } catch (error) {
     yield { path, chunks: failing(unreadable(path, error)) };
@@ -78,14 +100,10 @@ async function* walk(path: string, visited: Set<string>, isFound = false): Async
     const child = join(path, entry.name);
     const folder = entry.isSymbolicLink() ? await isFolder(child) : entry.isDirectory();
     if (folder) folders.push(child);
-    else if (
-      (TRANSCRIPT_NAME.test(entry.name) || POSSIBLE_NAME.test(entry.name)) &&
-      (entry.isFile() || entry.isSymbolicLink())
-    )
-      files.push(child);
+    else if (isTranscriptName(entry.name) && (entry.isFile() || entry.isSymbolicLink())) files.push(child);
   }
-  for (const child of files.sort(subagentsLast)) yield* walk(child, visited, true);
-  for (const child of folders.sort()) yield* walk(child, visited);
+  for (const child of files.sort(subagentsLast)) yield* walk(child, visit, true);
+  for (const child of folders.sort()) yield* walk(child, visit);
 }
 
 function subagentsLast(a: string, b: string): number {

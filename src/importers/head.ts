@@ -1,6 +1,9 @@
+/** The chunk that says of a file that is followed: for now there is no more of it. */
+export const PAUSE: Uint8Array = new Uint8Array(0);
+
 /** The beginning of a stream, and the stream as if nobody had looked. */
 export interface Peeked {
-  /** `byteCount` bytes, or all there are. */
+  /** `byteCount` bytes, or all there are; of a file that is followed, all there are for now. */
   head: Buffer;
   /** Every chunk, from the first on. */
   chunks: AsyncIterable<Uint8Array>;
@@ -8,23 +11,33 @@ export interface Peeked {
   close(): Promise<void>;
 }
 
-/** Look at the first `byteCount` bytes of a stream without using them up. */
+/**
+ * Look at the first `byteCount` bytes of a stream without using them up. A stream that fails behind its first chunk is read
+ * as far as it goes, and its `chunks` end with the failure.
+ */
 export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number): Promise<Peeked> {
   const iterator = source[Symbol.asyncIterator]();
   const close = async () => void (await iterator.return?.());
   const taken: Uint8Array[] = [];
   let takenLength = 0;
+  let failure: { error: unknown } | undefined;
   while (takenLength < byteCount) {
-    const { value, done } = await iterator.next();
+    const { value, done } = await iterator.next().catch((error) => {
+      if (taken.length === 0) throw error;
+      failure = { error };
+      return { value: undefined, done: true as const };
+    });
     if (done) break;
     taken.push(value);
     takenLength += value.length;
+    if (value === PAUSE) break;
   }
 
   async function* replay(): AsyncGenerator<Uint8Array> {
     try {
       // Each is let go of when it was read.
       for (let first = taken.shift(); first !== undefined; first = taken.shift()) yield first;
+      if (failure !== undefined) throw failure.error;
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
     } finally {
       await close();

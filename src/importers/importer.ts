@@ -42,24 +42,44 @@ export type ImportEvent =
   | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
   /** A title that stands after the first message of its session, at most once for each. */
   | { kind: "title"; session: string; title: string }
+  /** Where `PAUSE` came: whatever is complete in the file so far was told. */
+  | { kind: "paused" }
   /** Something of the file that did not become a message. `line` is 1-based; `reason` has no period at its end. */
   | { kind: "warning"; line: number; reason: string };
 
-/** A file to read: `path` is for names and errors, `chunks` are its bytes, cut anywhere. */
+/**
+ * A file to read: `path` is for names and errors, `chunks` are its bytes, cut anywhere.
+ *
+ * A file that others still write may be followed: the chunk `PAUSE`, behind one whole line at least,
+ * says that for now there is no more of it. A reader of lines
+ * then tells what no other line can change, `paused`, and goes on with the next chunk. What it told so it tells again later,
+ * under the same ids, as it was. Readers of documents pass it over.
+ */
 export interface ImportFile {
   path: string;
   /** May be read once. Reading throws `FILE_NOT_FOUND` or `IMPORT_UNREADABLE` where the file cannot be read. */
   chunks: AsyncIterable<Uint8Array>;
+  /** Bytes of a regular file at `path`, whose content `chunks` gives from its beginning; absent for anything else. */
+  byteLength?: number;
   /** Found in a folder under a name that other files have, too: in no format that is known, it is none of ours. */
   isPossible?: boolean;
+  /** Nothing will be written to it any more: what seems to wait for more comes as it is. */
+  isOver?: boolean;
+  /**
+   * Of a database that is read again and again: what each session looked like when it was read last, under its id. The reader
+   * passes over those that look the same, and notes the others. To be kept only when all that was read is in the store.
+   */
+  seen?: Map<string, string>;
 }
 
 /**
  * Port: a foreign history as a stream of our messages. Writes nothing, and decides nothing about what is new.
  *
  * The same bytes give the same events, however they are cut into chunks. A file that has grown gives the ids it gave
- * before and new ones, so an id that a session already holds means: imported before. A line that cannot be read is a
- * warning and costs no other line; only a file that is not text at all is refused.
+ * before and new ones, so an id that a session already holds means: imported before; and the messages of what was there
+ * before stay the same and come first. What another line may still change, at the end of a file that is not over, is a warning
+ * until it is whole. A line that cannot be read is a warning and costs no other line; only a file that is not text at all is
+ * refused.
  */
 export interface Importer {
   /** What `--format` calls it. */
@@ -68,6 +88,8 @@ export interface Importer {
   detect(head: string): boolean;
   /** Whether the SQLite database at `path` is in this format: the beginning of the file need not show what is in it. */
   detectDatabase?(path: string): boolean;
+  /** Whether it reads on when a file that is followed has grown; others read it again from its beginning. */
+  readonly isFollowing?: boolean;
   /** @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws. */
   read(file: ImportFile): AsyncIterable<ImportEvent>;
 }

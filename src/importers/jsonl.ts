@@ -25,6 +25,7 @@ import { messageEvent, restoredEvent } from "./message-event.ts";
  */
 export const jsonl: Importer = {
   format: "jsonl",
+  isFollowing: true,
 
   detect(head) {
     for (const { session, ...fields } of headObjects(head)) {
@@ -38,6 +39,10 @@ export const jsonl: Importer = {
     const sessions = new Map<string, SessionSoFar>();
     for await (const found of readJsonLines(file)) {
       const { line } = found;
+      if ("isPause" in found) {
+        yield { kind: "paused" };
+        continue;
+      }
       if ("problem" in found) {
         yield { kind: "warning", line, reason: found.problem };
         continue;

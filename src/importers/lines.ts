@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { StoreError } from "../core/errors.ts";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
-import { peek } from "./head.ts";
+import { PAUSE, peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 
 /** Bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
@@ -12,25 +12,39 @@ export const LINE_BYTES_MAX = 256 * 1024 * 1024;
 const BINARY_HEAD_BYTES = 8_000;
 
 const LINE_FEED = 0x0a;
+const SPACE = 0x20;
 const BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 const BRACKET = 0x5b;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type JsonObject = Record<string, JsonValue>;
 
 /** A line that holds a JSON object, or what is wrong with it. Numbers are 1-based and count blank lines. */
-export type JsonLine = { line: number; value: JsonObject } | { line: number; problem: string };
+export type JsonLine = { line: number; value: JsonObject } | { line: number; problem: string } | Pause;
+
+/** There is no more for now of a file that is followed; what stands behind its last line feed is no whole line. */
+interface Pause {
+  line: number;
+  isPause: true;
+}
 
 /**
  * The lines of a JSON Lines file. Blank lines are passed over; a byte order mark and carriage returns are no part of a
- * line. The last line needs no line feed: cut in mid-write, it is a problem like any other damaged line.
+ * line. The last line needs no line feed: cut in mid-write, it is a problem like any other damaged line; of a file that is
+ * followed it waits for its rest.
  *
  * Time is linear in the file's size and memory is that of its longest line.
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` when the file is binary.
  */
 export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine> {
-  for await (const { line, text, problem } of readLines(file)) {
+  for await (const found of readLines(file)) {
+    if ("isPause" in found) {
+      yield found;
+      continue;
+    }
+    const { line, text, problem } = found;
     if (text === undefined) {
       yield { line, problem };
       continue;
@@ -51,13 +65,24 @@ export function parseJson(text: string): { value: JsonValue } | { problem: strin
   } catch (error) {
     return { problem: `not JSON: ${(error as Error).message}` };
   }
-  return isDeeper(value, JSON_DEPTH_MAX) ? { problem: `nested deeper than ${JSON_DEPTH_MAX} levels` } : { value };
+  const flaw = flawOf(value, JSON_DEPTH_MAX);
+  if (flaw === "deep") return { problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };
+  // A number that no double holds has become infinite, which JSON cannot say: null, as everywhere.
+  return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
 }
 
 /** Asked before anything walks the value to its end: recursion has one too. */
-function isDeeper(value: JsonValue, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+function flawOf(value: JsonValue, levels: number): "deep" | "endless" | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "endless";
+  if (typeof value !== "object" || value === null) return undefined;
+  if (levels === 0) return "deep";
+  let flaw: "endless" | undefined;
+  for (const item of Object.values(value)) {
+    const found = flawOf(item, levels - 1);
+    if (found === "deep") return found;
+    flaw ??= found;
+  }
+  return flaw;
 }
 
 function kindOf(value: JsonValue): string {
@@ -72,7 +97,8 @@ export function isObject(value: unknown): value is JsonObject {
 /** A line as text, or why its bytes are none. */
 export type TextLine =
   | { line: number; text: string; problem?: undefined }
-  | { line: number; text?: undefined; problem: string };
+  | { line: number; text?: undefined; problem: string }
+  | (Pause & { text?: undefined });
 
 export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
   let line = 1;
@@ -97,6 +123,16 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
 
   for await (const chunk of refuseBinary(file)) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    if (chunk === PAUSE) {
+      const last = lastWhole(line, pieces);
+      if (last !== undefined) {
+        // It keeps its number until its line feed comes.
+        yield last;
+        pieces = [];
+        byteLength = 0;
+      }
+      yield { line, isPause: true };
+    }
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
       take(bytes.subarray(start, end));
@@ -106,6 +142,14 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
     if (start < bytes.length) take(bytes.subarray(start));
   }
   if (byteLength > 0) yield finish();
+}
+
+/** What stands behind the last line feed, where it is an object: nothing but white space can follow on its line. */
+function lastWhole(line: number, pieces: readonly Uint8Array[]): TextLine | undefined {
+  if (pieces.at(-1)?.findLast((byte) => byte > SPACE) !== CLOSING_BRACE) return undefined;
+  const last = decode(line, pieces);
+  if (last.text === undefined) return undefined;
+  return "value" in parseJson(last.text) ? last : undefined;
 }
 
 function decode(line: number, pieces: readonly Uint8Array[]): TextLine {

@@ -13,6 +13,11 @@ export function restoredEvent(session: string, seq: number, message: MessageInpu
   return refusalOf(session, message, line) ?? { kind: "restored", session, seq, message, line };
 }
 
+/** The warning for a message at the end of a file that may go on, whose place or rest is not there yet. */
+export function notYet(line: number, reason: string): ImportEvent {
+  return { kind: "warning", line, reason: `not imported yet, as the file may go on: ${reason}` };
+}
+
 function refusalOf(session: string, message: MessageInput, line: number): ImportEvent | undefined {
   for (const [name, id] of Object.entries({ session, id: message.id ?? "" })) {
     if (id.length > ID_CHARS_MAX)

@@ -3,9 +3,9 @@ import type { JsonValue } from "../core/message.ts";
 import { adapted } from "./adapted.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headEntries } from "./documents.ts";
+import { type Draft, draftOf } from "./draft.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { type Draft, draftOf } from "./thread.ts";
 import { objectOf, stringOf } from "./values.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant", "tool", "function"]);

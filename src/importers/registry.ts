@@ -10,6 +10,10 @@ import { jsonl } from "./jsonl.ts";
 import { llxprt } from "./llxprt/importer.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
+import { unpacked } from "./zstd.ts";
+
+/** Goes up with each change by which files that were read before come to more, or to something else. */
+export const READING_VERSION = 1;
 
 /** How far into a file its format is looked for. */
 const HEAD_BYTES = 256 * 1024;
@@ -17,10 +21,12 @@ const HEAD_BYTES = 256 * 1024;
 /** And how far where so little does not show it: a first line may hold a pasted screenshot. */
 const HEAD_BYTES_MAX = 8 * 1024 * 1024;
 
-/** How a file begins that Codex has put away. */
-const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
-
 export const IMPORTERS: readonly Importer[] = [claudeCode, geminiCli, codex, llxprt, opencode, aiSdk, openai, jsonl];
+
+/** Whether a file of lines in this format can be followed; any other is read again when it has changed. */
+export function canFollow(format: string | null): boolean {
+  return IMPORTERS.some((importer) => importer.format === format && importer.isFollowing === true);
+}
 
 /** The importer for a file that begins with `head`, told by its content alone; undefined where none knows it. */
 export function detectImporter(head: string): Importer | undefined {
@@ -45,7 +51,7 @@ export interface OpenedImport {
  * @throws {StoreError} `OPTION_INVALID` for a format nobody knows; `IMPORT_UNREADABLE` where `auto` finds none, and what
  *   the file's chunks throw. `events` throws `IMPORT_UNREADABLE` for a binary file.
  */
-export async function openImport(file: ImportFile, format = "auto"): Promise<OpenedImport> {
+export async function openImport(given: ImportFile, format = "auto"): Promise<OpenedImport> {
   if (!IMPORT_FORMATS.includes(format)) {
     throw new StoreError("OPTION_INVALID", { option: "format", expected: IMPORT_FORMATS.join(", "), actual: format });
   }
@@ -53,22 +59,17 @@ export async function openImport(file: ImportFile, format = "auto"): Promise<Ope
     format === "auto"
       ? (detectImporter(head.toString("utf8")) ?? detectDatabase(head, file.path))
       : IMPORTERS.find((candidate) => candidate.format === format);
+  const file = await unpacked(given);
   let { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
   let importer = importerOf(head);
   if (importer === undefined && head.length === HEAD_BYTES) {
     ({ head, chunks, close } = await peek(chunks, HEAD_BYTES_MAX));
     importer = importerOf(head);
   }
-  if (importer !== undefined) return { format: importer.format, events: importer.read({ path: file.path, chunks }) };
+  if (importer !== undefined) return { format: importer.format, events: importer.read({ ...file, chunks }) };
   await close();
   const isBlank = head.length < HEAD_BYTES_MAX && head.toString("utf8").trim() === "";
   if (file.isPossible || isBlank) return { format: undefined, events: nothing() };
-  if (head.subarray(0, ZSTD.length).equals(ZSTD)) {
-    throw new StoreError("IMPORT_UNREADABLE", {
-      path: file.path,
-      reason: "it is compressed; unpack it with `zstd -d` first",
-    });
-  }
   const known = IMPORT_FORMATS.slice(1).join(", ");
   throw new StoreError("IMPORT_UNREADABLE", {
     path: file.path,

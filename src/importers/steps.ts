@@ -1,13 +1,13 @@
 import type { Part } from "../core/message.ts";
+import { type Draft, draftOf } from "./draft.ts";
 import type { JsonObject } from "./lines.ts";
-import { type Draft, draftOf } from "./thread.ts";
 
 /** A part of an assistant's turn with the result of its call, where both stand in one place; or the end of a model call. */
 export type StepItem = { part: Part; result?: Part } | "end";
 
 /**
- * An assistant's turn as messages: a result ends the message of its call, since what the model says next it says knowing
- * that result. A later message of the same turn is called `<id>/1`, a result `<id>:<toolCallId>`.
+ * An assistant's turn as messages, one for each of its parts, a thought with what it leads to: so a turn that was imported
+ * while it grew has the same messages. A later message of the same turn is called `<id>/1`, a result `<id>:<toolCallId>`.
  */
 export function draftsOfTurn(
   line: number,
@@ -15,26 +15,33 @@ export function draftsOfTurn(
   items: readonly StepItem[],
   about: { createdAt?: number | undefined; metadata?: JsonObject },
 ): Draft[] {
-  const steps: { parts: Part[]; results: Part[] }[] = [];
-  let step: { parts: Part[]; results: Part[] } | undefined;
+  const drafts: Draft[] = [];
+  let reply = {};
+  let thoughts: Part[] = [];
+  let count = 0;
+  function say(parts: Part[]): string {
+    const partId = count === 0 ? id : `${id}/${count}`;
+    count++;
+    const draft = draftOf(line, "assistant", partId, parts, { ...about, metadata: { ...about.metadata } });
+    draft.reply = reply;
+    drafts.push(draft);
+    return partId;
+  }
   for (const item of items) {
     if (item === "end") {
-      step = undefined;
+      reply = {};
       continue;
     }
-    if (step === undefined || (step.results.length > 0 && item.part.type !== "tool_call")) {
-      step = { parts: [], results: [] };
-      steps.push(step);
+    if (item.part.type === "reasoning") {
+      thoughts.push(item.part);
+      continue;
     }
-    step.parts.push(item.part);
-    if (item.result !== undefined) step.results.push(item.result);
+    const partId = say([...thoughts, item.part]);
+    thoughts = [];
+    if (item.result !== undefined) drafts.push(resultDraftOf(line, partId, item.result, about.createdAt));
   }
-  return steps.flatMap(({ parts, results }, index) => {
-    const stepId = index === 0 ? id : `${id}/${index}`;
-    const drafts = [draftOf(line, "assistant", stepId, parts, { ...about, metadata: { ...about.metadata } })];
-    for (const result of results) drafts.push(resultDraftOf(line, stepId, result, about.createdAt));
-    return drafts;
-  });
+  if (thoughts.length > 0) say(thoughts);
+  return drafts;
 }
 
 /** A result as a message of its own, named after the message that called. */

@@ -1,34 +1,21 @@
-import type { MessageInput, Part, Role } from "../core/message.ts";
-import { derivedId } from "./derived-id.ts";
+import type { Draft } from "./draft.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
-import type { JsonObject } from "./lines.ts";
-import { messageEvent } from "./message-event.ts";
-
-/** A message in the making, and the number of the line where it begins. */
-export interface Draft {
-  readonly line: number;
-  readonly message: DraftMessage;
-}
-
-interface DraftMessage extends MessageInput {
-  id: string;
-  parts: Part[];
-  metadata: JsonObject;
-}
+import { messageEvent, notYet } from "./message-event.ts";
+import { callIdsOf, inOrder, RESULT_DUE, THOUGHT_OPEN } from "./order.ts";
 
 /**
  * The messages of one session, on their way from a file to the store.
  *
- * The newest step is held until the next begins, because its usage, its results and more of its parts come late. What the
- * user says while a tool runs stands before the result in most files, but reached the model after it: it is held, too. So
- * memory is that of a step, however long the file is.
+ * A reply is held until the next begins, because its usage and its results come late, and results go to their calls whatever
+ * was written between them (see `inOrder`). So memory is that of a reply, however long the file is. A message of nothing but
+ * thoughts is held until what it leads to, and comes with that as one.
  */
 export class Thread {
   readonly session: ImportedSession;
   readonly #ids = new Set<string>();
-  #step: Draft[] = [];
-  #waiting: Draft[] = [];
-  #openCalls = new Set<string>();
+  #drafts: Draft[] = [];
+  #thought: Draft | undefined;
+  readonly #openIds = new Set<string>();
   #isAnnounced = false;
   #isTitleTold = false;
 
@@ -36,47 +23,82 @@ export class Thread {
     this.session = session;
   }
 
-  /** The assistant message to which results and usage still belong, if the newest step has one. */
+  /** The newest message of the reply to which results and usage still belong, if there is one. */
   get assistant(): Draft | undefined {
-    const [first] = this.#step;
-    return first?.message.role === "assistant" ? first : undefined;
+    return this.#thought ?? this.#drafts.findLast(({ message }) => message.role === "assistant");
   }
 
-  /** Add a message. Yields those that are now complete. */
+  /** Add a message. What the assistant says without a `reply` is one for itself. Yields those that are now complete. */
   *push(draft: Draft): Generator<ImportEvent> {
     const { message } = draft;
     message.id = this.#unused(message.id);
-    const answers = message.parts.some((part) => part.type === "tool_result" && this.#openCalls.has(part.toolCallId));
-    if (message.role === "tool" && answers) {
-      this.#step.push(draft);
-      for (const part of message.parts) if (part.type === "tool_result") this.#openCalls.delete(part.toolCallId);
+    if (message.role === "assistant") {
+      yield* this.#say(draft);
       return;
     }
-    if (message.role === "user" && this.#openCalls.size > 0) {
-      this.#waiting.push(draft);
-      return;
-    }
-    yield* this.flush();
-    this.#step = [draft];
-    this.extend([]);
-  }
-
-  /** More parts of the assistant message of the newest step. */
-  extend(parts: readonly Part[]): void {
-    const { assistant } = this;
-    assistant?.message.parts.push(...parts);
-    const answered = new Set(this.#step.flatMap(({ message }) => message.parts.flatMap(answeredBy)));
-    for (const part of assistant?.message.parts ?? []) {
-      if (part.type === "tool_call" && !answered.has(part.toolCallId)) this.#openCalls.add(part.toolCallId);
-    }
+    this.#endThought();
+    draft.isPrompt ??= message.role === "user";
+    if (message.role !== "tool" && this.#openIds.size === 0) yield* this.flush();
+    for (const part of message.parts) if (part.type === "tool_result") this.#openIds.delete(part.toolCallId);
+    this.#drafts.push(draft);
   }
 
   /** Give out what is held: nothing more belongs to it. */
   *flush(): Generator<ImportEvent> {
-    const drafts = [...this.#step, ...this.#waiting];
-    this.#step = [];
-    this.#waiting = [];
-    this.#openCalls.clear();
+    this.#endThought();
+    this.#openIds.clear();
+    const { drafts, waiting } = inOrder(this.#drafts.splice(0));
+    yield* this.#tell([...drafts, ...waiting]);
+  }
+
+  /** Tell what is sure if the file goes on, and go on holding it: results and usage may belong to it. */
+  *pause(): Generator<ImportEvent> {
+    const { drafts, waiting } = inOrder(this.#drafts);
+    yield* this.#tell([...drafts, ...waiting.filter(({ isPrompt }) => isPrompt)]);
+    yield* this.#tellTitle();
+  }
+
+  /**
+   * At the end of the file: what is held, and a title that came after the first message.
+   *
+   * @param isOver  Nothing will be written any more: nothing waits.
+   */
+  *finish(isOver: boolean): Generator<ImportEvent> {
+    if (isOver) {
+      yield* this.flush();
+      yield* this.#tellTitle();
+      return;
+    }
+    yield* this.pause();
+    for (const { line, isPrompt } of inOrder(this.#drafts).waiting) if (!isPrompt) yield notYet(line, RESULT_DUE);
+    if (this.#thought !== undefined) yield notYet(this.#thought.line, THOUGHT_OPEN);
+  }
+
+  *#say(draft: Draft): Generator<ImportEvent> {
+    draft.reply ??= {};
+    if (this.assistant?.reply !== draft.reply) yield* this.flush();
+    const { parts, metadata } = draft.message;
+    const whole = this.#thought ?? draft;
+    if (whole !== draft) {
+      whole.message.parts.push(...parts);
+      Object.assign(whole.message.metadata, metadata);
+    }
+    this.#thought = undefined;
+    if (parts.length > 0 && parts.every(({ type }) => type === "reasoning")) {
+      this.#thought = whole;
+      return;
+    }
+    for (const id of callIdsOf(parts)) this.#openIds.add(id);
+    this.#drafts.push(whole);
+  }
+
+  /** Nothing follows a thought: it is a message of its own. */
+  #endThought(): void {
+    if (this.#thought !== undefined) this.#drafts.push(this.#thought);
+    this.#thought = undefined;
+  }
+
+  *#tell(drafts: readonly Draft[]): Generator<ImportEvent> {
     for (const { message, line } of drafts) {
       const event = messageEvent(this.session.externalId, message, line);
       if (event.kind === "message" && !this.#isAnnounced) {
@@ -89,11 +111,10 @@ export class Thread {
     }
   }
 
-  /** At the end of the file: what is held, and a title that came after the first message. */
-  *finish(): Generator<ImportEvent> {
-    yield* this.flush();
+  *#tellTitle(): Generator<ImportEvent> {
     const { externalId, title } = this.session;
     if (this.#isAnnounced && !this.#isTitleTold && title !== undefined) {
+      this.#isTitleTold = true;
       yield { kind: "title", session: externalId, title };
     }
   }
@@ -105,22 +126,4 @@ export class Thread {
     this.#ids.add(unused);
     return unused;
   }
-}
-
-function answeredBy(part: Part): string[] {
-  return part.type === "tool_result" ? [part.toolCallId] : [];
-}
-
-/** A draft; `id` may be anything that says the same each time the file is read. */
-export function draftOf(
-  line: number,
-  role: Role,
-  id: string | readonly unknown[],
-  parts: Part[],
-  about: { createdAt?: number | undefined; metadata?: JsonObject } = {},
-): Draft {
-  const { createdAt, metadata = {} } = about;
-  const message: DraftMessage = { id: typeof id === "string" ? id : derivedId(...id), role, parts, metadata };
-  if (createdAt !== undefined) message.createdAt = createdAt;
-  return { line, message };
 }

@@ -9,6 +9,9 @@ const WORD_CHARS_MAX = 40;
 /** Words reach full weight at this length: the short ones of a language are its common ones. */
 const LONG_WORD_CHARS = 8;
 
+/** Openings whose words are kept: as many as all open clusters of a session have for their labels, in about 5 MB. */
+const OPENINGS_KEPT_MAX = 1_024;
+
 /** How telling each kind is: names were chosen by someone for this very thing. A piece tells less than the name it is from. */
 const KIND_WEIGHT: Record<WordKind, number> = { whole: 2, word: 1, piece: 0.4, gram: 0.7 };
 
@@ -47,27 +50,56 @@ interface Candidate {
  * `LABEL_TEXT_CHARS` of up to 16 texts, evenly spaced.
  */
 export function labelOf(texts: readonly string[]): string {
-  const excerpts = evenlySpaced(texts, TEXTS_MAX).map((text) =>
-    text.slice(0, LABEL_TEXT_CHARS).replace(CALL_NAME_LINE, "").replace(MENTION, " "),
-  );
+  const openings = evenlySpaced(texts, TEXTS_MAX).map((text) => openingOf(text.slice(0, LABEL_TEXT_CHARS)));
   const candidates = new Map<string, Candidate>();
-  for (const excerpt of excerpts) countWords(excerpt, candidates);
+  for (const { words } of openings) countWords(words, candidates);
 
   const ranked = [...candidates].map(([word, candidate]) => ({ word, score: scoreOf(word, candidate) }));
-  ranked.sort((a, b) => b.score - a.score);
   const chosen: string[] = [];
-  for (const { word } of ranked) {
-    if (chosen.length === WORDS_MAX) break;
-    if (!chosen.some((other) => overlaps(other, word))) chosen.push(word);
+  // A few looks for the best one left, where only four of hundreds are wanted: cheaper than putting all in order.
+  for (let left = ranked.length; left > 0 && chosen.length < WORDS_MAX; left--) {
+    const best = ranked.reduce((first, other) => (other.score > first.score ? other : first));
+    if (!chosen.some((other) => overlaps(other, best.word))) chosen.push(best.word);
+    best.score = Number.NEGATIVE_INFINITY;
   }
-  return asWritten(chosen, excerpts).join(", ");
+  return asWritten(chosen, openings).join(", ");
 }
 
-function countWords(text: string, candidates: Map<string, Candidate>): void {
-  const seen = new Set<string>();
+/**
+ * What a label reads of a text. A cluster gets its label anew with each step that joins it, from the same openings: those
+ * read of late are kept.
+ */
+interface Opening {
+  text: string;
+  /** In lower case, where each letter has its place in `text`: one that grows in lower case moves those after it. */
+  lower: string | undefined;
+  /** Each telling word once, with the kind it has where it first stands. */
+  words: ReadonlyMap<string, WordKind>;
+}
+
+/** By the beginning of a text, the one used last at the end. */
+const openingsKept = new Map<string, Opening>();
+
+function openingOf(beginning: string): Opening {
+  const opening = openingsKept.get(beginning) ?? readOpening(beginning);
+  openingsKept.delete(beginning);
+  openingsKept.set(beginning, opening);
+  if (openingsKept.size > OPENINGS_KEPT_MAX) openingsKept.delete(openingsKept.keys().next().value!);
+  return opening;
+}
+
+function readOpening(beginning: string): Opening {
+  const text = beginning.replace(CALL_NAME_LINE, "").replace(MENTION, " ");
+  const words = new Map<string, WordKind>();
   forEachWord(text, (word, kind) => {
-    if (seen.has(word) || !isTelling(word)) return;
-    seen.add(word);
+    if (!words.has(word) && isTelling(word)) words.set(word, kind);
+  });
+  const lower = text.toLowerCase();
+  return { text, lower: lower.length === text.length ? lower : undefined, words };
+}
+
+function countWords(words: ReadonlyMap<string, WordKind>, candidates: Map<string, Candidate>): void {
+  for (const [word, kind] of words) {
     const candidate = candidates.get(word);
     if (candidate === undefined) candidates.set(word, { kind, textCount: 1 });
     else {
@@ -75,7 +107,7 @@ function countWords(text: string, candidates: Map<string, Candidate>): void {
       // Seen once by itself, a piece is a word.
       if (KIND_WEIGHT[kind] > KIND_WEIGHT[candidate.kind]) candidate.kind = kind;
     }
-  });
+  }
 }
 
 function isTelling(word: string): boolean {
@@ -95,11 +127,10 @@ function overlaps(a: string, b: string): boolean {
 }
 
 /** Words, which may be stems, in the spelling in which the texts have them most often; among equals, the first. */
-function asWritten(words: readonly string[], texts: readonly string[]): string[] {
+function asWritten(words: readonly string[], openings: readonly Opening[]): string[] {
   const countsByWord = new Map(words.map((word) => [word, new Map<string, number>()]));
-  for (const text of texts) {
-    const lower = text.toLowerCase();
-    if (lower.length !== text.length) continue; // a letter that grows in lower case: places in the two differ
+  for (const { text, lower } of openings) {
+    if (lower === undefined) continue;
     for (const [word, counts] of countsByWord) {
       // A plain search, and a look at both ends of what it finds: one pattern for all of it would look at every character.
       for (let at = lower.indexOf(word); at !== -1; at = lower.indexOf(word, at + word.length)) {

@@ -15,6 +15,7 @@ import { type CompactResult, compactSpan, type SplitOptions } from "../summaries
 import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, Contexts, type RenderOptions } from "./contexts.ts";
 import type { SessionPorts } from "./ports.ts";
+import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
@@ -31,6 +32,9 @@ export interface MessagesOptions {
 /** Comparisons of one `sync` with a session that others are writing to. */
 const SYNC_ATTEMPTS_MAX = 10;
 
+/** `appendAll` of messages that were prepared in another thread, for the importers of this package: see `takesPrepared`. */
+export let appendPrepared: (session: Session, prepared: readonly PreparedMessage[]) => AppendResult[];
+
 /**
  * One agent's conversation: append to it, render it for the next model call, look into its forest.
  *
@@ -38,6 +42,10 @@ const SYNC_ATTEMPTS_MAX = 10;
  * the same session: each sees what the others have written at its next call.
  */
 export class Session {
+  static {
+    appendPrepared = (session, prepared) => (prepared.length === 0 ? [] : session.#appendRows(prepared, undefined));
+  }
+
   readonly id: string;
   readonly #ports: SessionPorts;
   #state: SessionState | undefined;
@@ -293,8 +301,14 @@ export class Session {
   }
 
   #append(inputs: readonly MessageInput[], seqExpected: number | undefined): AppendResult[] {
+    return this.#appendRows(
+      inputs.map((input) => prepareMessage(parseMessage(input), this.#ports)),
+      seqExpected,
+    );
+  }
+
+  #appendRows(rows: readonly PreparedMessage[], seqExpected: number | undefined): AppendResult[] {
     const { repositories, embedder, clock } = this.#ports;
-    const rows = inputs.map((input) => prepareMessage(parseMessage(input), this.#ports));
     const results = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
     this.#resolver.wake();
     return results;

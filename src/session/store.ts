@@ -33,12 +33,13 @@ import { Repositories } from "../store/repositories.ts";
 import type { NewSession, SessionOverview, SessionRow, SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
 import { type VerifyProgress, type VerifyReport, verifyStore } from "../store/verify.ts";
-import { changeSettings, completeSession, createSession, startGeneration } from "../store/write.ts";
+import { changeSettings, completeSession, createSession, noteImportedFiles, startGeneration } from "../store/write.ts";
 import { closedReason } from "../summaries/resolve.ts";
 import { ActiveSessions } from "./active.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import type { SessionPorts } from "./ports.ts";
+import { isUsual } from "./prepared.ts";
 import { ResidentSessions } from "./resident.ts";
 import { Session } from "./session.ts";
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectInfo, subjectsOf } from "./subjects.ts";
@@ -154,6 +155,9 @@ function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["emb
   return generation === undefined ? hashingEmbedder : given(generation.embedderId, generation.dimension);
 }
 
+/** Whether a store takes what `prepareApart` makes in another thread: it has no embedder, counter or clock of its own. */
+export let takesPrepared: (store: Store) => boolean;
+
 /**
  * An open store file: its sessions, its forest, its rows.
  *
@@ -161,6 +165,10 @@ function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["emb
  * on to the room that does it.
  */
 export class Store {
+  static {
+    takesPrepared = (store) => isUsual(store.#ports);
+  }
+
   readonly #database: StoreDatabase;
   readonly #ports: SessionPorts;
   readonly #closing = new AbortController();
@@ -217,6 +225,16 @@ export class Store {
     // Its own name, if that is free here: what people know a session by should find it.
     const free = this.#database.read(() => sessions.byId(origin.externalId) === undefined);
     return this.#open(known ?? (free ? origin.externalId : uuidv7()), options, origin);
+  }
+
+  /** Whether a file was brought in whole in this state, and nothing was forgotten since: reading it again would bring nothing. */
+  hasImportedFile(path: string, state: string): boolean {
+    return this.#database.read(() => this.#ports.repositories.importedFiles.has(path, state));
+  }
+
+  /** Remember of files that they were brought in whole. @param states  What would change with each, by path. */
+  noteImportedFiles(states: ReadonlyMap<string, string>): void {
+    noteImportedFiles(this.#ports.repositories, states);
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND` for an id the store does not hold. */
@@ -494,7 +512,7 @@ export class Store {
   #indexTail(): void {
     if (this.#database.readonly) return;
     try {
-      this.#database.client.pragma("busy_timeout = 0");
+      this.#database.waitNoMore();
       indexTailNow(this.#ports.repositories, { countMax: CLOSING_MESSAGES_MAX, timeMsMax: CLOSING_MS_MAX });
     } catch {
       // Who has to know of a damaged index or a full disk hears it from `doctor`, or from the next search or append.

@@ -1,5 +1,6 @@
 import { and, asc, eq, isNull, sql } from "drizzle-orm";
 import type { OpenCluster } from "../forest/cluster.ts";
+import { encodeVector } from "../vector/codec.ts";
 import type { StoreDatabase } from "./open.ts";
 import { clusters } from "./schema.ts";
 
@@ -35,6 +36,8 @@ export interface ClusterOverview {
   themeRoot: number;
 }
 
+type InsertedRow = Omit<ClusterRow, "centroidSum" | "settledAt" | "subjectParentId"> & { centroidSum: Buffer };
+
 /** Rows of `clusters`. */
 export class ClusterRepository {
   readonly #put;
@@ -47,33 +50,17 @@ export class ClusterRepository {
   readonly #labelOf;
 
   constructor({ orm, client }: StoreDatabase) {
-    const changing = {
-      stepCount: sql.placeholder("stepCount"),
-      messageCount: sql.placeholder("messageCount"),
-      tokenCount: sql.placeholder("tokenCount"),
-      centroidSum: sql.placeholder("centroidSum"),
-      vectorCount: sql.placeholder("vectorCount"),
-      seqFirst: sql.placeholder("seqFirst"),
-      seqLast: sql.placeholder("seqLast"),
-      turnLast: sql.placeholder("turnLast"),
-      lastAtMs: sql.placeholder("lastAtMs"),
-      speakers: sql.placeholder("speakers"),
-      label: sql.placeholder("label"),
-      logPosition: sql.placeholder("logPosition"),
-    };
-    this.#put = orm
-      .insert(clusters)
-      .values({ rootId: sql.placeholder("rootId"), sessionId: sql.placeholder("sessionId"), ...changing })
-      .onConflictDoUpdate({
-        target: clusters.rootId,
-        set: Object.fromEntries(
-          Object.keys(changing).map((key) => {
-            const column = clusters[key as keyof typeof changing].name;
-            return [key, sql.raw(`excluded.${column}`)];
-          }),
-        ),
-      })
-      .prepare();
+    this.#put = client.prepare<InsertedRow>(
+      `INSERT INTO clusters (root_id, session_id, step_count, message_count, token_count, centroid_sum, vector_count,
+                             seq_first, seq_last, turn_last, last_at_ms, speakers, label, log_position)
+       VALUES (@rootId, @sessionId, @stepCount, @messageCount, @tokenCount, @centroidSum, @vectorCount,
+               @seqFirst, @seqLast, @turnLast, @lastAtMs, @speakers, @label, @logPosition)
+       ON CONFLICT (root_id) DO UPDATE SET
+         step_count = excluded.step_count, message_count = excluded.message_count, token_count = excluded.token_count,
+         centroid_sum = excluded.centroid_sum, vector_count = excluded.vector_count, seq_first = excluded.seq_first,
+         seq_last = excluded.seq_last, turn_last = excluded.turn_last, last_at_ms = excluded.last_at_ms,
+         speakers = excluded.speakers, label = excluded.label, log_position = excluded.log_position`,
+    );
     this.#settle = client.prepare<[number, number]>("UPDATE clusters SET settled_at = ? WHERE root_id = ?");
     this.#open = orm
       .select()
@@ -114,7 +101,7 @@ export class ClusterRepository {
       stepCount: cluster.stepCount,
       messageCount: cluster.messageCount,
       tokenCount: cluster.tokenCount,
-      centroidSum: cluster.sum,
+      centroidSum: encodeVector(cluster.sum),
       vectorCount: cluster.vectorCount,
       seqFirst: cluster.firstSeq,
       seqLast: cluster.lastSeq,

@@ -45,6 +45,7 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
     const summaryCount = summaries.finished(sessionId).length + spans.done(sessionId).length;
     unlessDamaged(fullText, () => fullText.deleteSession(sessionId));
     sessions.delete(sessionId);
+    repositories.importedFiles.clear();
     generations.countRewrite();
     return { messageCount, summaryCount, artifactCount: artifacts.deleteOrphans() };
   });
@@ -97,6 +98,7 @@ export function forgetMessages(
     }
     unlessDamaged(fullText, () => fullText.delete(ids));
     messages.forget(sessionId, ids, forgottenAtMs);
+    repositories.importedFiles.clear();
     const { derived } = derive(repositories, session, options, (reason) => {
       throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
     });
@@ -159,11 +161,13 @@ export function erase(repositories: Repositories): boolean {
   const { database } = repositories;
   try {
     mergeFullText(repositories);
-    return database.guard(() => {
-      database.client.exec("VACUUM");
-      const [{ busy }] = database.client.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: number }];
-      return busy === 0;
-    });
+    return database.guard(() =>
+      database.waiting(() => {
+        database.client.exec("VACUUM");
+        const [{ busy }] = database.client.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: number }];
+        return busy === 0;
+      }),
+    );
   } catch (error) {
     if (StoreError.is(error, "STORE_BUSY") || StoreError.is(error, "FILE_NOT_USABLE")) return false;
     throw error;

@@ -1,4 +1,3 @@
-import { desc } from "drizzle-orm";
 import type { StoreDatabase } from "./open.ts";
 import { generations } from "./schema.ts";
 
@@ -29,16 +28,22 @@ export type GenerationRow = typeof generations.$inferSelect;
 /** Rows of `generations`. */
 export class GenerationRepository {
   readonly #database: StoreDatabase;
+  readonly #newest;
   readonly #ids;
 
   constructor(database: StoreDatabase) {
     this.#database = database;
+    this.#newest = database.client.prepare<[], GenerationRow>(
+      `SELECT id, embedder_id AS embedderId, dimension, created_at_ms AS createdAtMs, rewrite_count AS rewriteCount,
+              log_position AS logPosition
+       FROM generations ORDER BY id DESC LIMIT 1`,
+    );
     this.#ids = database.client.prepare<[], number>("SELECT id FROM generations ORDER BY id").pluck();
   }
 
   /** The one in use; undefined in a store that was never written to. */
   newest(): GenerationRow | undefined {
-    return this.#database.orm.select().from(generations).orderBy(desc(generations.id)).limit(1).get();
+    return this.#newest.get();
   }
 
   /** Rows of clusters of the generation in use were written anew: what others hold of them is out of date. */

@@ -1,10 +1,11 @@
-import { and, asc, between, eq, getTableColumns, gte, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gte, lte, type SQL, sql } from "drizzle-orm";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { encodeVector } from "../vector/codec.ts";
-import type { Artifact, ArtifactRepository } from "./artifacts.ts";
+import type { ArtifactRepository } from "./artifacts.ts";
+import type { Artifact } from "./extract-artifacts.ts";
 import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { messages } from "./schema.ts";
@@ -201,34 +202,17 @@ export class MessageRepository {
       .where(and(inSession, sql`${messages.pinned} = 1`))
       .orderBy(asc(messages.seq))
       .prepare();
-    this.#graduating = orm
-      .select({
-        id: messages.id,
-        seq: messages.seq,
-        stepId: messages.stepId,
-        turnSeq: messages.turnSeq,
-        role: messages.role,
-        name: messages.name,
-        text: messages.text,
-        tokenCount: messages.tokenCount,
-        createdAtMs: messages.createdAtMs,
-        embedding: sql.raw(vectorNow("messages")).mapWith(messages.embedding).as("embedding"),
-      })
-      .from(messages)
-      .where(
-        and(
-          inSession,
-          between(messages.seq, sql.placeholder("seqFirst"), sql.placeholder("seqLast")),
-          eq(messages.pinned, false),
-        ),
-      )
-      .orderBy(asc(messages.seq))
-      .prepare();
-    this.#byExternalId = orm
-      .select({ id: messages.id, seq: messages.seq, digest: messages.digest })
-      .from(messages)
-      .where(and(inSession, eq(messages.externalId, sql.placeholder("externalId"))))
-      .prepare();
+    this.#graduating = client.prepare<
+      [string, number, number],
+      Omit<GraduatingMessage, "embedding"> & { embedding: Buffer | null }
+    >(
+      `SELECT id, seq, step_id AS stepId, turn_seq AS turnSeq, role, name, text, token_count AS tokenCount,
+              created_at_ms AS createdAtMs, ${vectorNow("messages")} AS embedding
+       FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`,
+    );
+    this.#byExternalId = client.prepare<[string, string], { id: number; seq: number; digest: Buffer }>(
+      "SELECT id, seq, digest FROM messages WHERE session_id = ? AND external_id = ?",
+    );
     this.#seqBefore = client
       .prepare<[string, number], number>(
         "SELECT seq FROM messages WHERE session_id = ? AND seq < ? AND pinned = 0 ORDER BY seq DESC LIMIT 1",
@@ -456,7 +440,10 @@ export class MessageRepository {
 
   /** What the forest needs of the messages in a range of places, pinned ones left out. */
   graduating(sessionId: string, seqFirst: number, seqLast: number): GraduatingMessage[] {
-    return this.#graduating.all({ sessionId, seqFirst, seqLast });
+    return this.#graduating.all(sessionId, seqFirst, seqLast).map(({ embedding, ...row }) => ({
+      ...row,
+      embedding: embedding === null ? null : (messages.embedding.mapFromDriverValue(embedding) as Float32Array),
+    }));
   }
 
   /** seq of the newest message before `seq` that is not pinned; -1 if there is none. */
@@ -465,7 +452,7 @@ export class MessageRepository {
   }
 
   byExternalId(sessionId: string, externalId: string): { id: number; seq: number; digest: Buffer } | undefined {
-    return this.#byExternalId.get({ sessionId, externalId });
+    return this.#byExternalId.get(sessionId, externalId);
   }
 
   setParentOfStep(stepId: number, parentId: number): void {

@@ -17,6 +17,13 @@ export interface OpenDatabaseOptions {
   busyTimeoutMs: number;
 }
 
+/**
+ * How long SQLite itself waits for a lock. Between its tries it pauses longer and longer, up to a tenth of a second, and
+ * whoever writes all the time is sure to hold the lock again by then. So it is asked again and again, and tries each
+ * millisecond.
+ */
+const LOCK_WAIT_MS = 2;
+
 /** One connection to one store file. */
 export class StoreDatabase {
   readonly path: string;
@@ -30,16 +37,22 @@ export class StoreDatabase {
   /** The same, with a look at the path before the commit. */
   readonly #writeTransaction: Database.Transaction<(change: () => unknown) => unknown>;
   readonly #readDataVersion: Database.Statement<[], number>;
+  #busyTimeoutMs: number;
+  /** Whether the write that was tried last got its lock. */
+  #hasBegun = false;
 
-  constructor({ client, isCopy }: Connection, path: string, readonly: boolean) {
+  constructor({ client, isCopy }: Connection, path: string, options: OpenDatabaseOptions) {
     this.client = client;
     this.path = path;
-    this.readonly = readonly;
+    this.readonly = options.readonly;
+    this.#busyTimeoutMs = options.busyTimeoutMs;
+    this.#waitFor(LOCK_WAIT_MS);
     this.#isCopy = isCopy;
-    this.#files = identitiesOf(path, { readonly, isCopy });
+    this.#files = identitiesOf(path, { readonly: options.readonly, isCopy });
     this.orm = drizzle(client);
     this.#transaction = client.transaction((run: () => unknown) => run());
     this.#writeTransaction = client.transaction((change: () => unknown) => {
+      this.#hasBegun = true;
       const result = change();
       this.assertInPlace();
       return result;
@@ -49,7 +62,7 @@ export class StoreDatabase {
 
   /** Changes exactly when another connection has committed since the last look. */
   dataVersion(): number {
-    return this.guard(() => this.#readDataVersion.get()!);
+    return this.guard(() => this.#patiently(() => this.#readDataVersion.get()!));
   }
 
   /**
@@ -62,7 +75,7 @@ export class StoreDatabase {
   write<T>(operation: string, change: () => T): T {
     this.assertOpen();
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
-    return this.guard(() => this.#writeTransaction.immediate(change) as T);
+    return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
   }
 
   /** Run `query` on one snapshot of the file. */
@@ -70,7 +83,41 @@ export class StoreDatabase {
     this.assertOpen();
     if (this.#isCopy) this.assertInPlace(); // or the copy in memory is out of date
     if (this.client.inTransaction) return this.guard(query);
-    return this.guard(() => this.#transaction.deferred(query) as T);
+    return this.guard(() => this.#patiently(() => this.#transaction.deferred(query) as T));
+  }
+
+  /** Run statements that are no transaction of ours and wait for others: SQLite waits by itself, as long as it may. */
+  waiting<T>(run: () => T): T {
+    this.#waitFor(this.#busyTimeoutMs);
+    try {
+      return run();
+    } finally {
+      this.#waitFor(LOCK_WAIT_MS);
+    }
+  }
+
+  /** From now on, what would have to wait for another process fails at once. */
+  waitNoMore(): void {
+    this.#busyTimeoutMs = 0;
+    this.#waitFor(0);
+  }
+
+  #waitFor(ms: number): void {
+    this.client.pragma(`busy_timeout = ${Math.min(ms, this.#busyTimeoutMs)}`);
+  }
+
+  /** Try until the lock is ours, as long as it may take. A change that has begun has its lock, and is never made twice. */
+  #patiently<T>(run: () => T): T {
+    if (this.client.inTransaction) return run();
+    const deadlineMs = performance.now() + this.#busyTimeoutMs;
+    for (;;) {
+      this.#hasBegun = false;
+      try {
+        return run();
+      } catch (error) {
+        if (this.#hasBegun || !isCode(error, "BUSY") || performance.now() >= deadlineMs) throw error;
+      }
+    }
   }
 
   /** @throws {StoreError} `FILE_REPLACED` if the path does not lead to the file that was opened. */
@@ -185,7 +232,7 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
     client.pragma("foreign_keys = ON");
     client.pragma("trusted_schema = OFF");
     migrate(client, file, { applicationId: APPLICATION_ID, readonly: options.readonly });
-    return new StoreDatabase(connection, file, options.readonly);
+    return new StoreDatabase(connection, file, options);
   } catch (error) {
     client?.close();
     throw ownErrorOf(error, file);

@@ -6,6 +6,7 @@ import { CostRepository } from "./costs.ts";
 import { EvidenceRepository } from "./evidence.ts";
 import { FullTextRepository } from "./full-text.ts";
 import { GenerationRepository } from "./generations.ts";
+import { ImportedFileRepository } from "./imported-files.ts";
 import { MessageRepository } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { PendingVectorRepository } from "./pending-vectors.ts";
@@ -39,6 +40,7 @@ export class Repositories {
   readonly evidence: EvidenceRepository;
   readonly fullText: FullTextRepository;
   readonly reembedding: ReembeddingRepository;
+  readonly importedFiles: ImportedFileRepository;
 
   /** @param tokenCounter  In whose tokens messages are counted when they are read. */
   constructor(database: StoreDatabase, tokenCounter: TokenCounter) {
@@ -59,5 +61,6 @@ export class Repositories {
     this.evidence = new EvidenceRepository(database);
     this.fullText = new FullTextRepository(database);
     this.reembedding = new ReembeddingRepository(database);
+    this.importedFiles = new ImportedFileRepository(database);
   }
 }

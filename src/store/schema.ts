@@ -478,3 +478,13 @@ export const discardedCosts = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.sessionId, t.summarizerId] })],
 );
+
+/**
+ * Files of other programs that a watch has brought in whole, by SHA-256 (hex): of the path, and of what would change with the
+ * file and of the version that has read it. They spare a reading and nothing else: rows may go at any time, and all go when
+ * anything is forgotten. Derived, from what is not in the store.
+ */
+export const importedFiles = sqliteTable("imported_files", {
+  pathDigest: text("path_digest").primaryKey(),
+  stateDigest: text("state_digest").notNull(),
+});

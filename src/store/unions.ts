@@ -1,8 +1,7 @@
-import { sql } from "drizzle-orm";
 import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
-import { unions } from "./schema.ts";
+import type { unions } from "./schema.ts";
 
 /** One row of the log of a session's own forest; `id` is its position. */
 export type UnionRow = Omit<typeof unions.$inferSelect, "sessionId" | "generation" | "level" | "kind"> & {
@@ -48,20 +47,10 @@ export class UnionRepository {
   readonly #entryOf;
   readonly #started;
 
-  constructor({ orm, client }: StoreDatabase) {
-    this.#insert = orm
-      .insert(unions)
-      .values({
-        id: sql.placeholder("id"),
-        sessionId: sql.placeholder("sessionId"),
-        generation: sql.placeholder("generation"),
-        level: sql.placeholder("level"),
-        kind: sql.placeholder("kind"),
-        node: sql.placeholder("node"),
-        root: sql.placeholder("root"),
-        score: sql.placeholder("score"),
-      })
-      .prepare();
+  constructor({ client }: StoreDatabase) {
+    this.#insert = client.prepare<[number, string, number, string, string, number, number, number | null]>(
+      "INSERT INTO unions (id, session_id, generation, level, kind, node, root, score) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    );
     this.#newestPosition = client.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'unions'").pluck();
     this.#deleteOf = client.prepare<[string, number]>(
       "DELETE FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject'",
@@ -112,8 +101,8 @@ export class UnionRepository {
     return this.#newestPosition.get() ?? 0;
   }
 
-  add(sessionId: string, generation: number, union: UnionRow): void {
-    this.#insert.run({ sessionId, generation, ...union });
+  add(sessionId: string, generation: number, { id, level, kind, node, root, score }: UnionRow): void {
+    this.#insert.run(id, sessionId, generation, level, kind, node, root, score);
   }
 
   /** Put other rows in place of a session's log of one generation. */

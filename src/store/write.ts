@@ -289,3 +289,13 @@ function writeMove(repositories: Repositories, sessionId: string, move: Frontier
   for (const id of move.hiddenSummaries) summaries.markHidden(id, move.position);
   sessions.moveFrontier(sessionId, move.graduatedSeq, move.evictedSeq);
 }
+
+/** Files were brought in whole, in these states by path. */
+export function noteImportedFiles(
+  { database, importedFiles }: Repositories,
+  states: ReadonlyMap<string, string>,
+): void {
+  database.write("noteImportedFiles", () => {
+    for (const [path, state] of states) importedFiles.put(path, state);
+  });
+}

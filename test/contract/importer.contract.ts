@@ -4,8 +4,9 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseMessage } from "../../src/core/message.ts";
+import { PAUSE } from "../../src/importers/head.ts";
 import type { ImportEvent, Importer } from "../../src/importers/importer.ts";
-import { eventsOf, messagesIn, warningsIn } from "../unit/importers/read.ts";
+import { eventsOf, eventsSoFar, messagesIn, warningsIn } from "../unit/importers/read.ts";
 
 export interface ImporterContract {
   importer: Importer;
@@ -16,6 +17,8 @@ export interface ImporterContract {
   /** The sample is one document, with each message on a line of its own. Otherwise each line stands for itself. */
   isDocument?: boolean;
 }
+
+const CLOSING_BRACE = 0x7d;
 
 /** What every importer promises, whatever it reads. */
 export function describeImporter({ importer, sample, foreign, isDocument = false }: ImporterContract): void {
@@ -99,14 +102,73 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
       }
     });
 
-    test("reads a file that is still being written: the messages of its whole lines, under their later ids", async () => {
-      const idsAtLast = new Set(messagesIn(await eventsOf(importer, bytes)).map(({ id }) => id));
-      for (let length = 0; length <= bytes.length; length += 997) {
-        const part = bytes.subarray(0, length);
-        const events = await eventsOf(importer, part);
+    /**
+     * Goal: a file that was imported while it grew comes to the messages that it comes to when it is imported once.
+     * Method: cut the sample behind each of its lines and within it. Each session must begin with the very messages that it
+     * has in the end, and hold everything from whole lines, unless a warning names the line.
+     */
+    test("reads a file that is still being written: the first of its later messages, as they will be", async () => {
+      const said = (events: readonly ImportEvent[]) => {
+        const sessions: Record<string, unknown[]> = {};
+        for (const event of events) {
+          if (event.kind !== "message") continue;
+          const { id, role, content, parts } = event.message;
+          sessions[event.session] = [...(sessions[event.session] ?? []), { id, role, content, parts }];
+        }
+        return sessions;
+      };
+      const whole = said(await eventsOf(importer, bytes));
+      const lineEnds = [...bytes.entries()].flatMap(([index, byte]) => (byte === 10 ? [index + 1] : []));
+      const cuts = lineEnds.flatMap((end, index) => [end, Math.floor((end + (lineEnds[index - 1] ?? 0)) / 2)]);
+      for (const cut of cuts) {
+        const part = bytes.subarray(0, cut);
+        const events = await eventsSoFar(importer, part);
+        for (const [session, messages] of Object.entries(said(events))) {
+          expect(messages).toEqual(whole[session]?.slice(0, messages.length));
+        }
         const wholeLines = part.toString("utf8").split("\n").slice(0, -1);
-        expect(markersIn(events)).toEqual(markersOf(wholeLines));
-        expect(messagesIn(events).filter(({ id }) => !idsAtLast.has(id))).toEqual([]);
+        const waiting = warningsIn(events).flatMap(([number]) => wholeLines[number - 1] ?? []);
+        expect([...markersIn(events), ...markersOf(waiting)]).toEqual(expect.arrayContaining(markersOf(wholeLines)));
+      }
+    });
+
+    test.runIf(importer.isFollowing === true && !isDocument)(
+      "tells at each pause of a file that is followed what a file says that may go on there",
+      async () => {
+        const cuts = cutsOf(bytes);
+        const told = new Map<string, unknown>();
+        const paused: (typeof told)[] = [];
+        for await (const event of importer.read({ path: name, chunks: withPauses(bytes, cuts) })) {
+          if (event.kind === "message") told.set(`${event.session} ${event.message.id}`, event.message);
+          if (event.kind === "paused") paused.push(structuredClone(told));
+        }
+        expect(paused.length).toBe(cuts.length);
+        for (const [index, cut] of cuts.entries()) {
+          const upTo = bytes.subarray(0, cut);
+          const ended = await eventsSoFar(
+            importer,
+            upTo.at(-1) === CLOSING_BRACE ? upTo : upTo.subarray(0, upTo.lastIndexOf("\n") + 1),
+          );
+          const said = ended.flatMap((event) =>
+            event.kind === "message" ? [[`${event.session} ${event.message.id}`, event.message] as const] : [],
+          );
+          expect(paused[index]).toEqual(new Map(said));
+        }
+        expect(told).toEqual(paused.at(-1));
+      },
+    );
+
+    test.each(DAMAGE)("brings in or names what a line says that has %s, and costs no other line", async (_, damage) => {
+      for (const [index, line] of lines.entries()) {
+        if (markersOf([line]).length === 0) continue;
+        const damaged = damage(line);
+        if (damaged === undefined || damaged === line) continue;
+        const events = await eventsOf(importer, `${lines.with(index, damaged).join("\n")}\n`);
+        const found = new Set(markersIn(events));
+        const warned = new Set(warningsIn(events).map(([number]) => number));
+        const missing = markersOf(lines).filter((marker) => !found.has(marker));
+        if (missing.length > 0) expect(warned).toContain(index + 1);
+        for (const marker of missing) expect(markersOf([line])).toContain(marker);
       }
     });
 
@@ -148,6 +210,33 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
   });
 }
 
+/** What has been found in files, or may be: each as what it makes of a line; undefined where it is none of it. */
+const DAMAGE: readonly [name: string, damage: (line: string) => string | undefined][] = [
+  ["half of a character", (line) => line.replace(/keep\d\d/, "$&\\ud800")],
+  ["a NUL in a text", (line) => line.replace(/keep\d\d/, "$&\\u0000")],
+  ["a NUL byte", (line) => line.replace(/keep\d\d/, "$&\u0000")],
+  ["a key that comes twice", (line) => opened(line, '"odd":1,"odd":2')],
+  ["names that objects have", (line) => opened(line, '"__proto__":{"a":1},"constructor":{"b":2},"toString":3')],
+  ["a tower of lists", (line) => opened(line, `"odd":${"[".repeat(10_000)}${"]".repeat(10_000)}`)],
+  ["a number without end", (line) => opened(line, `"odd":${"9".repeat(400)},"far":1e400`)],
+  ["a time out of range", (line) => timed(line, '"+275761-01-01T00:00:00Z"')],
+  ["a time that is too large", (line) => timed(line, "1e300")],
+  ["a time before all", (line) => timed(line, "-9007199254740991")],
+  ["a time that is none", (line) => timed(line, '{"seconds":"1"}')],
+  ["numbers as texts", (line) => line.replace(/:(\d+)([,}])/g, ':"$1"$2')],
+  ["texts as numbers", (line) => line.replace(/"(id|uuid|call_id|callId|toolCallId)":"[^"]*"/g, '"$1":7')],
+];
+
+/** A line that begins with an object, with more fields in front. */
+function opened(line: string, fields: string): string | undefined {
+  const at = line.indexOf("{");
+  return at === -1 ? undefined : `${line.slice(0, at + 1)}${fields},${line.slice(at + 1)}`;
+}
+
+function timed(line: string, time: string): string {
+  return line.replace(/"(timestamp|ts|createdAt|created|time_created)":("[^"]*"|\d+)/g, `"$1":${time}`);
+}
+
 type Path = readonly (string | number)[];
 
 /** The path to each value inside `value`, which itself is at `path`. */
@@ -172,4 +261,24 @@ function markersOf(lines: readonly string[]): string[] {
 function markersIn(events: readonly ImportEvent[]): string[] {
   const said = messagesIn(events).map(({ content, parts }) => JSON.stringify([content, parts]));
   return (said.join("\n").match(/keep\d\d/g) ?? []).sort();
+}
+
+/** Where a writer may fall quiet once there is a line: after each, before its line feed, and in the middle of it. */
+function cutsOf(bytes: Buffer): number[] {
+  const cuts: number[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf("\n", start);
+    cuts.push(start + Math.floor((end - start) / 2), end, end + 1);
+    start = end + 1;
+  }
+  return [...new Set(cuts)].slice(1);
+}
+
+async function* withPauses(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  let from = 0;
+  for (const cut of cuts) {
+    yield bytes.subarray(from, cut);
+    yield PAUSE;
+    from = cut;
+  }
 }

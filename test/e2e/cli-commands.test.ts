@@ -31,6 +31,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   chat: null,
   mcp: null,
+  watch: null,
   sessions: { args: [], isArray: true, keys: SESSION },
   show: { args: ["@last"], keys: "session messages messageCount" },
   recall: {

@@ -22,9 +22,9 @@ describe("import", () => {
 
     const db = join(folder.path, "both.db");
     const report = await folder.json("import", home, "--db", db);
-    expect(report).toMatchObject({ sessionCount: 6, newCount: 30, knownCount: 0, warningCount: 0 });
+    expect(report).toMatchObject({ sessionCount: 6, newCount: 33, knownCount: 0, warningCount: 0 });
     expect(report.files).toMatchObject([
-      { format: "claude-code", newCount: 21 },
+      { format: "claude-code", newCount: 24 },
       { format: "jsonl", newCount: 8 },
       { format: "claude-code", newCount: 1 },
     ]);
@@ -148,7 +148,7 @@ describe("import", () => {
     expect(await folder.json("sql", forks, "--db", db)).toEqual([
       {
         id: "5d0c7e1a-9b2f-4c3d-8e4f-0a1b2c3d4e5f/fork-u3",
-        fork_seq: 5,
+        fork_seq: 8,
         text: "keep11 Relay R1 bounces for 40 ms.",
       },
     ]);

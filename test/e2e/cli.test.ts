@@ -17,7 +17,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "import chat mcp sessions show recall expand resume forest subjects sql export stats doctor verify backup reembed forget help",
+      "import watch mcp chat sessions show recall expand resume forest subjects sql export stats doctor verify backup reembed forget help",
     );
   });
 

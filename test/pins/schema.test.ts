@@ -20,6 +20,7 @@ test("tables and views, with their columns in order", () => {
     ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd"],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
     ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position"],
+    ["table", "imported_files", "path_digest state_digest"],
     ["table", "message_artifacts", "message_id pointer sha256"],
     [
       "table",
@@ -122,7 +123,7 @@ test("what the file says of itself", () => {
   // "Copp", six migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 6, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 7, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toUiMessages } from "../../src/adapters/ai-sdk.ts";
-import { toAnthropic } from "../../src/adapters/anthropic.ts";
+import { type AnthropicConversation, toAnthropic } from "../../src/adapters/anthropic.ts";
 import { type GeminiConversation, toGemini } from "../../src/adapters/gemini.ts";
 import { toLlxprt } from "../../src/adapters/llxprt.ts";
 import { type Speech, toOpenai } from "../../src/adapters/openai.ts";
@@ -53,11 +54,14 @@ interface Carrier {
   hasSystem?: boolean;
   /** Its calls have ids of their own in the whole session. */
   hasUniqueIds?: boolean;
+  /** Its file holds pieces of messages, which come back as messages. */
+  isPiecewise?: boolean;
 }
 
 const CARRIERS: Record<string, Carrier> = {
   "Claude Code": {
     importer: claudeCode,
+    isPiecewise: true,
     fileOf: claudeCodeFileOf,
     carried: {
       thought: thought({ anthropic: { signature: "c2ln" } }),
@@ -68,6 +72,7 @@ const CARRIERS: Record<string, Carrier> = {
   },
   "Gemini CLI": {
     importer: geminiCli,
+    isPiecewise: true,
     fileOf: geminiCliFileOf,
     carried: {
       thought: thought({ gemini: { thought: true, coppice: { as: "thought" } } }),
@@ -110,6 +115,7 @@ const CARRIERS: Record<string, Carrier> = {
   },
   Codex: {
     importer: codex,
+    isPiecewise: true,
     fileOf: codexFileOf,
     carried: {
       thought: thought({ encrypted_content: "QQ==" }),
@@ -121,6 +127,7 @@ const CARRIERS: Record<string, Carrier> = {
   },
   opencode: {
     importer: opencode,
+    isPiecewise: true,
     fileOf: opencodeFileOf,
     carried: {
       thought: thought({}),
@@ -148,7 +155,9 @@ const CARRIERS: Record<string, Carrier> = {
  * a store, and compared whole. Ids of calls come again from step to step, where the agent's do.
  */
 describe("our messages come back from a file of", () => {
-  test.each(Object.entries(CARRIERS))("%s", async (_, { importer, fileOf, carried, hasSystem, hasUniqueIds }) => {
+  test.each(Object.entries(CARRIERS))("%s", async (_, carrier) => {
+    const { importer, fileOf, carried, hasSystem, hasUniqueIds, isPiecewise } = carrier;
+    const compared = isPiecewise ? inPieces : (messages: readonly Said[]): readonly object[] => messages;
     const store = temporaryStore();
     let sizeMax = 0;
     const ours = conversations({ userPart: image, resultsApart: true, systemTexts: 1, ...carried });
@@ -157,7 +166,7 @@ describe("our messages come back from a file of", () => {
         const said = conversation.filter(({ role }) => role !== "system" || hasSystem === true);
         const messages = isRepeating && hasUniqueIds !== true ? withRepeatedIds(said) : said;
         const { stored } = await imported(store, importer, fileOf(messages));
-        expect(stored.map(plain)).toEqual(messages.map(plain));
+        expect(compared(stored.map(plain))).toEqual(compared(messages.map(plain)));
         sizeMax = Math.max(sizeMax, stored.length);
       }),
       { numRuns: 40 },
@@ -165,6 +174,8 @@ describe("our messages come back from a file of", () => {
     expect(sizeMax).toBeGreaterThan(8);
   });
 });
+
+const WITHOUT_TEXT = { role: "assistant", block: { type: "text", text: "[no text]" } };
 
 /** What a provider has, in a file of the program that keeps it, and what it gets back from a context. */
 const KEEPERS: Record<
@@ -184,13 +195,15 @@ const KEEPERS: Record<
       messages: messages.map(({ role, content }) => ({ role, content })),
     })),
     fileOf: claudeCodeFile,
-    back: toAnthropic,
+    // Each line is a message, and so each block; of a thought alone the context says that it has no text.
+    back: (ours) => blocksIn(toAnthropic(ours)).filter((block) => !isDeepStrictEqual(block, WITHOUT_TEXT)),
+    told: blocksIn,
   },
   Gemini: {
     importer: geminiCli,
     theirs: geminiConversations.map(withIds),
     fileOf: geminiCliFile,
-    // Records say which contents there were once: neighbors of one role may be one.
+    // Records say which contents there were once; each call of one is a message.
     back: (ours) => partsIn(toGemini(ours)),
     told: partsIn,
   },
@@ -237,8 +250,60 @@ async function imported(store: Store, importer: Importer, file: string) {
   return { stored, context };
 }
 
-function plain({ role, parts, content }: Speech | MessageInput) {
-  return { role, parts: parts ?? content };
+interface Said {
+  role: string;
+  parts: readonly object[];
+}
+
+function plain({ role, parts }: Speech | MessageInput): Said {
+  return { role, parts: parts! };
+}
+
+/** Every part by itself, each result behind its call. */
+function inPieces(messages: readonly Said[]): object[] {
+  const pieces = messages.flatMap(({ role, parts }) => parts.map((part) => ({ role, part })));
+  return behindCalls(pieces, ({ part }) => {
+    const { type, toolCallId } = part as { type: string; toolCallId?: string };
+    return {
+      calls: type === "tool_call" ? toolCallId : undefined,
+      answers: type === "tool_result" ? toolCallId : undefined,
+    };
+  });
+}
+
+function blocksIn({ messages }: AnthropicConversation): object[] {
+  const blocks = messages.flatMap(({ role, content }) =>
+    [content].flat().map((block): { role: string; block: unknown } => ({ role, block })),
+  );
+  return behindCalls(blocks, ({ block }) => {
+    const { type, id, tool_use_id } = block as { type?: string; id?: string; tool_use_id?: string };
+    return { calls: type === "tool_use" ? id : undefined, answers: type === "tool_result" ? tool_use_id : undefined };
+  });
+}
+
+/** A file behind a response is of it. */
+function partsIn({ contents }: GeminiConversation): object[] {
+  const parts = contents.flatMap(({ role, parts = [] }) => parts.map((part) => ({ role, part })));
+  let answered: string | undefined;
+  return behindCalls(parts, ({ part }) => {
+    const isFile = part.inlineData !== undefined || part.fileData !== undefined;
+    answered = part.functionResponse?.id ?? (isFile ? answered : undefined);
+    return { calls: part.functionCall?.id, answers: answered };
+  });
+}
+
+/** The pieces in their order, but each answer directly behind the last call with its id and what has answered that before. */
+function behindCalls<Piece>(
+  pieces: readonly Piece[],
+  idsOf: (piece: Piece) => { calls: string | undefined; answers: string | undefined },
+): Piece[] {
+  const placed: { piece: Piece; id: string | undefined }[] = [];
+  for (const piece of pieces) {
+    const { calls, answers } = idsOf(piece);
+    const call = answers === undefined ? -1 : placed.findLastIndex(({ id }) => id === answers);
+    placed.splice(call === -1 ? placed.length : call + 1, 0, { piece, id: calls ?? answers });
+  }
+  return placed.map(({ piece }) => piece);
 }
 
 /** As many providers have them: the first call of each step is `call_0`. */
@@ -266,8 +331,4 @@ function withIds({ contents }: GeminiConversation): GeminiConversation {
     }),
   }));
   return { contents: identified };
-}
-
-function partsIn({ contents }: GeminiConversation): unknown[] {
-  return contents.flatMap(({ role, parts = [] }) => parts.map((part) => [role, part]));
 }

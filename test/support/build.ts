@@ -11,13 +11,20 @@ declare module "vitest" {
   }
 }
 
-/**
- * Build the package once, for the tests that run it as its users do. It goes where an installed one would stand, into a
- * folder of its own: `dist` belongs to whoever builds it, at any time.
- *
- * @returns what takes it away when the tests are done.
- */
+/** Build the package once, for the tests that run it as its users do. @returns what takes it away when the tests are done. */
 export function setup({ provide }: TestProject): () => void {
+  const { folder, remove } = buildPackage();
+  provide("packageFolder", folder);
+  return remove;
+}
+
+/**
+ * Build the package. It goes where an installed one would stand, into a folder of its own: `dist` belongs to whoever builds
+ * it, at any time.
+ *
+ * @returns the folder, with `package.json`, `dist` and `migrations`, and what takes it away.
+ */
+export function buildPackage(): { folder: string; remove: () => void } {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   const cache = join(root, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
@@ -34,6 +41,5 @@ export function setup({ provide }: TestProject): () => void {
     remove();
     throw error;
   }
-  provide("packageFolder", folder);
-  return remove;
+  return { folder, remove };
 }

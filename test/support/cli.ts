@@ -41,6 +41,7 @@ export class CliFolder {
       cwd: this.path,
       env: { PATH: process.env.PATH, HOME: this.path, TZ: "UTC", COPPICE_DB: this.db, ...env },
     });
+    child.stdin.on("error", () => {}); // a command that reads nothing may be gone before it was told so
     child.stdin.end(stdin);
     let stdout = "";
     let stderr = "";

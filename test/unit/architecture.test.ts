@@ -31,6 +31,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   "drizzle-orm": ["store"],
   // Other programs' histories are databases, too.
   "better-sqlite3": ["store", "importers"],
+  fzstd: ["importers"],
   stemmer: ["models"],
   "@google/genai": ["models/gemini", "adapters/gemini"],
   openai: ["adapters/openai"],

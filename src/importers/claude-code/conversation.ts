@@ -1,31 +1,35 @@
 import type { AdaptedMessage } from "../../adapters/anthropic.ts";
-import type { JsonValue, Part } from "../../core/message.ts";
+import type { JsonValue } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
+import { type Draft, draftOf } from "../draft.ts";
 import type { JsonObject } from "../lines.ts";
-import { type Draft, draftOf } from "../thread.ts";
+import { callIdsOf, inOrder, RESULT_DUE, THOUGHT_OPEN, type WaitingDraft, waitingFor } from "../order.ts";
 import { objectOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf } from "./content.ts";
 import { timeOf } from "./line.ts";
 import { metadataOf } from "./metadata.ts";
 
-/** The newest assistant message, to which lines with the same ids still add. */
-interface OpenMessage {
+/** One answer of the model, which Claude Code writes line by line: a line for each block of its content. */
+interface Reply {
   messageId: string;
   requestId: string | undefined;
-  draft: Draft;
-  uuids: string[];
   callIds: Set<string>;
+  /** Thoughts whose words or call have not come yet. */
+  thought: Draft | undefined;
 }
 
 /**
- * One conversation of a transcript, put together line by line.
+ * One conversation of a transcript, line by line.
  *
- * Claude Code writes a line for each content block of an assistant message, and may write the results of its first
- * calls before the line of its last: lines of one `message.id` and `requestId` are one message, as long as no other
- * assistant message has come between, and where there is no `requestId`, no prompt. (Proxies in front of other models
- * write no request ids and repeat their message ids.)
+ * Claude Code writes a line for each content block of an assistant message, as soon as it is there, and may write the
+ * results of its first calls before the line of its last. Each line is a message here, so that a file which was read
+ * while it grew gives the messages that the whole of it gives; only a thought goes with the words or the call that it leads
+ * to. Where a reply calls again before its earlier call was answered, the later call comes behind that answer: a call and
+ * its result stand together. Lines of one `message.id` and `requestId` are of one reply, as long as no other assistant
+ * message has come between, and where there is no `requestId`, no prompt. (Proxies in front of other models write no
+ * request ids and repeat their message ids.)
  *
- * A message's id is its line's uuid, the first line's where several were put together. Where one line holds both tool
+ * A message's id is its line's uuid, that of its thought where it has one. Where one line holds both tool
  * results and words of the user, the results get `<uuid>:result`. A line that repeats an earlier one is passed over.
  *
  * What no later line can change is taken out meanwhile, so that memory holds a few words for each message, and the whole of
@@ -38,7 +42,7 @@ export class Conversation {
   readonly #contentByUuid = new Map<string, string>();
   /** The messages taken out, in order. */
   readonly #taken: { line: number; id: string }[] = [];
-  #open: OpenMessage | undefined;
+  #reply: Reply | undefined;
 
   /**
    * Add a line that somebody said: `user`, `assistant` or `attachment`.
@@ -85,83 +89,109 @@ export class Conversation {
   }
 
   /**
-   * Take out the messages that no later line can change, in conversation order: those before the newest assistant message,
-   * up to one that `isHeld`.
+   * Take out the messages that no later line can change, in conversation order: those before the newest reply, up to one
+   * that `isHeld`.
    */
   takeSettled(isHeld: (draft: Draft) => boolean): Draft[] {
     let count = 0;
+    let newest: object | undefined;
     for (const [index, draft] of this.#drafts.entries()) {
       if (isHeld(draft)) break;
-      if (draft.message.role === "assistant") count = index;
+      if (draft.reply === undefined || draft.reply === newest) continue;
+      newest = draft.reply;
+      count = index;
     }
-    return this.#take(count);
+    const { drafts, waiting } = inOrder(this.#drafts.splice(0, count));
+    return this.#take([...drafts, ...waiting]);
   }
 
-  /** Take out all that is left. */
+  /** Take out all that is left: nothing will be written any more. */
   takeAll(): Draft[] {
-    return this.#take(this.#drafts.length);
-  }
-
-  /** Id of the last message that begins no later than on this line; undefined while such messages are held, or without any. */
-  lastTakenUpTo(line: number): string | undefined {
-    if (this.#drafts.some((draft) => draft.line <= line)) return undefined;
-    return this.#taken.findLast((taken) => taken.line <= line)?.id;
+    this.#endThought();
+    const { drafts, waiting } = inOrder(this.#drafts.splice(0));
+    return this.#take([...drafts, ...waiting]);
   }
 
   /**
-   * The order is that of the file, except that results follow their calls at once. What arrives while a tool runs (a prompt
-   * typed meanwhile, a notice) is written at once but reaches the model after the results.
+   * All that is left but what the next lines may put elsewhere, and it stays. What the user said does not wait, unless it
+   * `isHeld`.
    */
-  #take(count: number): Draft[] {
-    const ordered: Draft[] = [];
-    const waiting: Draft[] = [];
-    let callIds = new Set<string>();
-    for (const draft of this.#drafts.splice(0, count)) {
-      const { role, parts } = draft.message;
-      if (role === "assistant") {
-        for (const late of waiting.splice(0)) ordered.push(late);
-        ordered.push(draft);
-        callIds = new Set(callIdsOf(parts));
-      } else if (parts.some((part) => part.type === "tool_result" && callIds.has(part.toolCallId))) {
-        ordered.push(draft);
-      } else {
-        waiting.push(draft);
-      }
-    }
-    ordered.push(...waiting);
-    for (const { line, message } of ordered) this.#taken.push({ line, id: message.id });
-    return ordered;
+  whole(isHeld: (draft: Draft) => boolean): { drafts: Draft[]; waiting: WaitingDraft[] } {
+    const { drafts, waiting } = inOrder(this.#drafts.filter((draft) => !isHeld(draft)));
+    return {
+      drafts: [...drafts, ...waiting.filter(({ isPrompt }) => isPrompt)],
+      waiting: [
+        ...waitingFor("the prompt is in the queue, and comes where it is handed over", this.#drafts.filter(isHeld)),
+        ...waitingFor(
+          RESULT_DUE,
+          waiting.filter(({ isPrompt }) => !isPrompt),
+        ),
+        ...waitingFor(THOUGHT_OPEN, this.#reply?.thought === undefined ? [] : [this.#reply.thought]),
+      ],
+    };
+  }
+
+  /** Whether messages begin no later than on this line, and none of those is held. */
+  hasTakenUpTo(line: number): boolean {
+    return this.#taken.some((taken) => taken.line <= line) && !this.#drafts.some((draft) => draft.line <= line);
+  }
+
+  /** Id of the last message that begins no later than on this line. */
+  lastUpTo(line: number): string | undefined {
+    const held = inOrder(this.#drafts).drafts.findLast((draft) => draft.line <= line);
+    return held?.message.id ?? this.#taken.findLast((taken) => taken.line <= line)?.id;
+  }
+
+  #take(drafts: Draft[]): Draft[] {
+    for (const { line, message } of drafts) this.#taken.push({ line, id: message.id });
+    return drafts;
   }
 
   #addAssistant(line: JsonObject, id: string, number: number, messageId: string, content: JsonValue): void {
     const requestId = stringOf(line.requestId);
-    const [said] = messagesOf("assistant", content);
-    const { parts, metadata } = said!;
-    if (this.#open?.messageId !== messageId || this.#open.requestId !== requestId) {
-      const draft = this.#push(line, id, number, said!);
-      this.#open = { messageId, requestId, draft, uuids: [id], callIds: new Set(callIdsOf(parts)) };
-      return;
+    const said = messagesOf("assistant", content)[0]!;
+    if (this.#reply?.messageId !== messageId || this.#reply.requestId !== requestId) {
+      this.#endThought();
+      this.#reply = { messageId, requestId, callIds: new Set(), thought: undefined };
     }
-    const { draft, uuids, callIds } = this.#open;
-    const { message } = draft;
-    message.parts.push(...parts.filter((part) => part.type !== "tool_call" || !callIds.has(part.toolCallId)));
-    for (const callId of callIdsOf(parts)) callIds.add(callId);
-    uuids.push(id);
-    message.metadata.uuids = uuids;
-    Object.assign(message.metadata, metadata);
-    // Later lines know the final usage and the stop reason.
-    message.metadata.message = { ...objectOf(message.metadata.message), ...objectOf(metadataOf(line).message) };
+    const reply = this.#reply!;
+    const fresh = said.parts.filter((part) => part.type !== "tool_call" || !reply.callIds.has(part.toolCallId));
+    if (fresh.length === 0 && said.parts.length > 0) return;
+    for (const callId of callIdsOf(fresh)) reply.callIds.add(callId);
+    const draft = reply.thought ?? this.#draftOf(line, id, number, { ...said, parts: [] });
+    if (reply.thought !== undefined) {
+      const { metadata } = draft.message;
+      metadata.uuids = [...(Array.isArray(metadata.uuids) ? metadata.uuids : [draft.message.id]), id];
+      Object.assign(metadata, said.metadata);
+      // Later lines know the usage so far and the stop reason.
+      metadata.message = { ...objectOf(metadata.message), ...objectOf(metadataOf(line).message) };
+    }
+    draft.message.parts.push(...fresh);
+    const isThought = fresh.length > 0 && fresh.every(({ type }) => type === "reasoning");
+    reply.thought = isThought ? draft : undefined;
+    draft.reply = reply;
+    if (!isThought) this.#drafts.push(draft);
+  }
+
+  /** Nothing follows a thought: it is a message of its own. */
+  #endThought(): void {
+    const reply = this.#reply;
+    if (reply?.thought === undefined) return;
+    this.#drafts.push(reply.thought);
+    reply.thought = undefined;
   }
 
   #addUser(line: JsonObject, id: string, number: number, content: JsonValue): Draft | undefined {
+    this.#endThought();
     const said = messagesOf("user", content);
     const results = messageOfRole("tool", said);
     const words = messageOfRole("user", said);
     if (results !== undefined) this.#push(line, words === undefined ? id : `${id}:result`, number, results);
     if (words === undefined) return undefined;
-    const draft = this.#push(line, id, number, words);
-    if (line.isMeta === true) return undefined;
-    if (!this.#open?.requestId) this.#open = undefined;
+    const isPrompt = line.isMeta !== true;
+    const draft = this.#push(line, id, number, words, isPrompt);
+    if (!isPrompt) return undefined;
+    if (!this.#reply?.requestId) this.#reply = undefined;
     return draft;
   }
 
@@ -176,13 +206,18 @@ export class Conversation {
     return draft;
   }
 
-  #push(line: JsonObject, id: string, number: number, { role, parts, metadata }: AdaptedMessage): Draft {
-    const draft = draftOf(number, role, this.#unused(id), parts, {
+  #push(line: JsonObject, id: string, number: number, said: AdaptedMessage, isPrompt = false): Draft {
+    const draft = this.#draftOf(line, id, number, said);
+    draft.isPrompt = isPrompt;
+    this.#drafts.push(draft);
+    return draft;
+  }
+
+  #draftOf(line: JsonObject, id: string, number: number, { role, parts, metadata }: AdaptedMessage): Draft {
+    return draftOf(number, role, this.#unused(id), parts, {
       createdAt: timeOf(line),
       metadata: { ...metadataOf(line), ...(metadata as JsonObject) },
     });
-    this.#drafts.push(draft);
-    return draft;
   }
 
   #isRepeat(line: JsonObject, content: JsonValue): boolean {
@@ -207,8 +242,4 @@ export class Conversation {
 function wordsOf(content: JsonValue): AdaptedMessage {
   const said = messagesOf("user", content);
   return { ...said[0], role: "user", parts: said.flatMap(({ parts }) => parts) };
-}
-
-function callIdsOf(parts: readonly Part[]): string[] {
-  return parts.flatMap((part) => (part.type === "tool_call" ? [part.toolCallId] : []));
 }

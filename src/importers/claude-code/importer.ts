@@ -14,6 +14,7 @@ import { Transcript } from "./transcript.ts";
  */
 export const claudeCode: Importer = {
   format: "claude-code",
+  isFollowing: true,
 
   detect(head) {
     for (const { type, sessionId, uuid, leafUuid, snapshot } of headObjects(head)) {
@@ -28,10 +29,13 @@ export const claudeCode: Importer = {
     const transcript = new Transcript(file.path);
     for await (const found of readJsonLines(file)) {
       const { line } = found;
-      if ("problem" in found) yield { kind: "warning", line, reason: found.problem };
+      if ("isPause" in found) {
+        yield* transcript.pause();
+        yield { kind: "paused" };
+      } else if ("problem" in found) yield { kind: "warning", line, reason: found.problem };
       else for (const reason of transcript.add(found.value, line)) yield { kind: "warning", line, reason };
       if (transcript.hasSettled) yield* transcript.settled();
     }
-    yield* transcript.finish();
+    yield* transcript.finish(file.isOver === true);
   },
 };

@@ -1,5 +1,5 @@
+import type { Draft } from "../draft.ts";
 import type { JsonObject } from "../lines.ts";
-import type { Draft } from "../thread.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** A prompt in the queue. `draft` is undefined once it was let go: then it is a message where it stands. */
@@ -61,6 +61,11 @@ export class PromptQueue {
   holds(draft: Draft): boolean {
     const isDraft = (queued: Queued) => queued.draft === draft;
     return this.#waiting.some(isDraft) || this.#taken.some(isDraft);
+  }
+
+  /** Whether a draft is still to be handed over, and will stand there. */
+  isWaiting(draft: Draft): boolean {
+    return this.#waiting.some((queued) => queued.draft === draft);
   }
 
   /** Leave every prompt where it stands: too much has been said behind it for it to be held. */

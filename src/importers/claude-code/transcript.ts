@@ -1,8 +1,8 @@
 import { basename } from "node:path";
+import type { Draft } from "../draft.ts";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { messageEvent } from "../message-event.ts";
-import type { Draft } from "../thread.ts";
+import { messageEvent, notYet } from "../message-event.ts";
 import { objectOf, projectOf, stringOf } from "../values.ts";
 import { Conversation } from "./conversation.ts";
 import {
@@ -139,28 +139,52 @@ export class Transcript {
     this.#ripe = new Set();
   }
 
-  /** At the end of the file: whatever is left, each session after the one that started it; and titles. */
-  async *finish(): AsyncGenerator<ImportEvent> {
+  /** What is sure if the file goes on. All of it is held on. */
+  async *pause(): AsyncGenerator<ImportEvent> {
+    for (const thread of this.#parentsFirst()) {
+      yield* this.#tellLast(thread, thread.conversation.whole((draft) => thread.queue.isWaiting(draft)).drafts);
+    }
+  }
+
+  /**
+   * At the end of the file: whatever is left, each session after the one that started it; and titles.
+   *
+   * @param isOver  Nothing will be written any more.
+   */
+  async *finish(isOver: boolean): AsyncGenerator<ImportEvent> {
+    for (const thread of this.#parentsFirst()) {
+      const { conversation, queue } = thread;
+      const { drafts, waiting } = isOver
+        ? { drafts: conversation.takeAll(), waiting: [] }
+        : conversation.whole((draft) => queue.isWaiting(draft));
+      yield* this.#tellLast(thread, drafts);
+      for (const { draft, reason } of waiting) yield notYet(draft.line, reason);
+    }
+  }
+
+  async *#tellLast(thread: Thread, drafts: readonly Draft[]): AsyncGenerator<ImportEvent> {
+    yield* this.#eventsOf(thread, drafts, true);
+    const title = titleOf(thread);
+    if (!thread.isAnnounced || thread.isTitled || title === undefined) return;
+    thread.isTitled = true;
+    yield { kind: "title", session: thread.externalId, title };
+  }
+
+  #parentsFirst(): Thread[] {
     for (const { summary, leafUuid } of this.#summaries) {
       // Claude Code also writes the titles of other conversations into a file; their leaves are not in it.
       const thread = this.#placeByUuid.get(leafUuid as string)?.thread;
       if (thread !== undefined) thread.summary = stringOf(summary) ?? thread.summary;
     }
     const threads = [...this.#threads.values()];
-    for (const thread of [...threads.filter(({ agent }) => !agent), ...threads.filter(({ agent }) => agent)]) {
-      yield* this.#eventsOf(thread, thread.conversation.takeAll(), true);
-      const title = titleOf(thread);
-      if (thread.isAnnounced && !thread.isTitled && title !== undefined) {
-        yield { kind: "title", session: thread.externalId, title };
-      }
-    }
+    return [...threads.filter(({ agent }) => !agent), ...threads.filter(({ agent }) => agent)];
   }
 
   /** Whether what is said of a session is known before the end of the file. */
   #isReady({ agent, fork, cwd }: Thread, isFull: boolean): boolean {
     if (cwd === undefined && !isFull) return false;
     if (fork !== undefined) {
-      return fork.parent.isAnnounced && fork.parent.conversation.lastTakenUpTo(fork.line) !== undefined;
+      return fork.parent.isAnnounced && fork.parent.conversation.hasTakenUpTo(fork.line);
     }
     if (agent === undefined) return true;
     const parent = this.#threads.get(agent.sessionId);
@@ -274,7 +298,7 @@ export class Transcript {
     }
     if (fork !== undefined) {
       session.parentExternalId = fork.parent.externalId;
-      const last = fork.parent.conversation.lastTakenUpTo(fork.line);
+      const last = fork.parent.conversation.lastUpTo(fork.line);
       if (last !== undefined) session.forkedAfter = last;
     }
     if (title !== undefined) session.title = title;

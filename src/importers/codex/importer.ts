@@ -21,6 +21,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
  */
 export const codex: Importer = {
   format: "codex",
+  isFollowing: true,
 
   detect(head) {
     for (const object of headObjects(head)) {
@@ -37,9 +38,12 @@ export const codex: Importer = {
   async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
     const rollout = new Rollout(file.path);
     for await (const found of readJsonLines(file)) {
-      if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
+      if ("isPause" in found) {
+        yield* rollout.pause();
+        yield { kind: "paused" };
+      } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
       else yield* rollout.add(found.value, found.line);
     }
-    yield* rollout.finish();
+    yield* rollout.finish(file.isOver === true);
   },
 };

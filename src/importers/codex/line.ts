@@ -14,8 +14,12 @@ export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "world_state",
 ]);
 
-/** Items without words: states of the working tree, and requests to compact. */
-export const BOOKKEEPING_ITEMS: ReadonlySet<unknown> = new Set(["compaction_trigger", "ghost_snapshot"]);
+/** Items without words: states of the working tree, lists of tools, and requests to compact. */
+export const BOOKKEEPING_ITEMS: ReadonlySet<unknown> = new Set([
+  "additional_tools",
+  "compaction_trigger",
+  "ghost_snapshot",
+]);
 
 /** Events whose outcome stands in an item, or that only the screen was told. Those with words are in `told.ts`. */
 export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
@@ -42,6 +46,7 @@ export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
   "plan_update",
   "session_configured",
   "stream_error",
+  "sub_agent_activity",
   "thread_goal_updated",
   "thread_name_updated",
   "turn_diff",

@@ -2,9 +2,9 @@ import { basename } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { Branches } from "../branches.ts";
 import { derivedId } from "../derived-id.ts";
+import { type Draft, draftOf } from "../draft.ts";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { type Draft, draftOf } from "../thread.ts";
 import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
 import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
 import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
@@ -16,8 +16,8 @@ const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill
 /**
  * One rollout of Codex, taken in line by line.
  *
- * Reasoning, words and calls of one model call stand on lines of their own: until an answer or a prompt comes, they are one
- * message. A call and its answer count once, by their call id, however often they are written. `compacted` is what the
+ * Reasoning, words and calls of one model call stand on lines of their own: each is a message, reasoning with what it leads
+ * to, and calls that were made at once come one after the other, each with its answer. A call and its answer count once, by their call id, however often they are written. `compacted` is what the
  * agent goes on with instead of everything before: it becomes a marked message and takes nothing away.
  */
 export class Rollout {
@@ -29,8 +29,8 @@ export class Rollout {
   #meta: JsonObject = {};
   #turn: JsonObject = {};
   #branches: Branches | undefined;
-  /** The assistant message that the next items still belong to. */
-  #open: Draft | undefined;
+  /** What the next items of the assistant belong to. */
+  #reply: object | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -72,11 +72,16 @@ export class Rollout {
     }
   }
 
-  *finish(): Generator<ImportEvent> {
+  /** What would come if the file ended here. */
+  *pause(): Generator<ImportEvent> {
+    if (this.#branches !== undefined) yield* this.#branches.pause();
+  }
+
+  *finish(isOver: boolean): Generator<ImportEvent> {
     for (const { line, type } of this.#told.unsettled()) {
       yield { kind: "warning", line, reason: `${type}: its item is not in the file yet` };
     }
-    if (this.#branches !== undefined) yield* this.#branches.finish();
+    if (this.#branches !== undefined) yield* this.#branches.finish(isOver);
   }
 
   *#item(item: JsonObject, timestamp: string | undefined, line: number): Generator<ImportEvent> {
@@ -90,7 +95,12 @@ export class Rollout {
       yield* this.#assistant(item, parts, timestamp, line);
       return;
     }
-    if (item.type === "message") {
+    if (item.type === "agent_message") {
+      // Agents of one session write to each other; what others say reaches the model like words of the user.
+      const { author = null, recipient = null } = item;
+      const about = saidOf({ type: item.type, author, recipient });
+      yield* this.#say(contentPartsOf(item.content), item, timestamp, line, about);
+    } else if (item.type === "message") {
       const content = contentPartsOf(item.content);
       this.#told.seeWords(wordsOf(content));
       yield* this.#say(content, item, timestamp, line);
@@ -107,17 +117,12 @@ export class Rollout {
       this.#told.seeCall(id);
     }
     this.#told.seeWords(wordsOf(parts));
-    if (this.#open !== undefined) {
-      this.#live.current.extend(parts);
-      return;
-    }
     const metadata = { ...this.#turn };
-    const draft = draftOf(line, "assistant", ["item", timestamp ?? null, item], parts, {
-      createdAt: millisecondsOf(timestamp),
-      metadata,
-    });
+    const createdAt = millisecondsOf(timestamp);
+    const draft = draftOf(line, "assistant", ["item", timestamp ?? null, item], parts, { createdAt, metadata });
+    this.#reply ??= {};
+    draft.reply = this.#reply;
     yield* this.#push(draft);
-    this.#open = draft;
   }
 
   *#answer(part: Part & { toolCallId?: unknown }, timestamp: string | undefined, line: number): Generator<ImportEvent> {
@@ -125,7 +130,7 @@ export class Rollout {
     if (this.#answeredIds.has(id)) return;
     this.#answeredIds.add(id);
     this.#told.seeCall(id);
-    this.#open = undefined;
+    this.#reply = undefined;
     yield* this.#push(draftOf(line, "tool", `${id}:result`, [part], { createdAt: millisecondsOf(timestamp) }));
   }
 
@@ -139,7 +144,7 @@ export class Rollout {
     if (this.#isRepeat(item, timestamp)) return;
     // `developer` and `system` are the program's own words. A system message would head every context from now on.
     const metadata = { ...about, ...(item.role === "user" ? {} : saidOf({ role: item.role ?? null })) };
-    this.#open = undefined;
+    this.#reply = undefined;
     const createdAt = millisecondsOf(timestamp);
     const draft = draftOf(line, "user", ["item", timestamp ?? null, item], parts, { createdAt, metadata });
     yield* this.#push(draft, item.role === "user" && !wordsOf(parts).every((text) => CONTEXT.test(text)));
@@ -153,7 +158,7 @@ export class Rollout {
       if (isObject(usage) && assistant !== undefined) assistant.message.metadata.usage = usage;
     } else if (type === "thread_rolled_back") {
       yield* this.#settle();
-      this.#open = undefined;
+      this.#reply = undefined;
       this.#branches?.backByPrompts(numberOf(event.num_turns) ?? 0);
     } else if (TURN_ENDS.has(type)) yield* this.#settle();
     else if (!this.#told.see(event, timestamp, line) && !BOOKKEEPING_EVENTS.has(type)) {
@@ -166,7 +171,7 @@ export class Rollout {
   /** The turn is over: what its events told and no item did. */
   *#settle(): Generator<ImportEvent> {
     for (const draft of this.#told.settle()) {
-      this.#open = undefined;
+      this.#reply = undefined;
       yield* this.#push(draft);
     }
   }

@@ -1,8 +1,8 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
+import { type Draft, draftOf } from "../draft.ts";
 import { resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
-import { type Draft, draftOf } from "../thread.ts";
 import { millisecondsOf, objectOf, objectsOf, stringOf } from "../values.ts";
 
 /** Something an event told that should stand in an item, too. */

@@ -14,6 +14,7 @@ import { Recording } from "./recording.ts";
  */
 export const geminiCli: Importer = {
   format: "gemini-cli",
+  isFollowing: true,
 
   detect(head) {
     for (const { sessionId, projectHash, type, content, $set, $rewindTo, ...rest } of headObjects(head)) {
@@ -31,7 +32,10 @@ export const geminiCli: Importer = {
     const { isLines, file: looked } = await shapeOf(file);
     if (isLines) {
       for await (const found of readJsonLines(looked)) {
-        if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
+        if ("isPause" in found) {
+          yield* recording.pause();
+          yield { kind: "paused" };
+        } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
         else yield* recording.add(found.value, found.line);
       }
     } else {
@@ -43,6 +47,6 @@ export const geminiCli: Importer = {
         else yield { kind: "warning", line, reason: "expected a field of a recording" };
       }
     }
-    yield* recording.finish();
+    yield* recording.finish(file.isOver === true);
   },
 };

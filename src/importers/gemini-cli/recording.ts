@@ -2,10 +2,11 @@ import { basename, dirname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { Branches } from "../branches.ts";
 import { derivedId } from "../derived-id.ts";
+import { type Draft, draftOf } from "../draft.ts";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { resultDraftOf } from "../steps.ts";
-import { type Draft, draftOf, type Thread } from "../thread.ts";
+import type { Thread } from "../thread.ts";
 import { millisecondsOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
 import { messagesOf, thoughtPartsOf } from "./content.ts";
 
@@ -15,8 +16,8 @@ const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warni
 /**
  * One recording of Gemini CLI, taken in record by record.
  *
- * A record stands for a message and is written anew, under its id, each time something of it becomes known: its usage, its
- * calls, their results. Whatever it says that it did not say before is added. `$rewindTo` takes back that message and all
+ * A record is written anew, under its id, each time something of it becomes known: its usage, its calls, their results.
+ * Whatever it says that it did not say before is added: its words are a message of its name, each call one, each result one. `$rewindTo` takes back that message and all
  * after it. A checkpoint, `$set` with `messages`, is what the program sends to the model from now on: after a compression,
  * a summary and the newest messages. It takes nothing away here; what it says that was not said before is added, and marked
  * `isCompactSummary` where the checkpoint leaves out what came before.
@@ -30,8 +31,8 @@ export class Recording {
   readonly #calls = new Set<string>();
   readonly #answers = new Set<string>();
   #branches: Branches | undefined;
-  /** The record that the newest step is made of. */
-  #open: { id: string; thread: Thread; assistant: Draft | undefined } | undefined;
+  /** The newest record, whose messages are one reply. */
+  #open: { id: string; thread: Thread; reply: object } | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -48,12 +49,20 @@ export class Recording {
     else yield { kind: "warning", line, reason: `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}` };
   }
 
-  *finish(): Generator<ImportEvent> {
-    if (this.#branches === undefined) return;
+  /** What would come if the file ended here. */
+  *pause(): Generator<ImportEvent> {
+    this.#nameRoot();
+    if (this.#branches !== undefined) yield* this.#branches.pause();
+  }
+
+  *finish(isOver: boolean): Generator<ImportEvent> {
+    this.#nameRoot();
+    if (this.#branches !== undefined) yield* this.#branches.finish(isOver);
+  }
+
+  #nameRoot(): void {
     const title = stringOf(this.#about.summary);
-    const root = this.#branches.root;
-    if (title !== undefined) root.title ??= title;
-    yield* this.#branches.finish();
+    if (this.#branches !== undefined && title !== undefined) this.#branches.root.title ??= title;
   }
 
   *#set({ messages, ...about }: JsonObject, line: number): Generator<ImportEvent> {
@@ -81,25 +90,26 @@ export class Recording {
     const isKnown = this.#recordIds.has(id);
     this.#recordIds.add(id);
     const drafts = this.#newsOf(id, record, line, isKnown, isCheckpoint);
+    const reply = this.#open?.id === id ? this.#open.reply : {};
+    for (const draft of drafts) if (draft.message.role === "assistant") draft.reply = reply;
     if (isKnown && this.#open?.id === id) yield* this.#extend(record, drafts);
     else if (isKnown) for (const draft of drafts) yield* (this.#branches?.threadOf(id) ?? this.#thread).push(draft);
     else if (drafts.length > 0) {
       this.#open = undefined;
       this.#branches ??= new Branches(this.#session());
       yield* this.#branches.push(id, drafts);
-      const thread = this.#thread;
-      this.#open = { id, thread, assistant: drafts.find(({ message }) => message.role === "assistant") };
+      this.#open = { id, thread: this.#thread, reply };
     }
   }
 
   /** What the newest record says beyond what it said before. */
   *#extend(record: JsonObject, drafts: readonly Draft[]): Generator<ImportEvent> {
-    const { thread, assistant } = this.#open!;
-    if (assistant !== undefined) Object.assign(assistant.message.metadata, metadataOf(record));
+    const { thread, reply } = this.#open!;
+    const { assistant } = thread;
+    if (assistant?.reply === reply) Object.assign(assistant.message.metadata, metadataOf(record));
     for (const draft of drafts) {
-      if (draft.message.role === "assistant" && assistant !== undefined) thread.extend(draft.message.parts);
-      else yield* thread.push(draft);
-      if (draft.message.role === "tool") this.#branches!.prolong(draft.message.id);
+      yield* thread.push(draft);
+      this.#branches!.prolong(draft.message.id);
     }
   }
 
@@ -126,8 +136,16 @@ export class Recording {
       const thoughts = role === "assistant" ? thoughtPartsOf(record.thoughts) : [];
       const news = [...thoughts, ...parts].filter(isNews);
       if (role !== "tool") {
-        const about = { createdAt, metadata: { ...metadataOf(record), ...(metadata as JsonObject) } };
-        if (news.length > 0) drafts.push(draftOf(line, role, index === 0 ? id : `${id}/${index}`, news, about));
+        const say = (sayId: string, said: Part[]): void => {
+          const about = { createdAt, metadata: { ...metadataOf(record), ...(metadata as JsonObject) } };
+          if (said.length > 0) drafts.push(draftOf(line, role, sayId, said, about));
+        };
+        const calls = news.filter(({ type }) => type === "tool_call");
+        say(
+          index === 0 ? id : `${id}/${index}`,
+          news.filter((part) => !calls.includes(part)),
+        );
+        for (const call of calls) say(`${id}/${call.toolCallId}`, [call]);
         continue;
       }
       for (const part of news) {

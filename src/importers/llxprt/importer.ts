@@ -11,10 +11,11 @@ import { Journal } from "./journal.ts";
  */
 export const llxprt: Importer = {
   format: "llxprt",
+  isFollowing: true,
 
   detect(head) {
     for (const { v, seq, type, payload } of headObjects(head)) {
-      if (v === 1 && typeof seq === "number" && typeof type === "string" && isObject(payload)) return true;
+      if ((v === 1 || v === 2) && typeof seq === "number" && typeof type === "string" && isObject(payload)) return true;
     }
     return false;
   },
@@ -22,9 +23,12 @@ export const llxprt: Importer = {
   async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
     const journal = new Journal(file.path);
     for await (const found of readJsonLines(file)) {
-      if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
+      if ("isPause" in found) {
+        yield* journal.pause();
+        yield { kind: "paused" };
+      } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
       else yield* journal.add(found.value, found.line);
     }
-    yield* journal.finish();
+    yield* journal.finish(file.isOver === true);
   },
 };

@@ -3,17 +3,24 @@ import { fromLlxprt, type LlxprtContent } from "../../adapters/llxprt.ts";
 import type { Part } from "../../core/message.ts";
 import { adapted } from "../adapted.ts";
 import { Branches } from "../branches.ts";
+import { draftOf } from "../draft.ts";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { draftOf } from "../thread.ts";
 import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
 
-/** Lines about the program: notices on its screen, folders, and names of points to go back to. */
+/**
+ * Lines about the program: notices on its screen, folders, names of points to go back to, and what it shortens or numbers
+ * anew of contents that stand on lines of their own.
+ */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "checkpoint_created",
   "checkpoint_deleted",
   "checkpoint_renamed",
+  "chronology_bind",
+  "compression_detail",
+  "density_mutation",
   "directories_changed",
+  "semantic_media_purge",
   "session_event",
 ]);
 
@@ -56,6 +63,7 @@ export class Journal {
         this.#parent = stringOf(payload.parentSessionId) ?? this.#parent;
         return;
       case "content":
+      case "synthetic_insert":
         yield* this.#content(payload.content as JsonObject, value, line, {});
         return;
       case "compressed": {
@@ -76,10 +84,17 @@ export class Journal {
     }
   }
 
-  *finish(): Generator<ImportEvent> {
+  /** What would come if the file ended here. */
+  *pause(): Generator<ImportEvent> {
     if (this.#branches === undefined) return;
     if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
-    yield* this.#branches.finish();
+    yield* this.#branches.pause();
+  }
+
+  *finish(isOver: boolean): Generator<ImportEvent> {
+    if (this.#branches === undefined) return;
+    if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
+    yield* this.#branches.finish(isOver);
   }
 
   *#content(content: unknown, envelope: JsonObject, line: number, about: JsonObject): Generator<ImportEvent> {

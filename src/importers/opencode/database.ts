@@ -68,6 +68,28 @@ export class OpencodeDatabase {
   }
 
   /**
+   * What changes of each session when anything is said in it, or is said further: counts, times and lengths. Their texts are
+   * not read for it.
+   *
+   * @returns nothing where the database is of a version that does not keep times.
+   */
+  looks(): Map<string, string> {
+    const looks = new Map<string, string>();
+    try {
+      for (const table of ["message", "part"]) {
+        const sums = `SELECT session_id AS id, json_array(count(*), max(rowid), max(time_updated), sum(octet_length(data))) AS look FROM ${table} GROUP BY session_id`;
+        for (const { id, look } of this.#rows<{ id: string; look: string }>(sums)) {
+          looks.set(id, (looks.get(id) ?? "") + look);
+        }
+      }
+    } catch (error) {
+      if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
+      return new Map();
+    }
+    return looks;
+  }
+
+  /**
    * The messages of a session in their order; what cannot be read of them as a problem.
    *
    * @throws {StoreError} `IMPORT_UNREADABLE` where the database is so damaged that they cannot be listed.

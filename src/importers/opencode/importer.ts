@@ -36,25 +36,32 @@ export const opencode: Importer = {
     }
     // A database is read by its path.
     await close();
-    yield* readDatabase(file.path);
+    yield* readDatabase(file);
   },
 };
 
-async function* readDatabase(path: string): AsyncGenerator<ImportEvent> {
+/** Where it is followed, what is not finished yet will come: that is worth no warning then. */
+async function* readDatabase({ path, seen, isOver = false }: ImportFile): AsyncGenerator<ImportEvent> {
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
   const database = new OpencodeDatabase(path);
   let failure: unknown;
   try {
+    const isFollowed = seen !== undefined;
+    const looks = isFollowed ? database.looks() : new Map<string, string>();
     for (const row of database.sessions()) {
+      const id = String(row.id);
+      const look = looks.get(id);
+      if (look !== undefined && seen?.get(id) === look) continue;
       const thread = new Thread(sessionOf(row));
       try {
-        for (const found of database.messages(String(row.id))) yield* eventsOf(found, thread);
+        for (const found of database.messages(id)) yield* eventsOf(found, thread, isFollowed);
       } catch (error) {
         // The damage of one session costs no other.
         if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
         failure ??= error;
       }
-      yield* thread.finish();
+      for (const event of thread.finish(isOver)) if (event.kind !== "warning" || !isFollowed) yield event;
+      if (look !== undefined) seen?.set(id, look);
     }
   } finally {
     database.close();
@@ -62,14 +69,23 @@ async function* readDatabase(path: string): AsyncGenerator<ImportEvent> {
   if (failure !== undefined) throw failure;
 }
 
-function* eventsOf(found: { row: number } & (StoredMessage | RowProblem), thread: Thread): Generator<ImportEvent> {
+function* eventsOf(
+  found: { row: number } & (StoredMessage | RowProblem),
+  thread: Thread,
+  isFollowed: boolean,
+): Generator<ImportEvent> {
   if ("problem" in found) {
     yield { kind: "warning", line: found.row, reason: found.problem };
     return;
   }
-  const { drafts, warnings } = draftsOf(found, found.row);
+  const { drafts, warnings, isUnfinished } = draftsOf(found, found.row);
   for (const draft of drafts) yield* thread.push(draft);
+  if (isUnfinished && !isFollowed) warnings.push(unfinished(found.id));
   for (const reason of warnings) yield { kind: "warning", line: found.row, reason };
+}
+
+function unfinished(id: string): string {
+  return `message ${id} is still being written`;
 }
 
 async function* readExport(file: ImportFile): AsyncGenerator<ImportEvent> {
@@ -88,12 +104,14 @@ async function* readExport(file: ImportFile): AsyncGenerator<ImportEvent> {
         continue;
       }
       thread ??= new Thread(sessionOf({ id: sessionID ?? "unknown", ...about }));
-      const { drafts, warnings } = draftsOf({ id: id as string, info: objectOf(info), parts: objectsOf(parts) }, line);
+      const stored = { id: id as string, info: objectOf(info), parts: objectsOf(parts) };
+      const { drafts, warnings, isUnfinished } = draftsOf(stored, line);
+      if (isUnfinished) warnings.push(unfinished(stored.id));
       for (const draft of drafts) yield* thread.push(draft);
       for (const reason of warnings) yield { kind: "warning", line, reason };
     }
   }
-  if (thread !== undefined) yield* thread.finish();
+  if (thread !== undefined) yield* thread.finish(true);
 }
 
 /** A session as a row of the database or as the `info` of an export. */

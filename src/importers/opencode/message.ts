@@ -1,8 +1,8 @@
 import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
+import { type Draft, draftOf } from "../draft.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { draftsOfTurn, type StepItem } from "../steps.ts";
-import { type Draft, draftOf } from "../thread.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 /** Parts about the program: states of the working tree, and attempts that a later part repeats. */
@@ -20,9 +20,12 @@ export interface StoredMessage {
  * compaction is marked `isCompactSummary`, the prompt that asked for it holds a `compaction` part.
  *
  * @param line  Where it stands, for reports.
- * @returns `warnings` for words that are still being written: they come with the next import, when they are whole.
+ * @returns `isUnfinished` where words are left out that are still being written: they come with the next reading, when they are whole.
  */
-export function draftsOf({ id, info, parts }: StoredMessage, line: number): { drafts: Draft[]; warnings: string[] } {
+export function draftsOf(
+  { id, info, parts }: StoredMessage,
+  line: number,
+): { drafts: Draft[]; warnings: string[]; isUnfinished: boolean } {
   const { role, time, sessionID: _session, id: _id, summary, system: _system, tools: _tools, ...rest } = info;
   const { created, completed } = objectOf(time);
   const metadata = saidOf(rest);
@@ -31,14 +34,22 @@ export function draftsOf({ id, info, parts }: StoredMessage, line: number): { dr
   const told = parts.filter(({ type }) => !BOOKKEEPING_PARTS.has(type));
   if (role === "user") {
     const words = told.map(plainPartOf);
-    return { drafts: words.length > 0 ? [draftOf(line, role, id, words, about)] : [], warnings: [] };
+    return {
+      drafts: words.length > 0 ? [draftOf(line, role, id, words, about)] : [],
+      warnings: [],
+      isUnfinished: false,
+    };
   }
   if (role !== "assistant")
-    return { drafts: [], warnings: [`role: expected user or assistant, got ${JSON.stringify(role ?? null)}`] };
+    return {
+      drafts: [],
+      warnings: [`role: expected user or assistant, got ${JSON.stringify(role ?? null)}`],
+      isUnfinished: false,
+    };
   const isWritten = completed !== undefined || info.error !== undefined;
   const whole = told.filter((part) => isWritten || !isOpen(part));
-  const warnings = whole.length < told.length ? [`message ${id} is still being written`] : [];
-  return { drafts: draftsOfTurn(line, id, whole.map(itemOf), about), warnings };
+  const isUnfinished = whole.length < told.length;
+  return { drafts: draftsOfTurn(line, id, whole.map(itemOf), about), warnings: [], isUnfinished };
 }
 
 /** Words that have begun and not ended. */

@@ -31,7 +31,7 @@ async function partsIn(...lines: object[]) {
 }
 
 describe("items", () => {
-  test("of one model call are one message, its answers follow", async () => {
+  test("of one model call are a message each, a thought with its words, a call with its answer", async () => {
     const lines = [
       said("user", "go"),
       item({ type: "reasoning", summary: [{ type: "summary_text", text: "hm" }], encrypted_content: "e" }),
@@ -45,8 +45,10 @@ describe("items", () => {
     ];
     expect(await partsIn(...lines)).toEqual([
       ["user", "go"],
-      ["assistant", "hm", "I run two.", "a", "b"],
+      ["assistant", "hm", "I run two."],
+      ["assistant", "a"],
       ["tool", "a"],
+      ["assistant", "b"],
       ["tool", "b"],
       ["user", "typed meanwhile"],
       ["assistant", "done"],
@@ -86,8 +88,8 @@ describe("items", () => {
   });
 
   test("keep arguments as they were written where JSON would write them otherwise", async () => {
-    const [message] = messagesIn(await read(call("a", '{ "x": 1 }'), call("b", '{"x":1}'), call("c", "not json")));
-    expect(message?.parts).toEqual([
+    const calls = messagesIn(await read(call("a", '{ "x": 1 }'), call("b", '{"x":1}'), call("c", "not json")));
+    expect(calls.flatMap(({ parts }) => parts)).toEqual([
       { type: "tool_call", toolCallId: "a", name: "shell", args: { x: 1 }, arguments: '{ "x": 1 }' },
       { type: "tool_call", toolCallId: "b", name: "shell", args: { x: 1 } },
       { type: "tool_call", toolCallId: "c", name: "shell", args: "not json" },
@@ -111,6 +113,26 @@ describe("items", () => {
       ],
       [{ type: "file", mediaType: "image/png", data: "Qg==" }],
     ]);
+  });
+
+  test("that agents send each other come as the user's, with who wrote to whom", async () => {
+    const content = [
+      { type: "input_text", text: "Survey the port." },
+      { type: "encrypted_content", encrypted_content: "e" },
+    ];
+    const events = await read(
+      item({ type: "additional_tools", tools: [] }),
+      item({ type: "agent_message", author: "/root", recipient: "/root/scout", content }),
+      event({ type: "sub_agent_activity", agent: "/root/scout" }),
+    );
+    expect(messagesIn(events)).toMatchObject([
+      {
+        role: "user",
+        parts: [{ type: "text", text: "Survey the port." }, { type: "data" }],
+        metadata: { type: "agent_message", author: "/root", recipient: "/root/scout" },
+      },
+    ]);
+    expect(warningsIn(events)).toEqual([]);
   });
 
   test("of types that nobody knows are reported by line", async () => {

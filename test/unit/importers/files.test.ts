@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,13 +49,24 @@ describe("walkFiles", () => {
     for (const name of ["session-1.json", "opencode.db", "rollout.jsonl.zst", "a.jsonl"]) put(name);
     const files = await collect(walkFiles([folder]));
     expect(files.map(({ path, isPossible }) => [path.slice(folder.length + 1), isPossible])).toEqual([
-      ["a.jsonl", undefined],
+      ["a.jsonl", false],
       ["opencode.db", true],
-      ["rollout.jsonl.zst", undefined],
+      ["rollout.jsonl.zst", false],
       ["session-1.json", true],
     ]);
     const [named] = await collect(walkFiles([join(folder, "session-1.json")]));
-    expect(named?.isPossible).toBeUndefined();
+    expect(named?.isPossible).toBe(false);
+  });
+
+  test("says that a file is over which nobody has written to for a while", async () => {
+    for (const name of ["new.jsonl", "old.jsonl"]) put(name);
+    const anHourAgo = Date.now() / 1_000 - 3_600;
+    utimesSync(join(folder, "old.jsonl"), anHourAgo, anHourAgo);
+    const files = await collect(walkFiles([folder]));
+    expect(files.map(({ path, isOver }) => [path.slice(folder.length + 1), isOver])).toEqual([
+      ["new.jsonl", false],
+      ["old.jsonl", true],
+    ]);
   });
 
   test("reads what a pattern matches, and a file whose name looks like one", async () => {

@@ -106,6 +106,20 @@ test("provider, model, usage and ancestry are kept", async () => {
   });
 });
 
+test("newer lines that number or shorten contents say nothing, and one that inserts a content does", async () => {
+  const inserted = { content: { speaker: "tool", blocks: [{ type: "text", text: "late" }] }, afterSeq: 1 };
+  const events = await read(
+    said("human", "a"),
+    ["chronology_bind", { rowIndex: 0 }],
+    ["synthetic_insert", inserted],
+    ["density_mutation", { removedSeqs: [1], replacements: [] }],
+    ["semantic_media_purge", { history: [] }],
+    ["compression_detail", {}],
+  );
+  expect(messagesIn(events).map(({ parts }) => parts?.[0]?.text)).toEqual(["a", "late"]);
+  expect(warningsIn(events)).toEqual([]);
+});
+
 test("what nobody knows is reported by line", async () => {
   const contents = [{ speaker: "cat", blocks: [] }, { speaker: "ai" }, null];
   const lines = contents.map((content): [string, unknown] => ["content", { content }]);

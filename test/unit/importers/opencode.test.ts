@@ -113,13 +113,15 @@ test("a call and its result, in one part there, are two messages; a running one 
   );
   const messages = messagesIn(await read());
   expect(messages.map(({ id, role, parts }) => [id, role, parts!.length])).toEqual([
-    ["m1", "assistant", 3],
+    ["m1", "assistant", 1],
     ["m1:a", "tool", 1],
-    ["m1:b", "tool", 1],
     ["m1/1", "assistant", 1],
+    ["m1/1:b", "tool", 1],
+    ["m1/2", "assistant", 1],
+    ["m1/3", "assistant", 1],
   ]);
   expect(messages[0]?.metadata).toEqual({ modelID: "m", tokens: { input: 1 }, cost: 0.5 });
-  expect(messages[2]?.parts).toEqual([
+  expect(messages[3]?.parts).toEqual([
     { type: "tool_result", toolCallId: "b", name: "bash", content: "no", isError: true },
   ]);
 });
@@ -197,4 +199,31 @@ test("a damaged database brings what can be read of it, and says what cannot", a
   expect(newCount).toBe(60);
   expect(silentCount).toBe(0);
   store.close();
+});
+
+test("of a database that is followed, only sessions that have changed are read again", async () => {
+  database.exec("ALTER TABLE part ADD COLUMN time_updated integer");
+  partCount = 0;
+  const say = (sessionId: string, id: string, part: object): void => {
+    database
+      .prepare("INSERT INTO message VALUES (?, ?, 1, 1, ?)")
+      .run(id, sessionId, '{"role":"assistant","time":{"created":1}}');
+    const insert =
+      "INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, 1, 1, ?)";
+    database.prepare(insert).run(`prt_${id}`, id, sessionId, JSON.stringify(part));
+  };
+  for (const id of ["one", "two"]) session(id);
+  say("one", "m1", text("whole"));
+  say("two", "m2", text("whole"));
+  const seen = new Map<string, string>();
+  const readOn = async () => collect((await openImport({ path, chunks: chunksOf(path), seen })).events);
+  expect(messagesIn(await readOn()).map(({ id }) => id)).toEqual(["m1", "m2"]);
+  expect(await readOn()).toEqual([]);
+  say("two", "m3", text("not yet wh", { time: { start: 1 } }));
+  const events = await readOn();
+  expect(messagesIn(events).map(({ id }) => id)).toEqual(["m2"]);
+  expect(warningsIn(events)).toEqual([]);
+  const finished = JSON.stringify(text("not yet whole", { time: { start: 1, end: 2 } }));
+  database.prepare("UPDATE part SET data = ? WHERE id = 'prt_m3'").run(finished);
+  expect(messagesIn(await readOn()).map(({ id }) => id)).toEqual(["m2", "m3"]);
 });

@@ -1,12 +1,12 @@
 import type { ImportEvent, Importer, ImportFile } from "../../../src/importers/importer.ts";
 
-/** A file that was never on a disk: `bytes` in chunks of `chunkBytes`. */
+/** A file that was never on a disk: `bytes` in chunks of `chunkBytes`, and nothing will follow them. */
 export function fileOf(content: string | Uint8Array, chunkBytes = 65_536, path = "/nowhere/file.jsonl"): ImportFile {
   const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content;
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes);
   }
-  return { path, chunks: chunks() };
+  return { path, chunks: chunks(), isOver: true };
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -21,6 +21,11 @@ export function eventsOf(
   chunkBytes?: number,
 ): Promise<ImportEvent[]> {
   return collect(importer.read(fileOf(content, chunkBytes)));
+}
+
+/** The events of a file that is still being written. */
+export function eventsSoFar(importer: Importer, content: Uint8Array): Promise<ImportEvent[]> {
+  return collect(importer.read({ ...fileOf(content), isOver: false }));
 }
 
 /** The events of a file with these objects as its lines. */

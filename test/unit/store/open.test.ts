@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format this version does not read: a newer version has written it (7 migrations; this version knows 6).`,
+      message: `The store ${path} has a format this version does not read: a newer version has written it (8 migrations; this version knows 7).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -216,7 +216,7 @@ describe("a store of another version", () => {
       for (const column of LAST_COLUMNS) database.exec(`ALTER TABLE summaries DROP COLUMN ${column}`);
       database.exec(
         "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries; DROP VIEW vectors_pending; DROP TABLE pending_vectors; " +
-          "DROP VIEW uncovered; DROP TABLE reembedded_vectors; ALTER TABLE generations DROP COLUMN log_position",
+          "DROP VIEW uncovered; DROP TABLE reembedded_vectors; DROP TABLE imported_files; ALTER TABLE generations DROP COLUMN log_position",
       );
       database.exec("DELETE FROM __drizzle_migrations WHERE id >= 4");
     });
@@ -270,8 +270,9 @@ describe("a store file", () => {
       journal: pragma("journal_mode"),
       foreignKeys: pragma("foreign_keys"),
       trustedSchema: pragma("trusted_schema"),
-      busyTimeout: pragma("busy_timeout"),
-    }).toEqual({ synchronous, journal: "wal", foreignKeys: 1, trustedSchema: 0, busyTimeout: 1_234 });
+      busyTimeout: database.waiting(() => pragma("busy_timeout")),
+      lockWait: pragma("busy_timeout"),
+    }).toEqual({ synchronous, journal: "wal", foreignKeys: 1, trustedSchema: 0, busyTimeout: 1_234, lockWait: 2 });
     database.client.close();
   });
 

@@ -8,7 +8,7 @@ const read = (lines: readonly object[]) => eventsOfLines(claudeCode, lines);
 const outlineOf = async (lines: readonly object[]) => outline(await read(lines));
 
 describe("an assistant message", () => {
-  test("is put together from its lines, under the first one's uuid", async () => {
+  test("is a message for each of its lines, a thought with what it leads to, under the thought's uuid", async () => {
     const lines = [
       user("u", "hi"),
       assistant("a1", "m1", [{ type: "thinking", thinking: "", signature: "s" }]),
@@ -19,13 +19,14 @@ describe("an assistant message", () => {
     ];
     expect(await outlineOf(lines)).toEqual([
       "u user: hi",
-      "a1 assistant: reasoning I look. >t1",
+      "a1 assistant: reasoning I look.",
+      "a3 assistant: >t1",
       "r1 tool: <t1",
       "a4 assistant: Done.",
     ]);
   });
 
-  test("has all its calls before all their results, when the first were answered early", async () => {
+  test("has each call before its result, whenever it was answered", async () => {
     const lines = [
       assistant("a1", "m", [call("t1")]),
       user("r1", [result("t1")]),
@@ -34,14 +35,15 @@ describe("an assistant message", () => {
       user("r2", [result("t2")]),
     ];
     expect(await outlineOf(lines)).toEqual([
-      "a1 assistant: >t1 >t2",
+      "a1 assistant: >t1",
       "r1 tool: <t1",
-      "r2 tool: <t2",
       "n user: a skill's text",
+      "a2 assistant: >t2",
+      "r2 tool: <t2",
     ]);
   });
 
-  test("knows its lines, the first one's place, and the usage and stop reason of the last", async () => {
+  test("with a thought knows its lines, the first one's place, and the usage and stop reason of the last", async () => {
     const usage = (output_tokens: number) => ({ model: "claude", usage: { output_tokens } });
     const about = {
       cwd: "/w/tidewatch",
@@ -57,7 +59,7 @@ describe("an assistant message", () => {
     });
     const [found] = messagesIn(
       await read([
-        line("assistant", "a1", { ...first, ...message(text("a"), 1, null) }),
+        line("assistant", "a1", { ...first, ...message({ type: "thinking", thinking: "a" }, 1, null) }),
         line("assistant", "a2", { ...later, ...message(text("b"), 7, "end_turn") }),
       ]),
     );
@@ -65,7 +67,7 @@ describe("an assistant message", () => {
       id: "a1",
       role: "assistant",
       createdAt: 1770109200250,
-      parts: [text("a"), text("b")],
+      parts: [{ type: "reasoning", text: "a" }, text("b")],
       metadata: {
         parentUuid: "u",
         cwd: "/w/tidewatch",
@@ -89,9 +91,16 @@ describe("an assistant message", () => {
       assistant("a1", "m", [call("t1")], { requestId: "r" }),
       user("u", "by the way"),
       assistant("a2", "m", [call("t2")], { requestId: "r" }),
-      user("r1", [result("t1"), result("t2")]),
+      user("r1", [result("t1")]),
+      user("r2", [result("t2")]),
     ];
-    expect(await outlineOf(lines)).toEqual(["a1 assistant: >t1 >t2", "r1 tool: <t1 <t2", "u user: by the way"]);
+    expect(await outlineOf(lines)).toEqual([
+      "a1 assistant: >t1",
+      "r1 tool: <t1",
+      "a2 assistant: >t2",
+      "r2 tool: <t2",
+      "u user: by the way",
+    ]);
   });
 
   test("ends with its request", async () => {
@@ -108,7 +117,13 @@ describe("an assistant message", () => {
       assistant("a2", "m", [text("x"), call("t1"), call("t2")]),
       assistant("a3", "m", [call("t2")]),
     ];
-    expect(await outlineOf(lines)).toEqual(["a1 assistant: x >t1 x >t2"]);
+    const answers = [user("r1", [result("t1")]), user("r2", [result("t2")])];
+    expect(await outlineOf([...lines, ...answers])).toEqual([
+      "a1 assistant: x >t1",
+      "r1 tool: <t1",
+      "a2 assistant: x >t2",
+      "r2 tool: <t2",
+    ]);
   });
 
   test("is kept without content, without answers to its calls, and without a message id", async () => {
@@ -216,7 +231,7 @@ describe("compaction", () => {
 /**
  * Goal: no order of lines loses a call or a result, or puts a result anywhere but behind its call's message.
  * Method: a random conversation in which every message calls some tools; each result, and stray notes, are written at
- * any place between their call's line and the next message. The messages must come as if nothing had been in between.
+ * any place between their call's line and the next message. Each result must come right behind its call.
  */
 test("pairs calls and results under any interleaving", async () => {
   let resultsMax = 0;
@@ -228,6 +243,7 @@ test("pairs calls and results under any interleaving", async () => {
     fc.asyncProperty(fc.array(round, { maxLength: 5 }), async (rounds) => {
       const lines: object[] = [];
       const expected: string[] = [];
+      const notes: string[] = [];
       let resultCount = 0;
       for (const [index, { calls, places }] of rounds.entries()) {
         const ids = Array.from({ length: calls }, (_, nth) => `t${index}.${nth}`);
@@ -240,12 +256,19 @@ test("pairs calls and results under any interleaving", async () => {
         }
         written.splice(1 + (places[5]! % written.length), 0, user(`n${index}`, "note", { isMeta: true }));
         lines.push(...written);
-        const answered = written.flatMap((one) => /^r(.*)/.exec((one as { uuid: string }).uuid)?.[1] ?? []);
-        expected.push(`a${index} assistant: ${["x", ...ids.map((id) => `>${id}`)].join(" ")}`);
-        expected.push(...answered.map((id) => `r${id} tool: <${id}`), `n${index} user: note`);
+        expected.push(
+          `a${index} assistant: x`,
+          ...ids.flatMap((id) => [`a${id} assistant: >${id}`, `r${id} tool: <${id}`]),
+        );
+        notes.push(`n${index} user: note`);
         resultCount += calls;
       }
-      expect(await outlineOf(lines)).toEqual(expected);
+      const found = await outlineOf(lines);
+      expect(found.filter((entry) => !entry.startsWith("n"))).toEqual(expected);
+      expect(found.filter((entry) => entry.startsWith("n"))).toEqual(notes);
+      for (const [index, entry] of found.entries()) {
+        if (entry.includes(" tool: ")) expect(found[index - 1]).toContain(entry.replace(/^.*</, " assistant: >"));
+      }
       resultsMax = Math.max(resultsMax, resultCount);
     }),
   );

@@ -73,11 +73,16 @@ describe("a subagent in progress lines", () => {
       progress(search, [words, search]),
       progress(found, [words, search, found]),
     ]);
-    expect(outline(events, CHILD)).toEqual(["p1 user: Survey.", "p2 assistant: Looking. >s1", "p4 tool: <s1"]);
+    expect(outline(events, CHILD)).toEqual([
+      "p1 user: Survey.",
+      "p2 assistant: Looking.",
+      "p3 assistant: >s1",
+      "p4 tool: <s1",
+    ]);
   });
 
   test("is whole where only the newest messages are told, or only the messages so far", async () => {
-    const both = ["p1 user: Survey.", "p2 assistant: Looking. >s1", "p4 tool: <s1"];
+    const both = ["p1 user: Survey.", "p2 assistant: Looking.", "p3 assistant: >s1", "p4 tool: <s1"];
     const newest = [prompt, words, search, found].map((message) => progress(message));
     expect(outline(await eventsOfLines(claudeCode, newest), CHILD)).toEqual(both);
     const soFar = progress(undefined, [prompt, words, search, found]);
@@ -93,7 +98,8 @@ describe("a subagent in progress lines", () => {
     const events = await eventsOfLines(claudeCode, [progress(asked), progress(whole, [askedBlock, ...blocks])]);
     expect(outline(events, CHILD).map((entry) => entry.replace(/^\S+ /, ""))).toEqual([
       "user: Survey.",
-      "assistant: Looking. >s1",
+      "assistant: Looking.",
+      "assistant: >s1",
     ]);
   });
 
@@ -105,7 +111,8 @@ describe("a subagent in progress lines", () => {
     ];
     const events = await eventsOfLines(claudeCode, [progress(words), progress(search), progress(found, again)]);
     expect(outline(events, CHILD).map((entry) => entry.replace(/^\S+ /, ""))).toEqual([
-      "assistant: Looking. >s1",
+      "assistant: Looking.",
+      "assistant: >s1",
       "tool: <s1",
     ]);
   });
@@ -114,12 +121,15 @@ describe("a subagent in progress lines", () => {
     const first = answered("q1", "m1", [text("Again.")]);
     const second = answered("q2", "m1", [text("Again.")]);
     const newest = await eventsOfLines(claudeCode, [progress(first), progress(second), progress(second)]);
-    expect(outline(newest, CHILD)).toEqual(["q1 assistant: Again. Again."]);
+    expect(outline(newest, CHILD)).toEqual(["q1 assistant: Again.", "q2 assistant: Again."]);
     for (const lines of [
       [progress(second, [first, second]), progress(second, [first, second])],
       [progress(first), progress(first), progress(undefined, [first, second])],
     ]) {
-      expect(outline(await eventsOfLines(claudeCode, lines), CHILD)).toEqual(["q1 assistant: Again. Again."]);
+      expect(outline(await eventsOfLines(claudeCode, lines), CHILD)).toEqual([
+        "q1 assistant: Again.",
+        "q2 assistant: Again.",
+      ]);
     }
   });
 

@@ -1,0 +1,21 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/**
+ * A fresh process that imports the folder `argv[4]` into the store `argv[3]`, with the package built into `argv[2]`. Says that
+ * it begins, and at the end what it took, as `ImportTaken` in import.ts has it.
+ */
+const [, , packageFolder, path, folder] = process.argv;
+const built = (module) => import(pathToFileURL(join(packageFolder, "dist", module)).href);
+const { ImportRun } = await built("cli/import-run.js");
+const { walkFiles } = await built("importers/files.js");
+const { openStore } = await built("index.js");
+
+const store = openStore(path);
+const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
+console.log("begun");
+const from = performance.now();
+for await (const file of walkFiles([folder])) await run.read(file);
+const ms = performance.now() - from;
+store.close();
+console.log(JSON.stringify({ ms, rssMb: process.resourceUsage().maxRSS / 2 ** 10 }));

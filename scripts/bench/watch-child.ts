@@ -1,0 +1,19 @@
+import { WatchRun } from "../../src/cli/watch/watch-run.ts";
+import { openStore } from "../../src/index.ts";
+
+/** Follow a folder until the parent lets go; tell it when all is there, and on request what CPU time was used. */
+const [path, folder] = process.argv.slice(2);
+const stopping = new AbortController();
+process.on("disconnect", () => stopping.abort());
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send!({ cpuMs: (user + system) / 1_000, rssMb: process.memoryUsage().rss / 1e6 });
+});
+const store = openStore(path!);
+const run = new WatchRun(store, {
+  paths: [folder!],
+  onEvent: ({ event }) => event === "caught_up" && process.send!("caught up"),
+  signal: stopping.signal,
+});
+await run.follow();
+store.close();

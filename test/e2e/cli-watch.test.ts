@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openStore } from "../../src/index.ts";
+import { samplesBut } from "../contract/importer-samples.ts";
+import { CliFolder, longSession, MAIN } from "../support/cli.ts";
+
+interface Watch {
+  child: ChildProcess;
+  // biome-ignore lint/suspicious/noExplicitAny: what they are, is what the tests look at.
+  events: any[];
+  /** Exit code and stderr. */
+  ended: Promise<[number | null, string]>;
+  until(event: string, count?: number): Promise<void>;
+}
+
+function startWatch(folder: CliFolder, args: readonly string[]): Watch {
+  const child = spawn(process.execPath, [MAIN, "watch", ...args, "--json"], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH, HOME: folder.path, COPPICE_DB: folder.db },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const events: Watch["events"] = [];
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const lines = (stdout + text).split("\n");
+    stdout = lines.pop()!;
+    events.push(...lines.map((line) => JSON.parse(line)));
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended: Watch["ended"] = new Promise((resolve) => child.once("close", (code) => resolve([code, stderr])));
+  const until = async (event: string, count = 1): Promise<void> => {
+    const byMs = performance.now() + 10_000;
+    while (events.filter((told) => told.event === event).length < count) {
+      if (performance.now() > byMs) throw new Error(`No ${event}: ${JSON.stringify(events)} ${stderr}`);
+      await wait(10);
+    }
+  };
+  return { child, events, ended, until };
+}
+
+describe("coppice watch", () => {
+  test("shows the standard places, and reads none of them unless that was agreed to", async () => {
+    const folder = new CliFolder();
+    const projects = join(folder.path, ".claude", "projects", "web");
+    mkdirSync(projects, { recursive: true });
+    const sample = fileURLToPath(samplesBut("")[0]!);
+    cpSync(sample, join(projects, basename(sample)));
+    const refused = await folder.run(["watch"]);
+    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toMatch(/Claude Code\t.*\.claude\/projects\t1\t0\.0\n/);
+    expect(refused.stderr).toMatch(/opencode\t.*opencode\.db\tnot there yet\t\n/);
+    expect(refused.stderr).toContain("Add --yes to agree to it, or name the paths to be followed.");
+
+    const { exitCode, stdout, stderr } = await folder.run(["watch", "--once", "--yes", "--json"]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const events = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(events.map(({ event }) => event)).toEqual(["places", "imported", "caught_up", "stopped"]);
+    expect(events[0].places).toHaveLength(6);
+    expect(events[0].places[1]).toEqual({
+      agent: "Gemini CLI",
+      path: join(folder.path, ".gemini", "tmp"),
+      fileCount: null,
+      byteLength: 0,
+    });
+    expect(events[3].newCount).toBe(events[1].newCount);
+    expect((await folder.json("sessions")).length).toBe(events[1].sessionIds.length);
+  });
+
+  test("with --once, comes to what import comes to, summaries too", async () => {
+    const [watched, imported] = [new CliFolder(), new CliFolder()];
+    for (const folder of [watched, imported]) folder.jsonl("long.jsonl", longSession("long", 120));
+    expect((await watched.run(["watch", "long.jsonl", "--once"])).stdout).toMatch(/\n120 new messages\.\n$/);
+    await imported.json("import", "long.jsonl");
+    const query = "SELECT level, text, token_count FROM summaries ORDER BY id";
+    const summaries = await watched.json("sql", query);
+    expect(summaries.length).toBeGreaterThan(0);
+    expect(summaries).toEqual(await imported.json("sql", query));
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s ends it, with everything in the store", async (signal) => {
+    const folder = new CliFolder();
+    const file = folder.jsonl("a.jsonl", longSession("a", 2));
+    const { child, events, ended, until } = startWatch(folder, [folder.path]);
+    await until("caught_up");
+    appendFileSync(file, `${JSON.stringify({ session: "a", role: "user", content: "more" })}\n`);
+    await until("imported", 2);
+    child.kill(signal);
+    expect(await ended).toEqual([0, ""]);
+    expect(events.at(-1)).toEqual({ event: "stopped", newCount: 3 });
+    expect((await folder.json("stats")).messageCount).toBe(3);
+  });
+
+  test("ends when nobody reads what it tells any more", async () => {
+    const folder = new CliFolder();
+    const file = folder.jsonl("a.jsonl", longSession("a", 2));
+    const { child, ended, until } = startWatch(folder, [folder.path]);
+    await until("caught_up");
+    child.stdout!.destroy();
+    appendFileSync(file, `${JSON.stringify({ session: "a", role: "user", content: "more" })}\n`);
+    expect((await ended)[0]).toBe(0);
+  });
+
+  /**
+   * Goal: whenever it dies, nothing is lost and nothing comes twice.
+   * Method: write the samples of all agents piece by piece, while a watch is killed and started again; let a last one catch
+   * up, and compare with an import of the finished files.
+   */
+  test("killed at any moment and started again, comes to what one import comes to", async () => {
+    const folder = new CliFolder();
+    const samples = samplesBut("opencode")
+      .map((url) => fileURLToPath(url))
+      .filter((path) => path.endsWith(".jsonl"));
+    const written = samples.map((sample) => {
+      const path = join(folder.path, "agents", basename(dirname(sample)), basename(sample));
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, "");
+      return { path, rest: readFileSync(sample) };
+    });
+    const writing = (async () => {
+      for (let turn = 0; written.some(({ rest }) => rest.length > 0); turn++) {
+        const file = written[turn % written.length]!;
+        const length = 1 + ((turn * 7_919) % 1_500);
+        appendFileSync(file.path, file.rest.subarray(0, length));
+        file.rest = file.rest.subarray(length);
+        await wait(25);
+      }
+    })();
+    for (const aliveMs of [150, 900, 300, 1_100]) {
+      const { child, ended, until } = startWatch(folder, [join(folder.path, "agents")]);
+      if (aliveMs > 500) await until("caught_up");
+      await wait(aliveMs);
+      child.kill("SIGKILL");
+      await ended;
+    }
+    await writing;
+    expect((await folder.run(["watch", "agents", "--once"])).exitCode).toBe(0);
+
+    const clean = new CliFolder();
+    await clean.json("import", join(folder.path, "agents"));
+    const content = contentOf(clean.db);
+    expect(Object.keys(content).length).toBeGreaterThan(samples.length);
+    expect(contentOf(folder.db)).toEqual(content);
+    expect((await folder.json("verify")).ok).toBe(true);
+  });
+});
+
+/** The parts of each session by role, in no order: a message that had begun when it was first read goes on in a second one. */
+function contentOf(path: string): Record<string, string[]> {
+  const store = openStore(path, { readonly: true });
+  try {
+    const content: Record<string, string[]> = {};
+    for (const { id } of store.sessions()) {
+      const messages = store.resume(id).messages();
+      content[id] = messages
+        .flatMap(({ role, parts }) => parts.map((part) => `${role} ${JSON.stringify(part)}`))
+        .sort();
+    }
+    return content;
+  } finally {
+    store.close();
+  }
+}

@@ -1,0 +1,124 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Worker } from "node:worker_threads";
+import { afterAll, beforeEach, describe, expect, inject, test } from "vitest";
+import type { ImportRun as SourceRun } from "../../src/cli/import-run.ts";
+import type { walkFiles as sourceWalk } from "../../src/importers/files.ts";
+import type { openStore as sourceOpen } from "../../src/index.ts";
+
+// The built package: a thread is started from a file as Node finds it.
+const built = (module: string): string => pathToFileURL(join(inject("packageFolder"), "dist", module)).href;
+const { ImportRun } = (await import(built("cli/import-run.js"))) as { ImportRun: typeof SourceRun };
+const { walkFiles } = (await import(built("importers/files.js"))) as { walkFiles: typeof sourceWalk };
+const { openStore } = (await import(built("index.js"))) as { openStore: typeof sourceOpen };
+
+const folder = mkdtempSync(join(tmpdir(), "coppice-thread-"));
+const threads: Worker[] = [];
+const note = (thread: Worker): void => void threads.push(thread);
+process.on("worker", note);
+beforeEach(() => void threads.splice(0));
+afterAll(() => {
+  process.off("worker", note);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let storeCount = 0;
+
+/** Import a file into a new store. Returns the report, and what is in each table. */
+async function imported(path: string, inThread: boolean, onProgress: () => void = () => {}) {
+  const store = openStore(join(folder, `${storeCount++}.db`));
+  const run = new ImportRun(store, { format: "auto", onProgress });
+  const reports = [];
+  for await (const { byteLength, ...file } of walkFiles([path])) {
+    reports.push(await run.read(inThread && byteLength !== undefined ? { ...file, byteLength } : file));
+  }
+  const tables = ["sessions", "messages", "artifacts", "message_artifacts", "unions", "clusters", "themes"];
+  const digests = tables.map((table) => {
+    const rows = store.query(`SELECT * FROM ${table} ORDER BY rowid`);
+    const digest = createHash("sha256").update(JSON.stringify(rows)).digest("hex");
+    return { table, count: rows.length, digest };
+  });
+  const { problems } = store.verify();
+  store.close();
+  return { reports, digests, problems };
+}
+
+/** More than a megabyte of a session in which everything comes that could suffer on its way between threads. */
+function writeSession(name: string): string {
+  const path = join(folder, name);
+  const lines = Array.from({ length: 900 }, (_, index) => {
+    const common = { session: "s", id: `m${index}`, createdAt: 1_700_000_000_000 + index, project: "p" };
+    const toolCallId = `c${index - (index % 3)}`;
+    if (index % 3 === 0) {
+      const args = `{"path":"src/file${index}.ts","__proto__":{"a":${index}},"n":-0.5}`;
+      const parts = `[{"type":"text","text":"Łook 日本 ${index}"},{"type":"tool_call","toolCallId":"${toolCallId}","name":"read","args":${args}}]`;
+      return `${JSON.stringify({ ...common, role: "assistant", metadata: { tokens: index } }).slice(0, -1)},"parts":${parts}}`;
+    }
+    if (index % 3 === 1) {
+      const content = `${index % 30 === 1 ? "long ".repeat(4_000) : "line of output\n".repeat(40)}\ud800 half ${index}`;
+      return JSON.stringify({ ...common, role: "tool", parts: [{ type: "tool_result", toolCallId, content }] });
+    }
+    if (index % 100 === 2) return '{"session":"s","role":"user","content":'; // damaged
+    return JSON.stringify({ ...common, role: "user", content: `And now number ${index}? ${"word ".repeat(index)}` });
+  });
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  return path;
+}
+
+describe("a large file", () => {
+  test("is read in a thread, and every row is what reading it without gives", async () => {
+    const path = writeSession("large.jsonl");
+    const there = await imported(path, true);
+    expect(threads).toHaveLength(1);
+    const here = await imported(path, false);
+    expect(threads).toHaveLength(1);
+    expect(there).toEqual(here);
+    expect(there.problems).toEqual([]);
+    expect(there.reports).toMatchObject([{ newCount: 897, format: "jsonl", error: null }]);
+    expect(there.reports[0]!.warnings).toHaveLength(3);
+    expect(there.digests).toMatchObject([
+      { count: 1 },
+      { count: 897 },
+      { table: "artifacts", count: 30 },
+      {},
+      {},
+      {},
+      {},
+    ]);
+  });
+
+  test("comes whole where its thread dies in the middle of it", async () => {
+    const path = writeSession("interrupted.jsonl");
+    let progressCount = 0;
+    const broken = await imported(path, true, () => {
+      if (++progressCount === 2) void threads[0]!.terminate();
+    });
+    expect(threads).toHaveLength(1);
+    expect(broken).toEqual({ ...(await imported(path, false)), reports: broken.reports });
+    const [{ newCount, knownCount, warnings } = { newCount: 0, knownCount: 0, warnings: [] }] = broken.reports;
+    expect({ newCount, knownCount, warningCount: warnings.length }).toEqual({
+      newCount: 897,
+      knownCount: 0,
+      warningCount: 3,
+    });
+  });
+
+  test("that cannot be read is reported as it is without a thread", async () => {
+    const path = join(folder, "binary.jsonl");
+    writeFileSync(path, Buffer.alloc(2 * 1024 * 1024, 7));
+    const there = await imported(path, true);
+    expect(threads).toHaveLength(1);
+    expect(there.reports).toEqual((await imported(path, false)).reports);
+    expect(there.reports[0]!.error?.code).toBe("IMPORT_UNREADABLE");
+  });
+});
+
+test("a small file starts no thread", async () => {
+  const path = join(folder, "small.jsonl");
+  writeFileSync(path, '{"session":"s","role":"user","content":"hello"}\n');
+  expect((await imported(path, true)).reports).toMatchObject([{ newCount: 1 }]);
+  expect(threads).toHaveLength(0);
+});

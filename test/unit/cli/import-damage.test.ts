@@ -1,0 +1,141 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type FileReport, ImportRun } from "../../../src/cli/import-run.ts";
+import { walkFiles } from "../../../src/importers/files.ts";
+import type { ImportFile } from "../../../src/importers/importer.ts";
+import { openStore, type Store } from "../../../src/session/store.ts";
+
+let folder: string;
+let store: Store;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "coppice-damage-"));
+  store = openStore(join(folder, "store.sqlite"));
+  put("good.jsonl", said("good", "hello"));
+});
+afterEach(() => {
+  store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const said = (session: string, content: string) => `${JSON.stringify({ session, role: "user", content })}\n`;
+const put = (name: string, content: string | Uint8Array): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+
+async function importAll(before: (file: ImportFile) => ImportFile = (file) => file): Promise<Map<string, FileReport>> {
+  const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
+  const reports = new Map<string, FileReport>();
+  for await (const file of walkFiles([folder])) {
+    const report = await run.read(before(file));
+    reports.set(file.path.slice(folder.length + 1), report);
+  }
+  return reports;
+}
+
+const textsIn = (session: string) =>
+  store
+    .resume(session)
+    .messages()
+    .map(({ text }) => text);
+
+/** The file, with something done to it when the first chunk of it is asked for, or behind that. */
+function meanwhile(file: ImportFile, when: "before" | "behind", act: () => void): ImportFile {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    if (when === "before") act();
+    let isFirst = true;
+    for await (const chunk of file.chunks) {
+      yield chunk;
+      if (isFirst && when === "behind") act();
+      isFirst = false;
+    }
+  }
+  return { ...file, chunks: chunks() };
+}
+
+describe("a folder with", () => {
+  test.each<[string, (path: string) => void, string | undefined]>([
+    ["an empty file", (path) => writeFileSync(path, ""), undefined],
+    [
+      "a binary file",
+      (path) => writeFileSync(path, Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0, 0, 1])),
+      "IMPORT_UNREADABLE",
+    ],
+    ["a file of NULs", (path) => writeFileSync(path, Buffer.alloc(100_000)), "IMPORT_UNREADABLE"],
+    [
+      "a file in UTF-16",
+      (path) => writeFileSync(path, Buffer.from(`\uFEFF${said("x", "y")}`, "utf16le")),
+      "IMPORT_UNREADABLE",
+    ],
+    ["a file of another kind", (path) => writeFileSync(path, "Dear diary,\n"), "IMPORT_UNREADABLE"],
+    ["a link to nothing", (path) => symlinkSync("/nowhere/at/all", path), "FILE_NOT_FOUND"],
+    ["a link to itself", (path) => symlinkSync(path, path), "IMPORT_UNREADABLE"],
+  ])("%s is imported, and says so", async (_, make, code) => {
+    make(join(folder, "bad.jsonl"));
+    const reports = await importAll();
+    expect(textsIn("good")).toEqual(["hello"]);
+    expect(reports.get("bad.jsonl")?.error?.code).toBe(code);
+    expect(store.verify().problems).toEqual([]);
+  });
+
+  test("links that lead back is imported once", async () => {
+    mkdirSync(join(folder, "a"));
+    symlinkSync(folder, join(folder, "a", "up"));
+    symlinkSync(join(folder, "a"), join(folder, "again"));
+    const reports = await importAll();
+    expect([...reports.keys()]).toEqual(["good.jsonl"]);
+    expect(textsIn("good")).toEqual(["hello"]);
+  });
+
+  test("hundreds of files is imported whole", async () => {
+    for (let index = 0; index < 300; index++) put(`${index}.jsonl`, said(`s${index % 10}`, `n${index}`));
+    const reports = await importAll();
+    expect(reports.size).toBe(301);
+    expect(store.sessions().reduce((sum, { id }) => sum + textsIn(id).length, 0)).toBe(301);
+  });
+});
+
+describe("a file that, while it is read,", () => {
+  const lines = Array.from({ length: 200 }, (_, index) => said("big", `line ${index} ${"-".repeat(4_000)}`));
+
+  test("is deleted before its first byte, is reported", async () => {
+    const path = put("gone.jsonl", said("gone", "x"));
+    const reports = await importAll((file) =>
+      file.path === path ? meanwhile(file, "before", () => unlinkSync(path)) : file,
+    );
+    expect(reports.get("gone.jsonl")?.error?.code).toBe("FILE_NOT_FOUND");
+    expect(textsIn("good")).toEqual(["hello"]);
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ["is deleted", unlinkSync],
+    ["is replaced by another", (path) => renameSync(put("other", said("other", "new")), path)],
+  ])("%s, comes as it was", async (_, act) => {
+    const path = put("big.jsonl", lines.join(""));
+    const reports = await importAll((file) => (file.path === path ? meanwhile(file, "behind", () => act(path)) : file));
+    expect(reports.get("big.jsonl")).toMatchObject({ newCount: lines.length, warnings: [], error: null });
+  });
+
+  test("is cut short, comes as far as it was read, and its last line is named", async () => {
+    const path = put("big.jsonl", lines.join(""));
+    const reports = await importAll((file) =>
+      file.path === path ? meanwhile(file, "behind", () => truncateSync(path, 300_001)) : file,
+    );
+    const { newCount, warnings } = reports.get("big.jsonl")!;
+    expect(newCount).toBeGreaterThan(50);
+    expect(newCount).toBeLessThan(lines.length);
+    expect(warnings.map(({ line }) => line)).toEqual([newCount + 1]);
+    expect(store.verify().problems).toEqual([]);
+  });
+});

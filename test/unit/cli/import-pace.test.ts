@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { ImportPace } from "../../../src/cli/import-pace.ts";
+
+/** The next transactions, each message of which takes so long. */
+function write(pace: ImportPace, count: number, messageMs: number): void {
+  for (let index = 0; index < count; index++) pace.note(pace.messageCount, pace.messageCount * messageMs);
+}
+
+test("transactions come to last twelve milliseconds, with one message at least and a hundred at most", () => {
+  const pace = new ImportPace();
+  expect(pace.messageCount).toBe(24);
+  write(pace, 20, 0.2);
+  expect(pace.messageCount).toBeGreaterThanOrEqual(58);
+  expect(pace.messageCount).toBeLessThanOrEqual(60);
+  write(pace, 20, 0.01);
+  expect(pace.messageCount).toBe(100);
+  write(pace, 20, 400);
+  expect(pace.messageCount).toBe(1);
+});
+
+test("pauses once the file was held for as long as half of one, in however many transactions", async () => {
+  const pace = new ImportPace();
+  /** Whether it waits for more than what is due at once. */
+  const pauses = async (): Promise<boolean> => {
+    let isOver = false;
+    const pause = pace.pause().then(() => {
+      isOver = true;
+    });
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    const hasWaited = !isOver;
+    await pause;
+    return hasWaited;
+  };
+  pace.note(10, 4);
+  expect(await pauses()).toBe(false);
+  pace.note(10, 4);
+  expect(await pauses()).toBe(true);
+  expect(await pauses()).toBe(false);
+});

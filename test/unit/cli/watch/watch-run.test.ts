@@ -1,0 +1,281 @@
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { ImportRun } from "../../../../src/cli/import-run.ts";
+import { chunksOf } from "../../../../src/importers/files.ts";
+import type { Store } from "../../../../src/index.ts";
+import { samplesBut } from "../../../contract/importer-samples.ts";
+import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
+import { startWatch } from "../../../support/watching.ts";
+
+const line = (session: string, content: string) => `${JSON.stringify({ session, role: "user", content })}\n`;
+
+function wordsIn(store: Store, sessionId: string): string[] {
+  if (!store.sessionIds({ prefix: sessionId }).includes(sessionId)) return [];
+  return store
+    .resume(sessionId)
+    .messages()
+    .map(({ text }) => text);
+}
+
+interface Scene {
+  folder: string;
+  file: string;
+  store: Store;
+}
+
+/** A folder with one transcript, of one session, of one line. */
+function scene(): Scene {
+  const folder = join(temporaryFolder(), "transcripts");
+  mkdirSync(folder);
+  const file = join(folder, "a.jsonl");
+  writeFileSync(file, line("a", "one"));
+  return { folder, file, store: openedStore(join(folder, "..", "agent.db")) };
+}
+
+describe("a watch", () => {
+  test("brings in what is there, and then each line as it is written", async () => {
+    const { folder, file, store } = scene();
+    const { until, newCount } = await startWatch(store, [folder]);
+    expect(wordsIn(store, "a")).toEqual(["one"]);
+    appendFileSync(file, line("a", "two"));
+    await until("two", () => newCount() === 2);
+    appendFileSync(file, line("a", "three") + line("a", "four"));
+    await until("four", () => newCount() === 4);
+    expect(wordsIn(store, "a")).toEqual(["one", "two", "three", "four"]);
+  });
+
+  test("waits for the rest of a line, and for no line feed behind a whole one", async () => {
+    const { folder, file, store } = scene();
+    const { events, until, newCount } = await startWatch(store, [folder]);
+    const text = line("a", "two");
+    appendFileSync(file, text.slice(0, 20));
+    appendFileSync(join(folder, "b.jsonl"), line("b", "meanwhile"));
+    await until("meanwhile", () => newCount() === 2);
+    appendFileSync(file, text.slice(20, -1));
+    await until("two", () => newCount() === 3);
+    appendFileSync(file, `\n${line("a", "three")}`);
+    await until("three", () => newCount() === 4);
+    expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
+    expect(events.filter(({ event }) => event === "warning")).toEqual([]);
+  });
+
+  test.each(samplesBut("").map((url) => fileURLToPath(url)))("takes in what is written of %s", async (path) => {
+    const folder = temporaryFolder();
+    const clean = openedStore(join(folder, "clean.db"));
+    const file = join(folder, "home", basename(dirname(path)), basename(path));
+    mkdirSync(dirname(file), { recursive: true });
+    const bytes = readFileSync(path);
+    const store = openedStore(join(folder, "agent.db"));
+    const { until } = await startWatch(store, [join(folder, "home")]);
+    writeFileSync(file, bytes);
+    const run = new ImportRun(clean, { format: "auto", onProgress: () => {} });
+    await run.read({ path: file, chunks: chunksOf(file) });
+    expect(clean.stats().messageCount).toBeGreaterThan(2);
+    await until("all of it", () => store.stats().messageCount === clean.stats().messageCount);
+    for (const { id } of clean.sessions()) expect(wordsIn(store, id)).toEqual(wordsIn(clean, id));
+  });
+
+  test("tells of damaged lines, once", async () => {
+    const { folder, file, store } = scene();
+    const { events, until, newCount } = await startWatch(store, [folder]);
+    appendFileSync(file, `{"session":\n${line("a", "two")}`);
+    await until("two", () => newCount() === 2);
+    appendFileSync(file, line("a", "three"));
+    await until("three", () => newCount() === 3);
+    const warnings = events.filter(({ event }) => event === "warning");
+    expect(warnings).toEqual([{ event: "warning", path: file, line: 2, reason: expect.stringContaining("not JSON") }]);
+  });
+
+  test.each<[string, (file: string) => void]>([
+    [
+      "is put in its place",
+      (file) => {
+        writeFileSync(`${file}.new`, line("a", "one") + line("a", "two"));
+        renameSync(`${file}.new`, file);
+      },
+    ],
+    [
+      "is made anew under its name",
+      (file) => {
+        rmSync(file);
+        writeFileSync(file, line("a", "one") + line("a", "two"));
+      },
+    ],
+    [
+      "begins when the old one is moved away",
+      (file) => {
+        renameSync(file, `${file}.1`);
+        writeFileSync(file, line("a", "one") + line("a", "two"));
+      },
+    ],
+    [
+      "is written over it",
+      (file) => {
+        truncateSync(file, 0);
+        writeFileSync(file, line("a", "one") + line("a", "two"));
+      },
+    ],
+  ])("goes on with a file that %s", async (_, replace) => {
+    const { folder, file, store } = scene();
+    const { until, newCount } = await startWatch(store, [folder]);
+    replace(file);
+    await until("two", () => newCount() === 2);
+    appendFileSync(file, line("a", "three"));
+    await until("three", () => newCount() === 3);
+    expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
+  });
+
+  test("notices folders that come, go and return, those it was told of too", async () => {
+    const { folder, store } = scene();
+    const later = join(folder, "..", "later", "place");
+    const { until, newCount } = await startWatch(store, [folder, later]);
+    mkdirSync(join(folder, "x", "y"), { recursive: true });
+    writeFileSync(join(folder, "x", "y", "b.jsonl"), line("b", "one"));
+    await until("a new folder", () => newCount() === 2);
+    mkdirSync(later, { recursive: true });
+    writeFileSync(join(later, "c.jsonl"), line("c", "one"));
+    await until("a place that was not there", () => newCount() === 3);
+    rmSync(join(later, ".."), { recursive: true });
+    rmSync(folder, { recursive: true });
+    mkdirSync(folder);
+    writeFileSync(join(folder, "d.jsonl"), line("d", "one"));
+    await until("a folder that has returned", () => newCount() === 4);
+    mkdirSync(later, { recursive: true });
+    writeFileSync(join(later, "e.jsonl"), line("e", "one"));
+    await until("a place that has returned", () => newCount() === 5);
+    renameSync(folder, `${folder}.away`);
+    writeFileSync(join(`${folder}.away`, "f.jsonl"), line("f", "one"));
+    renameSync(`${folder}.away`, folder);
+    await until("a folder that was moved away and back", () => newCount() === 6);
+  });
+
+  test("reads a document again when it was written anew, and a database when its log has grown", async () => {
+    const { folder, store } = scene();
+    const document = join(folder, "chat.json");
+    const messages = [
+      { role: "user", content: "one" },
+      { role: "assistant", content: "two" },
+    ];
+    writeFileSync(document, JSON.stringify({ messages: messages.slice(0, 1) }));
+    const database = new Database(join(folder, "opencode.db"));
+    database.pragma("journal_mode = WAL");
+    database.exec(
+      "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, time_created INTEGER, time_updated INTEGER);" +
+        "CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);" +
+        "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);" +
+        "INSERT INTO session VALUES ('ses_1', NULL, '/work/web', 'Talk', 1, 1)",
+    );
+    const say = (id: string, text: string): void => {
+      database
+        .prepare("INSERT INTO message VALUES (?, 'ses_1', 1, 1, ?)")
+        .run(`msg_${id}`, '{"role":"user","time":{"created":1}}');
+      const part = JSON.stringify({ type: "text", text });
+      database.prepare("INSERT INTO part VALUES (?, ?, 'ses_1', 1, 1, ?)").run(`prt_${id}`, `msg_${id}`, part);
+    };
+    say("1", "one");
+    const { until, newCount } = await startWatch(store, [folder]);
+    expect(newCount()).toBe(3);
+    writeFileSync(document, JSON.stringify({ messages }));
+    await until("the document's second", () => newCount() === 4);
+    say("2", "two");
+    await until("the database's second", () => newCount() === 5);
+    say("3", "three");
+    await until("the database's third", () => newCount() === 6);
+    expect(wordsIn(store, "ses_1")).toEqual(["one", "two", "three"]);
+    database.close();
+  });
+
+  test("passes over what is no transcript, and leaves alone what its name does not show as one", async () => {
+    const { folder, store } = scene();
+    writeFileSync(join(folder, "settings.json"), '{"theme":"dark"}');
+    const { events, until, newCount } = await startWatch(store, [folder]);
+    writeFileSync(join(folder, "settings.json"), '{"theme":"light"}');
+    writeFileSync(join(folder, "notes.txt"), line("n", "one"));
+    writeFileSync(join(folder, "b.jsonl"), line("b", "one"));
+    await until("the transcript", () => newCount() === 2);
+    expect(events.filter(({ event }) => event === "warning")).toEqual([]);
+  });
+
+  test("started again, reads only what has changed, until something is forgotten", async () => {
+    const { folder, file, store } = scene();
+    writeFileSync(file, `{"session":\n${line("a", "one")}`);
+    writeFileSync(join(folder, "b.jsonl"), line("b", "one"));
+    const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1_000);
+    for (const path of [file, join(folder, "b.jsonl")]) utimesSync(path, longAgo, longAgo);
+    const warningsOfOne = async () => {
+      const { events, stop } = await startWatch(store, [folder]);
+      await stop();
+      return events.filter(({ event }) => event === "warning").length;
+    };
+    expect(await warningsOfOne()).toBe(1);
+    expect(await warningsOfOne()).toBe(0);
+    appendFileSync(file, line("a", "two"));
+    utimesSync(file, longAgo, longAgo);
+    expect(await warningsOfOne()).toBe(1);
+    expect(wordsIn(store, "a")).toEqual(["one", "two"]);
+    expect(await warningsOfOne()).toBe(0);
+    store.forget("b");
+    expect(await warningsOfOne()).toBe(1);
+    expect(wordsIn(store, "b")).toEqual(["one"]);
+  });
+
+  test("waits for a store that is locked, and loses nothing", async () => {
+    const { folder, file } = scene();
+    const store = openedStore(join(folder, "..", "locked.db"), { busyTimeoutMs: 20 });
+    const { events, until, newCount } = await startWatch(store, [folder]);
+    const other = new Database(store.path);
+    other.exec("BEGIN IMMEDIATE");
+    appendFileSync(file, line("a", "two"));
+    await until("it waits", () => events.some(({ event }) => event === "waiting"));
+    appendFileSync(file, line("a", "three"));
+    other.exec("ROLLBACK");
+    other.close();
+    await until("three", () => newCount() >= 3);
+    expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
+  });
+
+  test("beside another watch and an agent's own appends, brings nothing in twice", async () => {
+    const { folder, file, store } = scene();
+    const other = openedStore(store.path);
+    const [left, right] = [await startWatch(store, [folder]), await startWatch(other, [folder])];
+    for (let index = 0; index < 20; index++) {
+      appendFileSync(file, line("a", `line ${index}`));
+      other.session("agent").append({ role: "user", content: `own ${index}` });
+    }
+    await left.until("all", () => left.newCount() + right.newCount() >= 21 && wordsIn(store, "a").length === 21);
+    cpSync(file, join(folder, "copy.jsonl"));
+    appendFileSync(file, line("a", "the end"));
+    await left.until("the end", () => wordsIn(store, "a").length === 22);
+    expect(wordsIn(store, "agent").length).toBe(20);
+    expect(left.newCount() + right.newCount()).toBe(22);
+    expect(store.verify().problems).toEqual([]);
+  });
+
+  test("does nothing while nothing happens", async () => {
+    const { folder, store } = scene();
+    for (let index = 0; index < 200; index++) {
+      mkdirSync(join(folder, `${index}`));
+      writeFileSync(join(folder, `${index}`, "x.jsonl"), line(`s${index}`, "one"));
+    }
+    const { until, newCount } = await startWatch(store, [folder]);
+    await until("all", () => newCount() === 201);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const from = process.cpuUsage();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const { user, system } = process.cpuUsage(from);
+    expect((user + system) / 1_000).toBeLessThan(60);
+  });
+});

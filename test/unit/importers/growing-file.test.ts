@@ -1,0 +1,82 @@
+import { appendFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { GrowingFile } from "../../../src/importers/growing-file.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
+
+function growing(content: string) {
+  const path = join(temporaryFolder(), "file.jsonl");
+  writeFileSync(path, content);
+  const file = new GrowingFile(path);
+  const look = async () => {
+    let text = "";
+    const growth = await file.look(async (chunk) => {
+      text += chunk.toString();
+    });
+    return [growth, text];
+  };
+  return { path, file, look };
+}
+
+describe("a growing file", () => {
+  test("is read once, piece by piece", async () => {
+    const { path, file, look } = growing("one\n");
+    expect(await look()).toEqual(["grown", "one\n"]);
+    expect(await look()).toEqual(["same", ""]);
+    appendFileSync(path, "two\nthr");
+    expect(await look()).toEqual(["grown", "two\nthr"]);
+    appendFileSync(path, "ee\n");
+    expect(await look()).toEqual(["grown", "ee\n"]);
+    expect(file.byteLength).toBe(14);
+  });
+
+  test("gives what is written while it is read", async () => {
+    const { path, file } = growing("a".repeat(300_000));
+    let length = 0;
+    let isFirst = true;
+    await file.look(async (chunk) => {
+      length += chunk.length;
+      if (isFirst) appendFileSync(path, "b".repeat(300_000));
+      isFirst = false;
+    });
+    expect(length).toBe(600_000);
+    expect(await file.look(async () => {})).toBe("same");
+  });
+
+  test.each<[string, (path: string) => void]>([
+    [
+      "another was put in its place",
+      (path) => {
+        writeFileSync(`${path}.new`, "one\ntwo\nthree\n");
+        renameSync(`${path}.new`, path);
+      },
+    ],
+    [
+      "it was deleted and made anew",
+      (path) => {
+        rmSync(path);
+        writeFileSync(path, "uno\ndos\ntres\n");
+      },
+    ],
+    ["it was cut back", (path) => truncateSync(path, 4)],
+    ["it was cut back and has grown past where it was", (path) => writeFileSync(path, "uno\ndos\ntres\n")],
+    [
+      "it was written anew, as long as it was",
+      (path) => {
+        writeFileSync(path, "uno\ndos\n");
+        utimesSync(path, new Date(), new Date(Date.now() + 5_000));
+      },
+    ],
+  ])("is another where %s, and nothing of that is read", async (_, change) => {
+    const { path, look } = growing("one\ntwo\n");
+    await look();
+    change(path);
+    expect(await look()).toEqual(["other", ""]);
+  });
+
+  test("says that it is gone as the system does", async () => {
+    const { path, look } = growing("one\n");
+    rmSync(path);
+    await expect(look()).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { agentPlaces } from "../../../src/importers/places.ts";
+
+const pathsOf = (machine: Parameters<typeof agentPlaces>[0]) => agentPlaces(machine).map(({ path }) => path);
+
+test("agents keep their conversations below the user's folder", () => {
+  expect(agentPlaces({ env: {}, platform: "linux", home: "/home/mira" })).toEqual([
+    { agent: "Claude Code", path: "/home/mira/.claude/projects" },
+    { agent: "Gemini CLI", path: "/home/mira/.gemini/tmp" },
+    { agent: "Codex", path: "/home/mira/.codex/sessions" },
+    { agent: "Codex", path: "/home/mira/.codex/archived_sessions" },
+    { agent: "llxprt-code", path: "/home/mira/.llxprt/tmp" },
+    { agent: "opencode", path: "/home/mira/.local/share/opencode/opencode.db" },
+  ]);
+  expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
+    "C:\\Users\\mira\\.claude\\projects",
+  );
+});
+
+test("or where their variables say, if that is the same place for everybody", () => {
+  const env = { CLAUDE_CONFIG_DIR: "/c", GEMINI_CLI_HOME: "/g", CODEX_HOME: "/x", XDG_DATA_HOME: "/d" };
+  expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
+    "/c/projects",
+    "/g/.gemini/tmp",
+    "/x/sessions",
+    "/x/archived_sessions",
+    "/home/mira/.llxprt/tmp",
+    "/d/opencode/opencode.db",
+  ]);
+  const relative = { CLAUDE_CONFIG_DIR: "c", CODEX_HOME: "" };
+  expect(pathsOf({ env: relative, platform: "linux", home: "/h" })).toEqual(
+    pathsOf({ env: {}, platform: "linux", home: "/h" }),
+  );
+});

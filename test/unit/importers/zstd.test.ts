@@ -1,0 +1,71 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { ImportEvent } from "../../../src/importers/importer.ts";
+import { openImport } from "../../../src/importers/registry.ts";
+import { unpacked } from "../../../src/importers/zstd.ts";
+import { sampleOf } from "../../contract/importer-samples.ts";
+import { collect, fileOf } from "./read.ts";
+
+const NAME = "codex/rollout-2026-03-05T09-00-00-0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5e.jsonl";
+const plain = readFileSync(sampleOf(NAME));
+/** The same, put away: `zstd -19`. */
+const packed = readFileSync(sampleOf("../rollout.jsonl.zst"));
+
+/** A frame whose blocks are each one byte, 128 KiB times: what a few bytes can be made to say. */
+function frameOfRuns(blockCount: number): Buffer {
+  const header = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]);
+  const block = (index: number) => {
+    const size = 128 * 1024;
+    const head = (size << 3) | (1 << 1) | (index === blockCount - 1 ? 1 : 0);
+    return Buffer.from([head & 0xff, (head >> 8) & 0xff, (head >> 16) & 0xff, 0x20]);
+  };
+  return Buffer.concat([header, ...Array.from({ length: blockCount }, (_, index) => block(index))]);
+}
+
+test("a rollout that was put away is read as it was, however its bytes are cut", async () => {
+  const { format, events } = await openImport(fileOf(plain));
+  const whole = await collect(events);
+  for (const chunkBytes of [1, 7, 100_000]) {
+    const put = await openImport(fileOf(packed, chunkBytes));
+    expect(put.format).toBe(format);
+    expect(await collect(put.events)).toEqual(whole);
+  }
+  const twice = await unpacked(fileOf(Buffer.concat([packed, packed])));
+  expect(Buffer.concat(await collect(twice.chunks))).toEqual(Buffer.concat([plain, plain]));
+});
+
+test("a file that is not packed is read as it is", async () => {
+  for (const bytes of [plain, Buffer.alloc(0), packed.subarray(0, 3)]) {
+    expect(Buffer.concat(await collect((await unpacked(fileOf(bytes))).chunks))).toEqual(bytes);
+  }
+});
+
+test("one that was cut off brings what comes before the cut, and says so", async () => {
+  const frames = Buffer.concat([packed, packed]);
+  const { events } = await openImport(fileOf(frames.subarray(0, packed.length + 100), 100));
+  const read: ImportEvent[] = [];
+  const reading = (async () => {
+    for await (const event of events) read.push(event);
+  })();
+  await expect(reading).rejects.toMatchObject({
+    code: "IMPORT_UNREADABLE",
+    message: expect.stringContaining("damaged"),
+  });
+  expect(read.filter(({ kind }) => kind === "message").length).toBeGreaterThan(5);
+  await expect(openImport(fileOf(Buffer.concat([packed.subarray(0, 4), plain])))).rejects.toMatchObject({
+    code: "IMPORT_UNREADABLE",
+  });
+});
+
+test("a few bytes that come to 128 MiB are unpacked in little memory", async () => {
+  const { chunks } = await unpacked(fileOf(frameOfRuns(1_024)));
+  let byteCount = 0;
+  let heldMax = 0;
+  const before = process.memoryUsage().arrayBuffers;
+  for await (const chunk of chunks) {
+    byteCount += chunk.length;
+    heldMax = Math.max(heldMax, process.memoryUsage().arrayBuffers - before);
+  }
+  expect(byteCount).toBe(128 * 1024 * 1024);
+  expect(heldMax).toBeLessThan(96 * 1024 * 1024);
+});
