@@ -5,7 +5,7 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
  * How long another process's append may wait for an import. Shorter transactions would take longer together: a page that
  * several messages touch is written once in each.
  */
-const HELD_MS_MAX = 12;
+const HELD_MS_MAX = 24;
 
 /** How long the import then leaves the file to others. Who waits for the lock tries each millisecond. */
 const PAUSE_MS = 2;

@@ -4,7 +4,7 @@ import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, ImportFile } from "../importers/importer.ts";
-import { appendPrepared, type Session } from "../session/session.ts";
+import { appendPrepared, release, type Session } from "../session/session.ts";
 import { type Store, takesPrepared } from "../session/store.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
@@ -127,6 +127,7 @@ export class ImportRun {
       }
     }
     await flush();
+    for (const { session } of open.values()) release(session);
     return report;
   }
 

@@ -4,7 +4,7 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { chunksOf } from "../importers/files.ts";
 import type { ImportEvent, ImportFile } from "../importers/importer.ts";
 import { openImport } from "../importers/registry.ts";
-import { type PreparedMessage, prepareApart } from "../session/prepared.ts";
+import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts";
 
 /** A file that the thread reads, without what cannot be handed over. */
 export interface ReadRequest {
@@ -15,7 +15,7 @@ export interface ReadRequest {
 /** What is in a file; of a message, what a store keeps of it in its stead. */
 export type ThreadEvent =
   | Exclude<ImportEvent, { kind: "message" }>
-  | { kind: "prepared"; session: string; prepared: PreparedMessage; line: number };
+  | { kind: "prepared"; session: string; prepared: PostedMessage; line: number };
 
 /** What the thread says of the file it reads. After `end` or `failed` comes nothing. */
 export type ReadReply =
@@ -83,7 +83,7 @@ class ReadingThread {
 function handOver(event: ImportEvent): ThreadEvent {
   if (event.kind !== "message") return event;
   const { session, message, line } = event;
-  return { kind: "prepared", session, prepared: prepareApart(message), line };
+  return { kind: "prepared", session, prepared: posted(prepareApart(message)), line };
 }
 
 function say(reply: ReadReply): void {

@@ -1,12 +1,15 @@
 import { systemClock } from "../core/clock.ts";
-import { type MessageInput, parseMessage } from "../core/message.ts";
+import { type MessageInput, type Part, parseMessage } from "../core/message.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import type { MessageRow } from "../store/messages.ts";
 
-/** A message with all that a store keeps of it but its place: plain data, which may come from another thread. */
+/** A message with all that a store keeps of it but its place. */
 export type PreparedMessage = MessageRow;
+
+/** The same on its way between threads: `parts` are left out where `partsJson` says all of them, which is copied faster. */
+export type PostedMessage = Omit<PreparedMessage, "parts"> & { parts: Part[] | undefined };
 
 /** What a store works with unless it is told otherwise. */
 const USUAL: PrepareOptions = {
@@ -29,10 +32,16 @@ export function prepareApart(message: MessageInput): PreparedMessage {
   return prepareMessage(parseMessage(message), USUAL);
 }
 
+/** What is handed to another thread. */
+export function posted(prepared: PreparedMessage): PostedMessage {
+  return prepared.artifacts.length > 0 ? prepared : { ...prepared, parts: undefined };
+}
+
 /** What came from another thread, where a Buffer has become an array of bytes. */
-export function revived(prepared: PreparedMessage): PreparedMessage {
+export function revived(prepared: PostedMessage): PreparedMessage {
   return {
     ...prepared,
+    parts: prepared.parts ?? JSON.parse(prepared.partsJson),
     digest: bufferOf(prepared.digest),
     artifacts: prepared.artifacts.map((artifact) => ({ ...artifact, content: bufferOf(artifact.content) })),
   };

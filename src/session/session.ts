@@ -35,6 +35,9 @@ const SYNC_ATTEMPTS_MAX = 10;
 /** `appendAll` of messages that were prepared in another thread, for the importers of this package: see `takesPrepared`. */
 export let appendPrepared: (session: Session, prepared: readonly PreparedMessage[]) => AppendResult[];
 
+/** Drop what a session holds in memory, for whoever goes through many: it is loaded again when it is needed. */
+export let release: (session: Session) => void;
+
 /**
  * One agent's conversation: append to it, render it for the next model call, look into its forest.
  *
@@ -43,6 +46,7 @@ export let appendPrepared: (session: Session, prepared: readonly PreparedMessage
  */
 export class Session {
   static {
+    release = (session) => session.#release();
     appendPrepared = (session, prepared) => (prepared.length === 0 ? [] : session.#appendRows(prepared, undefined));
   }
 

@@ -187,6 +187,7 @@ describe("import", () => {
       stderr += text;
     });
     const written = lines.slice(0, 900).map((line) => `${JSON.stringify(line)}\n`);
+    child.stdin.on("error", () => {}); // it ends before it has read all
     child.stdin.write(written.join("")); // and says no more
     const readCount = (): number => {
       const store = new Database(db, { readonly: true });

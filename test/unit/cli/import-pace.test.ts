@@ -6,10 +6,10 @@ function write(pace: ImportPace, count: number, messageMs: number): void {
   for (let index = 0; index < count; index++) pace.note(pace.messageCount, pace.messageCount * messageMs);
 }
 
-test("transactions come to last twelve milliseconds, with one message at least and a hundred at most", () => {
+test("transactions come to last 24 milliseconds, with one message at least and a hundred at most", () => {
   const pace = new ImportPace();
-  expect(pace.messageCount).toBe(24);
-  write(pace, 20, 0.2);
+  expect(pace.messageCount).toBe(48);
+  write(pace, 20, 0.4);
   expect(pace.messageCount).toBeGreaterThanOrEqual(58);
   expect(pace.messageCount).toBeLessThanOrEqual(60);
   write(pace, 20, 0.01);
@@ -31,9 +31,9 @@ test("pauses once the file was held for as long as half of one, in however many 
     await pause;
     return hasWaited;
   };
-  pace.note(10, 4);
+  pace.note(10, 8);
   expect(await pauses()).toBe(false);
-  pace.note(10, 4);
+  pace.note(10, 8);
   expect(await pauses()).toBe(true);
   expect(await pauses()).toBe(false);
 });
