@@ -1,7 +1,8 @@
 import { type Command as CommanderCommand, CommanderError } from "commander";
 import type { AnyCommand, Output } from "./command.ts";
-import { type Failure, failureJson, failureOf, failureText } from "./failure.ts";
+import { Failure, failureJson, failureOf, failureText } from "./failure.ts";
 import { misuseOf } from "./misuse.ts";
+import type { OpenedStores } from "./opened-stores.ts";
 import { type CommandLine, programOf } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -40,17 +41,26 @@ export function reportFailure(failure: Failure, argv: readonly string[], termina
 
 /** Run it with what was parsed, and print what comes of it. */
 async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Terminal): Promise<void> {
-  const { OpenedStores } = await import("./opened-stores.ts"); // half the time of a command goes into loading the store
   const { db, json = false } = parsed.optsWithGlobals<{ db?: string; json?: boolean }>();
-  const stores = new OpenedStores(db);
+  // As of a variable that is not set; the user's own store is not what was meant.
+  if (db === "") throw new Failure("USAGE_INVALID", "`--db` is given without a file.", { exitCode: 2 });
+  let stores: OpenedStores | undefined;
+  const loadStores = async (): Promise<OpenedStores> => {
+    const { OpenedStores } = await import("./opened-stores.ts"); // half the time of a command goes into it
+    stores ??= new OpenedStores(db);
+    return stores;
+  };
   try {
-    const output = await command.run({ args: parsed.args, options: parsed.opts(), terminal, json, stores });
+    const call = { args: parsed.args, options: parsed.opts(), terminal, json };
+    const output = await ("runEarly" in command
+      ? command.runEarly({ ...call, loadStores })
+      : command.run({ ...call, stores: await loadStores() }));
     await print(output, json, terminal);
     const failure = typeof output.failure === "function" ? output.failure() : output.failure;
     if (failure !== undefined) throw failure;
   } finally {
     terminal.endProgress();
-    stores.close();
+    stores?.close();
   }
 }
 

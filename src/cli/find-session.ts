@@ -1,5 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import type { Session } from "../session/session.ts";
+import { sessionsBegun } from "../session/sessions-begun.ts";
 import type { Store } from "../session/store.ts";
 import { cutToWidth } from "./display-width.ts";
 import { Failure } from "./failure.ts";
@@ -24,9 +25,6 @@ const HANDLE = /^(cluster|theme|subject|span):\d/;
  * The session a person means: by its id, by the beginning of its own id or of the one that it has in the program it was
  * imported from, or `@last`.
  *
- * Imported subagents are called `<session>/agent-…`. What fits a session and else only what it started means the session;
- * and the beginning of each half will do, so that what a list shows of an id is understood.
- *
  * @throws {Failure} `SESSION_NOT_FOUND`; `SESSION_AMBIGUOUS` with the candidates where there are several.
  */
 export function findSession(store: Store, typed: string): Session {
@@ -34,29 +32,11 @@ export function findSession(store: Store, typed: string): Session {
     return store.resume(typed);
   } catch (error) {
     if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
-    const candidates = candidatesFor(store, typed);
-    const [shortest] = candidates;
-    if (shortest === undefined) throw notFound(store, typed, error);
-    if (candidates.every((id) => id === shortest || id.startsWith(`${shortest}/`))) return store.resume(shortest);
-    throw ambiguous(store, typed, candidates);
+    const candidates = typed === LAST ? store.sessions({ limit: 1 }).map(({ id }) => id) : sessionsBegun(store, typed);
+    if (candidates.length === 0) throw notFound(store, typed, error);
+    if (candidates.length > 1) throw ambiguous(store, typed, candidates);
+    return store.resume(candidates[0]!);
   }
-}
-
-/** Shortest first. */
-function candidatesFor(store: Store, typed: string): string[] {
-  if (typed === "") return [];
-  if (typed === LAST) return store.sessions({ limit: 1 }).map(({ id }) => id);
-  const begun = store.sessionIds({ prefix: typed });
-  const [first = "", ...others] = typed.split("/");
-  const found = begun.length > 0 || others.length === 0 || first === "" ? begun : begunByHalves(store, first, others);
-  return found.sort((left, right) => left.length - right.length);
-}
-
-function begunByHalves(store: Store, first: string, others: readonly string[]): string[] {
-  return store.sessionIds({ prefix: first }).filter((id) => {
-    const [, ...pieces] = id.split("/");
-    return others.every((piece, index) => pieces[index]?.startsWith(piece));
-  });
 }
 
 function notFound(store: Store, typed: string, cause: StoreError): Failure {

@@ -14,13 +14,8 @@ export class OpenedStores {
   readonly #opened: Store[] = [];
   readonly #folders: string[] = [];
 
-  /**
-   * @param path  What `--db` says, if anything.
-   * @throws {Failure} where that is nothing.
-   */
+  /** @param path  What `--db` says, if anything. */
   constructor(path: string | undefined) {
-    // As of a variable that is not set; the user's own store is not what was meant.
-    if (path === "") throw new Failure("USAGE_INVALID", "`--db` is given without a file.", { exitCode: 2 });
     this.#isDefault = path === undefined;
     this.#path = path ?? defaultStorePath({ env: process.env, platform: process.platform, home: homedir() });
   }

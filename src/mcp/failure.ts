@@ -17,7 +17,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   OPTION_INVALID: "Nothing was done. Correct the argument and call again.",
   BUDGET_TOO_SMALL: "Call again with a larger tokensMax.",
   FILE_NOT_FOUND:
-    "Nothing has been stored yet. Ask the user to run `coppice import <path>`; this server finds the store then, without a restart.",
+    "Nothing has been stored yet. Ask the user to run `coppice import <path>`, with the same --db as this server if it has one; the store is found then, without a restart.",
   FORMAT_UNSUPPORTED:
     "Tell the user: the next `coppice import` brings an older store up to date; for a newer one, Coppice is to be updated.",
   STORE_BUSY: "Nothing was written. Call again in a few seconds.",

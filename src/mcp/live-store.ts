@@ -17,31 +17,50 @@ const WORTH_ANOTHER_LOOK = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as
  * and opened anew when the file at its path has become another, was restored from a backup, or was brought to a new version.
  */
 export class LiveStore {
-  readonly #access: StoreAccess;
+  readonly #loadAccess: () => Promise<StoreAccess>;
+  #loading: Promise<StoreAccess> | undefined;
+  #access: StoreAccess | undefined;
   #reader: OpenStore | undefined;
   #writer: OpenStore | undefined;
 
-  constructor(access: StoreAccess) {
-    this.#access = access;
+  /** @param loadAccess  Loads the code that opens stores. */
+  constructor(loadAccess: () => Promise<StoreAccess>) {
+    this.#loadAccess = loadAccess;
+  }
+
+  /** Have at hand what reads and writes would load otherwise. */
+  load(): Promise<StoreAccess> {
+    this.#loading ??= this.#loadAccess().then((access) => {
+      this.#access = access;
+      return access;
+    });
+    return this.#loading;
+  }
+
+  /** Over when nothing is being loaded that somebody has asked for. */
+  async loaded(): Promise<void> {
+    await this.#loading?.catch(() => {}); // whoever asked is told
   }
 
   /** Run a read, once more where the file had changed under it. @throws what opening and reading throw. */
   async read<T>(read: (store: Store) => T | Promise<T>): Promise<T> {
+    const access = await this.load();
     this.#dropReplaced();
     try {
-      return await read(this.#openReader());
+      return await read(this.#openReader(access));
     } catch (error) {
       if (!WORTH_ANOTHER_LOOK.some((code) => StoreError.is(error, code))) throw error;
       this.close();
-      return await read(this.#openReader());
+      return await read(this.#openReader(access));
     }
   }
 
   /** Run a write, once: what failed may have been done. A later one finds the file as it is then. */
-  write<T>(write: (store: Store) => T): T {
+  async write<T>(write: (store: Store) => T): Promise<T> {
+    const access = await this.load();
     this.#dropReplaced();
     try {
-      this.#writer ??= opened(this.#access.openToWrite());
+      this.#writer ??= opened(access.openToWrite());
       return write(this.#writer.store);
     } catch (error) {
       if (WORTH_ANOTHER_LOOK.some((code) => StoreError.is(error, code))) this.close();
@@ -52,11 +71,11 @@ export class LiveStore {
   close(): void {
     this.#reader = undefined;
     this.#writer = undefined;
-    this.#access.close();
+    this.#access?.close();
   }
 
-  #openReader(): Store {
-    this.#reader ??= opened(this.#access.openToRead());
+  #openReader(access: StoreAccess): Store {
+    this.#reader ??= opened(access.openToRead());
     return this.#reader.store;
   }
 

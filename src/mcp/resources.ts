@@ -48,12 +48,7 @@ export function registerResources(server: McpServer, ports: ToolPorts): void {
     new ResourceTemplate(`${SESSION_URI}{id}`, {
       list: undefined, // in pages, below
       complete: {
-        id: (value) =>
-          completed(value, (store) =>
-            project === undefined
-              ? store.sessionIds({ prefix: value })
-              : store.sessions({ project }).map(({ id }) => id),
-          ),
+        id: (value) => completed(value, (store) => store.sessionIds({ prefix: value, ...inProject })),
       },
     }),
     {
@@ -89,9 +84,9 @@ export function registerResources(server: McpServer, ports: ToolPorts): void {
   server.server.setRequestHandler("resources/list", async ({ params }) => {
     const offset = offsetOf(params?.cursor);
     try {
-      const sessions = await live.read((store) => store.sessions(inProject));
-      const end = offset + PAGE_SIZE;
-      const resources = sessions.slice(offset, end).map(({ id, title, project: of, messageCount, updatedAtMs }) => ({
+      // One more than is shown, to know whether there is one.
+      const sessions = await live.read((store) => store.sessions({ ...inProject, offset, limit: PAGE_SIZE + 1 }));
+      const resources = sessions.slice(0, PAGE_SIZE).map(({ id, title, project: of, messageCount, updatedAtMs }) => ({
         uri: SESSION_URI + encodeURIComponent(id),
         name: visibleText(id),
         ...(title !== null && { title: visibleText(title) }),
@@ -99,7 +94,7 @@ export function registerResources(server: McpServer, ports: ToolPorts): void {
         mimeType: MIME_TYPE,
         ...(isDate(updatedAtMs) && { annotations: { lastModified: new Date(updatedAtMs).toISOString() } }),
       }));
-      return { resources, ...(end < sessions.length && { nextCursor: String(end) }) };
+      return { resources, ...(sessions.length > PAGE_SIZE && { nextCursor: String(offset + PAGE_SIZE) }) };
     } catch (error) {
       // The client asks at its start, before anyone can have imported anything.
       if (StoreError.is(error, "FILE_NOT_FOUND")) return { resources: [] };

@@ -71,6 +71,7 @@ export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts)
       const { value, text } = await tool.run(asked, { ...ports, budget, signal });
       return { content: [{ type: "text", text }], structuredContent: value };
     } catch (error) {
+      if (signal.aborted) throw error; // nobody waits for an answer, and it is no bug
       return failedCall(error);
     }
   });

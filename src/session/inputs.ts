@@ -36,7 +36,11 @@ export const RECALL_INPUT = z.strictObject({
   limit: limitOf("messages", RECALL_LIMIT_DEFAULT, RECALL_LIMIT_MAX),
   offset,
   project,
-  sessionIds: z.array(sessionId).max(PAGE_LIMIT_MAX).exactOptional().describe("Only these sessions"),
+  sessionIds: z
+    .array(sessionId)
+    .max(PAGE_LIMIT_MAX)
+    .exactOptional()
+    .describe("Only these sessions, by id or the beginning of it"),
   roles: z.array(z.enum(ROLES)).exactOptional().describe("Only messages of these roles"),
   partTypes: z.array(z.enum(PART_TYPES)).exactOptional().describe("Only messages with a part of one of these types"),
   since: z.string().exactOptional().describe("Only from this day or time on: 2026-11-01 or 2026-11-01T14:30Z"),
@@ -76,7 +80,7 @@ export const SUBJECTS_INPUT = z.strictObject({
 });
 
 export const CONTEXT_INPUT = z.strictObject({
-  sessionId: sessionId.describe("The session's id, as list_sessions and recall name it"),
+  sessionId: sessionId.describe("The session's id, as list_sessions and recall name it, or the beginning of it"),
   query: z
     .string()
     .exactOptional()
@@ -88,8 +92,12 @@ export const CONTEXT_INPUT = z.strictObject({
   strategy: z.enum(STRATEGIES).exactOptional().describe("How the context is made; the session's own if left out"),
 });
 
-/** A message's parts may be its content; other fields are kept in its metadata. */
+/**
+ * A message's parts may be its content; other fields are kept in its metadata. What a program tells its model, no model may
+ * say: a system message stands at the head of every later context of the session.
+ */
 export const APPEND_INPUT = MessageSchema.omit({ parts: true }).extend({
+  role: z.enum(ROLES.filter((role) => role !== "system")).describe("Who says it"),
   sessionId: sessionId.describe("The session's id; one that does not exist is made"),
   project: z.string().max(ID_CHARS_MAX).exactOptional().describe("The project of a new session"),
   title: z.string().max(ID_CHARS_MAX).exactOptional().describe("The title of a new session"),

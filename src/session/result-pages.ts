@@ -79,12 +79,13 @@ export interface HitItem {
 
 /** What was found, best first, as far as there is room: `<hits>` with a `<hit>` each and a pointer to the rest. */
 export function hitsPage(hits: readonly RecallHit[], rest: Rest, budget: ResultBudget): ResultPage<HitItem> {
+  const room = { ...budget, tokensMax: budget.tokensMax - FRAME_TOKENS };
   const itemOf = (hit: RecallHit): PageItem<HitItem> => {
     const { messageId, sessionId, seq, role, name, createdAtMs, root, text, snippet } = hit;
     const shown = text.length <= HIT_CHARS_MAX ? text : snippet.replaceAll("**", "");
     const time = minuteOf(createdAtMs);
     const attributes = { id: messageId, session: sessionId, seq, role, time, handle: root ?? undefined };
-    return withinBudget(shown, budget, (cut) => ({
+    return withinBudget(shown, room, (cut) => ({
       line: element("hit", attributes, escapeText(cut)),
       value: {
         messageId,

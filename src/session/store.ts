@@ -243,17 +243,19 @@ export class Store {
     return this.#sessionObject(id);
   }
 
-  /** Ids of the sessions whose own or external id begins with `prefix`, in order; cheap, where `sessions` counts every message. */
-  sessionIds(options: { prefix: string }): string[] {
-    return this.#database.read(() => this.#ports.repositories.sessions.idsWith(options.prefix));
+  /** Ids of the sessions, of one project if it is named, whose own or external id begins with `prefix`, in order. */
+  sessionIds({ prefix, project }: { prefix: string; project?: string }): string[] {
+    if (project !== undefined) checkId("project", project);
+    return this.#database.read(() => this.#ports.repositories.sessions.idsWith(prefix, project));
   }
 
   /** Sessions, the most recently used first; all of them, unless told otherwise. */
   sessions(options: SessionsOptions = {}): SessionOverview[] {
-    const { project, sinceMs, limit } = options;
+    const { project, sinceMs, limit, offset } = options;
     if (project !== undefined) checkId("project", project);
     if (sinceMs !== undefined) wholeNumber("sinceMs", sinceMs, 0, Number.MAX_SAFE_INTEGER);
     if (limit !== undefined) wholeNumber("limit", limit, 0, Number.MAX_SAFE_INTEGER);
+    if (offset !== undefined) wholeNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER);
     return this.#database.read(() => this.#ports.repositories.sessions.list(options));
   }
 

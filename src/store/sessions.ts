@@ -44,11 +44,16 @@ export interface SessionOverview {
 export interface SessionsOptions {
   /** Only this project's. */
   project?: string;
-  /** Only those with a message of this time or later, in Unix milliseconds. */
+  /** Only those whose newest message is of this time or later, in Unix milliseconds. */
   sinceMs?: number;
   /** At most so many. */
   limit?: number;
+  /** How many to pass over, to read on where a page has ended. */
+  offset?: number;
 }
+
+/** As SQLite says that a number of rows has no limit. */
+const ALL = -1;
 
 /** Rows of `sessions`. */
 export class SessionRepository {
@@ -116,10 +121,11 @@ export class SessionRepository {
     );
     // Ranges; U+10FFFF sorts behind every other character.
     this.#idsWith = client
-      .prepare<{ prefix: string }, string>(
+      .prepare<{ prefix: string; project: string | null }, string>(
         `SELECT id FROM sessions
-         WHERE (id >= @prefix AND id < @prefix || char(1114111))
-            OR (external_id >= @prefix AND external_id < @prefix || char(1114111))
+         WHERE ((id >= @prefix AND id < @prefix || char(1114111))
+            OR (external_id >= @prefix AND external_id < @prefix || char(1114111)))
+           AND (@project IS NULL OR project = @project)
          ORDER BY id`,
       )
       .pluck();
@@ -147,19 +153,26 @@ export class SessionRepository {
                WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
        FROM s ORDER BY s.id`,
     );
+    // The page is chosen by the newest message of each session; only those on it have theirs counted.
     this.#list = client.prepare<
-      { project: string | null; id: string | null; sinceMs: number | null; limit: number },
+      { project: string | null; id: string | null; sinceMs: number | null; limit: number; offset: number },
       SessionOverview
     >(
-      `SELECT s.id, s.project, s.title,
+      `WITH page AS MATERIALIZED (
+         SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
+         WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
+           AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
+         ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)
+       SELECT s.id, s.project, s.title,
               (SELECT substr(m.text, 1, 200) FROM messages m
-               WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening, s.source, s.external_id AS externalId, s.parent_session_id AS parentSessionId,
-              t.message_count AS messageCount, t.token_count AS tokenCount, t.theme_count AS themeCount,
-              t.cluster_count AS clusterCount, s.created_at_ms AS createdAtMs, t.updated_at_ms AS updatedAtMs
-       FROM sessions s JOIN session_stats t ON t.session_id = s.id
-       WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-         AND (@sinceMs IS NULL OR t.updated_at_ms >= @sinceMs)
-       ORDER BY t.updated_at_ms DESC, s.id LIMIT @limit`,
+               WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening,
+              s.source, s.external_id AS externalId, s.parent_session_id AS parentSessionId,
+              (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
+              (SELECT coalesce(sum(m.token_count), 0) FROM messages m WHERE m.session_id = s.id) AS tokenCount,
+              (SELECT count(*) FROM themes t WHERE t.session_id = s.id) AS themeCount,
+              (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
+              s.created_at_ms AS createdAtMs, s.updated_at_ms AS updatedAtMs
+       FROM page s ORDER BY s.updated_at_ms DESC, s.id`,
     );
   }
 
@@ -219,9 +232,9 @@ export class SessionRepository {
     return this.#viewCounts.get({ id })!;
   }
 
-  /** Ids of the sessions whose own or external id begins with `prefix`, in order. */
-  idsWith(prefix: string): string[] {
-    return this.#idsWith.all({ prefix });
+  /** Ids of the sessions whose own or external id begins with `prefix`, in order; of all projects unless one is named. */
+  idsWith(prefix: string, project: string | undefined): string[] {
+    return this.#idsWith.all({ prefix, project: project ?? null });
   }
 
   ids(): string[] {
@@ -254,12 +267,11 @@ export class SessionRepository {
   }
 
   /** Newest first. */
-  list({ project, sinceMs, limit }: SessionsOptions): SessionOverview[] {
-    const all = -1; // as SQLite says it
-    return this.#list.all({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit: limit ?? all });
+  list({ project, sinceMs, limit = ALL, offset = 0 }: SessionsOptions): SessionOverview[] {
+    return this.#list.all({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset });
   }
 
   overview(id: string): SessionOverview | undefined {
-    return this.#list.get({ project: null, id, sinceMs: null, limit: 1 });
+    return this.#list.get({ project: null, id, sinceMs: null, limit: 1, offset: 0 });
   }
 }

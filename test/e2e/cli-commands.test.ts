@@ -97,13 +97,13 @@ describe("help", () => {
       const ran: string[] = [];
       const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({
         heading,
-        commands: commands.map((command) => ({
-          ...command,
-          run: () => {
+        commands: commands.map((command) => {
+          const run = () => {
             ran.push(command.name);
             return { value: null, lines: [] };
-          },
-        })),
+          };
+          return "runEarly" in command ? { ...command, runEarly: run } : { ...command, run };
+        }),
       }));
       const stderr = new FakeStream();
       const terminal = new Terminal(new FakeStream(), stderr, {});

@@ -161,10 +161,26 @@ test("a client of the newest revision needs no handshake", async () => {
   expect(result.supportedVersions).toContain("2026-07-28");
 });
 
+test("what is piped into it is answered, though it ends before the store is opened", async () => {
+  const { client, ended } = start();
+  const clientInfo = { name: "raw", version: "1" };
+  const greeted = client.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
+  const listed = client.call("list_sessions");
+  client.end();
+  expect((await greeted).result.serverInfo.name).toBe("coppice");
+  expect((await listed).structuredContent.sessionCount).toBe(1);
+  expect(await ended).toBe(0);
+});
+
 test("stdout has no room for another value", async () => {
   const { exitCode, stdout, stderr } = await folder.run(["mcp", "--json"]);
   expect([exitCode, stdout]).toEqual([2, ""]);
   expect(JSON.parse(stderr).error).toMatchObject({ code: "USAGE_INVALID", message: "mcp prints no value." });
+});
+
+test("a project without a name is refused, not served as one with nothing in it", async () => {
+  const { exitCode, stderr } = await folder.run(["mcp", "--project", ""]);
+  expect([exitCode, stderr]).toEqual([2, "coppice: `--project` is given without a name.\n"]);
 });
 
 function isAlive(pid: number): boolean {

@@ -98,7 +98,7 @@ export async function served(path: string, options: ServedOptions = {}): Promise
   const client = new RawClient(input, output);
   const { project, allowAppend = false, ...storeOptions } = options;
   const ended = serve({
-    access: accessTo(path, { busyTimeoutMs: 5_000, ...storeOptions }),
+    loadAccess: async () => accessTo(path, { busyTimeoutMs: 5_000, ...storeOptions }),
     version: "1.2.3",
     project,
     allowAppend,
@@ -115,7 +115,7 @@ export async function served(path: string, options: ServedOptions = {}): Promise
 }
 
 /** As the command line opens a store, but for its embedders and hints. */
-function accessTo(path: string, options: OpenOptions): StoreAccess {
+export function accessTo(path: string, options: OpenOptions = {}): StoreAccess {
   const opened: Store[] = [];
   const open = (readonly: boolean): Store => {
     const store = openStore(path, { ...options, readonly });

@@ -14,7 +14,7 @@ interface SlashCommand {
   /** As help shows it. */
   takes?: string;
   meaning: string;
-  command: AnyCommand;
+  command: Extract<AnyCommand, { run: unknown }>;
   /** What it is run with in place of what was typed. */
   args?: (sessionId: string) => string[];
 }

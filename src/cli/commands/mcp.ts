@@ -1,11 +1,11 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
-import type { Command } from "../command.ts";
+import type { EarlyCommand } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { packageVersion } from "../version.ts";
 
 /** `mcp` serves the store to an agent. */
-export const mcp: Command<{ project?: string; allowAppend?: boolean }> = {
+export const mcp: EarlyCommand<{ project?: string; allowAppend?: boolean }> = {
   name: "mcp",
   summary: "Serve the store to an agent, as an MCP server on stdin and stdout.",
   details:
@@ -18,19 +18,24 @@ export const mcp: Command<{ project?: string; allowAppend?: boolean }> = {
   ],
   examples: ["", "--project web", "--db ~/agents.db --allow-append"],
 
-  async run({ options: { project, allowAppend = false }, stores, terminal, json }) {
+  async runEarly({ options: { project, allowAppend = false }, loadStores, terminal, json }) {
     if (json) {
       const hint = "Leave --json out: what it prints is JSON already, as the protocol has it.";
       throw new Failure("USAGE_INVALID", "mcp prints no value.", { hint, exitCode: 2 });
     }
+    // As of a variable that is not set: the server would show nothing, and never say why.
+    if (project === "") throw new Failure("USAGE_INVALID", "`--project` is given without a name.", { exitCode: 2 });
     if (process.stdin.isTTY) terminal.note("An agent is to start this; it waits for one on stdin. Ctrl-D ends it.");
     // Here and not above: nobody else is to wait for it.
     const { serve } = await import("../../mcp/server.ts");
     await serve({
-      access: {
-        openToRead: () => inOwnWords(() => stores.openToRead()),
-        openToWrite: () => inOwnWords(() => stores.openToWrite()),
-        close: () => stores.close(),
+      async loadAccess() {
+        const stores = await loadStores();
+        return {
+          openToRead: () => inOwnWords(() => stores.openToRead()),
+          openToWrite: () => inOwnWords(() => stores.openToWrite()),
+          close: () => stores.close(),
+        };
       },
       version: packageVersion(),
       project,

@@ -25,7 +25,7 @@ export const append: Tool<z.infer<typeof APPEND_INPUT>, z.infer<typeof OUTPUT>> 
   tokensMaxDefault: 0,
   writes: true,
 
-  run({ sessionId, project, title, ...message }, { live, project: only }) {
+  async run({ sessionId, project, title, ...message }, { live, project: only }) {
     return live.write((store) => {
       const options = { ...(project !== undefined && { project }), ...(title !== undefined && { title }) };
       const session = writableSession(store, sessionId, options, only);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf } from "../../core/times.ts";
 import { SESSIONS_INPUT, SESSIONS_LIMIT_DEFAULT } from "../../session/inputs.ts";
-import { pageOf, RECORD_NOTE } from "../../session/result-pages.ts";
+import { pageLength, pageOf, RECORD_NOTE } from "../../session/result-pages.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts } from "../outputs.ts";
 import type { Tool } from "../tool.ts";
@@ -36,15 +36,22 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof O
 
   async run({ project, limit = SESSIONS_LIMIT_DEFAULT, offset = 0 }, call) {
     const only = call.project ?? project;
-    const all = await call.live.read((store) => store.sessions(only === undefined ? {} : { project: only }));
-    const wanted = all.slice(offset, offset + limit);
-    const beyond = Math.max(0, all.length - offset - wanted.length);
-    const pointer = (left: number): string => `list_sessions with offset ${all.length - left} goes on.`;
+    const inProject = only === undefined ? {} : { project: only };
+    const { wanted, count } = await call.live.read((store) => ({
+      wanted: store.sessions({ ...inProject, offset, limit: pageLength(limit, call.budget) }),
+      count: store.sessionIds({ prefix: "", ...inProject }).length,
+    }));
+    const beyond = Math.max(0, count - offset - wanted.length);
+    const pointer = (left: number): string => `list_sessions with offset ${count - left} goes on.`;
     const page = pageOf(wanted, itemOf, { beyond, pointer }, call.budget, (lines) =>
-      element("sessions", { count: all.length }, `${RECORD_NOTE}\n${lines}\n`),
+      element("sessions", { count }, `${RECORD_NOTE}\n${lines}\n`),
     );
-    const facts = pageFacts(RECORD_NOTE, page.left, all.length - page.left);
-    return { value: { ...facts, sessionCount: all.length, sessions: page.items }, text: page.text };
+    const facts = pageFacts(RECORD_NOTE, page.left, count - page.left);
+    const value = { ...facts, sessionCount: count, sessions: page.items };
+    if (wanted.length > 0) return { value, text: page.text };
+    const none =
+      only === undefined ? "No session is stored." : `No session of the project "${visibleText(only)}" is stored.`;
+    return { value, text: count === 0 ? none : "There are no more." };
   },
 };
 

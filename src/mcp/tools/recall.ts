@@ -6,6 +6,7 @@ import { RECALL_INPUT } from "../../session/inputs.ts";
 import { hitsPage, RECORD_NOTE } from "../../session/result-pages.ts";
 import { HIT, PAGE, pageFacts } from "../outputs.ts";
 import type { Tool } from "../tool.ts";
+import { visibleSession } from "../visible-session.ts";
 
 const OUTPUT = z.object({ ...PAGE, hits: z.array(HIT) });
 
@@ -24,7 +25,7 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
   output: OUTPUT,
   tokensMaxDefault: 3_000,
 
-  async run({ query, limit = RECALL_LIMIT_DEFAULT, offset = 0, project, since, until, ...scope }, call) {
+  async run({ query, limit = RECALL_LIMIT_DEFAULT, offset = 0, project, sessionIds, since, until, ...scope }, call) {
     const only = call.project ?? project;
     const options = {
       ...scope,
@@ -36,7 +37,11 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
       ...(since !== undefined && { sinceMs: timeOf("since", since, "first") }),
       ...(until !== undefined && { untilMs: timeOf("until", until, "last") }),
     };
-    const found = await call.live.read((store) => store.recall(query, options));
+    const found = await call.live.read((store) => {
+      if (sessionIds === undefined) return store.recall(query, options);
+      const meant = sessionIds.map((id) => visibleSession(store, id, call.project).id);
+      return store.recall(query, { ...options, sessionIds: meant });
+    });
     const hits = found.slice(offset, offset + limit);
     const beyond = Math.max(0, found.length - offset - hits.length);
     const pointer = (left: number): string =>

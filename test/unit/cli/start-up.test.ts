@@ -23,6 +23,14 @@ test("help, and what is mistyped, is answered without loading the store, zod or 
   const packages = loaded.filter((name) => !name.endsWith(".ts") && !name.startsWith("node:"));
   expect(packages.sort()).toEqual(["commander", "leven"]);
   expect(loaded.filter((name) => /^(store|session|importers|models|mcp)\//.test(name))).toEqual([
+    "session/sessions-begun.ts",
     "importers/formats.ts",
   ]);
+});
+
+test("the MCP server answers a client before the store is loaded", () => {
+  const loaded = [...loadedFrom("mcp/server.ts")];
+  expect(loaded).toContain("session/inputs.ts");
+  expect(loaded).not.toContain("session/store.ts");
+  expect(loaded.filter((name) => /^(better-sqlite3|drizzle-orm|uuid|p-queue)/.test(name))).toEqual([]);
 });

@@ -1,8 +1,12 @@
 import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { PassThrough } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openStore } from "../../../src/index.ts";
-import { type RawClient, served } from "../../support/mcp.ts";
+import type { StoreAccess } from "../../../src/mcp/live-store.ts";
+import { serve } from "../../../src/mcp/server.ts";
+import { accessTo, RawClient, served } from "../../support/mcp.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 /** Write a closed store with one session of one message. */
@@ -11,6 +15,35 @@ function writeStore(path: string, sessionId: string): void {
   store.session(sessionId).append({ role: "user", content: `The lamp of ${sessionId}.` });
   store.close();
 }
+
+test("what asks for no store does not wait for it; what does is answered, though the client has said all", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const client = new RawClient(input, output);
+  let load!: (access: StoreAccess) => void;
+  const loadAccess = vi.fn(() => new Promise<StoreAccess>((resolve) => (load = resolve)));
+  const ended = serve({
+    loadAccess,
+    version: "1.2.3",
+    project: undefined,
+    allowAppend: false,
+    input,
+    output,
+    note: () => {},
+  });
+  expect((await client.request("ping")).result).toEqual({});
+  expect(loadAccess).not.toHaveBeenCalled();
+  await client.initialize();
+  expect((await client.request("tools/list")).result.tools).toHaveLength(5);
+  expect(loadAccess).toHaveBeenCalledTimes(1);
+  const asked = client.call("list_sessions");
+  client.end(); // as what is piped into it ends
+  const path = temporaryPath();
+  writeStore(path, "a");
+  await setTimeout(20);
+  load(accessTo(path));
+  expect((await asked).structuredContent.sessionCount).toBe(1);
+  await ended;
+});
 
 async function sessionsSeen(client: RawClient): Promise<string[] | string> {
   const { isError, content, structuredContent } = await client.call("list_sessions");

@@ -35,11 +35,26 @@ describe("sessions", () => {
     expect(idsOf({ project: "works", sinceMs: 0 })).toEqual(["pier"]);
     expect(idsOf({ limit: 2 })).toEqual(["rollout-7", "pier"]);
     expect(idsOf({ limit: 0 })).toEqual([]);
+    expect(idsOf({ limit: 1, offset: 1 })).toEqual(["pier"]);
+    expect(idsOf({ offset: 1 })).toEqual(["pier", "harbor"]);
+    expect(idsOf({ offset: 3 })).toEqual([]);
   });
 
-  test.each([{ limit: -1 }, { limit: 1.5 }, { sinceMs: -1 }, { sinceMs: Number.NaN }])("refuse %j", (options) => {
-    expect(() => store.sessions(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  test("on a page are counted like all", () => {
+    const messages = store.resume("pier").messages();
+    const tokenCount = messages.reduce((sum, message) => sum + message.tokenCount, 0);
+    const page = store.sessions({ limit: 1, offset: 1 });
+    expect(page).toMatchObject([{ id: "pier", messageCount: 3, tokenCount, updatedAtMs: 2 * DAY_MS }]);
+    expect(page).toEqual(store.sessions().slice(1, 2));
+    expect(page).toEqual([store.resume("pier").info()]);
   });
+
+  test.each([{ limit: -1 }, { offset: -1 }, { limit: 1.5 }, { sinceMs: -1 }, { sinceMs: Number.NaN }])(
+    "refuse %j",
+    (options) => {
+      expect(() => store.sessions(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    },
+  );
 });
 
 test("ids are found by the beginning of their own name or of the one they have elsewhere", () => {
@@ -48,5 +63,10 @@ test("ids are found by the beginning of their own name or of the one they have e
   const { id } = renamed.importedSession({ source: "codex", externalId: "rollout-7" });
   expect(id).not.toBe("rollout-7");
   expect(renamed.sessionIds({ prefix: "rollout" }).sort()).toEqual(["rollout-7", id].sort());
+  renamed.session("rollout-9", { project: "works" });
+  expect(renamed.sessionIds({ prefix: "rollout", project: "works" })).toEqual(["rollout-9"]);
+  expect(() => renamed.sessionIds({ prefix: "", project: "" })).toThrow(
+    expect.objectContaining({ code: "OPTION_INVALID" }),
+  );
   renamed.close();
 });
