@@ -4,7 +4,7 @@ import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, ImportFile } from "../importers/importer.ts";
-import { appendPrepared, release, type Session } from "../session/session.ts";
+import { appendPrepared, release, resolveAlone, type Session } from "../session/session.ts";
 import { type Store, takesPrepared } from "../session/store.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
@@ -158,7 +158,7 @@ export class ImportRun {
     for (const session of this.#sessions.values()) {
       onProgress(doneCount++);
       session.compact({ strategy: "union-find" });
-      const { resolved, failed, stale, parked, deferred } = await session.resolveDirty();
+      const { resolved, failed, stale, parked, deferred } = await resolveAlone(session);
       session.compact({ strategy: "union-find" }); // takes the summaries into the context
       total.resolved += resolved;
       total.failed += failed;

@@ -8,7 +8,7 @@ import { type Draft, draftOf } from "./draft.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { resultDraftOf } from "./steps.ts";
-import { objectOf, stringOf } from "./values.ts";
+import { objectOf, objectsOf, stringOf } from "./values.ts";
 
 type UiMessages = Parameters<typeof fromUiMessages>[0];
 
@@ -32,11 +32,17 @@ export const aiSdk: Importer = {
     return false;
   },
 
-  read: (file) => readConversations(file, { format: "ai-sdk", messageOf, draftsOf }),
+  read: (file) => readConversations(file, { format: "ai-sdk", messageOf, isOpen, draftsOf }),
 };
 
 function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
   return key === undefined || key === "messages" ? item : undefined;
+}
+
+/** Whether it was saved while the model still spoke: its words would be others once they are whole. */
+function isOpen(message: JsonObject): boolean {
+  const states = objectsOf(modernMessage(message).parts).map(({ state }) => state);
+  return states.some((state) => state === "streaming" || state === "input-streaming");
 }
 
 /** A result has a name of its own, as a turn may be read before all of its calls are answered. */

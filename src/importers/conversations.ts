@@ -5,6 +5,7 @@ import { readEntries } from "./documents.ts";
 import type { Draft } from "./draft.ts";
 import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
+import { notYet } from "./message-event.ts";
 import { Thread } from "./thread.ts";
 import { millisecondsOf, saidOf, stringOf } from "./values.ts";
 
@@ -20,6 +21,8 @@ export interface ListFormat {
   format: string;
   /** The message in an item of the list `key`, undefined for an item of a file that is nothing but a list; or nothing. */
   messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined;
+  /** Whether a message is only half there, as far as it says so itself: it waits, unless nothing more will be written. */
+  isOpen?(message: JsonObject): boolean;
   /** @returns Its messages, or why it has none. */
   draftsOf(message: ListedMessage): Draft[] | string;
 }
@@ -56,6 +59,10 @@ export async function* readConversations(file: ImportFile, format: ListFormat): 
       yield { kind: "warning", line, reason: "expected a message, as an object" };
       continue;
     }
+    if (!file.isOver && format.isOpen?.(item)) {
+      yield notYet(line, "the message is still being written");
+      continue;
+    }
     const drafts = format.draftsOf({ line, id: stringOf(item.id) ?? place, value: item });
     if (typeof drafts === "string") {
       yield { kind: "warning", line, reason: drafts };
@@ -78,7 +85,7 @@ interface Conversation {
 function sessionOf(path: string, source: string, { document, about }: Conversation): ImportedSession {
   const { id, chatId, conversation_id, title, name, ...rest } = about;
   const own = stringOf(id) ?? stringOf(chatId) ?? stringOf(conversation_id);
-  const session: ImportedSession = { externalId: own ?? nameOf(path, document), source };
+  const session: ImportedSession = { externalId: own ?? fileNameOf(path, document), source };
   const heading = stringOf(title) ?? stringOf(name);
   if (heading !== undefined) session.title = heading;
   const createdAtMs = timeOf(about);
@@ -88,7 +95,8 @@ function sessionOf(path: string, source: string, { document, about }: Conversati
   return session;
 }
 
-function nameOf(path: string, document: number): string {
+/** What to call a conversation by its file: others of that name are called something else. `document` is its place in the file. */
+export function fileNameOf(path: string, document = 0): string {
   const name = path === "-" ? "stdin" : basename(path, extname(path));
   const file = `${name}-${derivedId(path === "-" ? path : resolve(path)).slice(0, 8)}`;
   return document === 0 ? file : `${file}#${document + 1}`;

@@ -12,3 +12,27 @@ export function* headObjects(head: string): Generator<JsonObject> {
     } catch {}
   }
 }
+
+/**
+ * The beginning of a file whose last line is cut short, with what that line opened closed: so a first line of a hundred
+ * megabytes shows what stands at its beginning. What it says last may be half of what it would say.
+ */
+export function closedHead(head: string): string {
+  const open: string[] = [];
+  let isInString = false;
+  let end = head.length;
+  for (let index = head.lastIndexOf("\n") + 1; index < end; index++) {
+    const character = head[index];
+    if (isInString && character === "\\") {
+      const escaped = index + (head[index + 1] === "u" ? 5 : 1);
+      // What was cut through is no part of the text.
+      if (escaped >= end) end = index;
+      index = escaped;
+    } else if (character === '"') isInString = !isInString;
+    else if (isInString) continue;
+    else if (character === "{") open.push("}");
+    else if (character === "[") open.push("]");
+    else if (character === "}" || character === "]") open.pop();
+  }
+  return `${head.slice(0, end)}${isInString ? '"' : ""}${open.reverse().join("")}`;
+}

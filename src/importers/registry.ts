@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { codex } from "./codex/importer.ts";
+import { closedHead } from "./detect.ts";
 import { IMPORT_FORMATS } from "./formats.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
@@ -13,7 +14,7 @@ import { opencode } from "./opencode/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Goes up with each change by which files that were read before come to more, or to something else. */
-export const READING_VERSION = 1;
+export const READING_VERSION = 2;
 
 /** How far into a file its format is looked for. */
 const HEAD_BYTES = 256 * 1024;
@@ -65,6 +66,7 @@ export async function openImport(given: ImportFile, format = "auto"): Promise<Op
   if (importer === undefined && head.length === HEAD_BYTES) {
     ({ head, chunks, close } = await peek(chunks, HEAD_BYTES_MAX));
     importer = importerOf(head);
+    if (head.length === HEAD_BYTES_MAX) importer ??= detectImporter(closedHead(head.toString("utf8")));
   }
   if (importer !== undefined) return { format: importer.format, events: importer.read({ ...file, chunks }) };
   await close();

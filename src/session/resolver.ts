@@ -67,14 +67,17 @@ export class Resolver {
     this.#access = access;
   }
 
-  /** @see Session.resolveDirty */
-  async resolveDirty(options: ResolveDirtyOptions): Promise<Resolved> {
+  /**
+   * @see Session.resolveDirty
+   * @param hasUpkeep  Whether the store does its upkeep behind it, which looks at every session.
+   */
+  async resolveDirty(options: ResolveDirtyOptions, hasUpkeep = true): Promise<Resolved> {
     this.#assertWritable("resolveDirty");
     for (const name of Object.keys(options)) oneOf("an option of resolveDirty", name, RESOLVE_OPTIONS);
     const budget = budgetOf(options);
     const { closing } = this.#ports;
     const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
-    return this.#resolve(options, budget, signal);
+    return this.#resolve(options, budget, signal, hasUpkeep);
   }
 
   /** @see Session.startResolving */
@@ -101,7 +104,12 @@ export class Resolver {
   }
 
   /** @param signal  One of the store's own. */
-  async #resolve(options: StartResolvingOptions, budget: CallBudget, signal: AbortSignal): Promise<Resolved> {
+  async #resolve(
+    options: StartResolvingOptions,
+    budget: CallBudget,
+    signal: AbortSignal,
+    hasUpkeep = true,
+  ): Promise<Resolved> {
     const { repositories, summarizer, tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
     const { strategy, tokensMax, concurrency } = this.#check(options);
     setMaxListeners(0, signal); // several for each call under way
@@ -124,7 +132,7 @@ export class Resolver {
     await Promise.allSettled([running, embedding]);
     const { result, nextTryAtMs } = await running;
     await embedding;
-    await upkeep.runBehind(signal);
+    if (hasUpkeep) await upkeep.runBehind(signal);
     return { result, nextTryAtMs: earlier(nextTryAtMs, vectors.nextTryAfter(this.#sessionId, embedFromMs)) };
   }
 

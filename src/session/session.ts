@@ -37,6 +37,8 @@ export let appendPrepared: (session: Session, prepared: readonly PreparedMessage
 
 /** Drop what a session holds in memory, for whoever goes through many: it is loaded again when it is needed. */
 export let release: (session: Session) => void;
+/** `resolveDirty` without the upkeep of the store, for whoever resolves many sessions and lets the store do it once. */
+export let resolveAlone: (session: Session, options?: { signal?: AbortSignal }) => Promise<ResolveResult>;
 
 /**
  * One agent's conversation: append to it, render it for the next model call, look into its forest.
@@ -47,6 +49,7 @@ export let release: (session: Session) => void;
 export class Session {
   static {
     release = (session) => session.#release();
+    resolveAlone = async (session, options = {}) => (await session.#resolver.resolveDirty(options, false)).result;
     appendPrepared = (session, prepared) => (prepared.length === 0 ? [] : session.#appendRows(prepared, undefined));
   }
 

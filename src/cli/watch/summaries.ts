@@ -1,5 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Resolving } from "../../session/background.ts";
+import { resolveAlone } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 
 /** Sessions whose summaries follow each message: those that were written to last. */
@@ -45,7 +46,7 @@ export class Summaries {
       try {
         const session = this.#store.resume(sessionId);
         session.compact({ strategy: "union-find" });
-        await session.resolveDirty({ signal });
+        await resolveAlone(session, { signal });
         session.compact({ strategy: "union-find" }); // takes the summaries into the context
       } catch (error) {
         if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error; // forgotten meanwhile

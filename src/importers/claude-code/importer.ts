@@ -2,7 +2,10 @@ import { headObjects } from "../detect.ts";
 import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
 import { readJsonLines } from "../lines.ts";
 import { stringOf } from "../values.ts";
+import { BOOKKEEPING_TYPES, isJournal } from "./line.ts";
 import { Transcript } from "./transcript.ts";
+
+const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", "queue-operation"]);
 
 /**
  * Claude Code's own files: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
@@ -17,9 +20,13 @@ export const claudeCode: Importer = {
   isFollowing: true,
 
   detect(head) {
-    for (const { type, sessionId, uuid, leafUuid, snapshot } of headObjects(head)) {
+    for (const line of headObjects(head)) {
+      const { type, sessionId, uuid, leafUuid, snapshot } = line;
       if (stringOf(type) === undefined) continue;
-      if (stringOf(sessionId) && (uuid !== undefined || type === "queue-operation")) return true;
+      // A session that was only named or resumed has none but such lines.
+      if (stringOf(sessionId) && (uuid !== undefined || WITHOUT_UUID.has(type) || BOOKKEEPING_TYPES.has(type)))
+        return true;
+      if (isJournal(line)) return true;
       if ((type === "summary" && stringOf(leafUuid)) || (type === "file-history-snapshot" && snapshot)) return true;
     }
     return false;

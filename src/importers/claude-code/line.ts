@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lines.ts";
+import { stringOf } from "../values.ts";
 
 /**
  * What becomes of each kind of line. Claude Code calls its format internal, so nothing but `type` is taken for granted,
@@ -24,6 +25,11 @@ export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "tag",
   "worktree-state",
 ]);
+
+/** A line of a workflow's `journal.jsonl`: which subagents it has begun, and what came of them, as their own files say. */
+export function isJournal({ type, key, agentId }: JsonObject): boolean {
+  return (type === "started" || type === "result") && stringOf(key) !== undefined && stringOf(agentId) !== undefined;
+}
 
 /** `system` lines that a reader of the conversation needs to understand it. */
 export const NOTE_SUBTYPES: ReadonlySet<unknown> = new Set([

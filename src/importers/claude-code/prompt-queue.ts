@@ -1,5 +1,7 @@
+import { derivedId } from "../derived-id.ts";
 import type { Draft } from "../draft.ts";
 import type { JsonObject } from "../lines.ts";
+import { stringOf } from "../values.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** A prompt in the queue. `draft` is undefined once it was let go: then it is a message where it stands. */
@@ -11,10 +13,10 @@ interface Queued {
 /**
  * Prompts typed while the agent was busy. Claude Code notes each in a `queue-operation` line, and what became of it:
  *
- *     enqueue   typed; only this line surely holds the words
+ *     enqueue   typed; in most versions only this line surely holds the words
  *     dequeue   sent as a turn of its own: a `user` line with the same words follows
  *     remove    handed to the agent in the middle of its turn: newer versions write an `attachment` with the words,
- *               older ones nothing at all
+ *               before or after it, older ones nothing at all; the newest say the words here, too
  *     popAll    taken back into the editor, to be sent changed, unchanged or never
  *
  * So each prompt is a message from the start, moves to where it was handed over, and is taken back once the same words
@@ -26,6 +28,8 @@ export class PromptQueue {
   #waiting: Queued[] = [];
   /** Handed over: the next prompt may be the line with their words, a later one is the user repeating himself. */
   #taken: Queued[] = [];
+  /** Digests of the words of every prompt so far, queued or not. */
+  readonly #said = new Set<string>();
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation;
@@ -36,13 +40,19 @@ export class PromptQueue {
     switch (line.operation) {
       case "enqueue": {
         const draft = line.content === undefined ? undefined : this.#conversation.note(line, number);
-        if (draft !== undefined) this.#waiting.push({ words: wordsOf(draft), draft });
+        if (draft !== undefined) this.#waiting.push(this.#queued(draft));
         return true;
       }
       case "dequeue":
       case "remove": {
-        const taken = this.#waiting.find(({ words }) => words === line.content) ?? this.#waiting[0];
-        if (taken === undefined) return true;
+        const named = stringOf(line.content)?.trim();
+        const taken = named === undefined ? this.#waiting[0] : this.#waiting.find(({ words }) => words === named);
+        if (taken === undefined) {
+          // It was typed before this file begins.
+          const draft = named && !this.#said.has(derivedId(named)) && this.#conversation.note(line, number);
+          if (draft) this.#taken.push(this.#queued(draft));
+          return true;
+        }
         this.#waiting = this.#waiting.filter((queued) => queued !== taken);
         this.#taken.push(taken);
         if (taken.draft !== undefined) this.#conversation.moveToEnd(taken.draft);
@@ -75,7 +85,7 @@ export class PromptQueue {
 
   /** Take note of a prompt on a line of its own. */
   see(prompt: Draft): void {
-    const promptWords = wordsOf(prompt);
+    const { words: promptWords } = this.#queued(prompt);
     const isTwin = ({ words }: Queued) => words === promptWords;
     const twin = this.#taken.find(isTwin) ?? this.#waiting.find(isTwin);
     if (twin === undefined) {
@@ -90,6 +100,12 @@ export class PromptQueue {
     }
     this.#taken = this.#taken.filter((queued) => queued !== twin);
     this.#waiting = this.#waiting.filter((queued) => queued !== twin);
+  }
+
+  #queued(draft: Draft): Queued {
+    const words = wordsOf(draft);
+    this.#said.add(derivedId(words));
+    return { words, draft };
   }
 }
 

@@ -10,6 +10,7 @@ import {
   BOOKKEEPING_PROGRESS,
   BOOKKEEPING_SUBTYPES,
   BOOKKEEPING_TYPES,
+  isJournal,
   NOTE_SUBTYPES,
   TOLD_ATTACHMENTS,
 } from "./line.ts";
@@ -81,7 +82,7 @@ export class Transcript {
       this.#summaries.push(line);
       return;
     }
-    if (BOOKKEEPING_TYPES.has(type)) return;
+    if (BOOKKEEPING_TYPES.has(type) || isJournal(line)) return;
     const thread = this.#threadOf(line, number);
     switch (type) {
       case "user":

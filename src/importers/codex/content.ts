@@ -43,7 +43,8 @@ export function assistantPartsOf(item: JsonObject): Part[] | undefined {
       if (typeof result !== "string") return [dataPartOf(item)];
       return [{ type: "file", mediaType: "image/png", data: result, ...about }];
     }
-    // The provider runs these: they have no answer of their own.
+    // The provider runs these: they have no answer of their own. (A search of tools that the program ran has a call id.)
+    case "tool_search_output":
     case "web_search_call":
     case "compaction":
     case "context_compaction":

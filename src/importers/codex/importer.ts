@@ -28,9 +28,9 @@ export const codex: Importer = {
       if (TYPES.has(object.type) && object.payload !== undefined && stringOf(objectOf(object.payload).type ?? "x")) {
         return true;
       }
-      const bare = rolloutLineOf(object);
-      const isFirst = bare?.type === "session_meta" && "git" in object && "instructions" in object;
-      if (isFirst && object.type === undefined) return true;
+      // The first versions described a session without a type, and then the state of its working tree.
+      const isMeta = object.type === undefined && rolloutLineOf(object)?.type === "session_meta";
+      if ((isMeta && "instructions" in object) || object.record_type === "state") return true;
     }
     return false;
   },

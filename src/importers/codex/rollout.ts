@@ -13,18 +13,30 @@ import { ToldEvents } from "./told.ts";
 /** How the words begin that Codex sends as the user's, about the surroundings. */
 const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
 
+/** Events that may come without the words they are for. */
+const WORDED_EVENTS: ReadonlySet<unknown> = new Set([
+  "agent_message",
+  "agent_reasoning",
+  "agent_reasoning_raw_content",
+  "exited_review_mode",
+  "user_message",
+]);
+
 /**
  * One rollout of Codex, taken in line by line.
  *
  * Reasoning, words and calls of one model call stand on lines of their own: each is a message, reasoning with what it leads
- * to, and calls that were made at once come one after the other, each with its answer. A call and its answer count once, by their call id, however often they are written. `compacted` is what the
+ * to, and calls that were made at once come one after the other, each with its answer. A call and its answer count once, by
+ * their call id, however often they are written; but models of some providers number their calls anew in each turn, so what
+ * says something else under the same id is another one. `compacted` is what the
  * agent goes on with instead of everything before: it becomes a marked message and takes nothing away.
  */
 export class Rollout {
   readonly #path: string;
   readonly #told = new ToldEvents();
-  readonly #callIds = new Set<string>();
-  readonly #answeredIds = new Set<string>();
+  /** Digests of calls, and of answers since the newest call, by call id. */
+  readonly #calls = new Map<string, Set<string>>();
+  readonly #answers = new Map<string, Set<string>>();
   readonly #seen = new Set<string>();
   #meta: JsonObject = {};
   #turn: JsonObject = {};
@@ -77,7 +89,9 @@ export class Rollout {
     if (this.#branches !== undefined) yield* this.#branches.pause();
   }
 
+  /** @param isOver  Nothing will be written any more: what only events told comes as it is. */
   *finish(isOver: boolean): Generator<ImportEvent> {
+    if (isOver) yield* this.#settle();
     for (const { line, type } of this.#told.unsettled()) {
       yield { kind: "warning", line, reason: `${type}: its item is not in the file yet` };
     }
@@ -110,11 +124,12 @@ export class Rollout {
   }
 
   *#assistant(item: JsonObject, parts: Part[], timestamp: string | undefined, line: number): Generator<ImportEvent> {
-    const calls = parts.flatMap((part) => (part.type === "tool_call" ? [part.toolCallId] : []));
-    if (calls.some((id) => this.#callIds.has(id)) || this.#isRepeat(item, timestamp)) return;
-    for (const id of calls) {
-      this.#callIds.add(id);
-      this.#told.seeCall(id);
+    if (this.#isRepeat(item, timestamp)) return;
+    for (const part of parts) {
+      if (part.type !== "tool_call") continue;
+      if (isRepeated(this.#calls, part.toolCallId, part)) return;
+      this.#answers.delete(part.toolCallId);
+      this.#told.seeCall(part.toolCallId);
     }
     this.#told.seeWords(wordsOf(parts));
     const metadata = { ...this.#turn };
@@ -127,8 +142,7 @@ export class Rollout {
 
   *#answer(part: Part & { toolCallId?: unknown }, timestamp: string | undefined, line: number): Generator<ImportEvent> {
     const id = part.toolCallId as string;
-    if (this.#answeredIds.has(id)) return;
-    this.#answeredIds.add(id);
+    if (isRepeated(this.#answers, id, part)) return;
     this.#told.seeCall(id);
     this.#reply = undefined;
     yield* this.#push(draftOf(line, "tool", `${id}:result`, [part], { createdAt: millisecondsOf(timestamp) }));
@@ -162,9 +176,10 @@ export class Rollout {
       this.#branches?.backByPrompts(numberOf(event.num_turns) ?? 0);
     } else if (TURN_ENDS.has(type)) yield* this.#settle();
     else if (!this.#told.see(event, timestamp, line) && !BOOKKEEPING_EVENTS.has(type)) {
-      const isEmpty = type === "user_message" || type === "agent_message" || type === "item_completed";
-      const isSilent = isEmpty || type === "agent_reasoning" || type === "exited_review_mode";
-      if (!isSilent) yield { kind: "warning", line, reason: `unknown type of event: ${JSON.stringify(type ?? null)}` };
+      const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
+      if (!WORDED_EVENTS.has(type)) {
+        yield { kind: "warning", line, reason: `unknown type of event: ${JSON.stringify(kind)}` };
+      }
     }
   }
 
@@ -215,17 +230,36 @@ export class Rollout {
   }
 
   #session(): ImportedSession {
-    const { id, cwd, source, forked_from_id: forkedFrom, timestamp: _, git, ...rest } = this.#meta;
-    const { instructions: _i, base_instructions: _b, dynamic_tools: _d, ...about } = rest;
+    const {
+      id,
+      cwd,
+      source,
+      forked_from_id: forkedFrom,
+      parent_thread_id: started,
+      timestamp: _,
+      git,
+      ...rest
+    } = this.#meta;
+    const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
     const session: ImportedSession = {
       externalId: stringOf(id) ?? basename(this.#path).replace(/\.jsonl$/, ""),
       source: "codex",
     };
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
-    const parent = stringOf(spawn.parent_thread_id) ?? stringOf(forkedFrom);
+    // A rollout that goes on in another file has itself for its base.
+    const candidates = [spawn.parent_thread_id, started, forkedFrom, objectOf(base).thread_id].map(stringOf);
+    const parent = candidates.find((candidate) => candidate !== undefined && candidate !== session.externalId);
     if (parent !== undefined) session.parentExternalId = parent;
     if (stringOf(cwd)) session.project = projectOf(cwd as string);
     session.metadata = saidOf({ cwd: cwd ?? null, git: git ?? null, source: source as JsonValue, ...about });
     return session;
   }
+}
+
+/** Whether the same was said under this id before. From now on it was. */
+function isRepeated(known: Map<string, Set<string>>, id: string, part: Part): boolean {
+  const digests = known.get(id) ?? new Set();
+  known.set(id, digests);
+  const { size } = digests;
+  return digests.add(derivedId(part)).size === size;
 }

@@ -1,9 +1,18 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
 import { type Draft, draftOf } from "../draft.ts";
-import { resultTextOf } from "../file-parts.ts";
+import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { millisecondsOf, objectOf, objectsOf, stringOf } from "../values.ts";
+import { eventsOfCompleted } from "./completed.ts";
+
+/** Events that tell how a call ended. */
+const CALL_ENDS: ReadonlySet<unknown> = new Set([
+  "exec_command_end",
+  "mcp_tool_call_end",
+  "patch_apply_end",
+  "tool_call_end",
+]);
 
 /** Something an event told that should stand in an item, too. */
 interface Untold {
@@ -25,7 +34,9 @@ export class ToldEvents {
 
   /** Take note of what an item says. */
   seeWords(words: readonly string[]): void {
-    for (const text of words)
+    // Events give the texts of a message as one.
+    const whole = words.length > 1 ? [words.join("")] : [];
+    for (const text of [...words, ...whole])
       for (const paragraph of [text, ...text.split("\n\n")]) this.#words.add(digestOf(paragraph));
   }
 
@@ -39,8 +50,13 @@ export class ToldEvents {
 
   /** @returns Whether the event is one that repeats an item. */
   see(event: JsonObject, timestamp: string | undefined, line: number): boolean {
+    if (event.type === "item_completed") {
+      const told = eventsOfCompleted(objectOf(event.item));
+      for (const one of told ?? []) this.see(one, timestamp, line);
+      return told !== undefined;
+    }
     const words = wordsIn(event);
-    const callId = isCallEnd(event) ? stringOf(event.call_id) : undefined;
+    const callId = CALL_ENDS.has(event.type) ? stringOf(event.call_id) : undefined;
     if (words === undefined && callId === undefined) return false;
     this.#pending.push({ line, timestamp, event, words, callId });
     return true;
@@ -83,15 +99,9 @@ function wordsIn(event: JsonObject): string | undefined {
       const { overall_explanation } = objectOf(event.review_output);
       return stringOf(overall_explanation);
     }
-    case "item_completed":
-      return stringOf(objectOf(event.item).text);
     default:
       return undefined;
   }
-}
-
-function isCallEnd({ type }: JsonObject): boolean {
-  return type === "exec_command_end" || type === "mcp_tool_call_end" || type === "patch_apply_end";
 }
 
 function draftsOf({ line, timestamp, event, words, callId }: Untold): Draft[] {
@@ -99,7 +109,7 @@ function draftsOf({ line, timestamp, event, words, callId }: Untold): Draft[] {
   const id = ["event", timestamp ?? null, event];
   if (callId !== undefined) {
     const { type, call_id: _, stdout, stderr, aggregated_output, result, ...rest } = event;
-    const name = String(type).replace(/_end$/, "");
+    const name = stringOf(rest.tool) ?? String(type).replace(/_end$/, "");
     const outputs = [aggregated_output ?? null, stdout ?? null, stderr ?? null, result ?? null];
     const content = resultTextOf(outputs.find((output) => output !== null && output !== "") ?? "");
     const answer: Part = { type: "tool_result", toolCallId: callId, content };
@@ -112,9 +122,17 @@ function draftsOf({ line, timestamp, event, words, callId }: Untold): Draft[] {
     ];
   }
   if (event.type === "user_message") {
-    const images = objectsOf(event.images).map((data): Part => ({ type: "data", data }));
-    return [draftOf(line, "user", id, [{ type: "text", text: words! }, ...images], about)];
+    return [draftOf(line, "user", id, [{ type: "text", text: words! }, ...attachedTo(event)], about)];
   }
   const isThought = event.type === "agent_reasoning" || event.type === "agent_reasoning_raw_content";
   return [draftOf(line, "assistant", id, [{ type: isThought ? "reasoning" : "text", text: words! }], about)];
+}
+
+/** What a prompt had with it: images, whole or as a path, and whatever else the user named. */
+function attachedTo({ images, local_images: paths, others }: JsonObject): Part[] {
+  const files = (Array.isArray(images) ? images : []).map((image) =>
+    typeof image === "string" ? filePartOf(image, "image/*") : dataPartOf(image),
+  );
+  const local = (Array.isArray(paths) ? paths : []).map((path) => dataPartOf({ type: "local_image", path }));
+  return [...files, ...local, ...objectsOf(others).map(dataPartOf)];
 }

@@ -23,7 +23,12 @@ export const geminiCli: Importer = {
       if (type === "gemini" && content !== undefined && stringOf(rest.id)) return true;
     }
     const keys = new Set<string | undefined>();
-    for (const { key } of headEntries(head)) keys.add(key);
+    for (const { key, value } of headEntries(head)) {
+      keys.add(key);
+      // Others keep what was said without the session it was said in.
+      const { id, type, content } = objectOf(value);
+      if (key === "messages" && type === "gemini" && content !== undefined && stringOf(id)) return true;
+    }
     return keys.has("sessionId") && (keys.has("projectHash") || keys.has("messages"));
   },
 

@@ -1,6 +1,7 @@
 import { basename, dirname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { Branches } from "../branches.ts";
+import { fileNameOf } from "../conversations.ts";
 import { derivedId } from "../derived-id.ts";
 import { type Draft, draftOf } from "../draft.ts";
 import type { ImportEvent, ImportedSession } from "../importer.ts";
@@ -177,7 +178,7 @@ export class Recording {
 
   #session(): ImportedSession {
     const { sessionId, projectHash, directories, kind, summary } = this.#about;
-    const name = stringOf(sessionId) ?? basename(this.#path).replace(/\.jsonl?$/, "");
+    const name = stringOf(sessionId) ?? fileNameOf(this.#path);
     const session: ImportedSession = { externalId: name, source: "gemini-cli" };
     const folder = dirname(this.#path);
     let chats = folder;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type FileReport, ImportRun } from "../../../src/cli/import-run.ts";
 import { Session } from "../../../src/session/session.ts";
 import { openStore, type Store } from "../../../src/session/store.ts";
+import { Upkeep } from "../../../src/session/upkeep.ts";
 import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 
 let folder: string;
@@ -147,6 +148,17 @@ describe("ImportRun", () => {
     expect(roots.map(({ uncoveredCount }) => uncoveredCount)).toEqual(roots.map(() => 0));
     expect(roots.flatMap(({ summaries }) => summaries!.map(({ shown }) => shown))).toEqual(roots.map(() => true));
     expect(await run.resolve(() => {})).toMatchObject({ resolved: 0, failed: 0 });
+  });
+
+  test("does the upkeep of the store once, however many sessions it summarizes", async () => {
+    const run = newRun();
+    await read(
+      Array.from({ length: 5 }, (_, index) => say(`s${index}`, "m", "hello")),
+      { run },
+    );
+    const upkeep = vi.spyOn(Upkeep.prototype, "run");
+    await run.resolve(() => {});
+    expect(upkeep).toHaveBeenCalledTimes(1);
   });
 
   test("finds the parent of a subagent in an earlier import", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { codex } from "../../../src/importers/codex/importer.ts";
-import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { eventsOfLines, eventsSoFar, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 let second = 0;
 const line = (type: string, payload: object) => ({
@@ -74,6 +74,23 @@ describe("items", () => {
       ["user", "yes"],
       ["assistant", "a"],
       ["tool", "a"],
+    ]);
+  });
+
+  test("under one call id that say different things are different calls", async () => {
+    const lines = [
+      call("0", '{"cmd":"ls"}'),
+      output("0", "ok"),
+      call("0", '{"cmd":"pwd"}'),
+      output("0", "ok"),
+      call("0"),
+    ];
+    expect(await partsIn(...lines, call("0"))).toEqual([
+      ["assistant", "0"],
+      ["tool", "0"],
+      ["assistant", "0"],
+      ["tool", "0"],
+      ["assistant", "0"],
     ]);
   });
 
@@ -172,11 +189,66 @@ describe("events", () => {
     expect(messages[3]?.parts).toEqual([{ type: "tool_result", toolCallId: "z", content: "a.ts", isError: true }]);
   });
 
-  test("at the end of the file are reported: their items may be about to come", async () => {
+  test("of completed items are those of their kind, where no item of the model tells the same", async () => {
+    const completed = (one: object) => event({ type: "item_completed", turn_id: "t", item: one });
+    const image = "data:image/png;base64,AAAA";
+    const lines = [
+      completed({
+        type: "UserMessage",
+        id: "u",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image", image_url: image },
+          { type: "skill", name: "s" },
+        ],
+      }),
+      completed({ type: "Reasoning", id: "r", summary_text: ["hm"] }),
+      completed({ type: "CommandExecution", id: "x", command: ["ls"], status: "failed", aggregated_output: "no" }),
+      completed({ type: "McpToolCall", id: "m", server: "docs", tool: "find", arguments: {}, result: { content: [] } }),
+      completed({ type: "CommandExecution", id: "a", command: ["ls"], status: "completed", stdout: "1" }),
+      call("a"),
+      output("a", "1"),
+      completed({ type: "AgentMessage", id: "s", content: [{ type: "Text", text: "Seen." }] }),
+      said("assistant", "Seen."),
+      completed({ type: "AgentMessage", id: "t", content: [{ type: "Text", text: "Only here." }] }),
+      completed({ type: "WebSearch", id: "w", query: "q" }),
+      completed({ type: "Hologram", id: "h" }),
+      event({ type: "task_complete" }),
+    ];
+    expect(await partsIn(...lines)).toEqual([
+      ["assistant", "a"],
+      ["tool", "a"],
+      ["assistant", "Seen."],
+      ["user", "look", undefined, undefined],
+      ["assistant", "hm"],
+      ["assistant", "x"],
+      ["tool", "x"],
+      ["assistant", "m"],
+      ["tool", "m"],
+      ["assistant", "Only here."],
+    ]);
+    const events = await read(...lines);
+    const [, , , prompt, , run, failure, find] = messagesIn(events);
+    expect(prompt?.parts?.slice(1)).toEqual([
+      { type: "file", mediaType: "image/png", data: "AAAA" },
+      { type: "data", data: { type: "skill", name: "s" } },
+    ]);
+    expect(run?.parts?.[0]).toMatchObject({ name: "exec_command", args: { command: ["ls"], status: "failed" } });
+    expect(failure?.parts?.[0]).toMatchObject({ content: "no", isError: true });
+    expect(find?.parts?.[0]).toMatchObject({ name: "find", args: { server: "docs" } });
+    expect(warningsIn(events)).toEqual([[13, 'unknown type of event: "item_completed, Hologram"']]);
+  });
+
+  test("at the end of a file that may go on are reported: their items may be about to come", async () => {
     const told = event({ type: "agent_message", message: "Done." });
-    const events = await read(said("user", "go"), told);
+    const lines = [META, said("user", "go"), told].map((one) => `${JSON.stringify(one)}\n`).join("");
+    const events = await eventsSoFar(codex, Buffer.from(lines));
     expect(messagesIn(events)).toHaveLength(1);
     expect(warningsIn(events)).toEqual([[3, "agent_message: its item is not in the file yet"]]);
+    expect(await partsIn(said("user", "go"), told)).toEqual([
+      ["user", "go"],
+      ["assistant", "Done."],
+    ]);
     const grown = await read(said("user", "go"), told, said("assistant", "Done."));
     expect(messagesIn(grown)).toHaveLength(2);
     expect(warningsIn(grown)).toEqual([]);
@@ -239,9 +311,18 @@ describe("a history that was changed", () => {
       source: { subagent: { thread_spawn: { parent_thread_id: "p", depth: 1 } } },
     });
     const forked = line("session_meta", { id: "f", forked_from_id: "p" });
-    for (const meta of [spawned, forked]) {
+    const guardian = line("session_meta", {
+      id: "g",
+      source: { subagent: { other: "guardian" } },
+      parent_thread_id: "p",
+    });
+    const paged = line("session_meta", { id: "h", history_base: { thread_id: "p", end_byte_offset: 512 } });
+    for (const meta of [spawned, forked, guardian, paged]) {
       const events = await eventsOfLines(codex, [meta, META, said("user", "hi")]);
       expect(sessionsIn(events)).toMatchObject([{ parentExternalId: "p" }]);
     }
+    const goesOn = line("session_meta", { id: "i", history_base: { thread_id: "i", end_byte_offset: 512 } });
+    const [session] = sessionsIn(await eventsOfLines(codex, [goesOn, said("user", "hi")]));
+    expect(session).not.toHaveProperty("parentExternalId");
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { aiSdk } from "../../../src/importers/ai-sdk.ts";
 import type { Importer } from "../../../src/importers/importer.ts";
 import { openai } from "../../../src/importers/openai.ts";
-import { collect, eventsOf, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { collect, eventsOf, eventsSoFar, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 const read = (importer: Importer, value: unknown) => eventsOf(importer, JSON.stringify(value));
 const user = (content: string) => ({ role: "user", content });
@@ -86,6 +86,24 @@ describe("openai", () => {
 });
 
 describe("ai-sdk", () => {
+  test("waits for a message that was saved while the model spoke, until nothing more is written", async () => {
+    const prompt = { id: "u", role: "user", parts: [{ type: "text", text: "q" }] };
+    for (const half of [
+      { parts: [{ type: "text", text: "let me", state: "streaming" }] },
+      { content: "", toolInvocations: [{ toolCallId: "c", toolName: "ls", state: "partial-call", args: {} }] },
+    ]) {
+      const content = Buffer.from(JSON.stringify([prompt, { id: "a", role: "assistant", ...half }]));
+      const soFar = await eventsSoFar(aiSdk, content);
+      expect(messagesIn(soFar).map(({ id }) => id)).toEqual(["u"]);
+      expect(warningsIn(soFar)).toEqual([
+        [1, "not imported yet, as the file may go on: the message is still being written"],
+      ]);
+      const over = await eventsOf(aiSdk, content);
+      expect(messagesIn(over).map(({ id }) => id)).toEqual(["u", "a"]);
+      expect(warningsIn(over)).toEqual([]);
+    }
+  });
+
   const assistant = (...parts: object[]) => ({ id: "m", role: "assistant", parts });
   const tool = (id: string, more: object) => ({ type: "tool-look", toolCallId: id, input: { id }, ...more });
 

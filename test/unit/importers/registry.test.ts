@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { closedHead } from "../../../src/importers/detect.ts";
 import { detectImporter, openImport } from "../../../src/importers/registry.ts";
 import { collect, fileOf } from "./read.ts";
 
@@ -13,9 +14,15 @@ describe("detectImporter", () => {
     ["claude-code", CLAUDE],
     ["claude-code", '{"type":"summary","summary":"Title","leafUuid":"u"}\n'],
     ["claude-code", '{"type":"queue-operation","operation":"dequeue","sessionId":"s"}\n'],
+    ["claude-code", '{"type":"custom-title","customTitle":"t","sessionId":"s"}\n'],
+    ["claude-code", '{"type":"last-prompt","lastPrompt":"p","sessionId":"s"}\n'],
+    ["claude-code", '{"type":"started","key":"v2:k","agentId":"a"}\n'],
     ["claude-code", `{"type":"brand-new","x":1}\n${CLAUDE}`],
     ["codex", '{"timestamp":"2026-01-01","type":"response_item","payload":{}}\n'],
     ["codex", '{"id":"x","timestamp":"2025-06-01T00:00:00Z","instructions":null,"git":{}}\n'],
+    ["codex", '{"id":"x","timestamp":"2025-06-01T00:00:00Z","instructions":null}\n'],
+    ["codex", '{"id":"x","timestamp":"2025-06-01T00:00:00Z"}\n{"record_type":"state"}\n'],
+    ["gemini-cli", '{"messages":[{"id":"u","type":"user","content":"hi"},{"id":"g","type":"gemini","content":""}]}'],
     ["gemini-cli", '{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z"}\n'],
     ["gemini-cli", '{\n  "sessionId": "s",\n  "projectHash": "h",\n  "messages": [\n    {"id": "u", "ty'],
     ["llxprt", '{"v":1,"seq":1,"ts":"2026-01-01T00:00:00Z","type":"session_start","payload":{}}\n'],
@@ -37,11 +44,33 @@ describe("detectImporter", () => {
   });
 });
 
+describe("closedHead", () => {
+  test.each([
+    ["claude-code", '{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"'],
+    ["codex", '{"timestamp":"2026-01-01","type":"response_item","payload":{"type":"message","content":[{"text":"'],
+    ["openai", '{"messages":[{"role":"user","content":"'],
+    ["jsonl", 'damaged {[\n{"session":"s","role":"user","content":"'],
+  ])("shows %s in a line wherever its last text was cut", (format, beginning) => {
+    const head = `${beginning}a\\u00e9\\\\{\\"`;
+    for (let end = beginning.length; end <= head.length; end++) {
+      expect(detectImporter(closedHead(head.slice(0, end)))?.format).toBe(format);
+    }
+  });
+});
+
 describe("openImport", () => {
   test("tells the format by the content and reads the whole file in it", async () => {
     const { format, events } = await openImport(fileOf(NEUTRAL, 5));
     expect(format).toBe("jsonl");
     expect((await collect(events)).map(({ kind }) => kind)).toEqual(["session", "message"]);
+  });
+
+  test("looks at the beginning of a line that is longer than what is looked at", async () => {
+    const content = Buffer.alloc(9 * 1024 * 1024, "long ");
+    content.write('{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"');
+    const { format, events } = await openImport(fileOf(content, 1024 * 1024));
+    expect(format).toBe("claude-code");
+    expect(await collect(events)).toMatchObject([{ kind: "warning", line: 1 }]);
   });
 
   test("believes the caller who names the format, and reports each line that does not fit it", async () => {

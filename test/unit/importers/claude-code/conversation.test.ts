@@ -305,6 +305,16 @@ describe("a session", () => {
     expect(await titleOf(line("custom-title", undefined, { customTitle: "Mine" }), ai)).toBe("Mine");
   });
 
+  test("is not begun by the journal of a workflow, whose words stand in the subagents' files", async () => {
+    const lines = [
+      { type: "started", key: "v2:k", agentId: "a" },
+      { type: "result", key: "v2:k", agentId: "a", result: "swept" },
+    ];
+    expect(await eventsOfLines(claudeCode, lines)).toEqual([]);
+    const [unknown] = await eventsOfLines(claudeCode, [{ type: "result", result: "swept" }]);
+    expect(unknown).toMatchObject({ kind: "warning", line: 1 });
+  });
+
   test("is not begun by bookkeeping alone", async () => {
     expect(
       await read([{ type: "summary", summary: "x", leafUuid: "u" }, line("mode", undefined, { mode: "normal" })]),

@@ -79,6 +79,20 @@ describe("a queued prompt", () => {
     });
   });
 
+  test("is handed over where its own line says so, before or after the line that takes it out", async () => {
+    const remove = (content: string) => line("queue-operation", undefined, { operation: "remove", content });
+    const lines = [enqueue("a"), enqueue("b"), delivered("q", "b"), remove("b"), user("u", "c")];
+    expect(await saidIn(...lines, operation("dequeue"), user("v", "a"))).toEqual(["user: b", "user: c", "user: a"]);
+  });
+
+  test("that was typed before the file begins is said once, by the line that takes it out or by its own", async () => {
+    const remove = line("queue-operation", undefined, { operation: "remove", content: "focus" });
+    const reply = assistant("x", "m", [text("yes")]);
+    expect(await saidIn(remove, reply, user("v", "next"))).toEqual(["user: focus", "assistant: yes", "user: next"]);
+    expect(await saidIn(remove, delivered("q", "focus"), reply)).toEqual(["user: focus", "assistant: yes"]);
+    expect(await saidIn(delivered("q", "focus"), reply, remove)).toEqual(["user: focus", "assistant: yes"]);
+  });
+
   test("is said as often as it was queued", async () => {
     const lines = [enqueue("go", "2026-02-03T09:00:00Z"), enqueue("go", "2026-02-03T09:00:01Z"), user("u", "go")];
     expect(await saidIn(...lines)).toEqual(["user: go", "user: go"]);
