@@ -38,6 +38,8 @@ export interface ImportOptions {
   project?: string;
   /** Called after each batch. */
   onProgress: (report: FileReport) => void;
+  /** Whether so many new messages need not wait for their vectors, because somebody else sees to them. None may unless given. */
+  mayLackVectors?: (newCount: number) => boolean;
   /** Called while it waits for vectors. */
   onEmbedding?: (progress: { embedded: number; waiting: number }) => void;
 }
@@ -101,10 +103,11 @@ export class ImportRun {
     const open = new Map<string, OpenSession>();
     let pendingCount = 0;
     const flush = async (): Promise<void> => {
+      const newCountBefore = report.newCount;
       for (const one of open.values()) await this.#flush(one, report);
       pendingCount = 0;
       this.#options.onProgress(report);
-      await this.#embed();
+      if (this.#options.mayLackVectors?.(report.newCount - newCountBefore) !== true) await this.#embed();
     };
     for await (const event of this.#eventsOf(file, report)) {
       if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });

@@ -84,9 +84,9 @@ export class Branches {
     this.#live = keys.flatMap((key) => (key === undefined ? [] : (places.get(key) ?? [])));
   }
 
-  /** Tell what is held as if the file ended here. */
-  *pause(): Generator<ImportEvent> {
-    for (const thread of this.#threads) yield* thread.pause();
+  /** Tell what is held as if the file ended here. @param isOver  Nothing was written for long. */
+  *pause(isOver: boolean): Generator<ImportEvent> {
+    for (const thread of this.#threads) yield* thread.pause(isOver);
   }
 
   /** @param isOver  Nothing will be written any more. */

@@ -14,7 +14,7 @@ const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 const POSSIBLE_NAME = /\.(json|db)$/;
 
 /** A file that was not written to for so long is over: whoever writes to it writes more often, or has gone. */
-const REST_MS = 10 * 60 * 1_000;
+export const REST_MS = 10 * 60 * 1_000;
 
 /**
  * The files behind the paths a person typed: files, folders with all that is below them, patterns (`~/logs/**\/*.jsonl`) and

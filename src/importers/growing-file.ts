@@ -42,10 +42,11 @@ export class GrowingFile {
   /**
    * Read what has come. Whatever `take` throws ends the look; what it was given counts as read.
    *
-   * @param take  Is given the new bytes in chunks of at most 256 KiB, in order, each when it is done with the one before.
+   * @param take  Is given the new bytes in chunks of at most 256 KiB, in order, each when it is done with the one before; says
+   *   whether it wants more of them.
    * @throws what the file system says, such as `ENOENT`.
    */
-  async look(take: (chunk: Buffer) => Promise<void>): Promise<Growth> {
+  async look(take: (chunk: Buffer) => Promise<boolean>): Promise<Growth> {
     const handle = await open(this.path);
     try {
       const found = await handle.stat();
@@ -57,10 +58,11 @@ export class GrowingFile {
       }
       // Where more comes while it is read, the time of its last change is that of bytes that were not read.
       let now = found;
+      let isWanted: boolean;
       do {
-        await this.#readOn(handle, take);
+        isWanted = await this.#readOn(handle, take);
         now = await handle.stat();
-      } while (now.size > this.#offset);
+      } while (isWanted && now.size > this.#offset);
       this.#seen = now;
       return "grown";
     } finally {
@@ -78,15 +80,16 @@ export class GrowingFile {
     return buffer.subarray(0, bytesRead).equals(this.#seam);
   }
 
-  async #readOn(handle: FileHandle, take: (chunk: Buffer) => Promise<void>): Promise<void> {
+  /** @returns whether more is wanted. */
+  async #readOn(handle: FileHandle, take: (chunk: Buffer) => Promise<boolean>): Promise<boolean> {
     for (;;) {
       // A buffer of its own for each chunk: a reader may keep pieces of it until a long line ends.
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, this.#offset);
-      if (bytesRead === 0) return;
+      if (bytesRead === 0) return true;
       const chunk = buffer.subarray(0, bytesRead);
       this.#offset += bytesRead;
       this.#seam = Buffer.concat([this.#seam, chunk.subarray(-SEAM_BYTES)]).subarray(-SEAM_BYTES);
-      await take(chunk);
+      if (!(await take(chunk))) return false;
     }
   }
 }

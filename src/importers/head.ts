@@ -1,6 +1,13 @@
 /** The chunk that says of a file that is followed: for now there is no more of it. */
 export const PAUSE: Uint8Array = new Uint8Array(0);
 
+/** The same of one that was left: nothing was written to it for long, so what waits for more comes as it is. */
+export const REST: Uint8Array = new Uint8Array(0);
+
+export function isPause(chunk: Uint8Array): boolean {
+  return chunk === PAUSE || chunk === REST;
+}
+
 /** The beginning of a stream, and the stream as if nobody had looked. */
 export interface Peeked {
   /** `byteCount` bytes, or all there are; of a file that is followed, all there are for now. */
@@ -30,7 +37,7 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
     if (done) break;
     taken.push(value);
     takenLength += value.length;
-    if (value === PAUSE) break;
+    if (isPause(value)) break;
   }
 
   async function* replay(): AsyncGenerator<Uint8Array> {

@@ -42,7 +42,7 @@ export type ImportEvent =
   | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
   /** A title that stands after the first message of its session, at most once for each. */
   | { kind: "title"; session: string; title: string }
-  /** Where `PAUSE` came: whatever is complete in the file so far was told. */
+  /** Where `PAUSE` or `REST` came: whatever is complete in the file so far was told. */
   | { kind: "paused" }
   /** Something of the file that did not become a message. `line` is 1-based; `reason` has no period at its end. */
   | { kind: "warning"; line: number; reason: string };
@@ -53,7 +53,8 @@ export type ImportEvent =
  * A file that others still write may be followed: the chunk `PAUSE`, behind one whole line at least,
  * says that for now there is no more of it. A reader of lines
  * then tells what no other line can change, `paused`, and goes on with the next chunk. What it told so it tells again later,
- * under the same ids, as it was. Readers of documents pass it over.
+ * under the same ids, as it was. The chunk `REST` says that nothing was written for long: it then tells everything, and where
+ * more comes all the same, a message may have grown. Readers of documents pass both over.
  */
 export interface ImportFile {
   path: string;

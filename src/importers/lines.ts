@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { StoreError } from "../core/errors.ts";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
-import { PAUSE, peek } from "./head.ts";
+import { isPause, peek, REST } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 
 /** Bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
@@ -27,6 +27,8 @@ export type JsonLine = { line: number; value: JsonObject } | { line: number; pro
 interface Pause {
   line: number;
   isPause: true;
+  /** Nothing was written for long. */
+  isOver: boolean;
 }
 
 /**
@@ -123,15 +125,16 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
 
   for await (const chunk of refuseBinary(file)) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    if (chunk === PAUSE) {
+    if (isPause(chunk)) {
+      const isOver = chunk === REST;
       const last = lastWhole(line, pieces);
       if (last !== undefined) {
         // It keeps its number until its line feed comes.
         yield last;
         pieces = [];
         byteLength = 0;
-      }
-      yield { line, isPause: true };
+      } else if (isOver && byteLength > 0) yield decode(line, pieces); // said as it is, and kept for what may follow
+      yield { line, isPause: true, isOver };
     }
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {

@@ -51,10 +51,15 @@ export class Thread {
     yield* this.#tell([...drafts, ...waiting]);
   }
 
-  /** Tell what is sure if the file goes on, and go on holding it: results and usage may belong to it. */
-  *pause(): Generator<ImportEvent> {
-    const { drafts, waiting } = inOrder(this.#drafts);
-    yield* this.#tell([...drafts, ...waiting.filter(({ isPrompt }) => isPrompt)]);
+  /**
+   * Tell what is sure if the file goes on, and go on holding it: results and usage may belong to it.
+   *
+   * @param isOver  Nothing was written for long: whatever is held is told.
+   */
+  *pause(isOver: boolean): Generator<ImportEvent> {
+    const held = isOver && this.#thought !== undefined ? [...this.#drafts, this.#thought] : this.#drafts;
+    const { drafts, waiting } = inOrder(held);
+    yield* this.#tell([...drafts, ...waiting.filter(({ isPrompt }) => isOver || isPrompt)]);
     yield* this.#tellTitle();
   }
 
@@ -69,7 +74,7 @@ export class Thread {
       yield* this.#tellTitle();
       return;
     }
-    yield* this.pause();
+    yield* this.pause(false);
     for (const { line, isPrompt } of inOrder(this.#drafts).waiting) if (!isPrompt) yield notYet(line, RESULT_DUE);
     if (this.#thought !== undefined) yield notYet(this.#thought.line, THOUGHT_OPEN);
   }

@@ -37,6 +37,7 @@ export let appendPrepared: (session: Session, prepared: readonly PreparedMessage
 
 /** Drop what a session holds in memory, for whoever goes through many: it is loaded again when it is needed. */
 export let release: (session: Session) => void;
+
 /** `resolveDirty` without the upkeep of the store, for whoever resolves many sessions and lets the store do it once. */
 export let resolveAlone: (session: Session, options?: { signal?: AbortSignal }) => Promise<ResolveResult>;
 

@@ -232,9 +232,19 @@ export class Store {
     return this.#database.read(() => this.#ports.repositories.importedFiles.has(path, state));
   }
 
-  /** Remember of files that they were brought in whole. @param states  What would change with each, by path. */
-  noteImportedFiles(states: ReadonlyMap<string, string>): void {
-    noteImportedFiles(this.#ports.repositories, states);
+  /** Another number whenever something is forgotten. */
+  forgetCount(): number {
+    return this.#database.read(() => this.#ports.repositories.generations.rewriteCountOfAll());
+  }
+
+  /**
+   * Remember of files that they were brought in whole, unless something was forgotten since.
+   *
+   * @param states  What would change with each, by path.
+   * @param forgetCount  `forgetCount()`, before the first of them was read.
+   */
+  noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
+    noteImportedFiles(this.#ports.repositories, states, forgetCount);
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND` for an id the store does not hold. */

@@ -29,6 +29,7 @@ export type GenerationRow = typeof generations.$inferSelect;
 export class GenerationRepository {
   readonly #database: StoreDatabase;
   readonly #newest;
+  readonly #rewriteCountOfAll;
   readonly #ids;
 
   constructor(database: StoreDatabase) {
@@ -38,6 +39,9 @@ export class GenerationRepository {
               log_position AS logPosition
        FROM generations ORDER BY id DESC LIMIT 1`,
     );
+    this.#rewriteCountOfAll = database.client
+      .prepare<[], number>("SELECT COALESCE(SUM(rewrite_count), 0) FROM generations")
+      .pluck();
     this.#ids = database.client.prepare<[], number>("SELECT id FROM generations ORDER BY id").pluck();
   }
 
@@ -51,6 +55,11 @@ export class GenerationRepository {
     this.#database.client.exec(
       "UPDATE generations SET rewrite_count = rewrite_count + 1 WHERE id = (SELECT max(id) FROM generations)",
     );
+  }
+
+  /** How often rows of clusters were written anew, in any of them: it changes with whatever is forgotten. */
+  rewriteCountOfAll(): number {
+    return this.#rewriteCountOfAll.get()!;
   }
 
   /** All there have been, the oldest first. */

@@ -290,12 +290,17 @@ function writeMove(repositories: Repositories, sessionId: string, move: Frontier
   sessions.moveFrontier(sessionId, move.graduatedSeq, move.evictedSeq);
 }
 
-/** Files were brought in whole, in these states by path. */
+/**
+ * Files were brought in whole, in these states by path, since `rewriteCount` was what it is. Where something was forgotten
+ * since, it may have been of them, and nothing is noted.
+ */
 export function noteImportedFiles(
-  { database, importedFiles }: Repositories,
+  { database, generations, importedFiles }: Repositories,
   states: ReadonlyMap<string, string>,
+  rewriteCount: number,
 ): void {
   database.write("noteImportedFiles", () => {
+    if (generations.rewriteCountOfAll() !== rewriteCount) return;
     for (const [path, state] of states) importedFiles.put(path, state);
   });
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseMessage } from "../../src/core/message.ts";
-import { PAUSE } from "../../src/importers/head.ts";
+import { PAUSE, REST } from "../../src/importers/head.ts";
 import type { ImportEvent, Importer } from "../../src/importers/importer.ts";
 import { eventsOf, eventsSoFar, messagesIn, warningsIn } from "../unit/importers/read.ts";
 
@@ -158,6 +158,28 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
       },
     );
 
+    test.runIf(importer.isFollowing === true && !isDocument)(
+      "tells all that a file that is followed says where it rests, and goes on from there",
+      async () => {
+        const ends = cutsOf(bytes).filter((cut) => bytes[cut - 1] === 0x0a);
+        for (const cut of ends) {
+          const upTo = bytes.subarray(0, cut);
+          const told: ImportEvent[] = [];
+          let atRest: ImportEvent[] = [];
+          async function* restingAt(): AsyncGenerator<Uint8Array> {
+            yield upTo;
+            yield PAUSE;
+            yield REST;
+            atRest = structuredClone(told);
+            yield bytes.subarray(cut);
+          }
+          for await (const event of importer.read({ path: name, chunks: restingAt(), isOver: true })) told.push(event);
+          expect(contentOf(atRest)).toEqual(contentOf(await eventsOf(importer, upTo)));
+          expect(contentOf(told)).toEqual(contentOf(await eventsOf(importer, bytes)));
+        }
+      },
+    );
+
     test.each(DAMAGE)("brings in or names what a line says that has %s, and costs no other line", async (_, damage) => {
       for (const [index, line] of lines.entries()) {
         if (markersOf([line]).length === 0) continue;
@@ -261,6 +283,15 @@ function markersOf(lines: readonly string[]): string[] {
 function markersIn(events: readonly ImportEvent[]): string[] {
   const said = messagesIn(events).map(({ content, parts }) => JSON.stringify([content, parts]));
   return (said.join("\n").match(/keep\d\d/g) ?? []).sort();
+}
+
+/** What each message is in the end, under its name. */
+function contentOf(events: readonly ImportEvent[]): Map<string, unknown> {
+  return new Map(
+    events.flatMap((event) =>
+      event.kind === "message" ? [[`${event.session} ${event.message.id}`, event.message]] : [],
+    ),
+  );
 }
 
 /** Where a writer may fall quiet once there is a line: after each, before its line feed, and in the middle of it. */

@@ -134,7 +134,7 @@ describe("coppice watch", () => {
         await wait(25);
       }
     })();
-    for (const aliveMs of [150, 900, 300, 1_100]) {
+    for (const aliveMs of [150, 700, 300]) {
       const { child, ended, until } = startWatch(folder, [join(folder.path, "agents")]);
       if (aliveMs > 500) await until("caught_up");
       await wait(aliveMs);

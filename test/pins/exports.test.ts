@@ -167,6 +167,7 @@ test("methods of a store and of a session", () => {
     "export",
     "find",
     "forget",
+    "forgetCount",
     "hasImportedFile",
     "importedSession",
     "nearestRoots",

@@ -8,7 +8,8 @@ export const forget: Command<{ messages?: number[] }> = {
   name: "forget",
   summary: "Forget a session, or some of its messages, for good.",
   details:
-    "Messages go with their steps, and with the summaries that covered them. Nothing brings them back but a backup.\n" +
+    "Messages go with their steps, and with the summaries that covered them. Nothing brings them back but a backup; or, if they " +
+    "came from an agent's file that still has them, another import of it, and a watch.\n" +
     "With --json: {messageCount, summaryCount, artifactCount, erased}.",
   arguments: [{ name: "<session>", meaning: SESSION_MEANING }],
   options: [new Option("--messages <ids>", "only these messages, by id, with commas between").argParser(messageIds)],

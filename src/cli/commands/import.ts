@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { Option } from "commander";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { Command } from "../command.ts";
@@ -38,7 +39,7 @@ export const importCommand: Command<ImportFlags> = {
     "imported before is not imported again, so a file that has grown can be given again. Lines that cannot be read are " +
     "reported and cost no other line. " +
     "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
-  arguments: [{ name: "<paths...>", meaning: "files, folders and patterns" }],
+  arguments: [{ name: "[paths...]", meaning: "files, folders and patterns; without any, says what agents keep here" }],
   options: [
     new Option("--format <format>", "of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
@@ -53,6 +54,7 @@ export const importCommand: Command<ImportFlags> = {
   ],
 
   async run({ args: paths, options: { format, project, strict = false, dryRun = false }, stores, terminal, json }) {
+    if (paths.length === 0) throw await nothingNamed();
     const { walkFiles } = await import("../../importers/files.ts");
     const { ImportRun } = await import("../import-run.ts");
     const store = dryRun ? await stores.openToTry() : stores.openToWrite();
@@ -105,6 +107,22 @@ export const importCommand: Command<ImportFlags> = {
     return { value: report, lines: lines(report, terminal), failure: failureOf(report, paths, strict) };
   },
 };
+
+/** Says what could be imported; nothing is read that nobody named. */
+async function nothingNamed(): Promise<Failure> {
+  const { surveyPlaces } = await import("../watch/survey.ts");
+  const { env, platform } = process;
+  const places = await surveyPlaces([], { env, platform, home: homedir() });
+  const there = places.filter(({ fileCount }) => fileCount !== null && fileCount > 0);
+  const named = there.map(
+    ({ agent, path, fileCount }) => `${oneLine(path)} (${agent}, ${formatCount(fileCount!, "file")})`,
+  );
+  const hint =
+    named.length === 0
+      ? "No agent keeps conversations at its standard place here. `coppice help import` says what can be named."
+      : `Agents keep conversations in ${named.join(", ")}. \`coppice watch --once\` brings in all of them.`;
+  return new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint, exitCode: 2 });
+}
 
 function messageCountOf({ newCount, knownCount }: FileReport): number {
   return newCount + knownCount;

@@ -21,6 +21,7 @@ interface Due {
 export class DueFiles {
   readonly #changed = new Map<string, Due>();
   readonly #waiting = new Set<string>();
+  readonly #resting = new Map<string, number>();
   readonly #restUntilMs = new Map<string, number>();
 
   /** Whether some that were there at the beginning were not visited yet. */
@@ -40,6 +41,11 @@ export class DueFiles {
     this.#waiting.add(path);
   }
 
+  /** A file is to be visited once more, when nothing will have been written to it for long. */
+  resting(path: string, dueAtMs: number): void {
+    this.#resting.set(path, dueAtMs);
+  }
+
   /** The next that is due, which then counts as visited; or in how many milliseconds one will be, if any. */
   take(nowMs: number): string | number | undefined {
     let soonestMs: number | undefined;
@@ -54,6 +60,13 @@ export class DueFiles {
     for (const path of this.#waiting) {
       this.#waiting.delete(path);
       return path;
+    }
+    for (const [path, dueAtMs] of this.#resting) {
+      if (dueAtMs <= nowMs) {
+        this.#resting.delete(path);
+        return path;
+      }
+      soonestMs = Math.min(soonestMs ?? dueAtMs, dueAtMs);
     }
     return soonestMs === undefined ? undefined : soonestMs - nowMs;
   }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { StoreError } from "../../core/errors.ts";
-import { chunksOf } from "../../importers/files.ts";
+import { chunksOf, REST_MS } from "../../importers/files.ts";
 import { canFollow, READING_VERSION } from "../../importers/registry.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import { LiveFile } from "./live-file.ts";
@@ -20,7 +20,8 @@ export interface Visit {
 /** Where it is kept in which state files were brought in, from one watch to the next. */
 export interface KeptStates {
   hasImportedFile(path: string, state: string): boolean;
-  noteImportedFiles(states: ReadonlyMap<string, string>): void;
+  forgetCount(): number;
+  noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void;
 }
 
 interface Followed {
@@ -30,6 +31,12 @@ interface Followed {
   live: LiveFile | undefined;
   /** Its size, its times and the like, when it was last brought into the store. */
   stamp: string | undefined;
+  /** Whether nothing had been written to it for long by then, so that nothing of it waits for more. */
+  isRested: boolean;
+  /** `KeptStates.forgetCount()` before its first byte was read. */
+  forgetCount: number;
+  /** Unix milliseconds at which it was seen to have changed, whatever its own times say. */
+  changedAtMs: number;
   /** Of a database: what its sessions looked like then. */
   seen: Map<string, string>;
   /** As its reader counts them. */
@@ -44,9 +51,6 @@ const LIVE_MAX = 32;
 
 /** After which a file counts as left. If it grows again, it is read again. */
 const LIVE_MS_MAX = 24 * 60 * 60 * 1_000;
-
-/** After which a file's times change when it is written to: file systems keep them to two seconds at worst. */
-const SETTLED_MS = 3_000;
 
 const FOLLOWED_NAME = /\.jsonl$/;
 const DATABASE_NAME = /\.db$/;
@@ -77,6 +81,9 @@ export class FollowedFiles {
       isPossible,
       live: undefined,
       stamp: undefined,
+      isRested: false,
+      forgetCount: 0,
+      changedAtMs: Number.POSITIVE_INFINITY,
       seen: new Map(),
       report: undefined,
       newCountTold: 0,
@@ -104,33 +111,44 @@ export class FollowedFiles {
   async visit(path: string, nowMs: number): Promise<Visit | undefined> {
     const file = this.#files.get(path);
     if (file === undefined) return undefined;
-    const stamp = await stampOf(path);
-    if (stamp === undefined) {
+    const found = await lookAt(path);
+    if (found === undefined) {
       this.#files.delete(path);
       return undefined;
     }
-    if (stamp === file.stamp) return undefined;
-    if (
-      file.stamp === undefined &&
-      (await this.#isLeft(path, nowMs)) &&
-      this.#kept.hasImportedFile(path, keptOf(stamp))
-    ) {
-      file.stamp = stamp;
-      return undefined;
+    const { stamp } = found;
+    if (stamp !== file.stamp) file.changedAtMs = Math.min(found.writtenAtMs, nowMs);
+    const isResting = nowMs - file.changedAtMs > REST_MS;
+    if (stamp === file.stamp && (file.isRested || !isResting)) return undefined;
+    if (file.stamp === undefined && isResting && !this.#isLikely(file, nowMs)) {
+      if (this.#kept.hasImportedFile(path, keptOf(stamp))) {
+        file.stamp = stamp;
+        file.isRested = true;
+        return undefined;
+      }
     }
     try {
-      if (FOLLOWED_NAME.test(path)) await this.#follow(file);
-      else await this.#readWhole(file);
+      if (FOLLOWED_NAME.test(path) && this.#isLikely(file, nowMs)) await this.#follow(file, isResting);
+      else await this.#readWhole(file, isResting, found.byteLength);
       file.stamp = stamp;
-      if (file.report?.error == null) this.#unkept.add(file);
+      file.isRested = isResting;
+      if (isResting && file.report?.error == null) this.#unkept.add(file);
     } catch (error) {
       this.#forget(file);
       if (StoreError.is(error) || !isOfFile(error)) throw error;
       if (error.code === "ENOENT") return undefined;
       return this.#tell(file, { code: "IMPORT_UNREADABLE", message: error.message });
     }
-    await this.#closeOldest(nowMs);
+    this.#letGoOfOldest(nowMs);
     return this.#tell(file, file.report?.error ?? null);
+  }
+
+  /** In how many milliseconds a file that was read will have rested, if it does; undefined where nothing of it waits for that. */
+  restsInMs(path: string, nowMs: number): number | undefined {
+    const file = this.#files.get(path);
+    if (file?.stamp === undefined || file.isRested) return undefined;
+    // A clock that was put back does not make it longer.
+    return Math.min(REST_MS, Math.max(0, file.changedAtMs + REST_MS - nowMs)) + 1;
   }
 
   /** No file will grow any more: what is still held of them goes into the store. @throws as `visit`. */
@@ -146,42 +164,36 @@ export class FollowedFiles {
   }
 
   /**
-   * Keep that what was read so far need not be read by the next watch. Of a file that has changed just now that is not sure:
-   * it may change again, and its times stay the same.
+   * Keep that what was read of files that rest need not be read by the next watch.
    *
    * @throws what `Store.noteImportedFiles` throws.
    */
-  async keep(nowMs: number): Promise<void> {
+  keep(): void {
+    if (this.#unkept.size === 0) return;
     const states = new Map<string, string>();
-    const unkept = this.#unkept;
-    this.#unkept = new Set();
-    for (const file of unkept) {
-      const { path, stamp } = file;
-      const found = await stat(path).catch(() => undefined);
-      if (found === undefined || stamp === undefined) continue;
-      if (nowMs - found.mtimeMs < SETTLED_MS || stamp !== (await stampOf(path))) this.#unkept.add(file);
-      else states.set(path, keptOf(stamp));
+    const now = this.#kept.forgetCount();
+    for (const { path, stamp, isRested, forgetCount } of this.#unkept) {
+      if (stamp !== undefined && isRested && forgetCount === now) states.set(path, keptOf(stamp));
     }
-    if (states.size > 0) this.#kept.noteImportedFiles(states);
+    if (states.size > 0) this.#kept.noteImportedFiles(states, now);
+    this.#unkept.clear();
   }
 
   get unkeptCount(): number {
     return this.#unkept.size;
   }
 
-  /** Whether it is not likely to grow. Others are read once by each watch, so that what comes then is there at once. */
-  async #isLeft(path: string, nowMs: number): Promise<boolean> {
-    if (!FOLLOWED_NAME.test(path)) return true;
-    const found = await stat(path).catch(() => undefined);
-    return found !== undefined && nowMs - found.mtimeMs > LIVE_MS_MAX;
+  /** Whether it is likely to grow: then its reader is kept, or made, so that what comes then is there at once. */
+  #isLikely({ path, live, changedAtMs }: Followed, nowMs: number): boolean {
+    return FOLLOWED_NAME.test(path) && (live !== undefined || nowMs - changedAtMs <= LIVE_MS_MAX);
   }
 
-  async #follow(file: Followed): Promise<void> {
+  async #follow(file: Followed, isResting: boolean): Promise<void> {
     if (file.live === undefined) this.#begin(file);
-    let growth = await file.live!.look();
+    let growth = await file.live!.look(isResting);
     if (growth === "other") {
       this.#begin(file);
-      growth = await file.live!.look();
+      growth = await file.live!.look(isResting);
     }
     // It may be in a format that is known when there is more of it; or in one that is read as a whole.
     const isFollowed = !file.live!.hasPaused || canFollow(file.report?.format ?? null);
@@ -190,14 +202,16 @@ export class FollowedFiles {
 
   #begin(file: Followed): void {
     this.#forget(file);
+    file.forgetCount = this.#kept.forgetCount();
     file.live = new LiveFile(file.path, this.#run);
   }
 
-  async #readWhole(file: Followed): Promise<void> {
+  async #readWhole(file: Followed, isOver: boolean, byteLength: number): Promise<void> {
     this.#forget(file);
     const { path, isPossible } = file;
+    file.forgetCount = this.#kept.forgetCount();
     const seen = new Map(file.seen);
-    file.report = await this.#run.read({ path, chunks: chunksOf(path), isPossible, seen });
+    file.report = await this.#run.read({ path, chunks: chunksOf(path), byteLength, isPossible, isOver, seen });
     if (file.report.error === null) file.seen = seen;
   }
 
@@ -221,14 +235,12 @@ export class FollowedFiles {
     }
   }
 
-  /** Let go of the readers of files that have not grown for long. */
-  async #closeOldest(nowMs: number): Promise<void> {
+  /** Let go of the readers of files that have not grown for long. What they hold is read again when the file rests. */
+  #letGoOfOldest(nowMs: number): void {
     const live = [...this.#files.values()].filter((file) => file.live !== undefined);
     live.sort((a, b) => b.live!.grownAtMs - a.live!.grownAtMs);
     for (const [index, file] of live.entries()) {
-      const isLeft = index >= LIVE_MAX || nowMs - file.live!.grownAtMs > LIVE_MS_MAX;
-      // What fails now is read again when the file is looked at next.
-      if (isLeft) await this.#closeLive(file).catch(() => {});
+      if (index >= LIVE_MAX || nowMs - file.live!.grownAtMs > LIVE_MS_MAX) file.live = undefined;
     }
   }
 
@@ -255,14 +267,26 @@ function keptOf(stamp: string): string {
   return `${READING_VERSION} ${stamp}`;
 }
 
-/** What changes when the file does; undefined where there is none. A database's newest changes stand beside it. */
-async function stampOf(path: string): Promise<string | undefined> {
+interface Look {
+  /** What changes when the file does. */
+  stamp: string;
+  /** Unix milliseconds. */
+  writtenAtMs: number;
+  byteLength: number;
+}
+
+/** Undefined where there is no file. A database's newest changes stand beside it. */
+async function lookAt(path: string): Promise<Look | undefined> {
   const parts = DATABASE_NAME.test(path) ? [path, `${path}-wal`] : [path];
   const found = await Promise.all(parts.map((part) => stat(part).catch(() => undefined)));
   if (found[0]?.isFile() !== true) return undefined;
-  return found
-    .map((one) => (one === undefined ? "" : `${one.dev} ${one.ino} ${one.size} ${one.mtimeMs} ${one.ctimeMs}`))
-    .join();
+  return {
+    stamp: found
+      .map((one) => (one === undefined ? "" : `${one.dev} ${one.ino} ${one.size} ${one.mtimeMs} ${one.ctimeMs}`))
+      .join(),
+    writtenAtMs: Math.max(...found.map((one) => one?.mtimeMs ?? 0)),
+    byteLength: found[0].size,
+  };
 }
 
 function isOfFile(error: unknown): error is NodeJS.ErrnoException {

@@ -1,5 +1,5 @@
 import { GrowingFile, type Growth } from "../../importers/growing-file.ts";
-import { PAUSE } from "../../importers/head.ts";
+import { PAUSE, REST } from "../../importers/head.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 
 const LINE_FEED = 0x0a;
@@ -41,17 +41,19 @@ export class LiveFile {
   /**
    * Bring what has come since the last look into the store: when this is over, all that is complete is there.
    *
+   * @param isResting  Nothing was written for long: what is held, because more may belong to it, goes there, too.
    * @throws what `ImportRun.read` throws, after which it is of no more use; what the file system says.
    */
-  async look(): Promise<LiveGrowth> {
+  async look(isResting: boolean): Promise<LiveGrowth> {
     const growth = await this.#bytes.look(async (chunk) => {
       this.#hasLine ||= chunk.includes(LINE_FEED);
       await this.#give(chunk);
+      return !this.#chunks.isEnded;
     });
-    if (growth !== "grown") return growth;
+    if (growth === "other" || (growth === "same" && !isResting)) return growth;
     // Before its first line is whole, its format cannot be told.
-    if (this.#hasLine) {
-      await this.#give(PAUSE);
+    if (this.#hasLine || isResting) {
+      await this.#give(isResting ? REST : PAUSE);
       this.#hasPaused = true;
     }
     return this.#chunks.isEnded ? "over" : growth;

@@ -28,6 +28,9 @@ const PASSING: ReadonlySet<string> = new Set([
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 30_000;
 
+/** New messages at once, after the beginning, that do not wait for an embedder that is elsewhere: those of a turn. */
+const LIVE_MESSAGES_MAX = 32;
+
 /** How often the clock is looked at. One that was put forward, or a timer that came late, means that events were missed. */
 const CLOCK_MS = 30_000;
 const LATE_MS_MIN = 5_000;
@@ -37,9 +40,6 @@ const RESCAN_MS = 10 * 60 * 1_000;
 
 /** And where the system watches no more folders. */
 const POLL_MS = 30_000;
-
-/** Files after which it is kept that they were read, while there are many of them. */
-const KEEP_COUNT = 200;
 
 /**
  * A watch over files and folders: what is there is brought into the store, and then what comes, within a second or so.
@@ -59,6 +59,10 @@ export class WatchRun {
   readonly #unreadableTold = new Set<string>();
   /** Whether all that was there at the beginning is known, if not read. */
   #isScanned = false;
+  /** Whether that was brought in. */
+  #isCaughtUp = false;
+  /** Whether that was summarized, too: a watch that is killed before begins again with all of it. */
+  #isComplete = false;
   #newCount = 0;
   #rescanMs = RESCAN_MS;
   #wake: () => void = () => {};
@@ -74,6 +78,8 @@ export class WatchRun {
     const run = new ImportRun(store, {
       format: "auto",
       ...(project === undefined ? {} : { project }),
+      // Their session's summaries, which follow it, see to them.
+      mayLackVectors: (newCount) => this.#isCaughtUp && newCount <= LIVE_MESSAGES_MAX,
       onProgress: (report) => {
         this.#files.note(report);
         this.#stopping.signal.throwIfAborted();
@@ -98,8 +104,7 @@ export class WatchRun {
     await this.#untilStopped(async () => {
       const sessionIds = await this.#catchUp();
       for (const visit of await this.#persist(() => this.#files.close())) this.#tell(visit);
-      await this.#persist(() => this.#files.keep(Date.now()));
-      await this.#persist(() => this.#summaries.complete(sessionIds));
+      await this.#complete(sessionIds);
     }).finally(() => this.#paths.close());
   }
 
@@ -114,12 +119,15 @@ export class WatchRun {
     try {
       await this.#untilStopped(async () => {
         const sessionIds = await this.#catchUp();
-        completing = this.#untilStopped(() => this.#persist(() => this.#summaries.complete(sessionIds)));
+        completing = this.#untilStopped(() => this.#complete(sessionIds));
         completing.catch((error) => this.#stopping.abort(error));
         for (;;) {
           const next = this.#due.take(performance.now());
           if (typeof next !== "string") await this.#sleep(next);
-          else for (const sessionId of (await this.#visit(next))?.sessionIds ?? []) this.#summaries.follow(sessionId);
+          else {
+            const { newCount = 0, sessionIds = [] } = (await this.#visit(next)) ?? {};
+            if (newCount > 0) for (const sessionId of sessionIds) this.#summaries.follow(sessionId);
+          }
         }
       });
     } finally {
@@ -127,7 +135,7 @@ export class WatchRun {
       this.#paths.close();
       await this.#summaries.stop();
       await completing;
-      await this.#files.keep(Date.now()).catch(() => {});
+      this.#tryToKeep();
     }
   }
 
@@ -141,7 +149,7 @@ export class WatchRun {
     }
   }
 
-  /** @returns the sessions that have new messages. */
+  /** @returns the sessions of the files that were read: summaries may lack where no message is new. */
   async #catchUp(): Promise<Set<string>> {
     const sessionIds = new Set<string>();
     let fileCount = 0;
@@ -151,27 +159,44 @@ export class WatchRun {
       const visit = await this.#visit(this.#due.take(performance.now()) as string);
       for (const id of visit?.sessionIds ?? []) sessionIds.add(id);
       fileCount += 1;
-      if (this.#files.unkeptCount >= KEEP_COUNT) await this.#persist(() => this.#files.keep(Date.now()));
     }
-    await this.#persist(() => this.#files.keep(Date.now()));
+    this.#isCaughtUp = true;
     this.#options.onEvent({ event: "caught_up", fileCount, newCount: this.#newCount });
     return sessionIds;
   }
 
-  /** @returns what it brought, where that is new messages. */
   async #visit(path: string): Promise<Visit | undefined> {
     this.#stopping.signal.throwIfAborted();
     const fromMs = performance.now();
     const visit = await this.#persist(() => this.#files.visit(path, Date.now()));
     const nowMs = performance.now();
     if (!this.#files.isLive(path)) this.#due.visited(path, nowMs - fromMs, nowMs);
+    const restsInMs = this.#files.restsInMs(path, Date.now());
+    if (restsInMs !== undefined) this.#due.resting(path, nowMs + restsInMs);
     if (visit !== undefined) this.#tell(visit);
-    return visit !== undefined && visit.newCount > 0 ? visit : undefined;
+    return visit;
   }
 
   #tell(visit: Visit): void {
     this.#newCount += visit.newCount;
     for (const event of eventsOfVisit(visit)) this.#options.onEvent(event);
+  }
+
+  /** Summarize what was there at the beginning. From then on it need not be read again. */
+  async #complete(sessionIds: ReadonlySet<string>): Promise<void> {
+    await this.#persist(() => this.#summaries.complete(sessionIds));
+    this.#isComplete = true;
+    this.#tryToKeep();
+  }
+
+  /** Where the store does not take it now, it will the next time, or the files are read once more. */
+  #tryToKeep(): void {
+    if (!this.#isComplete) return;
+    try {
+      this.#files.keep();
+    } catch (error) {
+      if (!StoreError.is(error)) throw error;
+    }
   }
 
   /** Do it until the store takes it. */
@@ -183,6 +208,8 @@ export class WatchRun {
       } catch (error) {
         signal.throwIfAborted();
         if (!StoreError.is(error) || !PASSING.has(error.code)) throw error;
+        // Its work has ended for good, and the session may be there again; that of others begins anew with their next message.
+        if (error.code === "SESSION_NOT_FOUND") await this.#summaries.stop();
         this.#options.onEvent({ event: "waiting", code: error.code, reason: error.message, retryInMs });
         await wait(retryInMs, undefined, { signal });
       }
@@ -230,8 +257,7 @@ export class WatchRun {
       const nowMs = Date.now();
       const isOff = Math.abs(nowMs - lookedAtMs - CLOCK_MS) > LATE_MS_MIN;
       lookedAtMs = nowMs;
-      // Where the store does not take it now, it will the next time, or the files are read once more.
-      if (this.#files.unkeptCount > 0) void this.#files.keep(nowMs).catch(() => {});
+      this.#tryToKeep();
       if (!isOff && nowMs - scannedAtMs < this.#rescanMs) return;
       scannedAtMs = nowMs;
       void this.#paths.scan();

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { isTranscriptName, walkFiles } from "../../importers/files.ts";
 import { FolderWatch } from "./folder-watch.ts";
@@ -23,7 +23,7 @@ const BESIDE_DATABASE = /-(wal|journal)$/;
  * changes or comes to be.
  *
  * Of a path that is not there the nearest folder above is watched; one that is has the folder above it watched, too, so that
- * its end is noticed. What the system's events miss, another `scan` finds.
+ * its end is noticed. Where a file is a link, the folder of what it leads to is watched. What the system's events miss, another `scan` finds.
  */
 export class WatchedPaths {
   readonly #roots: readonly string[];
@@ -33,6 +33,8 @@ export class WatchedPaths {
   readonly #waiting = new Set<string>();
   #scanning: Promise<void> | undefined;
   #isClosed = false;
+  /** Files that links lead to: what changes is the file, what is followed the link. */
+  readonly #linkByTarget = new Map<string, string>();
 
   constructor(paths: readonly string[], options: WatchedPathsOptions) {
     this.#roots = paths.map((path) => resolve(path));
@@ -56,10 +58,15 @@ export class WatchedPaths {
     if (this.#isClosed) return;
     for (const root of this.#roots) if (isWithin(root, path)) this.#lookThrough(root);
     const file = path.replace(BESIDE_DATABASE, "");
+    const link = this.#linkByTarget.get(file);
+    if (link !== undefined) this.#changed(link);
     if (!this.#roots.some((root) => isWithin(file, root))) return;
     const isRoot = this.#roots.includes(file);
     if (isFolder(path)) this.#lookThrough(path);
-    else if (isRoot || isTranscriptName(basename(file))) this.#options.onFile(file, !isRoot && isPossible(file));
+    else if (isRoot || isTranscriptName(basename(file))) {
+      this.#watchTarget(file);
+      this.#options.onFile(file, !isRoot && isPossible(file));
+    }
   }
 
   /** One folder at a time; what is asked for twice before its turn comes is done once. */
@@ -77,9 +84,23 @@ export class WatchedPaths {
       if (!existsSync(path)) continue;
       for await (const file of walkFiles([path], NO_INPUT, (folder) => this.#folders.add(folder))) {
         if (this.#isClosed) return;
-        if (!isFolder(file.path)) this.#options.onFile(file.path, file.isPossible === true);
-        else await firstOf(file.chunks).catch((error) => this.#options.onUnreadable(file.path, error));
+        if (!isFolder(file.path)) {
+          this.#watchTarget(file.path);
+          this.#options.onFile(file.path, file.isPossible === true);
+        } else await firstOf(file.chunks).catch((error) => this.#options.onUnreadable(file.path, error));
       }
+    }
+  }
+
+  /** Where a file is a link: watch the folder of what it leads to. */
+  #watchTarget(path: string): void {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+    try {
+      const target = realpathSync(path);
+      this.#linkByTarget.set(target, path);
+      this.#folders.add(dirname(target));
+    } catch {
+      // It leads nowhere any more.
     }
   }
 

@@ -112,6 +112,13 @@ export class Conversation {
     return this.#take([...drafts, ...waiting]);
   }
 
+  /** All that is left, and it stays. */
+  all(): Draft[] {
+    const thought = this.#reply?.thought;
+    const { drafts, waiting } = inOrder(thought === undefined ? this.#drafts : [...this.#drafts, thought]);
+    return [...drafts, ...waiting];
+  }
+
   /**
    * All that is left but what the next lines may put elsewhere, and it stays. What the user said does not wait, unless it
    * `isHeld`.

@@ -37,7 +37,7 @@ export const claudeCode: Importer = {
     for await (const found of readJsonLines(file)) {
       const { line } = found;
       if ("isPause" in found) {
-        yield* transcript.pause();
+        yield* transcript.pause(found.isOver);
         yield { kind: "paused" };
       } else if ("problem" in found) yield { kind: "warning", line, reason: found.problem };
       else for (const reason of transcript.add(found.value, line)) yield { kind: "warning", line, reason };

@@ -140,10 +140,12 @@ export class Transcript {
     this.#ripe = new Set();
   }
 
-  /** What is sure if the file goes on. All of it is held on. */
-  async *pause(): AsyncGenerator<ImportEvent> {
+  /** What is sure if the file goes on; where nothing was written for long, everything. All of it is held on. */
+  async *pause(isOver: boolean): AsyncGenerator<ImportEvent> {
     for (const thread of this.#parentsFirst()) {
-      yield* this.#tellLast(thread, thread.conversation.whole((draft) => thread.queue.isWaiting(draft)).drafts);
+      const { conversation, queue } = thread;
+      const drafts = isOver ? conversation.all() : conversation.whole((draft) => queue.isWaiting(draft)).drafts;
+      yield* this.#tellLast(thread, drafts);
     }
   }
 

@@ -39,7 +39,7 @@ export const codex: Importer = {
     const rollout = new Rollout(file.path);
     for await (const found of readJsonLines(file)) {
       if ("isPause" in found) {
-        yield* rollout.pause();
+        yield* rollout.pause(found.isOver);
         yield { kind: "paused" };
       } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
       else yield* rollout.add(found.value, found.line);

@@ -84,18 +84,23 @@ export class Rollout {
     }
   }
 
-  /** What would come if the file ended here. */
-  *pause(): Generator<ImportEvent> {
-    if (this.#branches !== undefined) yield* this.#branches.pause();
+  /** What would come if the file ended here. @param isOver  Nothing was written for long. */
+  *pause(isOver: boolean): Generator<ImportEvent> {
+    if (isOver) yield* this.#missing(true);
+    if (this.#branches !== undefined) yield* this.#branches.pause(isOver);
   }
 
   /** @param isOver  Nothing will be written any more: what only events told comes as it is. */
   *finish(isOver: boolean): Generator<ImportEvent> {
+    yield* this.#missing(isOver);
+    if (this.#branches !== undefined) yield* this.#branches.finish(isOver);
+  }
+
+  *#missing(isOver: boolean): Generator<ImportEvent> {
     if (isOver) yield* this.#settle();
     for (const { line, type } of this.#told.unsettled()) {
       yield { kind: "warning", line, reason: `${type}: its item is not in the file yet` };
     }
-    if (this.#branches !== undefined) yield* this.#branches.finish(isOver);
   }
 
   *#item(item: JsonObject, timestamp: string | undefined, line: number): Generator<ImportEvent> {

@@ -38,7 +38,7 @@ export const geminiCli: Importer = {
     if (isLines) {
       for await (const found of readJsonLines(looked)) {
         if ("isPause" in found) {
-          yield* recording.pause();
+          yield* recording.pause(found.isOver);
           yield { kind: "paused" };
         } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
         else yield* recording.add(found.value, found.line);

@@ -50,10 +50,10 @@ export class Recording {
     else yield { kind: "warning", line, reason: `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}` };
   }
 
-  /** What would come if the file ended here. */
-  *pause(): Generator<ImportEvent> {
+  /** What would come if the file ended here. @param isOver  Nothing was written for long. */
+  *pause(isOver: boolean): Generator<ImportEvent> {
     this.#nameRoot();
-    if (this.#branches !== undefined) yield* this.#branches.pause();
+    if (this.#branches !== undefined) yield* this.#branches.pause(isOver);
   }
 
   *finish(isOver: boolean): Generator<ImportEvent> {

@@ -24,7 +24,7 @@ export const llxprt: Importer = {
     const journal = new Journal(file.path);
     for await (const found of readJsonLines(file)) {
       if ("isPause" in found) {
-        yield* journal.pause();
+        yield* journal.pause(found.isOver);
         yield { kind: "paused" };
       } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
       else yield* journal.add(found.value, found.line);

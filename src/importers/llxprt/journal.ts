@@ -84,11 +84,11 @@ export class Journal {
     }
   }
 
-  /** What would come if the file ended here. */
-  *pause(): Generator<ImportEvent> {
+  /** What would come if the file ended here. @param isOver  Nothing was written for long. */
+  *pause(isOver: boolean): Generator<ImportEvent> {
     if (this.#branches === undefined) return;
     if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
-    yield* this.#branches.pause();
+    yield* this.#branches.pause(isOver);
   }
 
   *finish(isOver: boolean): Generator<ImportEvent> {

@@ -31,7 +31,7 @@ export const opencode: Importer = {
   async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
     const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
     if (!isDatabase(head)) {
-      yield* readExport({ path: file.path, chunks });
+      yield* readExport({ ...file, chunks });
       return;
     }
     // A database is read by its path.
@@ -39,6 +39,9 @@ export const opencode: Importer = {
     yield* readDatabase(file);
   },
 };
+
+/** Behind the look of a session of which something waits for more. */
+const HOLDING = " holding";
 
 /** Where it is followed, what is not finished yet will come: that is worth no warning then. */
 async function* readDatabase({ path, seen, isOver = false }: ImportFile): AsyncGenerator<ImportEvent> {
@@ -51,17 +54,24 @@ async function* readDatabase({ path, seen, isOver = false }: ImportFile): AsyncG
     for (const row of database.sessions()) {
       const id = String(row.id);
       const look = looks.get(id);
-      if (look !== undefined && seen?.get(id) === look) continue;
+      const known = seen?.get(id);
+      if (known !== undefined && (known === look || (!isOver && known === `${look}${HOLDING}`))) continue;
       const thread = new Thread(sessionOf(row));
+      let isHolding = false;
       try {
-        for (const found of database.messages(id)) yield* eventsOf(found, thread, isFollowed);
+        for (const found of database.messages(id)) {
+          if (yield* eventsOf(found, thread, { isFollowed, isOver })) isHolding = true;
+        }
       } catch (error) {
         // The damage of one session costs no other.
         if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
         failure ??= error;
       }
-      for (const event of thread.finish(isOver)) if (event.kind !== "warning" || !isFollowed) yield event;
-      if (look !== undefined) seen?.set(id, look);
+      for (const event of thread.finish(isOver)) {
+        if (event.kind === "warning") isHolding = true;
+        if (event.kind !== "warning" || !isFollowed) yield event;
+      }
+      if (look !== undefined) seen?.set(id, isHolding && !isOver ? `${look}${HOLDING}` : look);
     }
   } finally {
     database.close();
@@ -69,19 +79,21 @@ async function* readDatabase({ path, seen, isOver = false }: ImportFile): AsyncG
   if (failure !== undefined) throw failure;
 }
 
+/** @returns whether words are left out that are still being written. */
 function* eventsOf(
   found: { row: number } & (StoredMessage | RowProblem),
   thread: Thread,
-  isFollowed: boolean,
-): Generator<ImportEvent> {
+  { isFollowed, isOver }: { isFollowed: boolean; isOver: boolean },
+): Generator<ImportEvent, boolean> {
   if ("problem" in found) {
     yield { kind: "warning", line: found.row, reason: found.problem };
-    return;
+    return false;
   }
-  const { drafts, warnings, isUnfinished } = draftsOf(found, found.row);
+  const { drafts, warnings, isUnfinished } = draftsOf(found, found.row, isOver);
   for (const draft of drafts) yield* thread.push(draft);
   if (isUnfinished && !isFollowed) warnings.push(unfinished(found.id));
   for (const reason of warnings) yield { kind: "warning", line: found.row, reason };
+  return isUnfinished;
 }
 
 function unfinished(id: string): string {
@@ -105,7 +117,7 @@ async function* readExport(file: ImportFile): AsyncGenerator<ImportEvent> {
       }
       thread ??= new Thread(sessionOf({ id: sessionID ?? "unknown", ...about }));
       const stored = { id: id as string, info: objectOf(info), parts: objectsOf(parts) };
-      const { drafts, warnings, isUnfinished } = draftsOf(stored, line);
+      const { drafts, warnings, isUnfinished } = draftsOf(stored, line, file.isOver === true);
       if (isUnfinished) warnings.push(unfinished(stored.id));
       for (const draft of drafts) yield* thread.push(draft);
       for (const reason of warnings) yield { kind: "warning", line, reason };

@@ -12,6 +12,7 @@ function growing(content: string) {
     let text = "";
     const growth = await file.look(async (chunk) => {
       text += chunk.toString();
+      return true;
     });
     return [growth, text];
   };
@@ -38,9 +39,20 @@ describe("a growing file", () => {
       length += chunk.length;
       if (isFirst) appendFileSync(path, "b".repeat(300_000));
       isFirst = false;
+      return true;
     });
     expect(length).toBe(600_000);
-    expect(await file.look(async () => {})).toBe("same");
+    expect(await file.look(async () => true)).toBe("same");
+  });
+
+  test("is read no further than it is wanted", async () => {
+    const { file } = growing("a".repeat(1_000_000));
+    let length = 0;
+    await file.look(async (chunk) => {
+      length += chunk.length;
+      return false;
+    });
+    expect(length).toBeLessThan(300_000);
   });
 
   test.each<[string, (path: string) => void]>([

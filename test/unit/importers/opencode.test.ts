@@ -217,12 +217,18 @@ test("of a database that is followed, only sessions that have changed are read a
   say("two", "m2", text("whole"));
   const seen = new Map<string, string>();
   const readOn = async () => collect((await openImport({ path, chunks: chunksOf(path), seen })).events);
+  const readAtRest = async () =>
+    collect((await openImport({ path, chunks: chunksOf(path), seen, isOver: true })).events);
   expect(messagesIn(await readOn()).map(({ id }) => id)).toEqual(["m1", "m2"]);
   expect(await readOn()).toEqual([]);
   say("two", "m3", text("not yet wh", { time: { start: 1 } }));
   const events = await readOn();
   expect(messagesIn(events).map(({ id }) => id)).toEqual(["m2"]);
   expect(warningsIn(events)).toEqual([]);
+  expect(await readOn()).toEqual([]);
+  // Nobody writes any more: what has begun is all there is.
+  expect(messagesIn(await readAtRest()).map(({ id }) => id)).toEqual(["m2", "m3"]);
+  expect(await readAtRest()).toEqual([]);
   const finished = JSON.stringify(text("not yet whole", { time: { start: 1, end: 2 } }));
   database.prepare("UPDATE part SET data = ? WHERE id = 'prt_m3'").run(finished);
   expect(messagesIn(await readOn()).map(({ id }) => id)).toEqual(["m2", "m3"]);

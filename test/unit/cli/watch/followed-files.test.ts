@@ -1,0 +1,102 @@
+import { appendFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ImportRun } from "../../../../src/cli/import-run.ts";
+import { FollowedFiles } from "../../../../src/cli/watch/followed-files.ts";
+import type { Store } from "../../../../src/index.ts";
+import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
+
+const MINUTE_MS = 60 * 1_000;
+
+const line = (uuid: string, type: string, content: unknown) =>
+  `${JSON.stringify({ sessionId: "s", cwd: "/work/web", uuid, type, message: { id: "m", role: type, content } })}\n`;
+
+const PROMPT = line("u1", "user", "Build it");
+const THOUGHT = line("u2", "assistant", [{ type: "thinking", thinking: "How?", signature: "x" }]);
+
+/** The files of a watch over one transcript, which is at its beginning known to nobody. */
+function followed(store: Store, path: string): FollowedFiles {
+  const run = new ImportRun(store, { format: "auto", onProgress: (report) => files.note(report) });
+  const files = new FollowedFiles(run, store);
+  files.add(path, false);
+  return files;
+}
+
+function scene(content: string) {
+  const folder = temporaryFolder();
+  const path = join(folder, "s.jsonl");
+  writeFileSync(path, content);
+  const store = openedStore(join(folder, "agent.db"));
+  return { path, store, files: followed(store, path) };
+}
+
+const rolesIn = (store: Store) =>
+  store
+    .resume("s")
+    .messages()
+    .map(({ role }) => role);
+
+describe("a followed file", () => {
+  test("is visited once more when nothing was written to it for ten minutes, and then holds nothing back", async () => {
+    const { path, store, files } = scene(PROMPT + THOUGHT);
+    const nowMs = Date.now();
+    expect(await files.visit(path, nowMs)).toMatchObject({ newCount: 1 });
+    const restsInMs = files.restsInMs(path, nowMs)!;
+    expect(restsInMs).toBeGreaterThan(9 * MINUTE_MS);
+    expect(await files.visit(path, nowMs + restsInMs - MINUTE_MS)).toBeUndefined();
+    expect(await files.visit(path, nowMs + restsInMs)).toMatchObject({ newCount: 1, warnings: [] });
+    expect(rolesIn(store)).toEqual(["user", "assistant"]);
+    expect(files.restsInMs(path, nowMs + restsInMs)).toBeUndefined();
+    expect(await files.visit(path, nowMs + 2 * restsInMs)).toBeUndefined();
+  });
+
+  test("comes whole, too, when its reader was let go of meanwhile", async () => {
+    const { path, store, files } = scene(PROMPT + THOUGHT);
+    const nowMs = Date.now();
+    await files.visit(path, nowMs);
+    const other = join(path, "..", "other.jsonl");
+    for (let index = 0; index < 33; index++) {
+      const name = other.replace("other", `other-${index}`);
+      writeFileSync(name, `${JSON.stringify({ session: `o${index}`, role: "user", content: "one" })}\n`);
+      files.add(name, false);
+      await files.visit(name, nowMs);
+    }
+    expect(files.isLive(path)).toBe(false);
+    expect(await files.visit(path, nowMs + 11 * MINUTE_MS)).toMatchObject({ newCount: 1 });
+    expect(rolesIn(store)).toEqual(["user", "assistant"]);
+  });
+
+  test("names at rest a last line that was never finished", async () => {
+    const { path, files } = scene(`${PROMPT}{"sessionId":"s","uuid"`);
+    const nowMs = Date.now();
+    expect(await files.visit(path, nowMs)).toMatchObject({ newCount: 1, warnings: [] });
+    const rested = await files.visit(path, nowMs + 11 * MINUTE_MS);
+    expect(rested).toMatchObject({ newCount: 0, warnings: [{ line: 2, reason: expect.stringContaining("not JSON") }] });
+    appendFileSync(path, `:"u2","type":"user","message":{"role":"user","content":"And test it"}}\n`);
+    expect(await files.visit(path, nowMs)).toMatchObject({ newCount: 1, warnings: [] });
+  });
+
+  test("counts as brought in when nothing of it waits, and nothing was forgotten since it was read", async () => {
+    const { path, store, files } = scene(PROMPT + THOUGHT);
+    const restedMs = Date.now() + 2 * 24 * 60 * MINUTE_MS;
+    const isKnown = async () => {
+      const next = followed(store, path);
+      await next.visit(path, restedMs);
+      return next.unkeptCount === 0;
+    };
+    await files.visit(path, Date.now());
+    files.keep();
+    expect(await isKnown()).toBe(false);
+    await files.visit(path, Date.now() + 11 * MINUTE_MS);
+    store.session("other").append({ role: "user", content: "one" });
+    store.forget("other");
+    files.keep();
+    expect(await isKnown()).toBe(false);
+    const again = followed(store, path);
+    await again.visit(path, restedMs);
+    again.keep();
+    expect(await isKnown()).toBe(true);
+    store.forget("s");
+    expect(await isKnown()).toBe(false);
+  });
+});
