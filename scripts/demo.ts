@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,6 +71,10 @@ section("Is everything what the log says it is?");
 coppice(["verify"]);
 console.log(`\n${((performance.now() - startedAt) / 1000).toFixed(1)} s. The store is ${FILE}; look around:`);
 console.log(`  node ${CLI} --db ${FILE} forest ${longest.id}`);
+console.log("\nThe same with your own agents' conversations, and for them (`npm link` puts `coppice` on your path):");
+console.log("  coppice watch --once     shows where they lie, asks, and brings them in");
+console.log("  coppice recall …         finds what was said");
+console.log("  coppice mcp              lets agents find it: the README says how each is told");
 
 /** Append in another process, kill it without warning, and see what it had been promised. */
 async function killAndResume(): Promise<void> {
@@ -116,12 +120,14 @@ function coppice(args: readonly string[], linesMax = 60): void {
     arg === TRANSCRIPTS ? "scripts/demo/transcripts" : /[\s*]/.test(arg) ? `"${arg}"` : arg,
   );
   console.log(`\n$ coppice ${shown.join(" ")}\n`);
-  const output = execFileSync(process.execPath, [CLI, "--db", FILE, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, "--db", FILE, ...args], {
     encoding: "utf8",
     maxBuffer: 1 << 28,
     env: { ...process.env, COLUMNS: "120" },
   });
-  console.log(indent(output.trimEnd(), linesMax));
+  console.log(indent(stdout.trimEnd(), linesMax));
+  if (stderr !== "") console.log(indent(stderr.trimEnd(), linesMax)); // what to type next stands under the results
+  if (status !== 0) throw new Error(`coppice ${args[0]} ended with ${status}.`);
 }
 
 function indent(text: string, linesMax: number): string {

@@ -26,6 +26,7 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   FILE_EXISTS: { path: "agent-backup.db" },
   FILE_NOT_USABLE: { path: "/srv", reason: "it is a folder; give the path of a file in it" },
   FILE_REPLACED: { path: "agent.db" },
+  DRIVER_NOT_BUILT: { reason: "Could not locate the bindings file" },
   NOT_A_STORE: { path: "notes.txt", reason: "file is not a database" },
   FORMAT_UNSUPPORTED: { path: "agent.db", reason: "a newer version has written it" },
   EMBEDDER_MISMATCH: { stored: "hashing-v1-384", given: "other-768" },

@@ -21,6 +21,11 @@ const TITLE_WIDTH = 48;
 
 const HANDLE = /^(cluster|theme|subject|span):\d/;
 
+/** What means a session or a handle already, and can be the name of no new session. */
+export function isTaken(typed: string): boolean {
+  return typed === LAST || HANDLE.test(typed);
+}
+
 /**
  * The session a person means: by its id, by the beginning of its own id or of the one that it has in the program it was
  * imported from, or `@last`.
@@ -40,6 +45,10 @@ export function findSession(store: Store, typed: string): Session {
 }
 
 function notFound(store: Store, typed: string, cause: StoreError): Failure {
+  if (typed === LAST) {
+    const hint = "Bring some in with `coppice import <path>`, or begin one with `coppice chat`.";
+    return new Failure(cause.code, "There is no session yet, so none is the newest.", { hint, cause });
+  }
   const best = nearest(typed, store.sessionIds({ prefix: "" }));
   let hint = "`coppice sessions` lists them.";
   if (HANDLE.test(typed)) hint = `That is a handle: coppice expand ${typed}`;

@@ -13,7 +13,7 @@ export interface CommandLine {
 /** What a newcomer types, in this order. */
 const FIRST_STEPS = `
 First steps:
-  coppice import ~/.claude/projects        bring in what your agents have said
+  coppice watch --once                     find what your agents have said, and bring it in
   coppice sessions                         see what is there, the newest first
   coppice recall which region did we pick  find who said what
   coppice show @last                       read the newest session

@@ -23,6 +23,7 @@ export interface ErrorDetails {
   FILE_EXISTS: { path: string };
   FILE_NOT_USABLE: { path: string; reason: string };
   FILE_REPLACED: { path: string };
+  DRIVER_NOT_BUILT: { reason: string };
   NOT_A_STORE: { path: string; reason: string };
   FORMAT_UNSUPPORTED: { path: string; reason: string };
   EMBEDDER_MISMATCH: { stored: string; given: string };
@@ -112,6 +113,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   FILE_REPLACED: ({ path }) => ({
     message: `${path} was deleted, moved or replaced while the store was open.`,
     hint: "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
+  }),
+  DRIVER_NOT_BUILT: ({ reason }) => ({
+    message: `The SQLite driver has no binary that this Node can load: ${reason}.`,
+    hint: "npm left out its install script, or ran it for another Node. Of a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
   }),
   NOT_A_STORE: ({ path, reason }) => ({
     message: `${path} is not a Coppice store: ${reason}.`,

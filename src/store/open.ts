@@ -184,8 +184,12 @@ function identitiesOf(path: string, options: { readonly: boolean; isCopy: boolea
   });
 }
 
-/** SQLite's own failures, in our words; anything else as it came. */
+/** SQLite's own failures, and those of its driver, in our words; anything else as it came. */
 export function storeErrorOf(error: unknown, path: string): unknown {
+  if (isOfDriver(error)) {
+    const [reason = ""] = error.message.replace(/\s+/g, " ").split(". ");
+    return new StoreError("DRIVER_NOT_BUILT", { reason }, { cause: error });
+  }
   if (!(error instanceof Database.SqliteError)) return error;
   const options = { cause: error };
   const reason = error.message;
@@ -197,6 +201,11 @@ export function storeErrorOf(error: unknown, path: string): unknown {
     return new StoreError("FILE_NOT_USABLE", { path, reason: `${reason} (${code})` }, options);
   }
   return error;
+}
+
+/** The driver looks for its binary when the first file is opened. It is not there, or made for another Node. */
+function isOfDriver(error: unknown): error is Error {
+  return error instanceof Error && ("tries" in error || ("code" in error && error.code === "ERR_DLOPEN_FAILED"));
 }
 
 /** The same for statements of ours: where one does not fit the file, it is the file that is not what it was. */
@@ -212,7 +221,7 @@ function ownErrorOf(error: unknown, path: string): unknown {
  * holds conversations.
  *
  * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `STORE_BUSY`,
- *   `STORE_CORRUPT`.
+ *   `STORE_CORRUPT`, `DRIVER_NOT_BUILT`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
   const inMemory = path === ":memory:";

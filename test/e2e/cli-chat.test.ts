@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { CliFolder, MAIN } from "../support/cli.ts";
 import { TEST_KEY } from "../support/gemini-faults.ts";
 import { failure, type GeminiServer, geminiServer, retryIn } from "../support/gemini-server.ts";
 import { calling, streamed, words } from "../support/gemini-stream.ts";
+import { hasTerminals } from "../support/real-terminal.ts";
 import { talk } from "../support/said.ts";
 
 const folder = new CliFolder();
@@ -187,8 +188,16 @@ test("where nothing is said no session is made, and a refused option makes none"
   expect(await folder.json("sessions", "--db", db)).toEqual([]);
 });
 
-/** From util-linux: runs a command on a terminal of its own. */
-const hasTerminals = spawnSync("script", ["--version"]).stdout?.toString().includes("util-linux") ?? false;
+test("what means a session or a handle already is made no session of", async () => {
+  const server = await geminiServer();
+  const db = join(folder.path, "taken.db");
+  for (const name of ["@last", "theme:12@40"]) {
+    const { exitCode, stderr } = await folder.run(["chat", name, "--db", db], { env: envOf(server), stdin: "Go.\n" });
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/coppice (import|expand)/)]);
+  }
+  expect(await folder.json("sessions", "--db", db)).toEqual([]);
+  expect(server.requests).toHaveLength(0);
+});
 
 test.skipIf(!hasTerminals)("on a real terminal: a prompt, Ctrl-C, a slash command, Ctrl-D", async () => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));

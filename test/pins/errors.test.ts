@@ -86,6 +86,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "a.db was deleted, moved or replaced while the store was open.",
     "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
   ],
+  DRIVER_NOT_BUILT: [
+    { reason: "Could not locate the bindings file" },
+    "The SQLite driver has no binary that this Node can load: Could not locate the bindings file.",
+    "npm left out its install script, or ran it for another Node. Of a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
+  ],
   NOT_A_STORE: [
     { path: "a.db", reason: "file is not a database" },
     "a.db is not a Coppice store: file is not a database.",
@@ -179,6 +184,6 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(undefined)).toBe(false);
 });
 
-test("there are 32 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(32);
+test("there are 33 codes", () => {
+  expect(Object.keys(PINS)).toHaveLength(33);
 });

@@ -8,6 +8,8 @@ export type StreamPiece =
   /** Bytes as they are. */
   | { raw: string }
   | { waitMs: number }
+  /** Nothing comes until then. */
+  | { until: Promise<unknown> }
   /** The connection breaks. */
   | "reset"
   /** Nothing more comes, and the connection stays. */
@@ -50,6 +52,7 @@ export async function sendPieces(pieces: readonly StreamPiece[], response: Serve
     // What was written before it is to arrive.
     if (next === "reset") return void setTimeout(() => response.socket?.resetAndDestroy(), 20);
     if ("waitMs" in next) await sleep(next.waitMs);
+    else if ("until" in next) await next.until;
     else response.write("raw" in next ? next.raw : `data: ${JSON.stringify(next.data)}\n\n`);
   }
   response.end();

@@ -5,7 +5,7 @@ import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { findSession, SESSION_MEANING } from "../find-session.ts";
+import { findSession, isTaken, SESSION_MEANING } from "../find-session.ts";
 import { wholeNumberOption } from "../options.ts";
 import { formatCount, oneLine } from "../text.ts";
 
@@ -78,7 +78,7 @@ function knownSession(store: Store, id: string): Session | undefined {
   try {
     return findSession(store, id);
   } catch (error) {
-    if (error instanceof Failure && error.code === "SESSION_NOT_FOUND") return undefined;
+    if (error instanceof Failure && error.code === "SESSION_NOT_FOUND" && !isTaken(id)) return undefined;
     throw error;
   }
 }

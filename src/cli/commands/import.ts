@@ -37,7 +37,7 @@ export const importCommand: Command<ImportFlags> = {
   details:
     "Formats are told by content. Folders are searched for *.jsonl, *.json and *.db files, `-` is standard input. What was " +
     "imported before is not imported again, so a file that has grown can be given again. Lines that cannot be read are " +
-    "reported and cost no other line. " +
+    "reported and cost no other line. `coppice watch --once` finds the folders of your agents by itself. " +
     "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
   arguments: [{ name: "[paths...]", meaning: "files, folders and patterns; without any, says what agents keep here" }],
   options: [

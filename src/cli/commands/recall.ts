@@ -10,6 +10,7 @@ import { hitLines } from "../hit-lines.ts";
 import { repeatableOption, timeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
+import { oneLine } from "../text.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
@@ -26,6 +27,10 @@ interface RecallOptions {
   neighbors: number;
   explain?: boolean;
 }
+
+/** Where a cluster does not show what was said around a hit, this many messages do, from this many before it on. */
+const AROUND_COUNT = 10;
+const AROUND_BEFORE = 3;
 
 /** `recall` finds the messages that answer a question, in whichever session they stand. */
 export const recall: Command<RecallOptions> = {
@@ -71,18 +76,25 @@ export const recall: Command<RecallOptions> = {
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
     });
-    const idOf = terminal.width === undefined ? undefined : shortIds(store.sessionIds({ prefix: "" }));
-    return { value: hits, lines: lines(hits, terminal, idOf) };
+    const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
+    return { value: hits, lines: lines(hits, terminal, idOf, (hit) => aroundOf(hit, store, idOf)) };
   },
 };
 
 function* lines(
   hits: readonly RecallHit[],
   terminal: Terminal,
-  idOf: ((sessionId: string) => string) | undefined,
+  idOf: (sessionId: string) => string,
+  around: (hit: RecallHit) => string,
 ): Generator<string> {
   for (const hit of hits) yield* hitLines(hit, terminal, idOf);
   const [best] = hits;
   if (best === undefined) terminal.note("No message has words of the query.");
-  else terminal.hint(`Next: coppice expand ${best.root ?? best.messageId}, for what was said around the first one`);
+  else terminal.hint(`Next: coppice ${around(best)}, for what was said around the first one`);
+}
+
+/** What prints the messages that a hit stands among: its cluster, or its neighbors where it is hot or has a cluster to itself. */
+function aroundOf({ root, sessionId, seq }: RecallHit, store: Store, idOf: (sessionId: string) => string): string {
+  if (root !== null && store.expand(root, { limit: 0 }).memberCount > 1) return `expand ${root}`;
+  return `show ${oneLine(idOf(sessionId))} --offset ${Math.max(0, seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`;
 }

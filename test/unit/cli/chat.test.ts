@@ -26,11 +26,6 @@ async function begin(
   for (const content of said) session.append({ role: "user", content });
   const screen = new ChatTerminal({ isTTY });
   const chat = chatAt(server, store, session, { timeoutMs: 10_000 });
-  onTestFinished(async () => {
-    screen.input.close();
-    await chat.stop();
-    stores.close();
-  });
   const ended = new ChatRun({
     chat: isNew ? undefined : chat,
     begin: () => chat,
@@ -39,13 +34,31 @@ async function begin(
     stores,
     json,
   }).run();
+  onTestFinished(async () => {
+    screen.signals.emit("SIGTERM"); // a test that has failed may have left it in mid-reply
+    await ended;
+    screen.input.close();
+    await chat.stop();
+    stores.close();
+  });
   return Object.assign(screen, { server, ended, lines: () => linesOf(session.messages()) });
 }
 
+/** What a reply waits at, and what lets it go on. */
+function gate(): [Promise<void>, () => void] {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return [opened, open];
+}
+
 test("in a terminal a reply is shown as it comes, and how full the context is", async () => {
-  const talk = await begin([{ pieces: [words("The key "), { waitMs: 100 }, ...streamed("had expired.").pieces] }]);
+  const [seen, goOn] = gate();
+  const talk = await begin([{ pieces: [words("The key "), { until: seen }, ...streamed("had expired.").pieces] }]);
   talk.type("Why did the deploy fail?");
   await expect.poll(() => talk.shown).toBe("The key ");
+  goOn();
   await expect.poll(() => talk.noted).toMatch(/^0 % of 16,000 tokens · 11 in, 7 out · under \$0\.0001\n$/);
   expect(talk.shown).toBe("The key had expired.\n");
   talk.press("Ctrl-D");
@@ -228,12 +241,14 @@ test.each([
 });
 
 test("where nobody reads any more, the reply is stored whole and no other is asked for", async () => {
-  const talk = await begin([{ pieces: [words("half "), { waitMs: 100 }, ...streamed("whole.").pieces] }], {
+  const [seen, goOn] = gate();
+  const talk = await begin([{ pieces: [words("half "), { until: seen }, ...streamed("whole.").pieces] }], {
     isTTY: false,
   });
   talk.type("first", "second");
   await expect.poll(() => talk.shown).toBe("half ");
   talk.terminal.readerGone();
+  goOn();
   expect((await talk.ended).failure).toBeUndefined();
   expect(talk.lines()).toEqual(["user: first", "assistant: half whole."]);
 });

@@ -7,7 +7,8 @@ let store: Store;
 beforeAll(() => {
   store = openStore(":memory:");
   store.session("harbor", { title: "The north light" });
-  for (const id of ["harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b"]) store.session(id);
+  for (const id of ["harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b", "pier-1/fork-e106d1934836ccf6"])
+    store.session(id);
   const { id } = store.importedSession({ source: "gemini-cli", externalId: "quay-9" });
   store.session(id).append({ role: "user", content: "Is the lamp lit?" });
 });
@@ -21,10 +22,11 @@ describe("findSession", () => {
     ["pier-1/", undefined],
     ["pier-1/agent-b", "pier-1/agent-b"],
     ["pi/agent-b", "pier-1/agent-b"], // as a list shows it, where ids are long
+    ["pi/fork-e106d193", "pier-1/fork-e106d1934836ccf6"],
     ["qu", "quay-9"],
     ["@last", "quay-9"],
   ])("%j means %j", (typed, id) => {
-    if (id === undefined) expect(() => findSession(store, typed)).toThrow('2 sessions begin with "pier-1/".');
+    if (id === undefined) expect(() => findSession(store, typed)).toThrow('3 sessions begin with "pier-1/".');
     else expect(findSession(store, typed).id).toBe(id);
   });
 
@@ -45,5 +47,11 @@ describe("findSession", () => {
     ["theme:12@40", "That is a handle: coppice expand theme:12@40"],
   ])("refuses %j, which begins none", (typed, hint) => {
     expect(() => findSession(store, typed)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND", hint }));
+  });
+
+  test("says of a store without a session that none is the newest", () => {
+    const empty = openStore(":memory:");
+    expect(() => findSession(empty, "@last")).toThrow("There is no session yet, so none is the newest.");
+    empty.close();
   });
 });

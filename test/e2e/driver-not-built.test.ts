@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { CliFolder, MAIN } from "../support/cli.ts";
+
+const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const DRIVER = "better-sqlite3";
+
+const folder = new CliFolder();
+const installed = join(folder.path, "coppice");
+const modules = join(installed, "node_modules");
+const binary = join(modules, DRIVER, "build", "Release", "better_sqlite3.node");
+
+/** The package where npm has installed everything, and run no install script. */
+beforeAll(() => {
+  const built = join(dirname(MAIN), "..", "..");
+  for (const name of ["dist", "migrations", "package.json"]) {
+    cpSync(join(built, name), join(installed, name), { recursive: true });
+  }
+  mkdirSync(modules);
+  for (const name of readdirSync(MODULES)) if (name !== DRIVER) symlinkSync(join(MODULES, name), join(modules, name));
+  for (const name of ["lib", "package.json"]) {
+    cpSync(join(MODULES, DRIVER, name), join(modules, DRIVER, name), { recursive: true });
+  }
+  folder.jsonl("chat.jsonl", [{ session: "s", role: "user", content: "Is the lamp lit?" }]);
+});
+
+function coppice(...args: string[]) {
+  const main = join(installed, "dist", "cli", "main.js");
+  return spawnSync(process.execPath, [main, ...args], {
+    cwd: folder.path,
+    encoding: "utf8",
+    env: { HOME: folder.path },
+  });
+}
+
+test("whoever has the driver without its binary is told how to get it", () => {
+  const { status, stderr } = coppice("import", "chat.jsonl");
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^coppice: The SQLite driver has no binary .*: Could not locate the bindings file\.\n.*npm rebuild/,
+    ),
+  ]);
+  writeFileSync(folder.db, "");
+  expect(coppice("doctor", "--db", folder.db)).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining("npm rebuild"),
+  });
+});
+
+test("and so is whoever has one that was made for something else", () => {
+  mkdirSync(dirname(binary), { recursive: true });
+  writeFileSync(binary, "no shared object");
+  const { status, stderr } = coppice("import", "chat.jsonl", "--json");
+  expect([status, JSON.parse(stderr).error]).toMatchObject([1, { code: "DRIVER_NOT_BUILT" }]);
+});

@@ -1,0 +1,135 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { beforeAll, expect, test } from "vitest";
+import { claudeCodeFile } from "../support/agent-files.ts";
+import { CliFolder, FIXTURES, MAIN } from "../support/cli.ts";
+import { hasTerminals, onTerminal } from "../support/real-terminal.ts";
+
+/** The way of a first-time user, typed line by line as the README has it. */
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const README = readFileSync(join(ROOT, "README.md"), "utf8");
+const [, SECTION = ""] = /^## Start\n([\s\S]*?)^## /m.exec(README) ?? [];
+const LINES = [...SECTION.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, code]) => code!.trim().split("\n"));
+const [install, bringIn, recall, wire, follow, ...others] = LINES;
+
+const { path: home } = new CliFolder();
+const projects = join(home, ".claude", "projects", "web");
+const env = {
+  HOME: home,
+  PATH: `${join(home, "bin")}:${process.env.PATH}`,
+  SHELL: "/bin/sh",
+  TZ: "UTC",
+  TERM: "xterm",
+};
+/** What to type next, as recall says it. */
+const NEXT = /Next: (coppice .+), for what was said around the first one\r\n$/;
+const WAIT = { timeout: 10_000 };
+
+/** A line on a terminal, to its end. */
+async function typed(line: string): Promise<string> {
+  const { shown, ended } = onTerminal(line, { cwd: home, env });
+  expect(await ended, shown()).toBe(0);
+  return shown();
+}
+
+/** The same where nobody watches. */
+async function unwatched(line: string): Promise<void> {
+  const [command = "", ...args] = line.split(" ");
+  await promisify(execFile)(join(home, "bin", command), args, { cwd: home, env });
+}
+
+/** A file of Claude Code's: what the user and the agent say in turn. */
+function conversation(sessionId: string, said: readonly string[], timestamp: string): string {
+  const messages = said.map((content, index) => {
+    const role = index % 2 === 0 ? ("user" as const) : ("assistant" as const);
+    return { role, content };
+  });
+  const lines = claudeCodeFile({ messages }).replaceAll("uuid-", `${sessionId}-`).trim().split("\n");
+  return lines.map((line) => `${JSON.stringify({ ...JSON.parse(line), sessionId, timestamp })}\n`).join("");
+}
+
+/** A home in which two agents have been used; `npm install -g` has put the command on the path. */
+beforeAll(() => {
+  mkdirSync(projects, { recursive: true });
+  const said = [
+    "Which region did we pick for the bucket of the backups?",
+    "For the bucket of the backups we picked the region eu-west, as the customers are in Europe.",
+    "And the region of the bucket of the logs, did we pick that?",
+    "Not yet.",
+  ];
+  writeFileSync(join(projects, "first.jsonl"), conversation("first", said, "2026-03-01T10:00:00Z"));
+  cpSync(join(FIXTURES, "codex"), join(home, ".codex", "sessions"), { recursive: true });
+  mkdirSync(join(home, "bin"));
+  symlinkSync(MAIN, join(home, "bin", "coppice"));
+});
+
+test("the section has these lines", () => {
+  expect(others).toEqual([]);
+  expect(LINES.every((line) => !line.includes("#"))).toBe(true); // a comment for bash is an argument for zsh
+});
+
+test("the installation allows the scripts that are needed, and no others", () => {
+  const [, allowed = "", name] = /^npm install -g --allow-scripts=(\S+) (\S+)$/.exec(install!) ?? [];
+  const {
+    name: own,
+    dependencies,
+    optionalDependencies,
+    allowScripts,
+  } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const needed = Object.keys({ ...dependencies, ...optionalDependencies }).filter((one) => allowScripts[one]);
+  expect([allowed.split(","), name]).toEqual([needed, own]);
+  expect(SECTION).toContain("npm install && npm link");
+});
+
+test.skipIf(!hasTerminals)("they bring in what is there, find it, read on, and go on with what comes", async () => {
+  const asked = onTerminal(bringIn!, { cwd: home, env });
+  await expect
+    .poll(asked.shown, WAIT)
+    .toMatch(/Claude Code .*\.claude\/projects.*Codex .*\.codex\/sessions.*\[y\/N\] /s);
+  asked.type("y\r");
+  expect(await asked.ended, asked.shown()).toBe(0);
+  expect(asked.shown()).toContain("Up to date.");
+
+  const found = await typed(recall!);
+  expect(found).toContain("as the customers are in Europe");
+  const [, next = ""] = NEXT.exec(found) ?? [];
+  expect(next).toMatch(/^coppice expand \S+$/);
+  expect(SECTION).toMatch(/`Next: coppice expand \S+, /);
+  expect(await typed(next)).toContain("picked the region eu-west, as the customers");
+  expect(await typed("coppice sessions")).toMatch(/0199c3a0\/fork-e106d193 .*Which region/s);
+
+  const following = onTerminal(follow!, { cwd: home, env });
+  await expect.poll(following.shown, WAIT).toContain("[y/N] ");
+  following.type("y\r");
+  await expect.poll(following.shown, WAIT).toContain("Up to date.");
+  const now = new Date().toISOString();
+  writeFileSync(
+    join(projects, "second.jsonl"),
+    conversation("second", ["Which region has the copy?", "us-east."], now),
+  );
+  await expect.poll(following.shown, WAIT).toMatch(/second\.jsonl: \d new messages?/);
+  following.type("\x03");
+  expect(await following.ended, following.shown()).toBe(0);
+
+  const [, again = ""] = NEXT.exec(await typed("coppice recall which region has the copy")) ?? [];
+  expect(await typed(again)).toContain("us-east.");
+});
+
+test("what Claude Code is told to start finds it, too", async () => {
+  const [, words = ""] = /^claude mcp add --scope user coppice -- (.+)$/.exec(wire!) ?? [];
+  const [command = "", ...args] = words.split(" ");
+  const client = new Client({ name: "start", version: "1" });
+  await unwatched("coppice watch --once --yes"); // where there is no terminal, nothing has been brought in before
+  await client.connect(new StdioClientTransport({ command: join(home, "bin", command), args, env }));
+  try {
+    const { content } = await client.callTool({ name: "recall", arguments: { query: "which region did we pick" } });
+    expect(JSON.stringify(content)).toContain("as the customers are in Europe");
+  } finally {
+    await client.close();
+  }
+});
