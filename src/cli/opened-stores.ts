@@ -63,9 +63,18 @@ export class OpenedStores {
       throw new Failure(cause.code, cause.message, { hint, cause });
     }
     // Conversations are nobody else's business. A folder that `--db` names is not made: it may be a slip of the pen.
-    if (this.#isDefault && !options.readonly) mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    if (this.#isDefault && !options.readonly) makeFolder(dirname(this.#path));
     const store = openStore(this.#path, options);
     this.#opened.push(store);
     return store;
+  }
+}
+
+/** @throws {StoreError} `FILE_NOT_USABLE`. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StoreError("FILE_NOT_USABLE", { path, reason: `the folder cannot be made: ${(error as Error).message}` });
   }
 }

@@ -218,6 +218,13 @@ describe("import", () => {
     expect(await folder.json("verify", "--db", db)).toMatchObject({ ok: true, messageCount: 1_000 });
   });
 
+  test("says what is wrong with a data folder that cannot be made", async () => {
+    const env = { COPPICE_DB: "", XDG_DATA_HOME: folder.jsonl("a-file", [{}]) };
+    const { exitCode, stderr } = await folder.run(["import", join(FIXTURES, "neutral.jsonl")], { env });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^coppice: Cannot use .*a-file\/coppice: the folder cannot be made: ENOTDIR/);
+  });
+
   test("makes the store in the user's data folder, for its owner only", async () => {
     const data = join(folder.path, "data");
     const env = { COPPICE_DB: "", XDG_DATA_HOME: data };

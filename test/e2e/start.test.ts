@@ -93,7 +93,7 @@ test.skipIf(!hasTerminals)("they bring in what is there, find it, read on, and g
     .toMatch(/Claude Code .*\.claude\/projects.*Codex .*\.codex\/sessions.*\[y\/N\] /s);
   asked.type("y\r");
   expect(await asked.ended, asked.shown()).toBe(0);
-  expect(asked.shown()).toContain("Up to date.");
+  expect(asked.shown()).toContain("Next: coppice sessions");
 
   const found = await typed(recall!);
   expect(found).toContain("as the customers are in Europe");

@@ -48,7 +48,7 @@ export const watchCommand: Command<WatchFlags> = {
     const places = await surveyPlaces(paths, { env, platform, home: homedir() });
     const print = (event: WatchEvent): void => {
       if (json) terminal.print(JSON.stringify(event));
-      else printEvent(event, terminal, quiet === true);
+      else if (once !== true || event.event !== "caught_up") printEvent(event, terminal, quiet === true);
     };
     print({ event: "places", places });
     if (paths.length === 0 && yes !== true && !(await isAgreed(terminal, json))) {
@@ -68,13 +68,18 @@ export const watchCommand: Command<WatchFlags> = {
       await (once === true ? run.once() : run.follow());
       return {
         value: { event: "stopped", newCount: run.newCount } satisfies WatchEvent,
-        lines: quiet === true ? [] : [`${formatCount(run.newCount, "new message")}.`],
+        lines: quiet === true ? [] : lastLines(run.newCount, once === true, terminal),
       };
     } finally {
       for (const signal of SIGNALS) process.off(signal, stop);
     }
   },
 };
+
+function* lastLines(newCount: number, isOnce: boolean, terminal: Terminal): Generator<string> {
+  yield `${formatCount(newCount, "new message")}.`;
+  if (isOnce) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
+}
 
 /** @throws {Failure} `USAGE_INVALID` where nobody can be asked. */
 async function isAgreed(terminal: Terminal, json: boolean): Promise<boolean> {
