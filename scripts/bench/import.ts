@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type MessageInput, openStore } from "../../src/index.ts";
 import { buildPackage } from "../../test/support/build.ts";
 import { sessionMessages } from "./messages.ts";
+import { transcriptLine } from "./transcript-line.ts";
 
 const CHILD = fileURLToPath(new URL("import-child.mjs", import.meta.url));
 
@@ -118,38 +119,10 @@ function writeTranscripts(folder: string, byteCount: number): number {
     let line = 0;
     for (const message of sessionMessages(index)) {
       if (size >= FILE_BYTES) break;
-      size += writeSync(file, `${JSON.stringify(lineOf(message, `session-${index}`, line++))}\n`);
+      size += writeSync(file, `${JSON.stringify(transcriptLine(message, `session-${index}`, line++))}\n`);
     }
     closeSync(file);
     total += size;
   }
   return total;
-}
-
-function lineOf({ role, content, parts }: MessageInput, sessionId: string, line: number): object {
-  const blocks = (parts ?? [{ type: "text", text: String(content) }]).map((part) => {
-    if (part.type === "tool_call") return { type: "tool_use", id: part.toolCallId, name: part.name, input: part.args };
-    if (part.type === "tool_result")
-      return { type: "tool_result", tool_use_id: part.toolCallId, content: part.content };
-    return part;
-  });
-  return {
-    parentUuid: line === 0 ? null : `${sessionId}-${line - 1}`,
-    isSidechain: false,
-    userType: "external",
-    cwd: "/home/mira/work/tidewatch",
-    sessionId,
-    version: "2.1.12",
-    gitBranch: "main",
-    type: role === "assistant" ? "assistant" : "user",
-    message: {
-      role: role === "tool" ? "user" : role,
-      content: blocks,
-      ...(role === "assistant" && { id: `msg-${line}` }),
-    },
-    uuid: `${sessionId}-${line}`,
-    timestamp: new Date(Date.UTC(2026, 0, 1) + line * 1_000).toISOString(),
-    // It repeats a result for the program's own display.
-    ...(role === "tool" && { toolUseResult: { stdout: (blocks[0] as { content: unknown }).content, stderr: "" } }),
-  };
 }

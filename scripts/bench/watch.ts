@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openStore } from "../../src/index.ts";
+import { transcriptLine } from "./transcript-line.ts";
 
 const CHILD = fileURLToPath(new URL("watch-child.ts", import.meta.url));
 
@@ -130,21 +131,9 @@ function writeTranscripts(folder: string, byteCount: number): { path: string; li
   return { path, lineCount };
 }
 
-/** As Claude Code writes it: prompts and answers in turn. */
+/** Prompts and answers in turn. */
 function lineOf(sessionId: string, line: number): string {
-  const isAnswer = line % 2 === 1;
-  const text = `Step ${line}: the harbor gauge ${line % 97} reads low at tide ${line % 13}. ${"It was checked against the log. ".repeat(30)}`;
-  return `${JSON.stringify({
-    parentUuid: line === 0 ? null : `${sessionId}-${line - 1}`,
-    isSidechain: false,
-    cwd: "/home/mira/work/tidewatch",
-    sessionId,
-    version: "2.1.12",
-    type: isAnswer ? "assistant" : "user",
-    message: isAnswer
-      ? { id: `msg-${line}`, role: "assistant", content: [{ type: "text", text }], stop_reason: "end_turn" }
-      : { role: "user", content: text },
-    uuid: `${sessionId}-${line}`,
-    timestamp: new Date(Date.UTC(2026, 0, 1) + line * 1_000).toISOString(),
-  })}\n`;
+  const content = `Step ${line}: the harbor gauge ${line % 97} reads low at tide ${line % 13}. ${"It was checked against the log. ".repeat(30)}`;
+  const role = line % 2 === 1 ? "assistant" : "user";
+  return `${JSON.stringify(transcriptLine({ role, content }, sessionId, line))}\n`;
 }
