@@ -1,4 +1,4 @@
-import type { AnyCommand, CommandGroup } from "./command.ts";
+import type { CommandGroup } from "./command.ts";
 import { backup } from "./commands/backup.ts";
 import { chat } from "./commands/chat.ts";
 import { doctor } from "./commands/doctor.ts";
@@ -28,5 +28,3 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   },
   { heading: "Look after the store", commands: [stats, doctor, verify, backup, reembed, forget] },
 ];
-
-export const COMMANDS: readonly AnyCommand[] = COMMAND_GROUPS.flatMap(({ commands }) => commands);

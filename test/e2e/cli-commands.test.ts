@@ -2,12 +2,14 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { runCommandLine } from "../../src/cli/command-line.ts";
-import { COMMAND_GROUPS, COMMANDS } from "../../src/cli/commands.ts";
+import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
 import { CliFolder, longSession, MAIN } from "../support/cli.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
 
 const folder = new CliFolder();
+
+const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands);
 
 interface Trial {
   /** What is typed after the name, on a store with the session `cli`. */

@@ -51,7 +51,11 @@ export const watchCommand: Command<WatchFlags> = {
       else if (once !== true || event.event !== "caught_up") printEvent(event, terminal, quiet === true);
     };
     print({ event: "places", places });
-    if (paths.length === 0 && yes !== true && !(await isAgreed(terminal, json))) {
+    if (
+      paths.length === 0 &&
+      yes !== true &&
+      !(await isAgreed(once === true ? "Read these?" : "Read these and follow them?", terminal, json))
+    ) {
       return { value: { event: "stopped", newCount: 0 }, lines: [] };
     }
     const stopping = new AbortController();
@@ -82,7 +86,7 @@ function* lastLines(newCount: number, isOnce: boolean, terminal: Terminal): Gene
 }
 
 /** @throws {Failure} `USAGE_INVALID` where nobody can be asked. */
-async function isAgreed(terminal: Terminal, json: boolean): Promise<boolean> {
+async function isAgreed(question: string, terminal: Terminal, json: boolean): Promise<boolean> {
   if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
     throw new Failure("USAGE_INVALID", "Nobody is there to agree that these places are read.", {
       hint: "Add --yes to agree to it, or name the paths to be followed.",
@@ -92,7 +96,7 @@ async function isAgreed(terminal: Terminal, json: boolean): Promise<boolean> {
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const gone = new Promise<string>((resolve) => asking.once("close", () => resolve("")));
-    const answer = await Promise.race([asking.question("Read these and follow them? [y/N] "), gone]);
+    const answer = await Promise.race([asking.question(`${question} [y/N] `), gone]);
     if (/^y(es)?$/i.test(answer.trim())) return true;
     terminal.note("Nothing was read.");
     return false;
