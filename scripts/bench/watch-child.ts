@@ -1,4 +1,4 @@
-import { WatchRun } from "../../src/cli/watch/watch-run.ts";
+import { WatchRun } from "../../src/imports/watch/watch-run.ts";
 import { openStore } from "../../src/index.ts";
 
 /** Follow a folder until the parent lets go; tell it when all is there, and on request what CPU time was used. */

@@ -1,9 +1,9 @@
 import { writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
-import { ImportRun } from "../../src/cli/import-run.ts";
 import { BATCH_MESSAGES_MAX } from "../../src/core/limits.ts";
 import { walkFiles } from "../../src/importers/files.ts";
+import { ImportRun } from "../../src/imports/import-run.ts";
 import { openStore } from "../../src/index.ts";
 import { randomFrom } from "../bench/messages.ts";
 import { saidAt } from "./conversation.ts";

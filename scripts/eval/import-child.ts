@@ -1,5 +1,5 @@
-import { ImportRun } from "../../src/cli/import-run.ts";
 import { walkFiles } from "../../src/importers/files.ts";
+import { ImportRun } from "../../src/imports/import-run.ts";
 import { openStore } from "../../src/index.ts";
 
 /** Import a folder into a store, to be killed at any moment: `import-child.ts <store> <folder>`. Says so when it begins. */

@@ -5,14 +5,14 @@ import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeEach, describe, expect, inject, test } from "vitest";
-import type { ImportRun as SourceRun } from "../../src/cli/import-run.ts";
 import type { walkFiles as sourceWalk } from "../../src/importers/files.ts";
+import type { ImportRun as SourceRun } from "../../src/imports/import-run.ts";
 import type { openStore as sourceOpen } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
 
 // The built package: a thread is started from a file as Node finds it.
 const built = (module: string): string => pathToFileURL(join(inject("packageFolder"), "dist", module)).href;
-const { ImportRun } = (await import(built("cli/import-run.js"))) as { ImportRun: typeof SourceRun };
+const { ImportRun } = (await import(built("imports/import-run.js"))) as { ImportRun: typeof SourceRun };
 const { walkFiles } = (await import(built("importers/files.js"))) as { walkFiles: typeof sourceWalk };
 const { openStore } = (await import(built("index.js"))) as { openStore: typeof sourceOpen };
 

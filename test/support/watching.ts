@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import type { WatchEvent } from "../../src/cli/watch/watch-events.ts";
-import { WatchRun } from "../../src/cli/watch/watch-run.ts";
+import type { WatchEvent } from "../../src/imports/watch/watch-events.ts";
+import { WatchRun } from "../../src/imports/watch/watch-run.ts";
 import type { Store } from "../../src/index.ts";
 
 /** A watch under way, and what it has told of. */

@@ -20,8 +20,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   session: ["core", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
   adapters: ["core"],
   importers: ["core", "adapters"],
+  imports: ["core", "importers", "session"],
   // It may start the other surfaces.
-  cli: ["core", "session", "importers", "mcp", "inspector"],
+  cli: ["core", "session", "importers", "imports", "mcp", "inspector"],
   mcp: ["core", "session"],
   inspector: ["core", "session"],
 };

@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { Option } from "commander";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
+import type { FileReport, ImportRun } from "../../imports/import-run.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import type { FileReport, ImportRun } from "../import-run.ts";
 import { interruptible } from "../interruption.ts";
 import { Progress } from "../progress.ts";
 import { type Column, tableLines } from "../table.ts";
@@ -56,7 +56,7 @@ export const importCommand: Command<ImportFlags> = {
   async run({ args: paths, options: { format, project, strict = false, dryRun = false }, stores, terminal, json }) {
     if (paths.length === 0) throw await nothingNamed();
     const { walkFiles } = await import("../../importers/files.ts");
-    const { ImportRun } = await import("../import-run.ts");
+    const { ImportRun } = await import("../../imports/import-run.ts");
     const store = dryRun ? await stores.openToTry() : stores.openToWrite();
     const files: FileReport[] = [];
     let passedOverCount = 0;
@@ -110,7 +110,7 @@ export const importCommand: Command<ImportFlags> = {
 
 /** Says what could be imported; nothing is read that nobody named. */
 async function nothingNamed(): Promise<Failure> {
-  const { surveyPlaces } = await import("../watch/survey.ts");
+  const { surveyPlaces } = await import("../../imports/survey.ts");
   const { env, platform } = process;
   const places = await surveyPlaces([], { env, platform, home: homedir() });
   const there = places.filter(({ fileCount }) => fileCount !== null && fileCount > 0);

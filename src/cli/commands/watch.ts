@@ -1,13 +1,13 @@
 import { homedir } from "node:os";
 import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
+import type { SurveyedPlace } from "../../imports/survey.ts";
+import type { WatchEvent } from "../../imports/watch/watch-events.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
-import type { SurveyedPlace } from "../watch/survey.ts";
-import type { WatchEvent } from "../watch/watch-events.ts";
 
 interface WatchFlags {
   project?: string;
@@ -41,8 +41,8 @@ export const watchCommand: Command<WatchFlags> = {
 
   async run({ args: paths, options: { project, once, yes, quiet }, stores, terminal, json }) {
     const [{ surveyPlaces }, { WatchRun }] = await Promise.all([
-      import("../watch/survey.ts"),
-      import("../watch/watch-run.ts"),
+      import("../../imports/survey.ts"),
+      import("../../imports/watch/watch-run.ts"),
     ]);
     const { env, platform } = process;
     const places = await surveyPlaces(paths, { env, platform, home: homedir() });

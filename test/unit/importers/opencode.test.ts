@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ImportRun } from "../../../src/cli/import-run.ts";
 import { chunksOf } from "../../../src/importers/files.ts";
 import { opencode } from "../../../src/importers/opencode/importer.ts";
 import { openImport } from "../../../src/importers/registry.ts";
+import { ImportRun } from "../../../src/imports/import-run.ts";
 import { openStore } from "../../../src/session/store.ts";
 import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 

@@ -1,8 +1,8 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ImportRun } from "../../../../src/cli/import-run.ts";
-import { FollowedFiles } from "../../../../src/cli/watch/followed-files.ts";
+import { ImportRun } from "../../../../src/imports/import-run.ts";
+import { FollowedFiles } from "../../../../src/imports/watch/followed-files.ts";
 import type { Store } from "../../../../src/index.ts";
 import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type FileReport, ImportRun } from "../../../src/cli/import-run.ts";
+import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
 import { Session } from "../../../src/session/session.ts";
 import { openStore, type Store } from "../../../src/session/store.ts";
 import { Upkeep } from "../../../src/session/upkeep.ts";

@@ -1,5 +1,5 @@
+import type { SurveyedPlace } from "../survey.ts";
 import type { Visit } from "./followed-files.ts";
-import type { SurveyedPlace } from "./survey.ts";
 
 /** What a watch tells of, as it happens; with `--json` each is a line. */
 export type WatchEvent =

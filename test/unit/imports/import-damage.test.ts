@@ -11,9 +11,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type FileReport, ImportRun } from "../../../src/cli/import-run.ts";
 import { walkFiles } from "../../../src/importers/files.ts";
 import type { ImportFile } from "../../../src/importers/importer.ts";
+import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
 import { openStore, type Store } from "../../../src/session/store.ts";
 
 let folder: string;

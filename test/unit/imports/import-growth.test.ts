@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { ImportRun } from "../../../src/cli/import-run.ts";
+import { ImportRun } from "../../../src/imports/import-run.ts";
 import { openStore, type Store } from "../../../src/session/store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
 

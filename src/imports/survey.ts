@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
-import { walkFiles } from "../../importers/files.ts";
-import { type AgentPlace, agentPlaces } from "../../importers/places.ts";
+import { walkFiles } from "../importers/files.ts";
+import { type AgentPlace, agentPlaces } from "../importers/places.ts";
 
 /** A place that is to be watched, and what is in it: nothing of that was read. */
 export interface SurveyedPlace {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ImportPace } from "../../../src/cli/import-pace.ts";
+import { ImportPace } from "../../../src/imports/import-pace.ts";
 
 /** The next transactions, each message of which takes so long. */
 function write(pace: ImportPace, count: number, messageMs: number): void {
