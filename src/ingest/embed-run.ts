@@ -1,3 +1,4 @@
+import { type Backoff, backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "../models/embedder.ts";
@@ -11,6 +12,8 @@ import { checkedVector } from "./checked-vector.ts";
 /** How long one call may take, and for how long others leave its messages to it: longer, so that nobody pays for them twice. */
 const CALL_MS_MAX = 180_000;
 const CLAIM_MS = 210_000;
+
+const BACKOFF: Backoff = { delayMsMin: 2_000, delayMsMax: 60 * 60 * 1_000 };
 
 /** A batch that failed is tried again in so many parts, and each of these again: what cannot be embedded ends up alone. */
 const PARTS = 4;
@@ -194,13 +197,19 @@ export class EmbedRun {
     const isAlone = ids.length === 1;
     const isAway = StoreError.is(error, "MODEL_UNAVAILABLE");
     const isText = errorCode === "MODEL_REFUSED";
-    const told = StoreError.is(error, "MODEL_UNAVAILABLE") ? (error.details.retryAfterMs ?? 0) : 0;
-    // Refused together, they are tried in parts at once: the service is there.
-    const retryAfterMs = isText && !isAlone ? -1 : told;
-    const attemptsMin = isText && !isAlone ? triesBefore(ids.length / PARTS, embedder.textsMax) : 0;
-    vectorsFailed(repositories, (pending) =>
-      pending.fail(ids, claimant, { errorCode, error: text, nowMs: clock(), retryAfterMs, attemptsMin }),
-    );
+    const askedMs = StoreError.is(error, "MODEL_UNAVAILABLE") ? Math.ceil(error.details.retryAfterMs || 0) : 0;
+    // The service answers, and refuses one of several texts: each part of the batch is tried at once.
+    const isSplit = isText && !isAlone;
+    const attemptsMin = isSplit ? triesBefore(ids.length / PARTS, embedder.textsMax) : 0;
+    const nowMs = clock();
+    const tries = batch.map(({ messageId, attempts }) => ({
+      messageId,
+      attempts: Math.max(attempts + 1, attemptsMin),
+      errorCode,
+      error: text,
+      nextTryAtMs: isSplit ? nowMs : nowMs + Math.max(askedMs, backoffMs(attempts + 1, BACKOFF)),
+    }));
+    vectorsFailed(repositories, (pending) => pending.fail(claimant, tries));
     if (isAlone && !isAway && (isText || batch[0]!.attempts + 1 >= TRIES_MAX)) this.#suspects.add(ids[0]!);
     if (isText && isAlone && !this.hasWorked) this.#refusals += 1;
     if (this.#refusals >= REFUSALS_MAX && !this.hasWorked) this.#stop(error, true);

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
@@ -18,14 +19,13 @@ import { CarriedSummaries } from "./carried-summaries.ts";
 import { checkedVector } from "./checked-vector.ts";
 import { Regrowth } from "./regrowth.ts";
 
-/** Requests that fail one after another before it is given up, and the wait before the second of them, which doubles. */
+/** A request that failed this often in a row is given up. */
 const ATTEMPTS_MAX = 6;
-const WAIT_MS = 1_000;
+/** A service that asks for a longer delay is given up: the next run continues. */
+const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 10 * 60_000 };
 /** Texts refused one by one, with none accepted in between, after which one that nobody refuses tells whether it is they. */
 const REFUSALS_MAX = 3;
 const HARMLESS_TEXT = "Hello";
-/** Longest wait that a service may ask for: with more, it is given up, and the next run goes on. */
-const WAIT_MS_MAX = 10 * 60_000;
 
 /** Messages and rows of the log that may have come last and are still dealt with inside the transaction of the switch. */
 const LAST_MESSAGES_MAX = 200;
@@ -246,8 +246,8 @@ class Run {
         const mayPass = StoreError.is(error, "MODEL_UNAVAILABLE") || StoreError.is(error, "MODEL_ANSWER_INVALID");
         if (!mayPass || attempt === ATTEMPTS_MAX) throw error;
         const asked = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details.retryAfterMs : undefined;
-        const waitMs = asked ?? WAIT_MS * 2 ** (attempt - 1);
-        if (waitMs > WAIT_MS_MAX) throw error;
+        const waitMs = asked ?? backoffMs(attempt, BACKOFF);
+        if (waitMs > BACKOFF.delayMsMax) throw error;
         await wait(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       }
     }

@@ -1,3 +1,4 @@
+import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 
@@ -18,11 +19,11 @@ export interface BackgroundPorts {
 /** Milliseconds after an append before it is looked at: what comes in one go is looked at once. */
 const DEBOUNCE_MS = 50;
 
-/** Milliseconds after which a store is tried again that could not be read or written; twice as many after each further time. */
-const FAILURE_DELAY_MS = 1_000;
-
 /** Milliseconds of the longest sleep: a machine that was asleep itself, or a clock that was set, is noticed after so long. */
 const SLEEP_MS_MAX = 60_000;
+
+/** When a store that could not be read or written is tried again. */
+const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: SLEEP_MS_MAX };
 
 /**
  * Resolves at once, after each change of the session, and when something may be tried again; never twice at a time.
@@ -97,8 +98,8 @@ export class Background implements Resolving {
       if (StoreError.is(error, "SESSION_NOT_FOUND")) return this.#close(); // forgotten
       // The store is locked, its disk is full: that may pass.
       if (this.#failureCount === 0) warn(error);
-      this.#runIn(Math.min(SLEEP_MS_MAX, FAILURE_DELAY_MS * 2 ** this.#failureCount));
       this.#failureCount += 1;
+      this.#runIn(backoffMs(this.#failureCount, BACKOFF));
     }
   }
 }

@@ -16,15 +16,14 @@ export interface ClaimableVector {
   errorCode: string | null;
 }
 
-/** What came of a try. */
+/** A try that failed. Another one follows. */
 export interface FailedTry {
+  messageId: number;
+  /** Tries that failed so far, this one included. */
+  attempts: number;
   errorCode: string | null;
   error: string;
-  nowMs: number;
-  /** At least so long after now is the next one. */
-  retryAfterMs: number;
-  /** For how many failed tries this one counts at least. */
-  attemptsMin: number;
+  nextTryAtMs: number;
 }
 
 /** Of the vectors that are due, in a store or one of its sessions. */
@@ -45,9 +44,6 @@ export interface VectorStats {
   /** Messages with a text that have no vector, and get none: their vector never came, or the text has no words. */
   withoutVectorCount: number;
 }
-
-/** The next try comes twice as late after each that failed, from two seconds to an hour. */
-const BACKOFF = "min(3600000, 1000 << min(attempts + 1, 12))";
 
 /** Tries of one message after which its failing may be its own fault, and is no sign that the service is away. */
 const AWAY_ATTEMPTS_MAX = 3;
@@ -110,11 +106,10 @@ export class PendingVectorRepository {
     this.#release = client.prepare<{ ids: string; claimant: string }>(
       `UPDATE pending_vectors SET claimant = NULL, claimed_until_ms = NULL WHERE ${claimed}`,
     );
-    this.#fail = client.prepare<FailedTry & { ids: string; claimant: string }>(
-      `UPDATE pending_vectors SET
-         claimant = NULL, claimed_until_ms = NULL, attempts = max(attempts + 1, @attemptsMin), error_code = @errorCode, error = @error,
-         next_try_at_ms = @nowMs + max(@retryAfterMs, CASE WHEN @retryAfterMs < 0 THEN 0 ELSE ${BACKOFF} END)
-       WHERE ${claimed}`,
+    this.#fail = client.prepare<FailedTry & { claimant: string }>(
+      `UPDATE pending_vectors SET claimant = NULL, claimed_until_ms = NULL,
+         attempts = @attempts, error_code = @errorCode, error = @error, next_try_at_ms = @nextTryAtMs
+       WHERE message_id = @messageId AND claimant = @claimant`,
     );
     this.#note = client.prepare<{ ids: string; claimant: string; errorCode: string | null; error: string }>(
       `UPDATE pending_vectors SET claimant = NULL, claimed_until_ms = NULL, error_code = @errorCode, error = @error
@@ -194,9 +189,9 @@ export class PendingVectorRepository {
     this.#release.run({ ids: JSON.stringify(messageIds), claimant });
   }
 
-  /** A try failed that is made again, at once where `retryAfterMs` is negative. */
-  fail(messageIds: readonly number[], claimant: string, failed: FailedTry): void {
-    this.#fail.run({ ids: JSON.stringify(messageIds), claimant, ...failed });
+  /** Records tries of this claimant that failed, and ends its claims. */
+  fail(claimant: string, tries: readonly FailedTry[]): void {
+    for (const failed of tries) this.#fail.run({ claimant, ...failed });
   }
 
   /** A try failed for no fault of these messages: it does not count. */

@@ -1,11 +1,10 @@
+import { type Backoff, backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { cutLine } from "../models/lines.ts";
 import { isOfAccount } from "../models/refusal.ts";
 import type { Try } from "../store/summaries.ts";
 
-/** Milliseconds to wait after a first failure; twice as many after each further one, up to the longest. */
-const RETRY_DELAY_MS = 1_000;
-const RETRY_DELAY_MS_MAX = 60 * 60 * 1_000;
+const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
 /** Milliseconds after which a store asks again whose key, settings or hook were refused: somebody may have mended them. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
@@ -61,8 +60,7 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   if (isRefused || errorCode === "REDACT_FAILED") {
     return { ...failure, status: "parked", nextTryAtMs: nowMs + REFUSED_DELAY_MS, pauses: isRefused };
   }
-  const doubled = Math.min(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS * 2 ** (attempts - 1));
-  const ownDelayMs = Math.ceil(doubled * (1 - random / 2));
+  const ownDelayMs = Math.ceil(backoffMs(attempts, BACKOFF) * (1 - random / 2));
   const { status, retryAfterMs } = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details : {};
   // No number is no delay.
   const toldDelayMs = Math.min(TOLD_DELAY_MS_MAX, Math.ceil(retryAfterMs || 0));

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { Store } from "../../session/store.ts";
 import { ImportRun } from "../import-run.ts";
@@ -25,8 +26,7 @@ const PASSING: ReadonlySet<string> = new Set([
   "MODEL_UNAVAILABLE",
   "SESSION_NOT_FOUND",
 ]);
-const RETRY_MS_MIN = 500;
-const RETRY_MS_MAX = 30_000;
+const BACKOFF: Backoff = { delayMsMin: 500, delayMsMax: 30_000 };
 
 /** New messages at once, after the beginning, that do not wait for an embedder that is elsewhere: those of a turn. */
 const LIVE_MESSAGES_MAX = 32;
@@ -202,7 +202,7 @@ export class WatchRun {
   /** Do it until the store takes it. */
   async #persist<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
-    for (let retryInMs = RETRY_MS_MIN; ; retryInMs = Math.min(RETRY_MS_MAX, retryInMs * 2)) {
+    for (let failureCount = 1; ; failureCount++) {
       try {
         return await work();
       } catch (error) {
@@ -210,6 +210,7 @@ export class WatchRun {
         if (!StoreError.is(error) || !PASSING.has(error.code)) throw error;
         // Its work has ended for good, and the session may be there again; that of others begins anew with their next message.
         if (error.code === "SESSION_NOT_FOUND") await this.#summaries.stop();
+        const retryInMs = backoffMs(failureCount, BACKOFF);
         this.#options.onEvent({ event: "waiting", code: error.code, reason: error.message, retryInMs });
         await wait(retryInMs, undefined, { signal });
       }
