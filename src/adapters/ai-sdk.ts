@@ -2,4 +2,4 @@
 export { fromAiSdk } from "./ai-sdk/from.ts";
 export { toAiSdk } from "./ai-sdk/to.ts";
 export { fromUiMessages, toUiMessages } from "./ai-sdk/ui.ts";
-export type { AdaptedMessage, Speech } from "./shared/speech.ts";
+export type { AdaptedMessage, AnyMessage } from "./shared/message.ts";

@@ -1,4 +1,4 @@
 // Public API. A name added here is supported until the next major version.
 export { fromGemini, type GeminiConversation } from "./gemini/from.ts";
 export { type ToGeminiOptions, toGemini } from "./gemini/to.ts";
-export type { AdaptedMessage, Speech } from "./shared/speech.ts";
+export type { AdaptedMessage, AnyMessage } from "./shared/message.ts";

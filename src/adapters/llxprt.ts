@@ -2,4 +2,4 @@
 export type { LlxprtBlock, LlxprtContent, LlxprtConversation } from "./llxprt/content.ts";
 export { fromLlxprt } from "./llxprt/from.ts";
 export { toLlxprt } from "./llxprt/to.ts";
-export type { AdaptedMessage, Speech } from "./shared/speech.ts";
+export type { AdaptedMessage, AnyMessage } from "./shared/message.ts";

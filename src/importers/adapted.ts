@@ -1,4 +1,4 @@
-import type { AdaptedMessage } from "../adapters/shared/speech.ts";
+import type { AdaptedMessage } from "../adapters/shared/message.ts";
 import { StoreError } from "../core/errors.ts";
 
 /** What an adapter makes of one message of a file; or why it refuses it, to be reported. */

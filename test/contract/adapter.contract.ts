@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Breach, breachesOf } from "../../scripts/eval/provider-rules.ts";
-import type { Speech } from "../../src/adapters/shared/speech.ts";
+import type { AnyMessage } from "../../src/adapters/shared/message.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { type ContextMessage, type MessageInput, openStore } from "../../src/index.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 
 export interface AdapterContract<T> {
   name: string;
-  to(messages: readonly Speech[]): T;
+  to(messages: readonly AnyMessage[]): T;
   from(theirs: T): MessageInput[];
   /** Conversations as the provider has them and accepts them, with fields that there are and some that there are not. */
   theirs: fc.Arbitrary<T>;
@@ -133,19 +133,19 @@ export function describeAdapter<T>({
 }
 
 /** As it is when it comes back from a store. */
-function throughTheDoor(message: MessageInput): Speech {
+function throughTheDoor(message: MessageInput): AnyMessage {
   const { role, parts, name, metadata } = parseMessage(message);
   return { role, parts, ...(name !== undefined && { name }), ...(metadata !== undefined && { metadata }) };
 }
 
 /** What is said, without what a provider has of its own. */
-function plain(message: MessageInput): Speech {
+function plain(message: MessageInput): AnyMessage {
   const { metadata: _, ...said } = throughTheDoor(message);
   return said;
 }
 
 /** Ids of calls and of results, in order. */
-function pairsOf(messages: readonly Speech[]): string[] {
+function pairsOf(messages: readonly AnyMessage[]): string[] {
   return messages.flatMap(({ parts = [] }) =>
     parts.flatMap((part) => {
       const { type, toolCallId } = part as { type: string; toolCallId?: string };

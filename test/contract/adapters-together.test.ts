@@ -5,7 +5,7 @@ import { fromAiSdk, toAiSdk } from "../../src/adapters/ai-sdk.ts";
 import { fromAnthropic, toAnthropic } from "../../src/adapters/anthropic.ts";
 import { fromGemini, toGemini } from "../../src/adapters/gemini.ts";
 import { fromLlxprt, toLlxprt } from "../../src/adapters/llxprt.ts";
-import { type AdaptedMessage, fromOpenai, type Speech, toOpenai } from "../../src/adapters/openai.ts";
+import { type AdaptedMessage, type AnyMessage, fromOpenai, toOpenai } from "../../src/adapters/openai.ts";
 import { type ContextMessage, openStore } from "../../src/index.ts";
 import { aiSdkConversations, aiSdkProblems } from "../support/ai-sdk-messages.ts";
 import { anthropicConversations, anthropicProblems } from "../support/anthropic-messages.ts";
@@ -23,7 +23,7 @@ const SOURCES: Record<string, fc.Arbitrary<AdaptedMessage[]>> = {
 };
 
 /** What is wrong with a request, and what of ours it says. */
-const TARGETS: Record<string, (messages: readonly Speech[]) => { problems: string[]; back: AdaptedMessage[] }> = {
+const TARGETS: Record<string, (messages: readonly AnyMessage[]) => { problems: string[]; back: AdaptedMessage[] }> = {
   openai(messages) {
     const request = toOpenai(messages);
     return { problems: openaiProblems(request), back: fromOpenai(request) };
@@ -80,7 +80,7 @@ describe("a session goes on with another provider", () => {
 });
 
 /** Names of what is called, and that it is answered, in order. */
-function callsIn(messages: readonly Speech[]): string[] {
+function callsIn(messages: readonly AnyMessage[]): string[] {
   return messages.flatMap(({ parts = [] }) =>
     parts.flatMap((part) => {
       if (part.type === "tool_call") return [`call ${part.name}`];

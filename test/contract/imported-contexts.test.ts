@@ -4,7 +4,7 @@ import { toUiMessages } from "../../src/adapters/ai-sdk.ts";
 import { toAnthropic } from "../../src/adapters/anthropic.ts";
 import { toGemini } from "../../src/adapters/gemini.ts";
 import { toLlxprt } from "../../src/adapters/llxprt.ts";
-import { type Speech, toOpenai } from "../../src/adapters/openai.ts";
+import { type AnyMessage, toOpenai } from "../../src/adapters/openai.ts";
 import { openImport } from "../../src/importers/registry.ts";
 import type { MessageInput } from "../../src/index.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
@@ -18,7 +18,7 @@ interface Kept {
   /** What is the provider's in a line of the file, or in all of it, found without the importer. */
   told(line: Fields): unknown[];
   /** The same of a request. */
-  sent(context: readonly Speech[]): unknown[];
+  sent(context: readonly AnyMessage[]): unknown[];
 }
 
 const KEPT: Record<string, Kept> = {

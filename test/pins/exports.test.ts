@@ -29,23 +29,28 @@ test("values of the adapters", () => {
 });
 
 test("types of the adapters", () => {
-  const shared = ["AdaptedMessage", "Speech"];
+  const shared = ["AdaptedMessage", "AnyMessage"];
   expect(typesIn("adapters/ai-sdk.ts")).toEqual(shared);
   expect(typesIn("adapters/anthropic.ts")).toEqual([
     "AdaptedMessage",
     "AnthropicConversation",
     "AnthropicMessage",
-    "Speech",
+    "AnyMessage",
   ]);
-  expect(typesIn("adapters/gemini.ts")).toEqual(["AdaptedMessage", "GeminiConversation", "Speech", "ToGeminiOptions"]);
+  expect(typesIn("adapters/gemini.ts")).toEqual([
+    "AdaptedMessage",
+    "AnyMessage",
+    "GeminiConversation",
+    "ToGeminiOptions",
+  ]);
   expect(typesIn("adapters/llxprt.ts")).toEqual([
     "AdaptedMessage",
+    "AnyMessage",
     "LlxprtBlock",
     "LlxprtContent",
     "LlxprtConversation",
-    "Speech",
   ]);
-  expect(typesIn("adapters/openai.ts")).toEqual(["AdaptedMessage", "OpenaiMessage", "Speech"]);
+  expect(typesIn("adapters/openai.ts")).toEqual(["AdaptedMessage", "AnyMessage", "OpenaiMessage"]);
 });
 
 /** Names of the types that a file of the public API lists. */

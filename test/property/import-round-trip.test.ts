@@ -5,7 +5,7 @@ import { toUiMessages } from "../../src/adapters/ai-sdk.ts";
 import { type AnthropicConversation, toAnthropic } from "../../src/adapters/anthropic.ts";
 import { type GeminiConversation, toGemini } from "../../src/adapters/gemini.ts";
 import { toLlxprt } from "../../src/adapters/llxprt.ts";
-import { type Speech, toOpenai } from "../../src/adapters/openai.ts";
+import { type AnyMessage, toOpenai } from "../../src/adapters/openai.ts";
 import { aiSdk } from "../../src/importers/ai-sdk.ts";
 import { claudeCode } from "../../src/importers/claude-code/importer.ts";
 import { codex } from "../../src/importers/codex/importer.ts";
@@ -184,7 +184,7 @@ const KEEPERS: Record<
     importer: Importer;
     theirs: fc.Arbitrary<unknown>;
     fileOf(theirs: never): string;
-    back(ours: readonly Speech[]): unknown;
+    back(ours: readonly AnyMessage[]): unknown;
     told?(theirs: never): unknown;
   }
 > = {
@@ -255,7 +255,7 @@ interface Said {
   parts: readonly object[];
 }
 
-function plain({ role, parts }: Speech | MessageInput): Said {
+function plain({ role, parts }: AnyMessage | MessageInput): Said {
   return { role, parts: parts! };
 }
 

@@ -2,13 +2,13 @@ import type { FilePart } from "../../core/message.ts";
 import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
 import { type Fields, isName, keep, ownOf } from "../shared/own.ts";
 
-/** An image of which nobody said what kind it is. */
+/** The media type of an image whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 
-/** How the base64 of an image begins, by its type. */
+/** The first base64 characters of an image, and the media type they stand for. */
 const IMAGE_STARTS = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
 
-/** A `file` or `image` part of a model message; undefined where it holds nothing that we know. */
+/** Converts a `file` or `image` part of a model message. Returns undefined if its content is not one we know. */
 export function fileOfPart({ type, ...part }: Fields): FilePart | undefined {
   const key = type === "image" ? "image" : "data";
   const { [key]: held, mediaType, filename, ...fields } = part;
@@ -27,13 +27,13 @@ export function fileOfPart({ type, ...part }: Fields): FilePart | undefined {
     ...keep("aiSdk", fields, {
       as: type === "image" ? type : undefined,
       mediaType: mediaType === undefined ? "absent" : undefined,
-      // The URL may tell another type than the part does.
+      // A data URL may name another type than the part does.
       urlType: seen,
     }),
   };
 }
 
-/** Bytes as base64, and URLs as texts: what JSON can say. */
+/** Turns bytes into base64 and `URL` objects into strings, so that JSON can hold them. */
 function sourceOf(held: unknown): { data?: string; url?: string; mediaType?: string } | undefined {
   if (held instanceof Uint8Array) {
     return { data: Buffer.from(held.buffer, held.byteOffset, held.byteLength).toString("base64") };
@@ -44,7 +44,7 @@ function sourceOf(held: unknown): { data?: string; url?: string; mediaType?: str
   return readDataUrl(text) ?? (/^[a-z][a-z0-9+.-]*:/i.test(text) ? { url: text } : { data: text });
 }
 
-/** A part of a model message for a file that has bytes or a URL. */
+/** Makes a part of a model message from a file that has bytes or a URL. */
 export function partOfFile(file: FilePart): Fields {
   const { fields, form } = ownOf(file, "aiSdk");
   const { mediaType, name, data, url } = file;

@@ -1,19 +1,20 @@
 import type { ModelMessage } from "ai";
 import type { Part } from "../../core/message.ts";
+import { type AdaptedMessage, type ContentPart, foreignBlock, refuse } from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, keepInMetadata } from "../shared/own.ts";
 import { isPlainText } from "../shared/plain-text.ts";
-import { type AdaptedMessage, type ContentPart, foreignBlock, refuse } from "../shared/speech.ts";
 import { fileOfPart } from "./files.ts";
 import { resultOfPart } from "./outputs.ts";
 
 /**
- * Model messages of the AI SDK as ours: one for each. Whatever we have no place for, provider options above all, is kept
- * under `aiSdk`, in a part or in `metadata`, and `toAiSdk` puts it back. Bytes become base64 and `URL` objects texts, as
- * the SDK takes them, too. Calls that the provider runs itself are kept whole, with their results: they wait for nobody.
+ * Converts model messages of the AI SDK, one to one. Fields that we do not know, such as provider options, are kept
+ * under `aiSdk` in the part or in `metadata`, and `toAiSdk` restores them. Bytes become base64 and `URL` objects become
+ * strings; the SDK accepts both. Calls that the provider runs itself are kept as `data` parts together with their
+ * results, because nobody else has to answer them.
  *
- * @param messages  Those of a prompt, or `response.messages` of a result.
- * @throws {StoreError} `MESSAGE_INVALID` for a role that there is not, for content that is neither text nor a list, and
- *   for a part of a tool message that is no result.
+ * @param messages  The messages of a prompt, or `response.messages` of a result.
+ * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, for content that is neither a string nor an array, and for
+ *   a part of a tool message that is not a result.
  */
 export function fromAiSdk(messages: ModelMessage | readonly ModelMessage[]): AdaptedMessage[] {
   return [messages].flat().map((message, index) => messageOf(message as unknown as Fields, `messages[${index}]`));
@@ -62,7 +63,7 @@ function partOfSaid(part: unknown): Part {
   return contentOfPart(part);
 }
 
-/** That a person allowed a call, or did not, answers the request for that: it is a result of a kind, of another id. */
+/** Converts a person's answer to an approval request. It is stored as the result of a call with the request's id. */
 function approvalOfPart(part: unknown): Part | undefined {
   if (!isObject(part) || part.type !== "tool-approval-response" || !isName(part.approvalId)) return undefined;
   const { type, approvalId, reason, ...fields } = part as Fields & { approvalId: string };

@@ -1,11 +1,11 @@
 import type { FilePart, ToolResultPart } from "../../core/message.ts";
+import { type ContentPart, foreignBlock, isForeignBlock, standInFor, textOfContents } from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/speech.ts";
 
-/** Of a file at a URL of which nobody said what it is. */
+/** The media type of a file at a URL whose type is unknown. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** A `tool-result`; undefined for any other part. */
+/** Converts a `tool-result`. Returns undefined for any other part. */
 export function resultOfPart(part: unknown): ToolResultPart | undefined {
   if (!isObject(part) || part.type !== "tool-result" || !isName(part.toolCallId) || !isName(part.toolName))
     return undefined;
@@ -108,11 +108,8 @@ function outputOf({ content, isError }: ToolResultPart, form: Fields): Fields {
   const isData = content.length === 1 && only!.type === "data" && !isForeignBlock(only!, "aiSdk");
   if (isData) return { type: `${prefix}json`, value: only!.data };
   if (isError !== true) return { type: "content", value: content.map(itemOf) };
-  // There is no list of contents that is an error.
-  return {
-    type: "error-text",
-    value: content.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n"),
-  };
+  // The SDK has no error output that holds a list of contents.
+  return { type: "error-text", value: textOfContents(content) };
 }
 
 function itemOf(part: ContentPart): unknown {
@@ -122,7 +119,7 @@ function itemOf(part: ContentPart): unknown {
   if (part.type === "data" || (part.data ?? part.url) === undefined) return { type: "text", text: standInFor(part) };
   const { mediaType, data, url, name } = part;
   const type = form.as ?? itemTypeOf(part);
-  // An image at a URL says by itself what it is.
+  // The SDK has no media type for an image at a URL.
   const isTold = form.mediaType !== "absent" && type !== "image-url";
   return {
     ...fields,

@@ -1,34 +1,39 @@
 import type { ModelMessage } from "ai";
 import type { Part } from "../../core/message.ts";
+import {
+  type AnyMessage,
+  CallNames,
+  isContent,
+  isForeignBlock,
+  partsOf,
+  standInFor,
+  textOfContents,
+} from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
 import { textOrList } from "../shared/plain-text.ts";
-import { CallNames, isContent, isForeignBlock, partsOf, type Speech, standInFor } from "../shared/speech.ts";
 import { partOfFile } from "./files.ts";
 import { partOfResult } from "./outputs.ts";
 
 /**
- * Our messages, those of a rendered context above all, as model messages of the AI SDK: one for each. Which of them a
- * provider takes, and how, is what the SDK sees to. Words stand for data, and for files in a system's message; texts of one
- * system message are joined by line breaks, as it takes no list. Parts of a UI message that are there for the user alone are left out.
+ * Converts our messages, usually those of a rendered context, to model messages of the AI SDK, one to one. The SDK
+ * adapts them to each provider. Data becomes text, and so do files in a system message. The texts of a system message are
+ * joined by line breaks, because the SDK takes one string there. UI parts that only the user should see are left out.
  */
-export function toAiSdk(messages: readonly Speech[]): ModelMessage[] {
+export function toAiSdk(messages: readonly AnyMessage[]): ModelMessage[] {
   const names = new CallNames();
   const translated = messages.map((message) => {
     const { fields, form } = ownOf(message.metadata, "aiSdk");
     const parts = partsOf(message);
     names.learn(parts);
-    return { ...fields, role: message.role, content: contentOf(message.role, parts, form, names) };
+    return { ...fields, role: message.role, content: modelContent(message.role, parts, form, names) };
   });
   return translated as unknown as ModelMessage[];
 }
 
-function contentOf(role: Speech["role"], parts: readonly Part[], form: Fields, names: CallNames): unknown {
+function modelContent(role: AnyMessage["role"], parts: readonly Part[], form: Fields, names: CallNames): unknown {
   const isList = form.content === "list";
   if (role === "system" && !isList) {
-    return parts
-      .filter(isContent)
-      .map((part) => (part.type === "text" ? part.text : standInFor(part)))
-      .join("\n");
+    return textOfContents(parts.filter(isContent));
   }
   return textOrList(
     parts.filter((part) => !isForeignBlock(part, "aiSdkUi")).map((part) => partFor(part, names)),

@@ -1,12 +1,12 @@
 import type { FilePart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
+import { type ContentPart, foreignBlock, isForeignBlock, resultValue, standInFor } from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, ownOf } from "../shared/own.ts";
-import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/speech.ts";
 
-/** What the SDK tells a model of a call that a person did not allow. */
+/** The text that the SDK sends to a model when a person denies a call. */
 const DENIED = "Tool execution denied.";
 
-/** What a provider said of a part goes back to it as what a model message calls options. */
+/** Provider metadata of a UI part is called provider options in a model message. */
 function keptFor(metadata: unknown): Fields {
   return metadata === undefined ? {} : keep("aiSdk", { providerOptions: metadata });
 }
@@ -16,7 +16,7 @@ function metadataOf(part: Part, key: string): Fields {
   return providerOptions === undefined ? {} : { [key]: providerOptions };
 }
 
-/** A part of anyone's. Of a kind that we have no part for, it is kept whole: sources, data for the page, and so on. */
+/** Converts a text or file part of any message. Other kinds, such as sources, are kept whole in a `data` part. */
 export function contentOfUiPart(part: unknown): ContentPart {
   if (!isObject(part)) return foreignBlock("aiSdkUi", part);
   const { type, providerMetadata, ...rest } = part;
@@ -32,14 +32,14 @@ function fileOfUiPart({ mediaType, filename, url, ...fields }: Fields): FilePart
   if (!isName(mediaType) || typeof url !== "string") return undefined;
   if (filename !== undefined && typeof filename !== "string") return undefined;
   const read = readDataUrl(url);
-  // A URL may tell another type than the part does.
+  // A data URL may name another type than the part does.
   const place = read === undefined ? { url } : { data: read.data };
   const urlType = read === undefined || read.mediaType === mediaType ? undefined : read.mediaType;
   const named = filename === undefined ? {} : { name: filename };
   return { type: "file", mediaType, ...named, ...place, ...keep("aiSdkUi", fields, { urlType }) };
 }
 
-/** A part of the assistant's, and the result if it is a call that has one. */
+/** Converts a part of an assistant message. A call that was answered also yields its result. */
 export function saidInUiPart(part: unknown): { said: Part; result: ToolResultPart | undefined } {
   if (isObject(part) && part.type === "reasoning" && typeof part.text === "string") {
     const { type, text, providerMetadata, ...fields } = part as Fields & { text: string };
@@ -63,7 +63,7 @@ function callInUiPart(part: unknown): { said: ToolCallPart; result: ToolResultPa
   } = part as Fields & { toolCallId: string };
   const { output, errorText, resultProviderMetadata, state, ...others } = rest;
   const outcome = outcomeIn(rest);
-  // A call that waits for its result is the same part as one that has it.
+  // The fields of an unanswered call must equal those of the answered one, so that both give the same message.
   const own = outcome !== undefined ? others : state === "input-available" ? { ...rest, state: undefined } : rest;
   const form = { as: type === "dynamic-tool" ? type : undefined, input: input === undefined ? "absent" : undefined };
   const said = {
@@ -79,21 +79,21 @@ function callInUiPart(part: unknown): { said: ToolCallPart; result: ToolResultPa
   return { said, result };
 }
 
-/** What came of a call; undefined where nothing has, yet. */
+/** Returns the result in a call's part, or undefined while there is none. */
 function outcomeIn({
   state,
   output,
   errorText,
   approval,
 }: Fields): Pick<ToolResultPart, "content" | "isError"> | undefined {
-  if (state === "output-available" && output !== undefined) return { content: contentOf(output) };
+  if (state === "output-available" && output !== undefined) return { content: uiOutputContent(output) };
   if (state === "output-error" && typeof errorText === "string") return { content: errorText, isError: true };
   if (state !== "output-denied") return undefined;
   const reason = isObject(approval) && isName(approval.reason) ? approval.reason : DENIED;
   return { content: reason, isError: true, ...keep("aiSdkUi", {}, { as: state }) };
 }
 
-function contentOf(output: unknown): string | ContentPart[] {
+function uiOutputContent(output: unknown): string | ContentPart[] {
   return typeof output === "string" ? output : [{ type: "data", data: output }];
 }
 
@@ -103,7 +103,7 @@ function nameOfTool({ type, toolName }: Fields): string | undefined {
   return name;
 }
 
-/** A part for anything; undefined for a result, which has none of its own. */
+/** Converts a part back. Returns undefined for a result, which goes into the part of its call. */
 export function uiPartOf(part: Part): unknown {
   if (isForeignBlock(part, "aiSdkUi")) return part.data;
   const { fields, form } = ownOf(part, "aiSdkUi");
@@ -135,10 +135,10 @@ export function uiPartOf(part: Part): unknown {
   }
 }
 
-/** What a call's part says once it has its result. */
+/** The fields that a call's part gets with its result. */
 export function outcomeOf(part: ToolResultPart): Fields {
   const metadata = metadataOf(part, "resultProviderMetadata");
-  const output = outputIn(part);
+  const output = resultValue(part);
   const { as } = ownOf(part, "aiSdkUi").form;
   if (as !== undefined) return { state: as, ...metadata };
   if (part.isError !== true) return { state: "output-available", output, ...metadata };
@@ -147,12 +147,4 @@ export function outcomeOf(part: ToolResultPart): Fields {
     errorText: typeof output === "string" ? output : JSON.stringify(output),
     ...metadata,
   };
-}
-
-/** One text, or one thing that is none; several become one text. */
-function outputIn({ content }: ToolResultPart): unknown {
-  if (typeof content === "string") return content;
-  const [only] = content;
-  if (content.length === 1 && only!.type === "data") return only!.data;
-  return content.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n");
 }

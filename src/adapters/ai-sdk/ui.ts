@@ -1,15 +1,15 @@
 import type { UIMessage } from "ai";
 import type { Part } from "../../core/message.ts";
+import { type AdaptedMessage, type AnyMessage, partsOf, refuse } from "../shared/message.ts";
 import { type Fields, isObject, keepInMetadata, ownOf } from "../shared/own.ts";
-import { type AdaptedMessage, partsOf, refuse, type Speech } from "../shared/speech.ts";
 import { contentOfUiPart, outcomeOf, saidInUiPart, uiPartOf } from "./ui-parts.ts";
 
 /**
- * UI messages of the AI SDK, as `useChat` keeps them, as ours. An assistant's holds all steps of its turn: each becomes a
- * message, and the results in it another. What is there for the page alone is kept under `aiSdkUi`, and `toUiMessages`
- * puts it back; ids too, and they do not become ours, as a UI message grows under its id.
+ * Converts UI messages of the AI SDK, as `useChat` keeps them. An assistant's UI message holds every step of its turn:
+ * each step becomes one message, and its results another. Fields that only the page needs are kept under `aiSdkUi`, and
+ * `toUiMessages` restores them. Ids are kept there too and do not become ours, because a UI message grows under its id.
  *
- * @throws {StoreError} `MESSAGE_INVALID` for a role that there is not, and for parts that are no list.
+ * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, and for parts that are not an array.
  */
 export function fromUiMessages(messages: UIMessage | readonly UIMessage[]): AdaptedMessage[] {
   return [messages].flat().flatMap((message, index) => messagesOf(message as unknown as Fields, `messages[${index}]`));
@@ -31,7 +31,7 @@ function messagesOf({ role, parts, ...fields }: Fields, path: string): AdaptedMe
   });
 }
 
-/** Parts between the marks of steps. A mark that nothing follows is a part like others. */
+/** Splits parts at each `step-start`. One that nothing follows is kept as a part. */
 function stepsIn(parts: readonly unknown[]): { isMarked: boolean; parts: unknown[] }[] {
   const steps: { isMarked: boolean; parts: unknown[] }[] = [];
   parts.forEach((part, index) => {
@@ -47,20 +47,20 @@ function isStart(part: unknown): part is Fields {
   return isObject(part) && part.type === "step-start";
 }
 
-/** A UI message that is being written. */
-interface Draft {
+/** A UI message that later messages may extend. */
+interface OpenUiMessage {
   fields: Fields;
-  role: Speech["role"];
+  role: AnyMessage["role"];
   parts: unknown[];
 }
 
 /**
- * Our messages as UI messages, to show them: the steps of a turn are one message of the assistant's, and results stand in
- * the parts of their calls. Messages that came from elsewhere are called `message-0`, `message-1`, … by their places.
- * Results without a call are left out, as there is no part for them.
+ * Converts our messages to UI messages for display. The steps of a turn become one assistant message, and results go
+ * into the parts of their calls. Messages that did not come from the AI SDK get the ids `message-0`, `message-1`, …
+ * Results without a call are left out, because a UI message has no part for them.
  */
-export function toUiMessages(messages: readonly Speech[]): UIMessage[] {
-  const drafts: Draft[] = [];
+export function toUiMessages(messages: readonly AnyMessage[]): UIMessage[] {
+  const drafts: OpenUiMessage[] = [];
   messages.forEach((message, index) => {
     const { fields, form } = ownOf(message.metadata, "aiSdkUi");
     const parts = partsOf(message);
@@ -78,8 +78,8 @@ export function toUiMessages(messages: readonly Speech[]): UIMessage[] {
   return drafts.map(({ fields, role, parts }) => ({ ...fields, role, parts })) as unknown as UIMessage[];
 }
 
-/** Ids repeat: the newest call of an id that waits is meant. */
-function answer({ parts }: Draft, results: readonly Part[]): void {
+/** Ids may repeat, so a result answers the newest unanswered call of its id. */
+function answer({ parts }: OpenUiMessage, results: readonly Part[]): void {
   for (const result of results) {
     if (result.type !== "tool_result") continue;
     const index = parts.findLastIndex((part) => {

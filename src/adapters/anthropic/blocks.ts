@@ -1,19 +1,26 @@
 import type { FilePart, Part, ReasoningPart, ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { legalId } from "../shared/legal-id.ts";
+import {
+  argsObject,
+  type ContentPart,
+  foreignBlock,
+  isContent,
+  isForeignBlock,
+  standInFor,
+} from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { argsObject, type ContentPart, foreignBlock, isContent, isForeignBlock, standInFor } from "../shared/speech.ts";
 
-/** Characters that ids and names do not have, and how many they may have. */
+/** Characters that Anthropic refuses in ids and names, and the greatest lengths. */
 const ILLEGAL = /[^a-zA-Z0-9_-]/g;
 const ID_CHARS_MAX = 64;
 const NAME_CHARS_MAX = 128;
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/** An image at a URL may be of any kind. */
+/** The media type of an image at a URL, whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 const PDF = "application/pdf";
 
-/** A block of a user's message or of a result. Of a kind that we have no part for, it is kept whole. */
+/** Converts a block of a user message or a result. Kinds that we do not know are kept whole in a `data` part. */
 export function contentOfBlock(block: unknown): ContentPart {
   if (!isObject(block)) return foreignBlock("anthropic", block);
   if (block.type === "text" && typeof block.text === "string") {
@@ -48,7 +55,7 @@ function marked(file: FilePart, as: string, fields: Fields): FilePart {
   return { ...file, ...keep("anthropic", fields, { as: usualBlock(file) === as ? undefined : as }) };
 }
 
-/** The block that a file goes into; undefined where Anthropic has none for it. */
+/** Returns the type of block that holds a file, or undefined if Anthropic has none for it. */
 function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
   if (data === undefined && url === undefined) return undefined;
   if (mediaType === PDF) return "document";
@@ -56,7 +63,7 @@ function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
   return isImage ? "image" : undefined;
 }
 
-/** @param takesFiles  Whether images and documents may stand there; else words stand for them. */
+/** @param takesFiles  False if images and documents are not allowed there; they become text then. */
 export function blockOfContent(part: ContentPart, takesFiles: boolean): unknown {
   if (isForeignBlock(part, "anthropic")) return part.data;
   if (part.type === "text") return { ...ownOf(part, "anthropic").fields, type: "text", text: part.text };
@@ -75,7 +82,7 @@ function blockOfFile(part: FilePart): Fields | undefined {
   return { ...fields, type, source, ...(type === "document" && name !== undefined && { title: name }) };
 }
 
-/** A block of the model's. */
+/** Converts a block of an assistant message. */
 export function partOfBlock(block: unknown): Part {
   if (!isObject(block)) return foreignBlock("anthropic", block);
   const { type, ...rest } = block;
@@ -83,7 +90,7 @@ export function partOfBlock(block: unknown): Part {
     const { thinking, ...fields } = rest as { thinking: string };
     return { type: "reasoning", text: thinking, ...keep("anthropic", fields) };
   }
-  // What was thought is encrypted, and the provider wants it back.
+  // The thought is encrypted. Anthropic needs it back as it was.
   if (type === "redacted_thinking") return { type: "reasoning", text: "", ...keep("anthropic", rest, { as: type }) };
   if (type === "tool_use" && isName(rest.id) && isName(rest.name)) {
     const { id, name, input = {}, ...fields } = rest as Fields & { id: string; name: string };
@@ -92,7 +99,7 @@ export function partOfBlock(block: unknown): Part {
   return contentOfBlock(block);
 }
 
-/** A block of the model's; undefined for the thoughts of others, which are not signed. */
+/** Converts a part of an assistant message. Returns undefined for reasoning that Anthropic has not signed. */
 export function blockOfPart(part: Part): unknown {
   if (isContent(part)) return blockOfContent(part, ownOf(part, "anthropic").form.as !== undefined);
   if (part.type === "reasoning") return blockOfThought(part);
@@ -100,7 +107,7 @@ export function blockOfPart(part: Part): unknown {
   return undefined;
 }
 
-/** Proxies in front of other models write empty signatures, which Anthropic refuses. */
+/** Treats an empty signature as none: proxies for other models write them, and Anthropic refuses them. */
 function blockOfThought(part: ReasoningPart): Fields | undefined {
   const { fields, form } = ownOf(part, "anthropic");
   if (form.as === "redacted_thinking") return { ...fields, type: "redacted_thinking" };
@@ -119,11 +126,11 @@ function blockOfCall(part: ToolCallPart): Fields {
   };
 }
 
-/** A result in a user's message; undefined for any other block. */
+/** Converts a `tool_result` block. Returns undefined for any other block. */
 export function resultOfBlock(block: unknown): ToolResultPart | undefined {
   if (!isObject(block) || block.type !== "tool_result" || !isName(block.tool_use_id)) return undefined;
   const { type, tool_use_id, content, is_error, ...fields } = block as Fields & { tool_use_id: string };
-  // Of a kind that Anthropic does not send: kept as the one thing in a list.
+  // Anthropic sends no such content. It is kept as the only item of a list.
   const isBare = content !== undefined && typeof content !== "string" && !Array.isArray(content);
   const said = isBare ? [content] : (content ?? "");
   if (is_error !== undefined && typeof is_error !== "boolean") fields.is_error = is_error;

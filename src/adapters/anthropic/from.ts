@@ -1,26 +1,26 @@
 import type { Message, MessageParam, TextBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { Part } from "../../core/message.ts";
+import { type AdaptedMessage, refuse } from "../shared/message.ts";
 import { type Fields, keepInMetadata } from "../shared/own.ts";
 import { isPlainText } from "../shared/plain-text.ts";
-import { type AdaptedMessage, refuse } from "../shared/speech.ts";
 import { contentOfBlock, partOfBlock, resultOfBlock } from "./blocks.ts";
 
-/** A message of a Messages request, or a reply. */
+/** A message of a Messages API request, or a reply. */
 export type AnthropicMessage = MessageParam | Message;
 
-/** What of a Messages request is the conversation. */
+/** The fields of a Messages API request that hold the conversation. */
 export interface AnthropicConversation {
   system?: string | TextBlockParam[];
   messages: MessageParam[];
 }
 
 /**
- * Messages of Anthropic's as ours; of a request, with its system messages, one for each block. A user's message with
- * results in it becomes a tool message and, if something else is said, a user's. Whatever we have no place for is kept
- * under `anthropic`, in a part or in `metadata`, and `toAnthropic` puts it back; but for what a reply says of itself
- * (model, usage, why it stopped), which is kept in `metadata.anthropic.coppice.reply`, and not sent.
+ * Converts messages of Anthropic. A request also yields a system message for each block of its `system`. A user message
+ * that holds results becomes a tool message, followed or preceded by a user message with its other blocks. Fields that we
+ * do not know are kept under `anthropic` in the part or in `metadata`, and `toAnthropic` restores them. A reply's own
+ * fields (model, usage, stop reason) are kept in `metadata.anthropic.coppice.reply` and never sent.
  *
- * @throws {StoreError} `MESSAGE_INVALID` for a role that there is not, and for content that is neither text nor a list.
+ * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, and for content that is neither a string nor an array.
  */
 export function fromAnthropic(
   messages: AnthropicMessage | readonly AnthropicMessage[] | AnthropicConversation,
@@ -65,7 +65,7 @@ function messagesOf(message: Fields, path: string, afterResults: boolean): Adapt
   return [{ role, parts, ...kept }];
 }
 
-/** Results are a message of their own, before or after what else is said. */
+/** Splits a user message into runs of results and runs of other blocks. */
 function userMessages(content: unknown, path: string, fields: Fields, afterResults: boolean): AdaptedMessage[] {
   const blocks = partsIn(content, path, (block) => resultOfBlock(block) ?? contentOfBlock(block));
   const runs: AdaptedMessage[] = [];
@@ -77,7 +77,7 @@ function userMessages(content: unknown, path: string, fields: Fields, afterResul
   }
   if (runs.length === 0) runs.push({ role: "user", parts: [] });
   return runs.map((run, index) => {
-    // Results that follow results are one message, unless they were not.
+    // `toAnthropic` joins consecutive results. This mark keeps apart what was apart.
     const isApart = index === 0 && run.role === "tool" && afterResults;
     const form = {
       content: runs.length === 1 ? listOf(content, run.parts!) : undefined,

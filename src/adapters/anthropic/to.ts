@@ -1,31 +1,30 @@
+import { type AnyMessage, isContent, partsOf } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
 import { textOrList } from "../shared/plain-text.ts";
-import { isContent, partsOf, type Speech } from "../shared/speech.ts";
 import { blockOfContent, blockOfPart, blockOfResult } from "./blocks.ts";
 import type { AnthropicConversation } from "./from.ts";
 
-/** A message of the request that is being written. */
-interface Draft {
+/** A message of the request that later results may extend. */
+interface OpenMessage {
   fields: Fields;
   role: unknown;
   blocks: unknown[];
   isList: boolean;
-  /** Whether it ends with results. */
+  /** True if its last blocks are results. */
   holdsResults: boolean;
 }
 
 /**
- * Our messages, those of a rendered context above all, as `system` and `messages` of a Messages request. Results of tool
- * messages that follow each other stand in one message of the user, as Anthropic wants them; otherwise one message of ours
- * is one of theirs. Neighbors of one role stay apart, since the service joins them itself.
+ * Converts our messages, usually those of a rendered context, to `system` and `messages` of a Messages API request.
+ * Consecutive tool messages become one user message, as Anthropic requires; all other messages convert one to one.
+ * Neighbors of one role stay apart, because the service joins them itself.
  *
- * Thoughts that Anthropic has not signed are left out; words stand for files that it does not take, and for data. Ids and
- * names with characters that it refuses become others, and results with them. A message of which nothing is left is left
- * out.
+ * Reasoning that Anthropic has not signed is left out. Data, and files that it does not take, become text. Ids and names
+ * that it refuses are replaced, the same way in calls and results. A message with nothing left is left out.
  */
-export function toAnthropic(messages: readonly Speech[]): AnthropicConversation {
-  const system: Draft = { fields: {}, role: "system", blocks: [], isList: false, holdsResults: false };
-  const drafts: Draft[] = [];
+export function toAnthropic(messages: readonly AnyMessage[]): AnthropicConversation {
+  const system: OpenMessage = { fields: {}, role: "system", blocks: [], isList: false, holdsResults: false };
+  const drafts: OpenMessage[] = [];
   for (const message of messages) {
     const { fields, form } = ownOf(message.metadata, "anthropic");
     const parts = partsOf(message);
@@ -58,7 +57,7 @@ export function toAnthropic(messages: readonly Speech[]): AnthropicConversation 
   return conversation as unknown as AnthropicConversation;
 }
 
-function blocksOf(message: Speech): unknown[] {
+function blocksOf(message: AnyMessage): unknown[] {
   const parts = partsOf(message);
   switch (message.role) {
     case "tool":

@@ -1,30 +1,31 @@
 import type { Content } from "@google/genai";
 import type { Part, ToolResultPart } from "../../core/message.ts";
+import { type AdaptedMessage, refuse } from "../shared/message.ts";
 import { type Fields, isObject, keepInMetadata } from "../shared/own.ts";
-import { type AdaptedMessage, refuse } from "../shared/speech.ts";
 import { contentOfPart, partOfModel } from "./parts.ts";
 import { resultOfPart, withFileBehind } from "./responses.ts";
 
-/** What of a `generateContent` request is the conversation. `systemInstruction` belongs into `config`. */
+/** The fields of a `generateContent` request that hold the conversation. `systemInstruction` goes into `config`. */
 export interface GeminiConversation {
   systemInstruction?: Content;
   contents: Content[];
 }
 
 /**
- * Contents of Gemini's as ours: what the model says is a message; what the user says is one, and the responses to calls
- * in it, with the files behind them, are another; each part of the system's instruction is one. Whatever we have no place for, signatures of thoughts
- * above all, is kept under `gemini`, in a part or in `metadata`, and `toGemini` puts it back.
+ * Converts contents of Gemini. A model content becomes one message. A user content becomes one message for its function
+ * responses, together with the files that follow them, and one for everything else. Each part of the system instruction
+ * becomes a message. Fields that we do not know, such as thought signatures, are kept under `gemini` in the part or in
+ * `metadata`, and `toGemini` restores them.
  *
- * Where calls have no ids, `name_0`, `name_1` stand for them, and responses answer them in their order.
+ * Calls without ids get `name_0`, `name_1`, …, and responses without ids answer them in order.
  *
- * @param contents  Those of a conversation, or one, such as `candidates[0].content` of a reply.
- * @throws {StoreError} `MESSAGE_INVALID` for a role that there is not.
+ * @param contents  A conversation, a list, or one content such as `candidates[0].content` of a reply.
+ * @throws {StoreError} `MESSAGE_INVALID` for an unknown role.
  */
 export function fromGemini(contents: Content | readonly Content[] | GeminiConversation): AdaptedMessage[] {
   const { systemInstruction, contents: said } =
     "contents" in contents ? contents : { systemInstruction: undefined, contents: [contents].flat() };
-  const reader = new Reader();
+  const reader = new ContentReader();
   const ours = said.flatMap((content, index) => reader.read(content as unknown as Fields, `contents[${index}]`));
   return [...systemMessages(systemInstruction as Fields | undefined), ...ours];
 }
@@ -39,10 +40,10 @@ function systemMessages(instruction: Fields | undefined): AdaptedMessage[] {
   }));
 }
 
-/** Reads contents in order: what answers what, and what follows what, is seen from those before. */
-class Reader {
+/** Reads contents in order. It remembers the unanswered calls and the last role. */
+class ContentReader {
   #lastRole: string | undefined;
-  /** Of the model's last content: calls without an answer yet. */
+  /** Unanswered calls of the model's last content. */
   #waiting: { name: string; id: string }[] = [];
 
   read({ role, parts, ...fields }: Fields, path: string): AdaptedMessage[] {
@@ -51,7 +52,7 @@ class Reader {
     const form = { parts: parts === undefined ? "absent" : undefined, role: formOfRole(role, path) };
     const runs = role === "model" ? [this.#said(given)] : this.#answeredAndAsked(given);
     return runs.map((run, index) => {
-      // Neighbors of one role are joined on their way back, unless they were apart.
+      // `toGemini` joins neighbors of one role. This mark keeps apart what was apart.
       const isApart = index === 0 && run.role === this.#lastRole;
       this.#lastRole = run.role;
       const joined = index > 0 ? true : isApart ? false : undefined;
@@ -113,7 +114,7 @@ function idOfCall(part: unknown): unknown {
   return isObject(part) && isObject(part.functionCall) ? part.functionCall.id : undefined;
 }
 
-/** Some send none for the user, and `function` is what responses came from once. */
+/** Some clients leave the role out for the user, and older ones use `function` for responses. */
 function formOfRole(role: unknown, path: string): "absent" | "function" | undefined {
   if (role === undefined) return "absent";
   if (role === "function") return role;

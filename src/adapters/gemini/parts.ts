@@ -1,12 +1,19 @@
 import type { FilePart, Part, ReasoningPart, ToolCallPart } from "../../core/message.ts";
 import { legalId } from "../shared/legal-id.ts";
+import {
+  argsObject,
+  type ContentPart,
+  foreignBlock,
+  isContent,
+  isForeignBlock,
+  standInFor,
+} from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { argsObject, type ContentPart, foreignBlock, isContent, isForeignBlock, standInFor } from "../shared/speech.ts";
 
-/** What a part of Gemini's can be; one of these at a time. */
+/** The kinds of part that we convert. A part has exactly one of these keys. */
 const KINDS = ["text", "inlineData", "fileData", "functionCall", "functionResponse"];
 
-/** Of a file whose type Gemini was not told. */
+/** The media type of a file whose type is unknown. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
 const ILLEGAL_IN_NAME = /^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]/g;
@@ -16,14 +23,14 @@ export function toolName(name: string): string {
   return legalId(name, ILLEGAL_IN_NAME, NAME_CHARS_MAX);
 }
 
-/** What a part is, if it is one thing. */
+/** Returns the kind of a part, or undefined if it has none or several. */
 export function kindOf(part: unknown): string | undefined {
   if (!isObject(part)) return undefined;
   const kinds = Object.keys(part).filter((key) => KINDS.includes(key));
   return kinds.length === 1 ? kinds[0] : undefined;
 }
 
-/** A part of the user's, or of the system's. Of a kind that we have no part for, it is kept whole. */
+/** Converts a part of a user or system content. Kinds that we do not know are kept whole in a `data` part. */
 export function contentOfPart(part: unknown): ContentPart {
   const kind = kindOf(part);
   if (kind === "text" && typeof (part as Fields).text === "string") {
@@ -34,14 +41,14 @@ export function contentOfPart(part: unknown): ContentPart {
   return file ?? foreignBlock("gemini", part);
 }
 
-/** A part of the model's. Calls without an id get one, of their name and their place among the calls of that name. */
+/** Converts a part of a model content. @param idFor  Makes the id of a call that has none, from its function's name. */
 export function partOfModel(part: unknown, idFor: (name: string) => string): Part {
   const kind = kindOf(part);
   if (kind === "text") return thoughtOfPart(part as Fields) ?? contentOfPart(part);
   return (kind === "functionCall" ? callOfPart(part as Fields, idFor) : undefined) ?? contentOfPart(part);
 }
 
-/** Also an empty text that carries a signature: it is the model's to read, and nobody else's. */
+/** Converts a thought. An empty text with a signature counts as one, because only the model can use it. */
 function thoughtOfPart({ text, ...fields }: Fields): ReasoningPart | undefined {
   if (typeof text !== "string") return undefined;
   if (fields.thought === true) return { type: "reasoning", text, ...keep("gemini", fields, { as: "thought" }) };
@@ -61,7 +68,7 @@ function callOfPart({ functionCall, ...fields }: Fields, idFor: (name: string) =
   return { type: "tool_call", toolCallId: id ?? idFor(name), name, args: args ?? {}, ...own };
 }
 
-/** Bytes, or where they are. */
+/** Converts a file, given by its bytes or its URI. */
 export function fileOfPart(part: Fields, kind: "inlineData" | "fileData"): FilePart | undefined {
   const { [kind]: about, ...fields } = part;
   if (!isObject(about)) return undefined;
@@ -72,7 +79,7 @@ export function fileOfPart(part: Fields, kind: "inlineData" | "fileData"): FileP
   const own = keep(
     "gemini",
     { ...fields, ...nested(kind, inner) },
-    // Only some of the services take a name, so it is sent where it came from one of them.
+    // Only some of Gemini's services take a name, so it is sent back only if it came from one of them.
     { mimeType: mimeType === undefined ? "absent" : undefined, named: displayName === undefined ? undefined : true },
   );
   const named = displayName === undefined ? {} : { name: displayName };
@@ -80,7 +87,7 @@ export function fileOfPart(part: Fields, kind: "inlineData" | "fileData"): FileP
   return { type: "file", mediaType: mimeType ?? UNKNOWN_TYPE, ...named, ...place, ...own };
 }
 
-/** A part for whatever can stand anywhere. @param takesFiles  Whether files may; else words stand for them. */
+/** Converts text, a file or data. @param takesFiles  False if files are not allowed there; they become text then. */
 export function partOfContent(part: ContentPart, takesFiles = true): unknown {
   if (isForeignBlock(part, "gemini")) return part.data;
   if (part.type === "text") return { ...ownOf(part, "gemini").fields, text: part.text };
@@ -88,7 +95,7 @@ export function partOfContent(part: ContentPart, takesFiles = true): unknown {
   return { text: standInFor(part) };
 }
 
-/** Bytes say what they are; a URL may leave that out. */
+/** Gemini takes a URI of unknown type, but no bytes of unknown type. */
 function isTaken(part: FilePart): boolean {
   return part.data === undefined ? part.url !== undefined : "gemini" in part || !part.mediaType.includes("*");
 }
@@ -106,7 +113,7 @@ export function partOfFile(part: FilePart): Fields {
   return { ...fields, [kind]: about };
 }
 
-/** A part of the model's; undefined for thoughts of others. */
+/** Converts a part of an assistant message. Returns undefined for reasoning of other models. */
 export function partOfSaid(part: Part): unknown {
   if (isContent(part)) return partOfContent(part);
   const { fields, form } = ownOf(part, "gemini");

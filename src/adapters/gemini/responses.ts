@@ -1,15 +1,15 @@
 import type { FilePart, ToolResultPart } from "../../core/message.ts";
+import { type ContentPart, textOfContents } from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { type ContentPart, standInFor } from "../shared/speech.ts";
 import { fileOfPart, kindOf, partOfFile, toolName } from "./parts.ts";
 
-/** Files that Gemini takes beside what a function returns. */
+/** The media types of files that Gemini takes in a function response. */
 const FILE_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
 
 /**
- * What a function returned; undefined for any other part.
+ * Converts a function response. Returns undefined for any other part.
  *
- * @param idFor  The id of the call that a response without one answers, by the function's name.
+ * @param idFor  Returns the id of the call that a response without an id answers, given the function's name.
  */
 export function resultOfPart(part: unknown, idFor: (name: string) => string): ToolResultPart | undefined {
   if (kindOf(part) !== "functionResponse") return undefined;
@@ -19,7 +19,7 @@ export function resultOfPart(part: unknown, idFor: (name: string) => string): To
   if ((id !== undefined && !isName(id)) || (response !== undefined && !isObject(response))) return undefined;
   const files = filesIn(parts);
   if (files === undefined && parts !== undefined) inner.parts = parts;
-  const { content, isError } = contentOf(response);
+  const { content, isError } = responseContent(response);
   const own = keep(
     "gemini",
     { ...fields, ...nested("functionResponse", inner) },
@@ -36,9 +36,9 @@ export function resultOfPart(part: unknown, idFor: (name: string) => string): To
 }
 
 /**
- * The result with one more file: models that take none in a response have them stand behind it.
+ * Adds to a result a file that follows its response, as for models that take no files inside a response.
  *
- * @returns undefined where the part is no file.
+ * @returns undefined if the part is not a file.
  */
 export function withFileBehind(result: ToolResultPart, part: unknown): ToolResultPart | undefined {
   const kind = kindOf(part);
@@ -50,12 +50,12 @@ export function withFileBehind(result: ToolResultPart, part: unknown): ToolResul
   return { ...result, content: [...said, behind] };
 }
 
-/** Beside files, nothing else was returned. */
+/** True for a response that returned files only. */
 function isEmpty(response: Fields | undefined): boolean {
   return response !== undefined && Object.keys(response).length === 0;
 }
 
-/** All of them, or none: there is one place for those that we do not know. */
+/** Returns undefined unless every part is a file that we know: then the parts are kept as they are. */
 function filesIn(parts: unknown): FilePart[] | undefined {
   if (!Array.isArray(parts) || parts.length === 0) return undefined;
   const files = parts.map((part) => {
@@ -65,8 +65,8 @@ function filesIn(parts: unknown): FilePart[] | undefined {
   return files.every((file) => file !== undefined) ? files : undefined;
 }
 
-/** `output` and `error` are the keys that Gemini's documentation names; whatever else a function returns is data. */
-function contentOf(response: Fields | undefined): { content: string | ContentPart[]; isError: boolean } {
+/** Reads the keys `output` and `error`, which Gemini documents. A response with other keys becomes data. */
+function responseContent(response: Fields | undefined): { content: string | ContentPart[]; isError: boolean } {
   if (response === undefined) return { content: "", isError: false };
   const [only, ...others] = Object.keys(response);
   if (others.length > 0 || (only !== "error" && only !== "output")) {
@@ -82,9 +82,10 @@ function listOf(content: string | ContentPart[]): ContentPart[] {
 }
 
 /**
- * The response, and the files that stand behind it.
+ * Returns the response, and the files that follow it.
  *
- * @param name  Of the function. @param hasId  Whether its call has one.
+ * @param name  The function's name.
+ * @param hasId  True if the call has an id in Gemini's format.
  */
 export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean): [Fields, ...Fields[]] {
   const { fields, form } = ownOf(part, "gemini");
@@ -94,7 +95,7 @@ export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean
   const isError = part.isError === true;
   const inside = files.filter((file) => !isBehind(file));
   const isOnlyFiles = said.length === 0 && inside.length > 0;
-  // An error has to be told in words.
+  // An error needs a text.
   const response = isOnlyFiles && !isError ? {} : responseOf(isOnlyFiles ? inside : said, isError);
   const isAbsent = form.response === "absent" && response.output === "";
   const functionResponse = {
@@ -121,6 +122,6 @@ function responseOf(said: readonly ContentPart[], isError: boolean): Fields {
     if (isError) return { error: only!.data };
     return isObject(only!.data) ? only!.data : { output: only!.data };
   }
-  const text = said.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n");
+  const text = textOfContents(said);
   return isError ? { error: text } : { output: text };
 }

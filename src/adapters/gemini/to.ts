@@ -1,38 +1,41 @@
 import type { ToolResultPart } from "../../core/message.ts";
+import { type AnyMessage, CallNames, isContent, partsOf } from "../shared/message.ts";
 import { type Fields, isObject, ownOf } from "../shared/own.ts";
-import { CallNames, isContent, partsOf, type Speech } from "../shared/speech.ts";
 import type { GeminiConversation } from "./from.ts";
 import { partOfContent, partOfSaid } from "./parts.ts";
 import { partsOfResult } from "./responses.ts";
 
 export interface ToGeminiOptions {
   /**
-   * A signature for calls that have none. Gemini 3 refuses calls of the current turn without one; where another model
-   * made them, its documentation has `skip_thought_signature_validator` put in its place. None is put unless given.
+   * The signature for calls that have none. Gemini 3 refuses calls of the current turn without one. For calls that another
+   * model made, its documentation says to send `skip_thought_signature_validator`. By default none is added.
    */
   missingSignature?: string;
 }
 
-/** A content that is being written. */
-interface Draft {
+/** A content that later messages may extend. */
+interface OpenContent {
   fields: Fields;
   form: Fields;
-  role: Speech["role"];
+  role: AnyMessage["role"];
   parts: unknown[];
 }
 
 /**
- * Our messages, those of a rendered context above all, as `contents` and `systemInstruction` of a `generateContent`
- * request. Messages of one role that follow each other are one content, since Gemini joins nothing itself; results and
- * what a user says stay apart.
+ * Converts our messages, usually those of a rendered context, to `contents` and `systemInstruction` of a
+ * `generateContent` request. Consecutive messages of one role become one content, because Gemini does not join them
+ * itself. Results and user messages stay apart.
  *
- * Thoughts of other models are left out; words stand for data, and for files beside a result that Gemini does not take.
- * Names that it refuses become others. A message of which nothing is left is left out.
+ * Reasoning of other models is left out. Data becomes text, and so do files in a result that Gemini does not take. Names
+ * that it refuses are replaced. A message with nothing left is left out.
  */
-export function toGemini(messages: readonly Speech[], { missingSignature }: ToGeminiOptions = {}): GeminiConversation {
+export function toGemini(
+  messages: readonly AnyMessage[],
+  { missingSignature }: ToGeminiOptions = {},
+): GeminiConversation {
   const system: { fields: Fields; parts: unknown[] } = { fields: {}, parts: [] };
-  const drafts: Draft[] = [];
-  const calls = new Calls();
+  const drafts: OpenContent[] = [];
+  const calls = new AnsweredCalls();
   for (const message of messages) {
     const { fields, form } = ownOf(message.metadata, "gemini");
     const { role } = message;
@@ -55,35 +58,35 @@ export function toGemini(messages: readonly Speech[], { missingSignature }: ToGe
   const instruction = { ...system.fields, parts: system.parts };
   const conversation = {
     ...(system.parts.length > 0 && { systemInstruction: instruction }),
-    contents: drafts.map((draft) => contentOf({ ...draft, parts: calls.inOrder(draft.parts) })),
+    contents: drafts.map((draft) => closeContent({ ...draft, parts: calls.inOrder(draft.parts) })),
   };
   return conversation as unknown as GeminiConversation;
 }
 
-function contentOf({ fields, form, role, parts }: Draft): Fields {
+function closeContent({ fields, form, role, parts }: OpenContent): Fields {
   const isBare = parts.length === 0 && form.parts === "absent";
   const theirs = form.role === "function" ? "function" : role === "assistant" ? "model" : "user";
   return { ...fields, ...(form.role !== "absent" && { role: theirs }), ...(!isBare && { parts }) };
 }
 
-/** The first call of a content carries the signature of all. */
-function sign({ parts }: Draft, thoughtSignature: string): void {
+/** Signs the first call of a content, which counts for all of them. */
+function sign({ parts }: OpenContent, thoughtSignature: string): void {
   const calls = parts.filter((part): part is Fields => isObject(part) && "functionCall" in part);
   const [first] = calls;
   if (first === undefined || calls.some((call) => "thoughtSignature" in call)) return;
   parts[parts.indexOf(first)] = { ...first, thoughtSignature };
 }
 
-/** Knows which calls have been made: a response has the function's name, and an id if its call has one. */
-class Calls {
+/** Remembers the calls made so far, because a response needs its function's name, and an id only if the call has one. */
+class AnsweredCalls {
   readonly #names = new CallNames();
-  /** In the order of the newest calls: ids that Gemini was not told. */
+  /** Our ids of the newest calls that have none in Gemini's format, in order. */
   #unnamed: string[] = [];
-  /** By the response: the place of its call among those, and the files behind it. */
-  readonly #places = new Map<unknown, number>();
+  /** For each response, the index of its call in `#unnamed`, and the files that follow it. */
+  readonly #callIndexes = new Map<unknown, number>();
   readonly #files = new Map<unknown, readonly unknown[]>();
 
-  read(message: Speech): unknown[] {
+  read(message: AnyMessage): unknown[] {
     const given = partsOf(message);
     this.#names.learn(given);
     const calls = given.flatMap((part) => (part.type === "tool_call" ? [part] : []));
@@ -96,27 +99,30 @@ class Calls {
 
   answer(results: readonly ToolResultPart[]): unknown[] {
     return results.map((part) => {
-      const place = this.#unnamed.indexOf(part.toolCallId);
-      const [response, ...files] = partsOfResult(part, this.#names.nameFor(part), place === -1);
+      const callIndex = this.#unnamed.indexOf(part.toolCallId);
+      const [response, ...files] = partsOfResult(part, this.#names.nameFor(part), callIndex === -1);
       this.#files.set(response, files);
-      if (place !== -1) this.#places.set(response, place);
+      if (callIndex !== -1) this.#callIndexes.set(response, callIndex);
       return response;
     });
   }
 
-  /** With the files of responses. Without ids, the first response of a name answers the first call of it: those of one name stand as their calls do. */
+  /**
+   * Adds the files behind their responses, and sorts responses without ids by their calls: Gemini matches the first
+   * response of a name to the first call of that name.
+   */
   inOrder(parts: readonly unknown[]): unknown[] {
     const byName = new Map<string, unknown[]>();
-    for (const part of parts) if (this.#places.has(part)) byName.set(nameOf(part), []);
-    for (const part of [...parts].sort((left, right) => this.#placeOf(left) - this.#placeOf(right))) {
-      if (this.#places.has(part)) byName.get(nameOf(part))!.push(part);
+    for (const part of parts) if (this.#callIndexes.has(part)) byName.set(nameOf(part), []);
+    for (const part of [...parts].sort((left, right) => this.#callIndexOf(left) - this.#callIndexOf(right))) {
+      if (this.#callIndexes.has(part)) byName.get(nameOf(part))!.push(part);
     }
-    const ordered = parts.map((part) => (this.#places.has(part) ? byName.get(nameOf(part))!.shift() : part));
+    const ordered = parts.map((part) => (this.#callIndexes.has(part) ? byName.get(nameOf(part))!.shift() : part));
     return ordered.flatMap((part) => [part, ...(this.#files.get(part) ?? [])]);
   }
 
-  #placeOf(part: unknown): number {
-    return this.#places.get(part) ?? -1;
+  #callIndexOf(part: unknown): number {
+    return this.#callIndexes.get(part) ?? -1;
   }
 }
 

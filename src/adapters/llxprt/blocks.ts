@@ -1,8 +1,8 @@
 import type { FilePart, Part, ToolResultPart } from "../../core/message.ts";
+import { type ContentPart, foreignBlock, isForeignBlock, resultValue, standInFor } from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, ownOf } from "../shared/own.ts";
-import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/speech.ts";
 
-/** A block of anyone's. Of a kind that we have no part for, it is kept whole. */
+/** Converts a text, code or media block. Kinds that we do not know are kept whole in a `data` part. */
 export function contentOfBlock(block: unknown): ContentPart {
   if (!isObject(block)) return foreignBlock("llxprt", block);
   const { type, ...rest } = block;
@@ -25,7 +25,7 @@ function fileOfBlock({ mimeType, data, encoding, filename, ...fields }: Fields):
   return { type: "file", mediaType: mimeType, ...named, ...place, ...keep("llxprt", fields) };
 }
 
-/** A block of the model's. */
+/** Converts a block of the model. */
 export function partOfBlock(block: unknown): Part {
   if (!isObject(block)) return foreignBlock("llxprt", block);
   const { type, ...rest } = block;
@@ -48,8 +48,8 @@ export function partOfBlock(block: unknown): Part {
 }
 
 /**
- * An answer to a call; undefined for any other block. Where it failed, `error` says how and `result` is often empty: then
- * the error is the content.
+ * Converts a tool response. Returns undefined for any other block. If the call failed and `result` is empty, `error`
+ * becomes the content.
  */
 export function resultOfBlock(block: unknown): ToolResultPart | undefined {
   if (!isObject(block) || block.type !== "tool_response" || !isName(block.callId)) return undefined;
@@ -74,7 +74,7 @@ export function resultOfBlock(block: unknown): ToolResultPart | undefined {
   };
 }
 
-/** A block for a part of any message; undefined for a result. */
+/** Converts a part back. Returns undefined for a result: see `blockOfResult`. */
 export function blockOfPart(part: Part): unknown {
   if (isForeignBlock(part, "llxprt")) return part.data;
   const { fields, form } = ownOf(part, "llxprt");
@@ -107,18 +107,10 @@ export function blockOfPart(part: Part): unknown {
 export function blockOfResult(part: ToolResultPart, toolName: string): Fields {
   const { fields, form } = ownOf(part, "llxprt");
   const block = { type: "tool_response", callId: part.toolCallId, ...(form.toolName !== "absent" && { toolName }) };
-  const value = resultIn(part);
+  const value = resultValue(part);
   const isShort = part.isError === true && typeof value === "string" && form.result !== undefined;
   const isBare = form.result === "absent" && (isShort || value === "");
   const result = isShort ? (form.result === "null" ? null : "") : value;
   const failed = part.isError === true ? { error: typeof value === "string" ? value : JSON.stringify(value) } : {};
   return { ...block, ...(!isBare && { result }), ...failed, ...fields };
-}
-
-/** One text, or one thing that is none; several become one text. */
-function resultIn({ content }: ToolResultPart): unknown {
-  if (typeof content === "string") return content;
-  const [only] = content;
-  if (content.length === 1 && only!.type === "data") return only!.data;
-  return content.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n");
 }

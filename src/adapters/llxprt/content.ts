@@ -1,6 +1,6 @@
 /**
- * Contents as llxprt-code keeps them in its history and writes them to its recordings (its `IContent`). It publishes no
- * types, so here they are, with the fields that the adapter reads; all others pass through.
+ * A content as llxprt-code keeps it in its history and its recordings (its `IContent`). It publishes no types, so these
+ * list the fields that the adapter reads. All other fields are kept.
  */
 export interface LlxprtContent {
   speaker: "human" | "ai" | "tool";
@@ -30,7 +30,7 @@ export type LlxprtBlock =
       [field: string]: unknown;
     };
 
-/** A history has no place for what the system says; llxprt-code passes that on its own. */
+/** A conversation for llxprt-code, which passes the system instruction apart from the history. */
 export interface LlxprtConversation {
   systemInstruction?: string;
   contents: LlxprtContent[];

@@ -1,15 +1,15 @@
 import type { Part } from "../../core/message.ts";
+import { type AdaptedMessage, refuse } from "../shared/message.ts";
 import { type Fields, isObject, keepInMetadata } from "../shared/own.ts";
-import { type AdaptedMessage, refuse } from "../shared/speech.ts";
 import { contentOfBlock, partOfBlock, resultOfBlock } from "./blocks.ts";
 import type { LlxprtContent, LlxprtConversation } from "./content.ts";
 
 /**
- * Contents of llxprt-code as ours: what the model says is a message; answers of tools are one, and what stands beside them
- * is another. Whatever we have no place for is kept under `llxprt`, in a part or in `metadata`, and `toLlxprt` puts it
- * back; a content's time is the message's, too.
+ * Converts contents of llxprt-code. A model content becomes one message. In any other content, tool responses become one
+ * message and the other blocks another. Fields that we do not know are kept under `llxprt` in the part or in `metadata`,
+ * and `toLlxprt` restores them. A content's timestamp is also the time of its messages.
  *
- * @throws {StoreError} `MESSAGE_INVALID` for a speaker that there is not, and for blocks that are no list.
+ * @throws {StoreError} `MESSAGE_INVALID` for an unknown speaker, and for blocks that are not an array.
  */
 export function fromLlxprt(contents: LlxprtContent | readonly LlxprtContent[] | LlxprtConversation): AdaptedMessage[] {
   const { systemInstruction, contents: said } =
@@ -38,8 +38,8 @@ function messagesOf(content: LlxprtContent, path: string): AdaptedMessage[] {
   }
 }
 
-/** Answers, and what is none, apart. */
-function runsOf(blocks: readonly unknown[], roleOfNone: "tool" | "user"): AdaptedMessage[] {
+/** Splits blocks into runs of tool responses and runs of other blocks. */
+function runsOf(blocks: readonly unknown[], roleIfEmpty: "tool" | "user"): AdaptedMessage[] {
   const runs: { role: "tool" | "user"; parts: Part[] }[] = [];
   for (const block of blocks) {
     const result = resultOfBlock(block);
@@ -49,7 +49,7 @@ function runsOf(blocks: readonly unknown[], roleOfNone: "tool" | "user"): Adapte
     if (last?.role === role) last.parts.push(part);
     else runs.push({ role, parts: [part] });
   }
-  return runs.length > 0 ? runs : [{ role: roleOfNone, parts: [] }];
+  return runs.length > 0 ? runs : [{ role: roleIfEmpty, parts: [] }];
 }
 
 function timeOf(metadata: unknown): { createdAt?: number } {

@@ -1,22 +1,22 @@
+import { type AnyMessage, CallNames, isContent, partsOf, standInFor } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
-import { CallNames, isContent, partsOf, type Speech, standInFor } from "../shared/speech.ts";
 import { blockOfPart, blockOfResult } from "./blocks.ts";
 import type { LlxprtConversation } from "./content.ts";
 
-/** A content that is being written. */
-interface Draft {
+/** A content that later messages may extend. */
+interface OpenContent {
   fields: Fields;
   speaker: unknown;
   blocks: unknown[];
 }
 
 /**
- * Our messages, those of a rendered context above all, as contents for the history of llxprt-code: one for each. Words
- * stand for data, and for files in results; what the system says is one text, as the history has no place for it.
+ * Converts our messages, usually those of a rendered context, to contents for the history of llxprt-code, one to one.
+ * Data becomes text, and so do files in results. System messages become one text beside the history.
  */
-export function toLlxprt(messages: readonly Speech[]): LlxprtConversation {
+export function toLlxprt(messages: readonly AnyMessage[]): LlxprtConversation {
   const system: string[] = [];
-  const drafts: Draft[] = [];
+  const drafts: OpenContent[] = [];
   const names = new CallNames();
   for (const message of messages) {
     const { fields, form } = ownOf(message.metadata, "llxprt");

@@ -1,9 +1,9 @@
 import type { FilePart } from "../../core/message.ts";
 import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
+import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/message.ts";
 import { type Fields, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/speech.ts";
 
-/** Formats of sound that OpenAI takes, by the media types they go by. */
+/** The audio formats that OpenAI takes, by media type. */
 const AUDIO_FORMATS: Record<string, string> = {
   "audio/wav": "wav",
   "audio/x-wav": "wav",
@@ -12,10 +12,10 @@ const AUDIO_FORMATS: Record<string, string> = {
 };
 const AUDIO_TYPES: Record<string, string> = { wav: "audio/wav", mp3: "audio/mpeg" };
 
-/** An image at a URL may be of any kind. */
+/** The media type of an image at a URL, whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 
-/** A block of content, in a message of anybody. Of a kind that we do not know, or not as we know it, it is kept whole. */
+/** Converts a block of content. Blocks that we do not know are kept whole in a `data` part. */
 export function partOfBlock(block: unknown): ContentPart {
   if (!isObject(block)) return foreignBlock("openai", block);
   const { type, ...rest } = block;
@@ -60,7 +60,7 @@ function kept(file: Omit<FilePart, "type">, as: string, fields: Fields): FilePar
   return { ...part, ...keep("openai", fields, { as: as === usualBlock(part) ? undefined : as }) };
 }
 
-/** The block that a file goes into; undefined where OpenAI has none for it. */
+/** Returns the type of block that holds a file, or undefined if OpenAI has none for it. */
 function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
   if (mediaType.startsWith("image/") && data === undefined && url !== undefined) return "image_url";
   if (data === undefined || mediaType.includes("*")) return undefined;
@@ -68,7 +68,7 @@ function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
   return mediaType in AUDIO_FORMATS ? "input_audio" : "file";
 }
 
-/** A block of a user's message. */
+/** Converts a part of a user message. */
 export function blockOf(part: ContentPart): unknown {
   if (part.type !== "file") return textBlockOf(part);
   const { fields, form } = ownOf(part, "openai");
@@ -89,7 +89,7 @@ export function blockOf(part: ContentPart): unknown {
   return { type: "text", text: standInFor(part) };
 }
 
-/** A block of anyone else's message: words stand for what is not text. */
+/** Converts a part of any other message, which holds text only: files and data become text. */
 export function textBlockOf(part: ContentPart): unknown {
   if (part.type === "text") {
     const { fields, form } = ownOf(part, "openai");

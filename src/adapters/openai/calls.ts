@@ -1,17 +1,17 @@
 import type { DataPart, Part, ToolCallPart } from "../../core/message.ts";
 import { legalId } from "../shared/legal-id.ts";
+import { foreignBlock, isForeignBlock } from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { foreignBlock, isForeignBlock } from "../shared/speech.ts";
 import { CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX } from "./forms.ts";
 
-/** Characters that no name of a tool has. */
+/** Characters that OpenAI refuses in the name of a tool. */
 const ILLEGAL_IN_NAME = /[^a-zA-Z0-9_-]/g;
-/** Ids may have any. */
+/** Matches nothing: ids may have any character. */
 const ILLEGAL_IN_ID = /(?!)/g;
-/** What stood among the calls of a message, and is none. */
+/** Marks an entry of `tool_calls` that is not a call. */
 const ODD_CALL = "tool_call";
 
-/** The calls of a message. One that is not as it should be is kept whole, in its place. */
+/** Converts the calls of a message. A malformed one is kept whole, in order. */
 export function callsOf(toolCalls: unknown): (ToolCallPart | DataPart)[] {
   if (!Array.isArray(toolCalls)) return [];
   return toolCalls.map((call) => {
@@ -31,7 +31,7 @@ function callOf(call: unknown): ToolCallPart | undefined {
   const { name, arguments: text, ...inner } = called;
   if (!isName(name) || !isArguments(text)) return undefined;
   const { args, raw } = readArguments(text);
-  // Some servers leave the type out.
+  // Some servers leave out the type.
   const own = keep(
     "openai",
     { ...fields, ...nested("function", inner) },
@@ -40,7 +40,7 @@ function callOf(call: unknown): ToolCallPart | undefined {
   return { type: "tool_call", toolCallId, name, args, ...own };
 }
 
-/** The one call of a message from before there were several. Its name is its id, as its answer has no other. */
+/** Converts the legacy `function_call`. Its name serves as the id, because its answer has no other. */
 export function legacyCallOf(call: unknown): ToolCallPart[] {
   if (!isObject(call) || !isName(call.name) || !isArguments(call.arguments)) return [];
   const { name, arguments: text, ...fields } = call as Fields & { name: string; arguments: string | Fields };
@@ -48,12 +48,12 @@ export function legacyCallOf(call: unknown): ToolCallPart[] {
   return [{ type: "tool_call", toolCallId: name, name, args, ...keep("openai", fields, { as: "function_call", raw }) }];
 }
 
-/** Whether a part of the assistant's goes among its calls. */
+/** True if a part of an assistant message goes into `tool_calls`. */
 export function isCall(part: Part): part is ToolCallPart | DataPart {
   return part.type === "tool_call" || (isForeignBlock(part, "openai") && ownOf(part, "openai").form.as === ODD_CALL);
 }
 
-/** An entry of `tool_calls`; of a legacy call, what `function_call` holds. */
+/** Returns an entry of `tool_calls`, or the value of `function_call` for a legacy call. */
 export function callBlockOf(part: ToolCallPart | DataPart): unknown {
   if (part.type === "data") return part.data;
   const { fields, form } = ownOf(part, "openai");
@@ -76,12 +76,12 @@ export function callIdOf({ toolCallId }: { toolCallId: string }): string {
   return legalId(toolCallId, ILLEGAL_IN_ID, CALL_ID_CHARS_MAX);
 }
 
-/** Some programs keep them read. */
+/** Accepts parsed arguments as well, because some programs store them that way. */
 function isArguments(value: unknown): value is string | Fields {
   return typeof value === "string" || isObject(value);
 }
 
-/** Arguments are JSON in a text. `raw` is that text where another would be written for them: spaces, or no JSON at all. */
+/** Parses arguments. `raw` is their text if `JSON.stringify` would not give it back: it has spaces, or is not JSON. */
 function readArguments(text: string | Fields): { args: unknown; raw: string | undefined } {
   if (typeof text !== "string") return { args: text, raw: undefined };
   try {
@@ -92,7 +92,7 @@ function readArguments(text: string | Fields): { args: unknown; raw: string | un
   }
 }
 
-/** The text they came in, as long as it still says the same: a context may hold them shortened. */
+/** Returns the original text if it still says the same: a context may hold shortened arguments. */
 function argumentsOf(part: ToolCallPart): string {
   const { raw } = ownOf(part, "openai").form;
   const written = JSON.stringify(part.args === undefined ? {} : part.args);

@@ -1,13 +1,13 @@
-/** Where servers that speak OpenAI's language put what their models think; OpenAI itself does not show it. */
+/** The fields in which OpenAI-compatible servers put a model's reasoning. OpenAI itself does not send it. */
 export const REASONING_FIELDS = ["reasoning_content", "reasoning"] as const;
 
-/** Characters of a call's id that OpenAI takes. */
+/** The most characters that OpenAI takes in a call's id. */
 export const CALL_ID_CHARS_MAX = 40;
 
-/** Of a tool's name. */
+/** The most characters that OpenAI takes in a tool's name. */
 export const TOOL_NAME_CHARS_MAX = 64;
 
-/** Of whoever speaks. */
+/** True for a speaker's name that OpenAI takes. */
 export function isLegalName(name: unknown): name is string {
   return typeof name === "string" && /^[^\s<|\\/>]{1,64}$/.test(name) && name.isWellFormed();
 }

@@ -1,21 +1,21 @@
 import type { ChatCompletionMessage, ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import type { Part } from "../../core/message.ts";
+import { type AdaptedMessage, refuse } from "../shared/message.ts";
 import { type Fields, isName, keep, keepInMetadata } from "../shared/own.ts";
 import { isPlainText } from "../shared/plain-text.ts";
-import { type AdaptedMessage, refuse } from "../shared/speech.ts";
 import { partOfBlock } from "./blocks.ts";
 import { callsOf, legacyCallOf } from "./calls.ts";
 import { isLegalName, REASONING_FIELDS } from "./forms.ts";
 
-/** A message of a Chat Completions request, or the one of a choice in its reply. */
+/** A message of a Chat Completions request, or of a choice in a reply. */
 export type OpenaiMessage = ChatCompletionMessageParam | ChatCompletionMessage;
 
 /**
- * Messages of OpenAI's Chat Completions as ours: one for each. Whatever we have no place for is kept under `openai`, in a
- * part or in `metadata`, and `toOpenai` puts it back.
+ * Converts messages of OpenAI's Chat Completions, one to one. Fields that we do not know are kept under `openai` in the
+ * part or in `metadata`, and `toOpenai` restores them.
  *
- * @throws {StoreError} `MESSAGE_INVALID` for a role that there is not, for content of no kind, and for an answer that
- *   names no call.
+ * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, for content that is neither a string nor an array, and for
+ *   a result that names no call.
  */
 export function fromOpenai(messages: OpenaiMessage | readonly OpenaiMessage[]): AdaptedMessage[] {
   return [messages].flat().map((message, index) => messageOf(message as unknown as Fields, `messages[${index}]`));
@@ -49,7 +49,7 @@ function saidMessage({ role, content, ...fields }: Fields, path: string): Adapte
 }
 
 function assistantMessage({ role: _, content, ...fields }: Fields, path: string): AdaptedMessage {
-  // Beside calls, many servers write no words as an empty text.
+  // Many servers send an empty string as the content of a message that only calls.
   const texts = content === "" ? [] : partsIn(content);
   const form = content === "" ? "empty" : formOf(content, path);
   const name = takeName(fields);
@@ -80,7 +80,7 @@ function assistantMessage({ role: _, content, ...fields }: Fields, path: string)
   };
 }
 
-/** `function` is what `tool` was called once. It has no ids: the function's name is one. */
+/** Converts a tool message, or the older `function` message, in which the function's name serves as the id. */
 function toolMessage({ role, ...message }: Fields, path: string): AdaptedMessage {
   const key = role === "function" ? "name" : "tool_call_id";
   const { [key]: toolCallId, content, ...fields } = message;
@@ -99,7 +99,7 @@ function partsIn(content: unknown): Part[] {
   return Array.isArray(content) ? content.map(partOfBlock) : [];
 }
 
-/** What parts alone do not tell. A text needs no mark. */
+/** Returns the form of content that the parts alone do not show. A string needs no mark. */
 function formOf(content: unknown, path: string): "absent" | "null" | "list" | undefined {
   if (content === undefined) return "absent";
   if (content === null) return "null";
@@ -107,7 +107,7 @@ function formOf(content: unknown, path: string): "absent" | "null" | "list" | un
   return typeof content === "string" ? undefined : refuse(`${path}.content`, "it is neither text nor a list");
 }
 
-/** Out of the fields; one that OpenAI would refuse is no name of ours either, and stays there. */
+/** Takes the name out of the fields, unless OpenAI would refuse it. */
 function takeName(fields: Fields): { name?: string } {
   const { name } = fields;
   if (!isLegalName(name)) return {};

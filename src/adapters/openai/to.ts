@@ -1,25 +1,25 @@
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import type { DataPart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import { type AnyMessage, isContent, partsOf } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
 import { textOrList } from "../shared/plain-text.ts";
-import { isContent, partsOf, type Speech } from "../shared/speech.ts";
 import { blockOf, textBlockOf } from "./blocks.ts";
 import { callBlockOf, callIdOf, isCall, isLegacyCall } from "./calls.ts";
 import { isLegalName } from "./forms.ts";
 
 /**
- * Our messages, those of a rendered context above all, as `messages` of a Chat Completions request: one for each, and for
- * a message with several results one for each of these.
+ * Converts our messages, usually those of a rendered context, to `messages` of a Chat Completions request. A message with
+ * several results becomes one message for each result; all others convert one to one.
  *
- * What OpenAI has no place for is left out (reasoning, that a result is an error) or has words stand for it (files outside
- * of a user's message, data). Calls with longer ids, or names, than it takes get others, and their results the same. A
- * message of which nothing is left is left out.
+ * Reasoning is left out, and so is the mark that a result is an error. Data becomes text, and so do files outside of user
+ * messages. Ids and names that are too long are replaced, the same way in calls and results. A message with nothing left
+ * is left out.
  */
-export function toOpenai(messages: readonly Speech[]): ChatCompletionMessageParam[] {
+export function toOpenai(messages: readonly AnyMessage[]): ChatCompletionMessageParam[] {
   return messages.flatMap(messagesOf) as unknown as ChatCompletionMessageParam[];
 }
 
-function messagesOf(message: Speech): Fields[] {
+function messagesOf(message: AnyMessage): Fields[] {
   const parts = partsOf(message);
   const { fields, form } = ownOf(message.metadata, "openai");
   const content = parts.filter(isContent);
@@ -29,14 +29,14 @@ function messagesOf(message: Speech): Fields[] {
       return parts.flatMap((part) => (part.type === "tool_result" ? [answerOf(part)] : []));
     case "assistant": {
       const said = saidBy(parts, form);
-      // Reasoning of others was all that there was.
+      // The message held nothing but another model's reasoning.
       const isEmpty = parts.length > 0 && Object.values(said).every((value) => value === null);
       return isEmpty ? [] : [{ ...fields, role: "assistant", ...name, ...said }];
     }
     case "system":
-      return [{ ...fields, role: form.role ?? "system", ...name, ...contentOf(content.map(textBlockOf), form) }];
+      return [{ ...fields, role: form.role ?? "system", ...name, ...contentField(content.map(textBlockOf), form) }];
     case "user":
-      return [{ ...fields, role: "user", ...name, ...contentOf(content.map(blockOf), form) }];
+      return [{ ...fields, role: "user", ...name, ...contentField(content.map(blockOf), form) }];
   }
 }
 
@@ -52,7 +52,7 @@ function saidBy(parts: readonly Part[], form: Fields): Fields {
     } else if (part.type === "text" && own.as === "refusal") said.refusal = part.text;
     else if (isContent(part)) blocks.push(textBlockOf(part));
   }
-  Object.assign(said, blocks.length > 0 || form.content !== undefined ? contentOf(blocks, form) : { content: null });
+  Object.assign(said, blocks.length > 0 || form.content !== undefined ? contentField(blocks, form) : { content: null });
   for (const call of calls.filter(isLegacyCall)) said.function_call = callBlockOf(call);
   const others = calls.filter((call) => !isLegacyCall(call));
   if (others.length > 0) said.tool_calls = others.map(callBlockOf);
@@ -62,13 +62,13 @@ function saidBy(parts: readonly Part[], form: Fields): Fields {
 function answerOf(part: ToolResultPart): Fields {
   const { fields, form } = ownOf(part, "openai");
   const text = typeof part.content === "string" ? part.content : part.content.map(textBlockOf);
-  const content = text !== "" || form.content === undefined ? { content: text } : contentOf([], form);
+  const content = text !== "" || form.content === undefined ? { content: text } : contentField([], form);
   if (form.as === "function") return { ...fields, role: "function", name: part.toolCallId, ...content };
   return { ...fields, role: "tool", tool_call_id: callIdOf(part), ...content };
 }
 
-/** One text is a string, if it was no list. What the parts say comes before what is remembered of the form. */
-function contentOf(blocks: readonly unknown[], { content: form }: Fields): Fields {
+/** Returns the content field. Blocks win over the remembered form, which only says how an empty content looked. */
+function contentField(blocks: readonly unknown[], { content: form }: Fields): Fields {
   if (blocks.length === 0 && form === "absent") return {};
   if (blocks.length === 0 && form === "null") return { content: null };
   if (blocks.length === 0 && form === "empty") return { content: "" };

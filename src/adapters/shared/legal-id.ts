@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 
-/** Hexadecimal digits that tell ids apart which look the same once they are legal. */
+/** Hexadecimal digits of the hash that keeps cleaned ids distinct. */
 const DIGITS = 8;
 
 /**
- * The id itself if a provider takes it, else one that it takes: what is legal of it, and a hash of all of it. The same id
- * gives the same one everywhere, so that calls keep their results, and a context its prefix.
+ * Returns the id if a provider takes it, else its legal characters and a hash of all of it. One id always gives the same
+ * result, so calls still match their results and a context keeps its prefix.
  *
- * @param illegal  One character that is refused; global.
+ * @param illegal  A global pattern that matches one refused character.
  * @param charsMax  At least 16.
  */
 export function legalId(id: string, illegal: RegExp, charsMax: number): string {

@@ -1,19 +1,19 @@
-/** An object as it came, its fields unknown. */
+/** A provider's object, with unknown fields. */
 export type Fields = Record<string, unknown>;
 
-/** Whose fields they are: the key under which a part, or a message's metadata, holds them. */
+/** The key under which a part, or a message's metadata, holds a provider's own fields. */
 export type Provider = "openai" | "anthropic" | "gemini" | "aiSdk" | "aiSdkUi" | "llxprt";
 
-/** Holds how a provider's message stood, where the part alone does not tell. No provider has a field of this name. */
+/** The key for marks about the original form of a message, which no provider uses. */
 const FORM = "coppice";
 
-/** What a provider has of its own on a part or a message: fields that go back to it, and the form they go back in. */
+/** A provider's own fields on a part or a message, and the marks about its original form. */
 export interface Own {
   fields: Fields;
   form: Fields;
 }
 
-/** Empty where there is nothing; fields of other providers are none of this one's business. */
+/** Returns one provider's own fields, empty if there are none. */
 export function ownOf(holder: object | undefined, provider: Provider): Own {
   const own = (holder as Fields | undefined)?.[provider];
   if (!isObject(own)) return { fields: {}, form: {} };
@@ -21,26 +21,26 @@ export function ownOf(holder: object | undefined, provider: Provider): Own {
   return { fields, form: isObject(form) ? form : {} };
 }
 
-/** The reverse, to be spread into a part or into metadata: nothing at all where all is told without. */
+/** Returns an object to spread into a part or into metadata. It is empty if there is nothing to keep. */
 export function keep(provider: Provider, fields: Fields, form: Fields = {}): Fields {
   const known = defined(form);
   const own = isEmpty(known) ? defined(fields) : { ...defined(fields), [FORM]: known };
   return isEmpty(own) ? {} : { [provider]: own };
 }
 
-/** The same for a message: its metadata, or none. */
+/** Returns a message's `metadata` with the fields to keep, or an empty object. */
 export function keepInMetadata(provider: Provider, fields: Fields, form: Fields = {}): { metadata?: Fields } {
   const metadata = keep(provider, fields, form);
   return isEmpty(metadata) ? {} : { metadata };
 }
 
-/** `{ key: fields }`, or nothing where there are none: fields of an object inside a block. */
+/** Returns `{ key: fields }` for the fields of an inner object, or an empty object if there are none. */
 export function nested(key: string, fields: Fields): Fields {
   const known = defined(fields);
   return isEmpty(known) ? {} : { [key]: known };
 }
 
-/** SDKs write `undefined` where there is nothing; JSON, and so a store, does not. */
+/** Drops undefined fields: SDKs write them, and JSON cannot hold them. */
 function defined(fields: Fields): Fields {
   if (!Object.values(fields).includes(undefined)) return fields;
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

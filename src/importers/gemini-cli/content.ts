@@ -1,5 +1,5 @@
 import { fromGemini } from "../../adapters/gemini.ts";
-import { type AdaptedMessage, argsObject } from "../../adapters/shared/speech.ts";
+import { type AdaptedMessage, argsObject } from "../../adapters/shared/message.ts";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
 import { isObject, type JsonObject } from "../lines.ts";

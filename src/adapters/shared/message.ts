@@ -1,10 +1,10 @@
 import { StoreError } from "../../core/errors.ts";
-import type { DataPart, FilePart, Part, PartInput, Role, TextPart } from "../../core/message.ts";
+import type { DataPart, FilePart, Part, PartInput, Role, TextPart, ToolResultPart } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import { type Fields, isName, isObject, type Provider } from "./own.ts";
 
-/** A message of ours, whether stored, rendered or about to be appended. */
-export interface Speech {
+/** One of our messages: stored, rendered or about to be appended. */
+export interface AnyMessage {
   role: Role;
   content?: string | readonly PartInput[];
   parts?: readonly PartInput[];
@@ -12,7 +12,7 @@ export interface Speech {
   metadata?: Record<string, unknown>;
 }
 
-/** A message of a provider's as one of ours, to be appended. */
+/** A provider's message, converted for `append`. */
 export type AdaptedMessage = {
   role: Role;
   parts: Part[];
@@ -22,42 +22,54 @@ export type AdaptedMessage = {
   metadata?: Record<string, unknown>;
 };
 
-export function partsOf({ content, parts }: Speech): readonly Part[] {
+export function partsOf({ content, parts }: AnyMessage): readonly Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return (parts ?? content ?? []) as readonly Part[];
 }
 
-/** What any message can hold, and a result. */
+/** A part that any message, and any result, can hold. */
 export type ContentPart = TextPart | FilePart | DataPart;
 
 export function isContent(part: Part): part is ContentPart {
   return part.type === "text" || part.type === "file" || part.type === "data";
 }
 
-/** A provider's block of a kind that we have no part for, whole. It goes back to that provider; others get its JSON. */
+/** Keeps a block that we do not know in a `data` part. Its provider gets it back; others get its JSON as text. */
 export function foreignBlock(provider: Provider, block: unknown): DataPart {
   return { type: "data", provider, data: block };
 }
 
-/** Whether that is what a part holds, and it is this provider's. */
+/** True if a part holds such a block of this provider. */
 export function isForeignBlock(part: Part, provider: Provider): part is DataPart & { provider: Provider } {
   return part.type === "data" && part.provider === provider;
 }
 
-/** The words that stand for a part where a provider has no place for it. */
+/** Returns the text that replaces a part which a provider does not take. */
 export function standInFor(part: FilePart | DataPart): string {
   return part.type === "file" ? `[file ${describeFile(part)}]` : (JSON.stringify(part.data) ?? "null");
 }
 
-/** Arguments for a provider that takes nothing but an object. */
+/** Returns the text of contents, one line for each. */
+export function textOfContents(contents: readonly ContentPart[]): string {
+  return contents.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n");
+}
+
+/** Returns a result's value for a provider that takes one: a string, the only data, or the text of all contents. */
+export function resultValue({ content }: Pick<ToolResultPart, "content">): unknown {
+  if (typeof content === "string") return content;
+  const [only] = content;
+  return content.length === 1 && only!.type === "data" ? only!.data : textOfContents(content);
+}
+
+/** Returns arguments for a provider that takes only objects. */
 export function argsObject(args: unknown): Fields {
   if (args === undefined || args === null) return {};
   return isObject(args) ? args : { input: args };
 }
 
 /**
- * Names of the tools, by the id of their calls: some providers want them beside a result. Ids repeat from step to step,
- * so a call counts from where it stands until the next of its id: call `learn` on each message, in order.
+ * Remembers the tool names of calls, because some providers want the name beside a result. Ids may repeat, so `learn` must
+ * see the messages in order: a call counts until the next one with its id.
  */
 export class CallNames {
   readonly #names = new Map<string, string>();
@@ -66,13 +78,13 @@ export class CallNames {
     for (const part of parts) if (part.type === "tool_call") this.#names.set(part.toolCallId, part.name);
   }
 
-  /** What the result says itself comes first; `unknown` where nobody knows. */
+  /** Returns the result's own name, else its call's, else `unknown`. */
   nameFor(part: { toolCallId: string; name?: string | undefined }): string {
     return isName(part.name) ? part.name : (this.#names.get(part.toolCallId) ?? "unknown");
   }
 }
 
-/** @throws {StoreError} `MESSAGE_INVALID`: what came is no message of the provider. */
+/** @throws {StoreError} `MESSAGE_INVALID`, because the input is not a message of the provider. */
 export function refuse(path: string, reason: string): never {
   throw new StoreError("MESSAGE_INVALID", { path, reason });
 }
