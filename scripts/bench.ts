@@ -3,6 +3,7 @@ import { benchContext } from "./bench/context.ts";
 import { benchGemini } from "./bench/gemini.ts";
 import { benchImport } from "./bench/import.ts";
 import { benchMcp } from "./bench/mcp.ts";
+import { benchPackage } from "./bench/package.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchStore } from "./bench/store.ts";
 import { benchWatch } from "./bench/watch.ts";
@@ -22,6 +23,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   gemini: ({ data }) => benchGemini({ data }),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
+  package: ({ folder }) => benchPackage({ folder }),
   recall: ({ folder, "build-million": buildMillion }) => benchRecall({ folder, buildMillion }),
   watch: ({ megabytes, seconds }) =>
     benchWatch({
@@ -30,7 +32,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
     }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -46,7 +48,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }
