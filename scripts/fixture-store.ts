@@ -1,28 +1,43 @@
-import { existsSync } from "node:fs";
-import { type MessageInput, openStore, type Session } from "../src/index.ts";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { type ContextOptions, type MessageInput, openStore, type Session } from "../src/index.ts";
 
-// Writes the store that a test of upgrades opens for as long as its format is supported:
+// Writes the store and the contexts that test/upgrade opens and renders for as long as a format is supported:
 //
-//     npx tsx scripts/fixture-store.ts test/fixtures/stores/v1.db
+//     npx tsx scripts/fixture-store.ts test/fixtures/stores/format-7
 //
-// Once a format is released its fixture is never written again: a new format gets a new file. Everything in it is made up,
-// and its clock ticks, so that the same version of the program writes the same rows.
+// The number is the count of migrations. A fixture is never written again: a new format gets a new file. (The file v1.db is
+// older than this script's present form.) Everything in it is made up, and its clock ticks, so that the same version of the
+// program writes the same rows.
 
-const [, , path] = process.argv;
-if (path === undefined || existsSync(path)) throw new Error("Give the path of a file that does not exist yet.");
+const [, , base] = process.argv;
+const file = `${base}.db`;
+if (base === undefined || existsSync(`${file}.gz`))
+  throw new Error("Give a path without .db.gz that names no file yet.");
 
-let now = Date.UTC(2026, 2, 2, 9);
-const store = openStore(path, { clock: () => (now += 60_000) });
-
-const pilot = store.session("harbor-pilot", {
-  project: "harbor",
-  title: "Tide tables for the harbor pilot",
+/** Options for a small window. Those that limit what a message may cost differ from the defaults, as all do. */
+const SETTINGS = {
   hotSize: 4,
   overlap: 1,
   evictBatch: 4,
   maxThemes: 3,
   openClustersMax: 4,
   resolveTokensMin: 40,
+  summaryTokensMax: 150,
+  contextTokensMax: 1_600,
+  maximumTokenLimit: 400,
+  normalTokenLimit: 150,
+  targetRetainedTokens: 300,
+  toolResponsePreviewGraphemes: 60,
+} as const;
+
+let now = Date.UTC(2026, 2, 2, 9);
+const store = openStore(file, { clock: () => (now += 60_000) });
+
+const pilot = store.session("harbor-pilot", {
+  ...SETTINGS,
+  project: "harbor",
+  title: "Tide tables for the harbor pilot",
 });
 pilot.append({ role: "system", content: "You help the pilots of a small harbor. Times are in UTC." });
 pilot.append({ role: "user", content: "Never move the buoy at the north mole.", pinned: true, name: "Ines" });
@@ -31,6 +46,31 @@ pilot.append({
   role: "assistant",
   content: "Half a surrogate \ud83d, a NUL \0, and a flag 🏴‍☠️ are kept as they came.",
 });
+
+const lock = store.session("lock-keeper", {
+  ...SETTINGS,
+  project: "harbor",
+  strategy: "sandwich",
+  sandwichTrigger: 0.8,
+  topPreserveThreshold: 0.1,
+  preserveThreshold: 0.25,
+  middleMessagesMin: 6,
+});
+for (const round of [4, 5, 6]) await talkOfTheHarbor(lock, round);
+
+const yard = store.session("yard", { ...SETTINGS, strategy: "flat", flatTrigger: 0.6, flatTail: 0.2 });
+for (const round of [7, 8, 9]) await talkOfTheHarbor(yard, round);
+
+// Nobody has compacted these two: their windows hold old messages, and their settings say how they would be split.
+const long = { ...SETTINGS, overlap: 12, evictBatch: 16 };
+const split = store.session("split", {
+  ...long,
+  strategy: "sandwich",
+  topPreserveThreshold: 0.5,
+  preserveThreshold: 0.05,
+});
+const whole = store.session("whole", { ...long, strategy: "flat", middleMessagesMin: 40 });
+for (const round of [1, 2, 3]) for (const session of [split, whole]) session.appendAll(messagesOf(round));
 
 const imported = store.importedSession(
   { source: "logbook", externalId: "log-7", createdAtMs: Date.UTC(2026, 1, 1), metadata: { ship: "Alcyone" } },
@@ -43,12 +83,51 @@ imported.appendAll([
 const child = store.importedSession({ source: "logbook", externalId: "log-7-a", parentExternalId: "log-7" });
 child.append({ role: "user", content: "Look up the soundings of 1987." });
 store.session("empty");
-store.close();
 
-/** A round on three subjects, one of them with a tool that says much. Ends by summarizing what is cold. */
+await store.upkeep();
+await store.forget("harbor-pilot", { messageIds: [pilot.messages({ seqFrom: 9, limit: 1 })[0]!.id] });
+writeContexts();
+store.close();
+writeFileSync(`${base}.db.gz`, gzipSync(readFileSync(file), { level: 9 }));
+rmSync(file);
+
+/** Write one line of JSON for each context: what was asked for, and what came of it. */
+function writeContexts(): void {
+  const asked: (ContextOptions & { query?: string })[] = [
+    { strategy: "union-find", tokensMax: 1_000 },
+    { strategy: "union-find", tokensMax: 12_000 },
+    {
+      strategy: "union-find",
+      tokensMax: 2_000,
+      query: "What did the electrician say about the antenna on channel 12?",
+    },
+    { strategy: "sandwich", tokensMax: 2_000 },
+    { strategy: "flat", tokensMax: 2_000 },
+    { strategy: "full", tokensMax: 12_000 },
+    {},
+  ];
+  const lines = [pilot, lock, yard, split, whole, imported].flatMap((session) =>
+    asked.map(({ query, ...options }) => {
+      const { messages, tokenCount } = session.render({ ...options, ...(query !== undefined && { query }) });
+      const { compactableTokens } = session.pressure(options);
+      return JSON.stringify({ session: session.id, options, query, tokenCount, compactableTokens, messages });
+    }),
+  );
+  writeFileSync(`${base}.contexts.jsonl`, `${lines.join("\n")}\n`);
+}
+
+/** A round of talk, then a summary of what is cold. */
 async function talkOfTheHarbor(session: Session, round: number): Promise<void> {
+  session.appendAll(messagesOf(round));
+  session.compact();
+  await session.resolveDirty();
+  session.compact();
+}
+
+/** A round on three subjects, one of them with a tool that says much. */
+function messagesOf(round: number): MessageInput[] {
   const day = `March ${round + 2}`;
-  const messages: MessageInput[] = [
+  return [
     {
       role: "user",
       content: `When is high water at the lock gate on ${day}? The tide table of the almanac is out of print.`,
@@ -62,9 +141,7 @@ async function talkOfTheHarbor(session: Session, round: number): Promise<void> {
     },
     {
       role: "tool",
-      parts: [
-        { type: "tool_result", toolCallId: "call_0", content: `${day} 04:1${round} 5.${round} m\n`.repeat(1_200) },
-      ],
+      parts: [{ type: "tool_result", toolCallId: "call_0", content: `${day} 04:1${round} 5.${round} m\n`.repeat(70) }],
     },
     {
       role: "assistant",
@@ -87,7 +164,4 @@ async function talkOfTheHarbor(session: Session, round: number): Promise<void> {
       content: `I wrote to the paint dealer about the missing tax on invoice ${1_040 + round}; the hull of the tender is paid from the yard's budget.`,
     },
   ];
-  session.appendAll(messages);
-  await session.resolveDirty();
-  session.compact();
 }
