@@ -4,17 +4,17 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What users read. */
+/** A page of the documentation. */
 export interface Page {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   path: string;
   text: string;
 }
 
-/** The README, and the pages that stand beside what they tell of. */
+/** Reads the README and the README of each folder. */
 export function readPages(): Page[] {
   const rooms = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return ["README.md", "scripts/README.md", ...rooms.map(({ name }) => `src/${name}/README.md`).sort()]
+  return ["README.md", "scripts/README.md", "src/README.md", ...rooms.map(({ name }) => `src/${name}/README.md`).sort()]
     .filter((path) => existsSync(join(ROOT, path)))
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 }
