@@ -1,9 +1,9 @@
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import type { StepFeatures } from "../../src/forest/cluster.ts";
-import { Decision } from "../../src/forest/decision.ts";
-import { Growth } from "../../src/forest/growth.ts";
+import { GrowingForest } from "../../src/forest/growing-forest.ts";
 import { STRUCTURE_WEIGHTS, type StructureWeights } from "../../src/forest/placement.ts";
 import { replay } from "../../src/forest/replay.ts";
+import { StepPlacer } from "../../src/forest/step-placer.ts";
 import type { LocalEmbedder } from "../../src/models/embedder.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import type { EvalMessage } from "./cluster-data.ts";
@@ -63,7 +63,7 @@ export function stepsOf(messages: readonly EvalMessage[], embedder: LocalEmbedde
 /** Let steps enter a forest one after another, as a session would. */
 export function growForest(steps: readonly StepFeatures[], options: Partial<GrowOptions> = {}): Grown {
   const { embedder, ...decisionOptions } = { ...GROW_DEFAULTS, ...options };
-  const decision = new Decision(new Growth(embedder.dimension), 0, decisionOptions);
+  const decision = new StepPlacer(new GrowingForest(embedder.dimension), 0, decisionOptions);
   const clusters = steps.map((step) => decision.enter(step).cluster.root);
   const { forest } = replay(decision.log);
   return { clusters, themes: steps.map(({ id }) => forest.find(id)!.theme) };

@@ -35,7 +35,7 @@ export const ID_CHARS_MAX = 512;
  * Milliseconds without a message after which a session comes to rest. A day: whoever comes back the same day goes on where
  * the window was, and what was said yesterday is found by what it was about today.
  */
-export const REST_AFTER_MS = 24 * 60 * 60 * 1_000;
+export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * Milliseconds without a message after which the clusters of a session at rest settle, at most. They do once it has been

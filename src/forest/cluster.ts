@@ -40,11 +40,11 @@ export interface OpenCluster extends VectorSum {
   messageCount: number;
   stepCount: number;
   tokenCount: number;
-  firstSeq: number;
-  lastSeq: number;
+  seqFirst: number;
+  seqLast: number;
   /** Of its last step. */
-  lastTurn: number;
-  lastAtMs: number;
+  turnLast: number;
+  atMsLast: number;
   /** Who spoke in it last, oldest first: each once, a few. */
   speakers: Speech[];
 }
@@ -72,10 +72,10 @@ export function startCluster(step: StepFeatures, dimension: number): OpenCluster
     messageCount: 0,
     stepCount: 0,
     tokenCount: 0,
-    firstSeq: step.seqFirst,
-    lastSeq: step.seqLast,
-    lastTurn: step.turn,
-    lastAtMs: step.createdAtMs,
+    seqFirst: step.seqFirst,
+    seqLast: step.seqLast,
+    turnLast: step.turn,
+    atMsLast: step.createdAtMs,
     speakers: [],
   };
   joinCluster(cluster, step);
@@ -88,9 +88,9 @@ export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   cluster.messageCount += step.messageCount;
   cluster.stepCount += 1;
   cluster.tokenCount += step.tokenCount;
-  cluster.lastSeq = step.seqLast;
-  cluster.lastTurn = step.turn;
-  cluster.lastAtMs = step.createdAtMs;
+  cluster.seqLast = step.seqLast;
+  cluster.turnLast = step.turn;
+  cluster.atMsLast = step.createdAtMs;
   cluster.speakers = remember(cluster.speakers, step);
 }
 

@@ -1,4 +1,4 @@
-import type { DecidedRow } from "./decision.ts";
+import type { DecidedRow } from "./step-placer.ts";
 
 /**
  * The log as it would be had some steps never been: what remains applies, and gives the clusters and themes that there

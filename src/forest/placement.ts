@@ -62,8 +62,8 @@ export function choosePlacement(
   for (const cluster of open) {
     let score =
       hasDirection && cluster.vectorCount > 0 ? dot(direction.sum, cluster.sum) / (length * cluster.vectorCount) : 0;
-    if (cluster.lastSeq === step.seqBefore) score += adjacent;
-    if (step.turn >= 0 && cluster.lastTurn === step.turn) score += scale * weights.sameTurn;
+    if (cluster.seqLast === step.seqBefore) score += adjacent;
+    if (step.turn >= 0 && cluster.turnLast === step.turn) score += scale * weights.sameTurn;
     score += scale * weights.heard * (heard.get(cluster.root) ?? 0);
     if (score > bestScore || (score === bestScore && cluster.root < best!.root)) {
       best = cluster;
@@ -83,5 +83,5 @@ export function choosePlacement(
  */
 export function clustersToSettle(open: readonly OpenCluster[], openClustersMax: number): OpenCluster[] {
   if (open.length <= openClustersMax) return [];
-  return [...open].sort((left, right) => left.lastSeq - right.lastSeq).slice(0, open.length - openClustersMax);
+  return [...open].sort((left, right) => left.seqLast - right.seqLast).slice(0, open.length - openClustersMax);
 }

@@ -59,7 +59,7 @@ interface Subject {
  * and on the sessions of one code base 0.25; from the centre it is 0 in both. A centre of few clusters is those clusters
  * themselves, so it is held back by 16 at the origin; after 256 it stays.
  */
-export class Subjects {
+export class ProjectSubjects {
   /** By root, in the order in which they started. */
   readonly #subjects = new Map<number, Subject>();
   /** By cluster: the root of its subject. */

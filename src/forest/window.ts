@@ -208,7 +208,7 @@ export function compactFrontier(
  * Where the frontier goes when nobody has spoken for long, or undefined if it is there: all but the newest step graduate.
  * Nothing leaves the window, so a context shows the same messages word for word as before.
  */
-export function restFrontier(steps: readonly WindowStep[], frontier: Frontier): Frontier | undefined {
+export function idleFrontier(steps: readonly WindowStep[], frontier: Frontier): Frontier | undefined {
   const newestFrom = steps.at(-1)?.seqFirst ?? 0;
   return moved(frontier, { ...frontier, graduatedSeq: Math.max(frontier.graduatedSeq, newestFrom) });
 }

@@ -1,5 +1,5 @@
-import type { DecidedRow } from "../forest/decision.ts";
 import type { Forest } from "../forest/forest.ts";
+import type { DecidedRow } from "../forest/step-placer.ts";
 import type { CarriedSummary } from "../store/new-generation.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { RegrownSession } from "./regrown-session.ts";

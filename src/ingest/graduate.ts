@@ -1,15 +1,15 @@
 import type { Clock } from "../core/clock.ts";
 import { VECTOR_PATIENCE_MS } from "../core/limits.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
-import { Decision } from "../forest/decision.ts";
-import { Growth } from "../forest/growth.ts";
+import { GrowingForest } from "../forest/growing-forest.ts";
+import { StepPlacer } from "../forest/step-placer.ts";
 import {
   compactFrontier,
   type Frontier,
+  idleFrontier,
   isHeld,
   NO_WAIT,
   nextFrontier,
-  restFrontier,
   type VectorWait,
   type WindowStep,
   windowSteps,
@@ -64,14 +64,14 @@ export function planCompactMove(
  *
  * @param settles  Whether its open clusters settle, too.
  */
-export function planRestMove(
+export function planIdleMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
   position: number,
   settles: boolean,
 ): FrontierMove | undefined {
-  const next = restFrontier(stepsOf(state), state);
+  const next = idleFrontier(stepsOf(state), state);
   if (next === undefined && !(settles && state.openClusters.length > 0)) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state, position, { settleAll: settles });
 }
@@ -119,11 +119,11 @@ function planMove(
   const seqBefore = messages.seqBefore(sessionId, state.graduatedSeq);
   const graduating = messages.graduating(sessionId, state.graduatedSeq, next.graduatedSeq - 1);
   const coverage = new Coverage(unions);
-  const growth = new Growth(state.dimension, state.openClusters, state.themes.values(), (root) =>
+  const growth = new GrowingForest(state.dimension, state.openClusters, state.themes.values(), (root) =>
     coverage.themeOf(root),
   );
   const { openClustersMax, maxThemes } = settings;
-  const decision = new Decision(growth, position, { similarityMin, openClustersMax, maxThemes });
+  const decision = new StepPlacer(growth, position, { similarityMin, openClustersMax, maxThemes });
   // Clusters that a step came into, by root, with the texts of the steps that did.
   const entered = new Map<number, { cluster: OpenCluster; logPosition: number; texts: string[] }>();
   for (const { features, texts } of enteringSteps(graduating, seqBefore)) {

@@ -17,7 +17,7 @@ import type { Target, UnstagedMessage } from "../store/reembedding.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { CarriedSummaries } from "./carried-summaries.ts";
 import { checkedVector } from "./checked-vector.ts";
-import { Regrowth } from "./regrowth.ts";
+import { RegrownForests } from "./regrown-forests.ts";
 
 /** A request that failed this often in a row is given up. */
 const ATTEMPTS_MAX = 6;
@@ -83,7 +83,7 @@ export async function reembed(repositories: Repositories, options: ReembedPorts)
   const { database, generations } = repositories;
   await moveVectors(repositories, signal); // those of a run before, which are in use
   const from = database.read(() => generations.newest()!.embedderId);
-  const run = new Run(repositories, options);
+  const run = new ReembedRun(repositories, options);
   if (from === embedder.id && !database.read(() => run.wouldHeal())) {
     return { reembedded: false, from, to: from, carriedSummaryCount: 0, switchMs: 0, ...run.counts };
   }
@@ -105,11 +105,11 @@ export async function moveVectors(repositories: Repositories, signal: AbortSigna
   }
 }
 
-class Run {
+class ReembedRun {
   readonly #repositories: Repositories;
   readonly #options: ReembedPorts;
   readonly #target: Target;
-  #regrowth: Regrowth;
+  #regrowth: RegrownForests;
   #carried: CarriedSummaries;
   /** Id up to which every message has its vector. */
   #stagedTo = 0;
@@ -124,7 +124,7 @@ class Run {
     this.#repositories = repositories;
     this.#options = options;
     this.#target = repositories.database.read(() => nextTarget(repositories, options.embedder.id)!);
-    this.#regrowth = this.#newRegrowth();
+    this.#regrowth = this.#newForests();
     this.#carried = new CarriedSummaries(repositories);
   }
 
@@ -342,14 +342,14 @@ class Run {
   }
 
   #beginAgain(): void {
-    this.#regrowth = this.#newRegrowth();
+    this.#regrowth = this.#newForests();
     this.#carried = new CarriedSummaries(this.#repositories);
     this.#checked.clear();
   }
 
-  #newRegrowth(): Regrowth {
+  #newForests(): RegrownForests {
     const { database } = this.#repositories;
-    return database.read(() => new Regrowth(this.#repositories, this.#target, this.#options.embedder));
+    return database.read(() => new RegrownForests(this.#repositories, this.#target, this.#options.embedder));
   }
 
   /**

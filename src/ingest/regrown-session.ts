@@ -1,8 +1,8 @@
 import { assert } from "../core/assert.ts";
 import { isFull, type OpenCluster } from "../forest/cluster.ts";
-import { type DecidedRow, Decision, type DecisionOptions } from "../forest/decision.ts";
 import { Forest } from "../forest/forest.ts";
-import { Growth } from "../forest/growth.ts";
+import { GrowingForest } from "../forest/growing-forest.ts";
+import { type DecidedRow, type PlacementOptions, StepPlacer } from "../forest/step-placer.ts";
 import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
 import type { StoredCluster } from "../store/clusters.ts";
 import type { DerivedRows } from "../store/derive.ts";
@@ -26,7 +26,7 @@ export class RegrownSession {
   /** What the new log says: a row that replay would refuse fails here. */
   readonly forest = new Forest();
   readonly log: DecidedRow[] = [];
-  readonly #growth: Growth;
+  readonly #growth: GrowingForest;
   readonly #clusters = new Map<number, DraftCluster>();
   readonly #steps: { id: number; messageIds: readonly number[] }[] = [];
   /** Of the old forest: the clusters that are open, with what they hold. */
@@ -34,7 +34,7 @@ export class RegrownSession {
   #seqBefore = -1;
 
   constructor(dimension: number) {
-    this.#growth = new Growth(dimension);
+    this.#growth = new GrowingForest(dimension);
   }
 
   /**
@@ -49,7 +49,7 @@ export class RegrownSession {
     rootBefore: number,
     messages: readonly GraduatingMessage[],
     position: number,
-    options: DecisionOptions,
+    options: PlacementOptions,
   ): number {
     const [step] = enteringSteps(messages, this.#seqBefore);
     assert(step !== undefined, "a step has messages");
@@ -61,7 +61,7 @@ export class RegrownSession {
     before.tokenCount += features.tokenCount;
     this.#openBefore.set(rootBefore, before);
 
-    const decision = new Decision(this.#growth, position, options);
+    const decision = new StepPlacer(this.#growth, position, options);
     const { cluster, position: logPosition } = decision.enter(features);
     const draft = this.#clusters.get(cluster.root) ?? {
       cluster,
@@ -83,11 +83,11 @@ export class RegrownSession {
    *
    * @returns as `enter`.
    */
-  settle(rootBefore: number, position: number, options: DecisionOptions): number {
+  settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);
     this.#openBefore.delete(rootBefore);
     if (cluster === undefined || isFull(cluster) || this.#openBefore.size > 0) return position;
-    const decision = new Decision(this.#growth, position, options);
+    const decision = new StepPlacer(this.#growth, position, options);
     decision.settleAll();
     return this.#take(decision);
   }
@@ -106,7 +106,7 @@ export class RegrownSession {
     };
   }
 
-  #take(decision: Decision): number {
+  #take(decision: StepPlacer): number {
     for (const row of decision.log) {
       const reason = this.forest.apply(row);
       assert(reason === undefined, `the new log can be applied: ${reason}`);

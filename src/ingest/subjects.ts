@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { StoreError } from "../core/errors.ts";
-import { Subjects } from "../forest/subjects.ts";
+import { ProjectSubjects } from "../forest/subjects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SettledCluster } from "../store/subjects.ts";
 import { placeClusters } from "../store/write.ts";
@@ -23,7 +23,7 @@ export class SubjectPlacer {
   readonly #repositories: Repositories;
   readonly #batchMax: number;
   /** By project, the one placed in longest ago first. */
-  readonly #placings = new Map<string | null, Placing>();
+  readonly #placings = new Map<string | null, ProjectPlacing>();
 
   /** @param batchMax  Most clusters placed in one transaction. */
   constructor(repositories: Repositories, batchMax = BATCH_CLUSTERS_MAX) {
@@ -44,7 +44,7 @@ export class SubjectPlacer {
     signal.throwIfAborted();
     const { database, subjects } = this.#repositories;
     for (const project of database.read(() => subjects.scopesToPlace())) {
-      const placing = this.#placings.get(project) ?? new Placing(this.#repositories, project);
+      const placing = this.#placings.get(project) ?? new ProjectPlacing(this.#repositories, project);
       this.#placings.delete(project);
       this.#placings.set(project, placing);
       try {
@@ -72,10 +72,10 @@ export class SubjectPlacer {
 }
 
 /** The subjects of a project in memory: of all of its clusters that settled up to some position of the log. */
-class Placing {
+class ProjectPlacing {
   readonly #repositories: Repositories;
   readonly #project: string | null;
-  #subjects = new Subjects();
+  #subjects = new ProjectSubjects();
   /** Log position at which the newest of its clusters settled. All that settled later came, or will come, to it later. */
   #settledUpTo = 0;
   /** Log position at which this was so, the generation, and how often its rows of clusters had been written anew. */
@@ -124,7 +124,7 @@ class Placing {
   #load(): void {
     const { unions, generations } = this.#repositories;
     if (!this.#holds()) {
-      this.#subjects = new Subjects();
+      this.#subjects = new ProjectSubjects();
       this.#settledUpTo = 0;
     }
     this.#position = unions.newestPosition();

@@ -1,7 +1,7 @@
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import type { Vectors } from "../ingest/vectors.ts";
+import type { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -25,6 +25,6 @@ export interface SessionPorts {
   resident: ResidentSessions;
   active: ActiveSessions;
   nearest: NearestClusters;
-  vectors: Vectors;
+  vectors: VectorCollector;
   upkeep: Upkeep;
 }

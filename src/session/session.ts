@@ -10,7 +10,7 @@ import { prepareMessage } from "../ingest/prepare.ts";
 import { newMessages, type SyncKey } from "../ingest/sync.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
-import type { ResolveResult } from "../summaries/run.ts";
+import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan, type SplitOptions } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, Contexts, type RenderOptions } from "./contexts.ts";

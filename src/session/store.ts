@@ -10,7 +10,7 @@ import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { type ReembedProgress, type ReembedResult, reembed } from "../ingest/reembed.ts";
 import { type ReembedEstimate, reembedEstimate } from "../ingest/reembed-estimate.ts";
-import { EMBED_CONCURRENCY, type EmbedResult, Vectors } from "../ingest/vectors.ts";
+import { EMBED_CONCURRENCY, type EmbedResult, VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
@@ -194,7 +194,7 @@ export class Store {
       resident: new ResidentSessions(),
     };
     // One object for all: the embedder in it may change.
-    const withVectors = Object.assign(shared, { vectors: new Vectors(shared) });
+    const withVectors = Object.assign(shared, { vectors: new VectorCollector(shared) });
     this.#ports = Object.assign(withVectors, { upkeep: new Upkeep(withVectors) });
     this.#useGeneration();
   }
@@ -340,7 +340,7 @@ export class Store {
   async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
     this.#database.assertOpen();
     if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation: "upkeep" });
-    await this.#ports.upkeep.run({ signal: this.#signalOf(options.signal), restActive: true });
+    await this.#ports.upkeep.run({ signal: this.#signalOf(options.signal), includeActive: true });
   }
 
   /**

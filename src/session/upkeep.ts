@@ -1,12 +1,12 @@
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
-import { REST_AFTER_MS } from "../core/limits.ts";
+import { IDLE_AFTER_MS } from "../core/limits.ts";
 import { untilAborted } from "../core/until-aborted.ts";
+import { idleSessions } from "../ingest/idle.ts";
 import { indexTail } from "../ingest/index-texts.ts";
 import { moveVectors } from "../ingest/reembed.ts";
-import { restSessions } from "../ingest/rest.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
-import type { Vectors } from "../ingest/vectors.ts";
+import type { VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { ActiveSessions } from "./active.ts";
@@ -19,13 +19,13 @@ export interface UpkeepPorts {
   changes: { count: number };
   active: ActiveSessions;
   nearest: NearestClusters;
-  vectors: Vectors;
+  vectors: VectorCollector;
 }
 
 export interface UpkeepOptions {
   signal: AbortSignal;
   /** Whether also the sessions that this process has changed within a day may rest. Unless given, they are left alone. */
-  restActive?: boolean;
+  includeActive?: boolean;
 }
 
 /**
@@ -53,11 +53,11 @@ export class Upkeep {
    * @throws the signal's reason if it is aborted, what was done by then stays; otherwise what the first step threw that
    *   failed.
    */
-  async run({ signal, restActive = false }: UpkeepOptions): Promise<void> {
+  async run({ signal, includeActive = false }: UpkeepOptions): Promise<void> {
     const before = this.#running;
     const run = (async () => {
       if (before !== undefined) await untilAborted(before, signal);
-      await this.#run(signal, restActive);
+      await this.#run(signal, includeActive);
     })();
     const running = Promise.allSettled([before, run]).then(() => {});
     this.#running = running;
@@ -78,11 +78,11 @@ export class Upkeep {
     await this.run({ signal }).catch(() => signal.throwIfAborted());
   }
 
-  async #run(signal: AbortSignal, restActive: boolean): Promise<void> {
+  async #run(signal: AbortSignal, includeActive: boolean): Promise<void> {
     const { repositories, embedder, nearest, vectors } = this.#ports;
     const steps = [
       ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
-      () => this.#rest(signal, restActive),
+      () => this.#moveIdle(signal, includeActive),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
       () => indexTail(repositories, { signal }),
@@ -101,16 +101,16 @@ export class Upkeep {
     if (errors.length > 0) throw errors[0];
   }
 
-  async #rest(signal: AbortSignal, restActive: boolean): Promise<void> {
+  async #moveIdle(signal: AbortSignal, includeActive: boolean): Promise<void> {
     const { repositories, embedder, clock, changes, active } = this.#ports;
     const nowMs = clock();
     active.look(nowMs);
-    await restSessions(repositories, {
+    await idleSessions(repositories, {
       embedder,
       nowMs,
-      isSpared: (sessionId) => !restActive && active.isActive(sessionId, nowMs - REST_AFTER_MS),
+      isSpared: (sessionId) => !includeActive && active.isActive(sessionId, nowMs - IDLE_AFTER_MS),
       signal,
-      onRest: () => {
+      onMoved: () => {
         changes.count += 1;
       },
     });

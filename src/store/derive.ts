@@ -1,5 +1,5 @@
 import type { OpenCluster } from "../forest/cluster.ts";
-import { type GrowingTheme, Growth } from "../forest/growth.ts";
+import { GrowingForest, type GrowingTheme } from "../forest/growing-forest.ts";
 import { replay } from "../forest/replay.ts";
 import { type SubjectRow, subjectRoots } from "../forest/subjects.ts";
 import type { StoredCluster } from "./clusters.ts";
@@ -85,7 +85,7 @@ export function applyLog(
     return undefined;
   }
 
-  const growth = new Growth(dimension);
+  const growth = new GrowingForest(dimension);
   const clusters = new Map<
     number,
     { cluster: OpenCluster; logPosition: number; settledAt: number | null; texts: string[] }

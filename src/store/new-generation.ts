@@ -1,5 +1,5 @@
 import { assert } from "../core/assert.ts";
-import type { GrowingTheme } from "../forest/growth.ts";
+import type { GrowingTheme } from "../forest/growing-forest.ts";
 import type { StoredCluster } from "./clusters.ts";
 import type { GenerationRow } from "./generations.ts";
 import type { Target } from "./reembedding.ts";

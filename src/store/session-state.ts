@@ -2,7 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
-import type { GrowingTheme } from "../forest/growth.ts";
+import type { GrowingTheme } from "../forest/growing-forest.ts";
 import type { Repositories } from "./repositories.ts";
 
 /** A step whose calls are not all answered: the next matching result belongs to it. */

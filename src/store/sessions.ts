@@ -1,5 +1,5 @@
 import { eq, sql } from "drizzle-orm";
-import { REST_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
+import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -70,8 +70,8 @@ export class SessionRepository {
   readonly #ids;
   readonly #idsWith;
   readonly #list;
-  readonly #restOf;
-  readonly #restless;
+  readonly #idleness;
+  readonly #idlePage;
 
   constructor({ orm, client }: StoreDatabase) {
     this.#byId = orm
@@ -133,15 +133,15 @@ export class SessionRepository {
     const timeOf = (order: "ASC" | "DESC"): string =>
       `(SELECT m.created_at_ms FROM messages m WHERE m.session_id = s.id ORDER BY m.seq ${order} LIMIT 1)`;
     const silentMs = `(@nowMs - ${timeOf("DESC")})`;
-    const isQuiet = `${silentMs} > ${REST_AFTER_MS}`;
+    const isIdle = `${silentMs} > ${IDLE_AFTER_MS}`;
     const isOver = `${silentMs} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
-    this.#restOf = client.prepare<{ nowMs: number; id: string }, { isQuiet: number; isOver: number }>(
-      `SELECT ${isQuiet} AS isQuiet, ${isQuiet} AND ${isOver} AS isOver FROM sessions s WHERE s.id = @id`,
+    this.#idleness = client.prepare<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>(
+      `SELECT ${isIdle} AS isIdle, ${isIdle} AND ${isOver} AS isOver FROM sessions s WHERE s.id = @id`,
     );
     // By the first and the newest message and the newest step of each session: its other messages are not looked at.
-    this.#restless = client.prepare<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>(
+    this.#idlePage = client.prepare<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>(
       `WITH s AS (SELECT id, graduated_seq FROM sessions WHERE id > @after ORDER BY id LIMIT @limit)
-       SELECT s.id, ${isQuiet}
+       SELECT s.id, ${isIdle}
          AND NOT EXISTS (
            SELECT 1 FROM pending_vectors p JOIN messages m ON m.id = p.message_id
            WHERE p.session_id = s.id AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > @nowMs - ${VECTOR_WAIT_MS_MAX})
@@ -242,14 +242,14 @@ export class SessionRepository {
   }
 
   /**
-   * Whether nobody has spoken in a session for a day (`REST_AFTER_MS`), and whether it is also over for now: silent for
+   * Whether nobody has spoken in a session for a day (`IDLE_AFTER_MS`), and whether it is also over for now: silent for
    * longer than it lasted, or for `SETTLE_AFTER_MS_MAX`.
    *
    * @param nowMs  Unix milliseconds, as everywhere here.
    */
-  restOf(id: string, nowMs: number): { isQuiet: boolean; isOver: boolean } {
-    const row = this.#restOf.get({ id, nowMs });
-    return { isQuiet: row?.isQuiet === 1, isOver: row?.isOver === 1 };
+  idleness(id: string, nowMs: number): { isIdle: boolean; isOver: boolean } {
+    const row = this.#idleness.get({ id, nowMs });
+    return { isIdle: row?.isIdle === 1, isOver: row?.isOver === 1 };
   }
 
   /**
@@ -260,8 +260,8 @@ export class SessionRepository {
    * @param limit  Sessions looked at.
    * @returns also the id to go on after; undefined at the end.
    */
-  restless(nowMs: number, after: string, limit: number): { due: string[]; last: string | undefined } {
-    const page = this.#restless.all({ nowMs, after, limit });
+  idlePage(nowMs: number, after: string, limit: number): { due: string[]; last: string | undefined } {
+    const page = this.#idlePage.all({ nowMs, after, limit });
     const due = page.filter(({ isDue }) => isDue === 1).map(({ id }) => id);
     return { due, last: page.length < limit ? undefined : page.at(-1)!.id };
   }

@@ -1,5 +1,5 @@
 import { asc, eq, sql } from "drizzle-orm";
-import type { GrowingTheme } from "../forest/growth.ts";
+import type { GrowingTheme } from "../forest/growing-forest.ts";
 import type { StoreDatabase } from "./open.ts";
 import { themes } from "./schema.ts";
 

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { SessionSettings } from "../core/options.ts";
-import type { GrowingTheme } from "../forest/growth.ts";
+import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeVector } from "../vector/codec.ts";
 import type { ClusterState } from "./clusters.ts";
 import type { DerivedRows } from "./derive.ts";

@@ -11,7 +11,7 @@ const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
 
 /** A summary that is being made. */
-export interface Work {
+export interface ClaimedSummary {
   claim: HeldClaim;
   sessionId: string;
   summarizerId: string;
@@ -23,12 +23,12 @@ export interface Work {
  * The claims of one run. They are renewed while the calls last, and released when the signal is aborted: at once, because the
  * store may be closed before anything else gets its turn.
  */
-export class Claims {
+export class SummaryClaims {
   readonly #repositories: Repositories;
   readonly #clock: Clock;
   readonly #claimant: string;
   readonly #signal: AbortSignal;
-  readonly #works = new Set<Work>();
+  readonly #works = new Set<ClaimedSummary>();
   readonly #release = (): void => this.#releaseAll();
   readonly #timer: NodeJS.Timeout;
 
@@ -46,12 +46,12 @@ export class Claims {
     return { claimant: this.#claimant, nowMs, untilMs: nowMs + LEASE_MS };
   }
 
-  hold(work: Work): void {
+  hold(work: ClaimedSummary): void {
     this.#works.add(work);
   }
 
   /** It has ended with what was recorded. */
-  drop(work: Work): void {
+  drop(work: ClaimedSummary): void {
     this.#works.delete(work);
   }
 

@@ -1,13 +1,13 @@
 import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
-import type { GrowingTheme } from "../forest/growth.ts";
+import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { hotFrom, windowSteps } from "../forest/window.ts";
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { DoneSummary } from "../store/summaries.ts";
 import { sourceDigestOf } from "../store/write-summaries.ts";
 import { isDue } from "./due.ts";
-import { type Asker, type Wait, waitOf } from "./next-try.ts";
+import { type Asker, type Postponement, postponementOf } from "./next-try.ts";
 import { FULL_READING_TOKENS_MAX, readingOf } from "./reading.ts";
 
 /**
@@ -23,7 +23,7 @@ export interface DirtyTheme {
   parts: DoneSummary[];
   uncoveredTokens: number;
   /** Why it is not to be tried now. */
-  wait: Wait | undefined;
+  wait: Postponement | undefined;
 }
 
 /** What a summary of a theme is to be made from. */
@@ -65,7 +65,7 @@ export function dirtyThemes(
     const summaryTokens = parts.map((part) => part.tokenCount);
     if (!isDue({ uncoveredTokens, summaryTokens }, settings.resolveTokensMin)) continue;
     const tried = asker && summaries.newestTry(root, asker.summarizerId, asker.promptVersion);
-    dirty.push({ state, parts, uncoveredTokens, wait: asker && waitOf(tried, state.logPosition, asker) });
+    dirty.push({ state, parts, uncoveredTokens, wait: asker && postponementOf(tried, state.logPosition, asker) });
   }
   return dirty.sort(
     (left, right) => right.uncoveredTokens - left.uncoveredTokens || left.state.theme.root - right.state.theme.root,

@@ -85,7 +85,7 @@ export function attemptsAfter(tried: Try | undefined): number {
 }
 
 /** Why something is not to be tried now. */
-export interface Wait {
+export interface Postponement {
   kind: "parked" | "deferred";
   nextTryAtMs: number | null;
   /** The sources are no longer than a summary of them: they are shown, and nothing stands in for them. */
@@ -97,7 +97,11 @@ export interface Wait {
  *
  * @param extent  Of what would be summarized now, as in `Try`.
  */
-export function waitOf(tried: Try | undefined, extent: number, { claimant, nowMs }: Asker): Wait | undefined {
+export function postponementOf(
+  tried: Try | undefined,
+  extent: number,
+  { claimant, nowMs }: Asker,
+): Postponement | undefined {
   if (tried === undefined) return undefined;
   const { status, nextTryAtMs, createdAtMs } = tried;
   if (nextTryAtMs === null) {

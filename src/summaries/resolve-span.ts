@@ -3,9 +3,9 @@ import type { Repositories } from "../store/repositories.ts";
 import type { DoneSpan, SpanContent, SpanStrategy } from "../store/spans.ts";
 import { claimSpan, recordSpan } from "../store/write-summaries.ts";
 import type { Layer } from "./dirty.ts";
-import { attemptsAfter, waitOf } from "./next-try.ts";
+import { attemptsAfter, postponementOf } from "./next-try.ts";
 import { FULL_READING_TOKENS_MAX, readingOf } from "./reading.ts";
-import type { Run } from "./run.ts";
+import type { ResolveRun } from "./resolve-run.ts";
 import { dueSplit, fullSplit, type SplitOptions, spanRow } from "./span.ts";
 import { type Split, SUMMARY_SHARE } from "./split.ts";
 import { standInFor } from "./stand-in.ts";
@@ -31,7 +31,7 @@ interface DirtySpan {
 export async function resolveSpan(
   repositories: Repositories,
   sessionId: string,
-  run: Run,
+  run: ResolveRun,
   strategy: SpanStrategy,
   options: SplitOptions,
 ): Promise<void> {
@@ -40,7 +40,7 @@ export async function resolveSpan(
   const found = database.read(() => {
     const dirty = dirtySpan(repositories, sessionId, strategy, options, "made");
     const tried = spans.newestTry(sessionId, strategy, asker.summarizerId, asker.promptVersion);
-    return dirty && { dirty, tried, wait: waitOf(tried, dirty.split.seqLast, asker) };
+    return dirty && { dirty, tried, wait: postponementOf(tried, dirty.split.seqLast, asker) };
   });
   if (found === undefined) return;
   const { split, content, reading, readingDepth } = found.dirty;
@@ -67,7 +67,7 @@ export async function resolveSpan(
 async function standInForSpan(
   repositories: Repositories,
   sessionId: string,
-  run: Run,
+  run: ResolveRun,
   strategy: SpanStrategy,
   options: SplitOptions,
 ): Promise<void> {

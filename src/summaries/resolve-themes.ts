@@ -4,7 +4,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { claimTheme, recordSummary } from "../store/write-summaries.ts";
 import { type DirtyTheme, dirtyThemes, type Layer, readingOfTheme, type ThemeReading } from "./dirty.ts";
 import { type Asker, attemptsAfter } from "./next-try.ts";
-import type { Run, Task } from "./run.ts";
+import type { ResolveRun, SummaryTask } from "./resolve-run.ts";
 import { standInFor } from "./stand-in.ts";
 import type { Reading } from "./summarize.ts";
 
@@ -25,7 +25,7 @@ export interface ThemeOptions {
 export async function resolveThemes(
   repositories: Repositories,
   sessionId: string,
-  run: Run,
+  run: ResolveRun,
   { settings, concurrency }: ThemeOptions,
 ): Promise<void> {
   const asker = run.asker();
@@ -62,7 +62,7 @@ function themeTask(
   root: number,
   settings: SessionSettings,
   asker: Asker,
-): Task | undefined {
+): SummaryTask | undefined {
   const found = loadTheme(repositories, sessionId, root, settings, "made", asker);
   if (found === undefined) return undefined;
   const { dirty, reading } = found;
@@ -88,7 +88,7 @@ async function standInForTheme(
   repositories: Repositories,
   sessionId: string,
   root: number,
-  run: Run,
+  run: ResolveRun,
   settings: SessionSettings,
 ): Promise<void> {
   const found = loadTheme(repositories, sessionId, root, settings, "shown");

@@ -2,16 +2,16 @@ import { StoreError } from "../core/errors.ts";
 import type { Strategy } from "../core/options.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { releaseLeft } from "../store/write-summaries.ts";
+import { nothingDone, type ResolveResult, ResolveRun, type ResolveRunOptions } from "./resolve-run.ts";
 import { resolveSpan } from "./resolve-span.ts";
 import { resolveThemes, type ThemeOptions } from "./resolve-themes.ts";
-import { nothingDone, type ResolveResult, Run, type RunOptions } from "./run.ts";
 import type { SplitOptions } from "./span.ts";
 import { themeSettings } from "./theme-settings.ts";
 
 /** Calls under way at once, unless the caller says otherwise: as many as a client of Gemini sends at once. */
 export const RESOLVE_CONCURRENCY = 8;
 
-export interface ResolveOptions extends RunOptions, ThemeOptions, SplitOptions {
+export interface ResolveOptions extends ResolveRunOptions, ThemeOptions, SplitOptions {
   /** Whose summaries to make. */
   strategy: Strategy;
 }
@@ -36,7 +36,7 @@ export async function resolveDirty(
   const { strategy } = options;
   if (strategy === "full") return { result: nothingDone(), nextTryAtMs: undefined };
   releaseLeft(repositories, sessionId, strategy, options.claimant);
-  const run = new Run(repositories, sessionId, options);
+  const run = new ResolveRun(repositories, sessionId, options);
   try {
     if (strategy === "union-find") {
       const settings = themeSettings(repositories, sessionId, options);

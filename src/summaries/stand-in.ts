@@ -1,12 +1,12 @@
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { NO_COSTS } from "../store/costs.ts";
-import type { Made, Run } from "./run.ts";
+import type { MakingResult, ResolveRun } from "./resolve-run.ts";
 import { planReading, type Reading, summarize } from "./summarize.ts";
 
 const summarizer = extractiveSummarizer();
 
 /** What the row of a summary says that stands in for another. */
-export type MadeStandIn = Made & { standsIn: true };
+export type StandInResult = MakingResult & { standsIn: true };
 
 /**
  * Let the extractive summarizer read what the store's own could not, or was not asked to: at no cost, on this machine, and of
@@ -16,10 +16,10 @@ export type MadeStandIn = Made & { standsIn: true };
  * @throws the signal's reason if it is aborted; what the store throws.
  */
 export async function standInFor(
-  run: Run,
+  run: ResolveRun,
   handle: string,
   reading: Reading,
-  record: (made: MadeStandIn) => boolean,
+  record: (made: StandInResult) => boolean,
 ): Promise<void> {
   const { signal, tokenCounter, clock } = run.options;
   if (run.options.summarizer.isLocal) return; // it would do no better

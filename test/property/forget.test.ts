@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DecidedRow } from "../../src/forest/decision.ts";
 import { Forest } from "../../src/forest/forest.ts";
 import { logWithout } from "../../src/forest/forget.ts";
 import { replay } from "../../src/forest/replay.ts";
+import type { DecidedRow } from "../../src/forest/step-placer.ts";
 
 /**
  * Goal: whatever is forgotten, the log that remains can be applied, and puts the steps that remain together exactly as they

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isFull, type OpenCluster, type StepFeatures } from "../../src/forest/cluster.ts";
-import { type DecidedRow, Decision } from "../../src/forest/decision.ts";
-import { type GrowingTheme, Growth } from "../../src/forest/growth.ts";
+import { GrowingForest, type GrowingTheme } from "../../src/forest/growing-forest.ts";
 import { replay } from "../../src/forest/replay.ts";
+import { type DecidedRow, StepPlacer } from "../../src/forest/step-placer.ts";
 import { decodeVector, encodeVector } from "../../src/vector/codec.ts";
 import { normalize } from "../../src/vector/vector.ts";
 
@@ -56,9 +56,9 @@ const OPTIONS = { similarityMin: 0.35, openClustersMax: 5, maxThemes: 7 };
 /** One process that lets steps in. What it holds can be written to rows, and read back in any order. */
 class Process {
   readonly log: DecidedRow[] = [];
-  #decision = new Decision(new Growth(DIMENSION), 0, OPTIONS);
+  #decision = new StepPlacer(new GrowingForest(DIMENSION), 0, OPTIONS);
 
-  get growth(): Growth {
+  get growth(): GrowingForest {
     return this.#decision.growth;
   }
 
@@ -83,8 +83,8 @@ class Process {
     const themes = rowsOf([...this.growth.themes.values()].map(({ theme, logPosition }) => ({ ...theme, logPosition })))
       .map(fromRow)
       .map(({ logPosition, ...theme }) => ({ theme, logPosition })) as unknown as GrowingTheme[];
-    const growth = new Growth(DIMENSION, clusters.toReversed(), themes, (root) => forest.find(root)!.theme);
-    this.#decision = new Decision(growth, this.log.length, OPTIONS);
+    const growth = new GrowingForest(DIMENSION, clusters.toReversed(), themes, (root) => forest.find(root)!.theme);
+    this.#decision = new StepPlacer(growth, this.log.length, OPTIONS);
   }
 }
 
@@ -102,7 +102,7 @@ const fromRow = (row: string) => {
   const value = JSON.parse(row) as { sum: string };
   return { ...value, sum: decodeVector(Buffer.from(value.sum, "hex"), DIMENSION) } as Record<string, unknown>;
 };
-const bitsOf = ({ open, themes }: Growth) => [
+const bitsOf = ({ open, themes }: GrowingForest) => [
   rowsOf([...open.values()]),
   rowsOf([...themes.values()].map(({ theme, logPosition }) => ({ ...theme, logPosition }))),
 ];
@@ -130,7 +130,7 @@ test("places the same after any number of resumes, and replays to the same bits"
       expect(resuming.log).toEqual(running.log);
       expect(bitsOf(resuming.growth)).toEqual(bitsOf(running.growth));
 
-      const replayed = new Growth(DIMENSION);
+      const replayed = new GrowingForest(DIMENSION);
       const byId = new Map(steps.map(({ features }) => [features.id, features]));
       for (const { id, kind, node, root } of running.log) {
         if (kind === "start") replayed.start(byId.get(node)!, id);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore, type Store } from "../../src/index.ts";
-import { restSessions } from "../../src/ingest/rest.ts";
+import { idleSessions } from "../../src/ingest/idle.ts";
 import { SubjectPlacer } from "../../src/ingest/subjects.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { openDatabase } from "../../src/store/open.ts";
@@ -89,12 +89,12 @@ async function lived(
     store.session(`s${index}`, { ...SETTINGS, ...(index < IN_PROJECT ? { project: "p" } : {}) });
   const placeInterrupted = async (batchMax: number, batches: number, by: Change): Promise<void> => {
     const { signal } = new AbortController();
-    await restSessions(repositories, {
+    await idleSessions(repositories, {
       embedder: hashingEmbedder,
       nowMs: now,
       isSpared: () => false,
       signal,
-      onRest: () => {},
+      onMoved: () => {},
     });
     const waiting = (): number => repositories.subjects.scopesToPlace().length;
     const placing = placers[batchMax - 1]!.placeAll(signal);

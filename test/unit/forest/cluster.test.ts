@@ -12,10 +12,10 @@ describe("startCluster", () => {
       messageCount: 3,
       stepCount: 1,
       tokenCount: 70,
-      firstSeq: 4,
-      lastSeq: 6,
-      lastTurn: 2,
-      lastAtMs: 1000,
+      seqFirst: 4,
+      seqLast: 6,
+      turnLast: 2,
+      atMsLast: 1000,
       speakers: [],
     });
   });
@@ -35,10 +35,10 @@ describe("joinCluster", () => {
       messageCount: 3,
       stepCount: 2,
       tokenCount: 20,
-      firstSeq: 4,
-      lastSeq: 9,
-      lastTurn: 8,
-      lastAtMs: 5,
+      seqFirst: 4,
+      seqLast: 9,
+      turnLast: 8,
+      atMsLast: 5,
       speakers: [{ name: "ann", seq: 8, atMs: 5 }],
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type SubjectRow, Subjects, subjectRoots } from "../../../src/forest/subjects.ts";
+import { ProjectSubjects, type SubjectRow, subjectRoots } from "../../../src/forest/subjects.ts";
 
 const DIMENSION = 8;
 
@@ -12,7 +12,7 @@ function cluster(root: number, sessionId: string, ...axes: number[]) {
 
 /** Where each of the clusters goes, one after another. */
 function rootsOf(clusters: readonly ReturnType<typeof cluster>[]): number[] {
-  const subjects = new Subjects();
+  const subjects = new ProjectSubjects();
   return clusters.map((one) => subjects.place(one).root);
 }
 
@@ -29,7 +29,7 @@ describe("place", () => {
   });
 
   test("says how near it is, from the centre", () => {
-    const subjects = new Subjects();
+    const subjects = new ProjectSubjects();
     subjects.place(cluster(1, "a", 0));
     subjects.place(cluster(2, "a", 1));
     expect(subjects.place(cluster(3, "b", 0))).toEqual({ root: 1, similarity: expect.closeTo(1, 6) });
@@ -53,7 +53,7 @@ describe("place", () => {
       const direction = own.map((value, axis) => (axis === 7 ? 0.9 : value * Math.sqrt(1 - 0.81)));
       return { root, sessionId, direction };
     };
-    const subjects = new Subjects();
+    const subjects = new ProjectSubjects();
     for (let root = 1; root <= 30; root++) subjects.place(alike(root, "first"));
     const ways = [31, 32, 33, 34, 35, 36].map((root) => subjects.place(alike(root, "second")).root % 6);
     expect(ways).toEqual([1, 2, 3, 4, 5, 0]);
@@ -69,7 +69,7 @@ describe("place", () => {
     const same = Array.from({ length: 10 }, (_, index) => cluster(index + 1, `s${index}`, 0));
     expect(rootsOf(same)).toEqual([1, 1, 1, 1, 5, 5, 5, 5, 9, 9]);
     const others = Array.from({ length: 24 }, (_, index) => cluster(index + 100, "others", 1 + (index % 6)));
-    const subjects = new Subjects();
+    const subjects = new ProjectSubjects();
     const roots = [...others, ...same].map((one) => subjects.place(one).root);
     // The fifth is the 29th of the project: a fifth of it is 5. The sixth would need 30.
     expect(roots.slice(24)).toEqual([1, 1, 1, 1, 1, 1, 7, 7, 7, 7]);
@@ -77,7 +77,7 @@ describe("place", () => {
   });
 
   test("starts a subject for a cluster without words, and puts nothing with it", () => {
-    const subjects = new Subjects();
+    const subjects = new ProjectSubjects();
     const silent = (root: number, sessionId: string) => ({ root, sessionId, direction: undefined });
     expect(subjects.place(silent(1, "a"))).toEqual({ root: 1, similarity: undefined });
     expect(subjects.place(silent(2, "b"))).toEqual({ root: 2, similarity: undefined });
@@ -93,10 +93,10 @@ describe("place", () => {
     const clusters = Array.from({ length: 40 }, (_, index) =>
       cluster(index + 1, `s${index % 7}`, index % 3, (index * index) % 5),
     );
-    const whole = new Subjects();
+    const whole = new ProjectSubjects();
     const placements = clusters.map((one) => whole.place(one));
     for (const from of [1, 13, 39]) {
-      const resumed = new Subjects();
+      const resumed = new ProjectSubjects();
       clusters.slice(0, from).forEach((one, index) => {
         resumed.restore(one, placements[index]!.root);
       });

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import {
   compactFrontier,
   type Frontier,
+  idleFrontier,
   isHeld,
   nextFrontier,
-  restFrontier,
   type WindowStep,
   windowSteps,
 } from "../../../src/forest/window.ts";
@@ -102,15 +102,15 @@ describe("compactFrontier", () => {
   });
 });
 
-describe("restFrontier", () => {
+describe("idleFrontier", () => {
   test("lets in all but the newest step, and takes nothing out of the window", () => {
-    expect(restFrontier(steps([1, 3, 2], { from: 5 }), at(6, 5))).toEqual(at(9, 5));
-    expect(restFrontier(steps([2]), at(0, 0))).toBeUndefined();
+    expect(idleFrontier(steps([1, 3, 2], { from: 5 }), at(6, 5))).toEqual(at(9, 5));
+    expect(idleFrontier(steps([2]), at(0, 0))).toBeUndefined();
   });
 
   test("has nothing to do a second time, nor in an empty window", () => {
-    expect(restFrontier(steps([1, 3, 2], { from: 5 }), at(9, 5))).toBeUndefined();
-    expect(restFrontier([], at(7, 7))).toBeUndefined();
+    expect(idleFrontier(steps([1, 3, 2], { from: 5 }), at(9, 5))).toBeUndefined();
+    expect(idleFrontier([], at(7, 7))).toBeUndefined();
   });
 
   test("leaves the hot window to a session that goes on", () => {

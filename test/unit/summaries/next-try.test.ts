@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../../src/core/errors.ts";
-import { attemptsAfter, consequenceOf, waitOf } from "../../../src/summaries/next-try.ts";
+import { attemptsAfter, consequenceOf, postponementOf } from "../../../src/summaries/next-try.ts";
 
 const HOUR_MS = 3_600_000;
 const model = "m";
@@ -85,35 +85,35 @@ describe("a try", () => {
   };
 
   test("that failed keeps everyone waiting until the next one, whatever has been said since", () => {
-    expect(waitOf(failed, 99, asker)).toEqual({ kind: "deferred", nextTryAtMs: 2_000, isInflated: false });
-    expect(waitOf(failed, 10, { ...asker, nowMs: 1_999 })).toBeDefined();
-    expect(waitOf(failed, 10, { ...asker, nowMs: 2_000 })).toBeUndefined();
-    expect(waitOf(undefined, 10, asker)).toBeUndefined();
+    expect(postponementOf(failed, 99, asker)).toEqual({ kind: "deferred", nextTryAtMs: 2_000, isInflated: false });
+    expect(postponementOf(failed, 10, { ...asker, nowMs: 1_999 })).toBeDefined();
+    expect(postponementOf(failed, 10, { ...asker, nowMs: 2_000 })).toBeUndefined();
+    expect(postponementOf(undefined, 10, asker)).toBeUndefined();
   });
 
   test("that is yet to be made keeps nobody waiting: somebody has set the clock back", () => {
-    expect(waitOf(failed, 10, { ...asker, nowMs: 499 })).toBeUndefined();
+    expect(postponementOf(failed, 10, { ...asker, nowMs: 499 })).toBeUndefined();
   });
 
   test("of a version that knew no next tries is made again at once", () => {
-    expect(waitOf({ ...failed, nextTryAtMs: null }, 10, asker)).toBeUndefined();
+    expect(postponementOf({ ...failed, nextTryAtMs: null }, 10, asker)).toBeUndefined();
   });
 
   test("that was parked waits for more, and what was inflated has nothing to stand in for it", () => {
     const parked = { ...failed, status: "parked" as const, nextTryAtMs: null };
-    expect(waitOf(parked, 10, asker)).toEqual({ kind: "parked", nextTryAtMs: null, isInflated: true });
+    expect(postponementOf(parked, 10, asker)).toEqual({ kind: "parked", nextTryAtMs: null, isInflated: true });
     const refused = { ...parked, errorCode: "MODEL_REFUSED" };
-    expect(waitOf(refused, 10, asker)).toEqual({ kind: "parked", nextTryAtMs: null, isInflated: false });
-    expect(waitOf(parked, 11, asker)).toBeUndefined();
+    expect(postponementOf(refused, 10, asker)).toEqual({ kind: "parked", nextTryAtMs: null, isInflated: false });
+    expect(postponementOf(parked, 11, asker)).toBeUndefined();
   });
 
   test("with a key that was refused keeps only that very store waiting", () => {
     const refused = { ...failed, status: "parked" as const, errorCode: "MODEL_REFUSED" };
-    expect(waitOf(refused, 99, { ...asker, claimant: "another" })).toMatchObject({
+    expect(postponementOf(refused, 99, { ...asker, claimant: "another" })).toMatchObject({
       kind: "parked",
       nextTryAtMs: 2_000,
     });
-    expect(waitOf(refused, 10, asker)).toBeUndefined();
+    expect(postponementOf(refused, 10, asker)).toBeUndefined();
   });
 
   test("counts with those before it, unless it was parked", () => {

@@ -14,7 +14,7 @@ export interface GrowingTheme {
  * Deciding and replaying go through the same five methods, so both add the same Float32 numbers in the same order and
  * end with the same bits. Settled clusters and absorbed themes leave; whoever wants them kept keeps them.
  */
-export class Growth {
+export class GrowingForest {
   /** By root. */
   readonly open = new Map<number, OpenCluster>();
   /** By root. */

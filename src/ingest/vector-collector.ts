@@ -44,7 +44,7 @@ export interface EmbedOptions {
   onUsage?: OnUsage;
 }
 
-export interface VectorPorts {
+export interface VectorCollectorPorts {
   repositories: Repositories;
   embedder: Embedder;
   clock: Clock;
@@ -52,8 +52,8 @@ export interface VectorPorts {
 }
 
 /** Brings the messages of a store the vectors that come later. With a local embedder there is nothing to bring. */
-export class Vectors {
-  readonly #ports: VectorPorts;
+export class VectorCollector {
+  readonly #ports: VectorCollectorPorts;
   readonly #claimant = randomUUID();
   readonly #inFlight = new Set<number>();
   /** That the rest is known of: `reembed` may have come to another. */
@@ -63,7 +63,7 @@ export class Vectors {
   /** Why the account was refused. Only a caller who says so asks again, or a store that is opened anew. */
   #refusal: unknown;
 
-  constructor(ports: VectorPorts) {
+  constructor(ports: VectorCollectorPorts) {
     this.#ports = ports;
   }
 

@@ -1,10 +1,10 @@
 import { isFull, type OpenCluster, type StepFeatures } from "./cluster.ts";
 import type { LogRow } from "./forest.ts";
-import type { Growth } from "./growth.ts";
+import type { GrowingForest } from "./growing-forest.ts";
 import { choosePlacement, clustersToSettle, type StructureWeights } from "./placement.ts";
 import { leastWardPair } from "./themes.ts";
 
-export interface DecisionOptions {
+export interface PlacementOptions {
   /** Least mean cosine, with what structure adds, at which a step joins a cluster; of the embedder. */
   similarityMin: number;
   openClustersMax: number;
@@ -24,14 +24,14 @@ export interface DecidedRow extends LogRow {
  * One step entering is one start or join, then a settle for each cluster that is full or one too many, then unites until
  * a context has room for all themes.
  */
-export class Decision {
-  readonly growth: Growth;
+export class StepPlacer {
+  readonly growth: GrowingForest;
   readonly log: DecidedRow[] = [];
-  readonly #options: DecisionOptions;
+  readonly #options: PlacementOptions;
   #position: number;
 
   /** @param position  Of the last row of the log so far. */
-  constructor(growth: Growth, position: number, options: DecisionOptions) {
+  constructor(growth: GrowingForest, position: number, options: PlacementOptions) {
     this.growth = growth;
     this.#position = position;
     this.#options = options;

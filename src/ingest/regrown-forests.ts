@@ -1,6 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/options.ts";
-import type { DecidedRow } from "../forest/decision.ts";
+import type { DecidedRow } from "../forest/step-placer.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { applyLog, clusterLine, type DerivedRows, themeLine } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";
@@ -22,7 +22,7 @@ export type Followed = "more" | "current" | "unstaged" | "stale";
  * caught up with by following on. Where settings were changed, the newest hold from the beginning; what was forgotten was
  * never there.
  */
-export class Regrowth {
+export class RegrownForests {
   readonly #repositories: Repositories;
   readonly #target: Target;
   readonly #embedder: Embedder;

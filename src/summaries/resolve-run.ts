@@ -4,9 +4,9 @@ import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { HeldClaim, Lease, NoClaim } from "../store/write-summaries.ts";
 import { type CallBudget, type Reservation, Spending } from "./call-budget.ts";
-import { Claims, type Work } from "./claims.ts";
+import { type ClaimedSummary, SummaryClaims } from "./claims.ts";
 import { type DeferReason, type OnResolveEvent, type ResolveEvent, tell } from "./events.ts";
-import { type Asker, type Consequence, consequenceOf, type Wait } from "./next-try.ts";
+import { type Asker, type Consequence, consequenceOf, type Postponement } from "./next-try.ts";
 import { type Outcome, planReading, type Reading, type SummarizeOptions, summarize } from "./summarize.ts";
 
 /** How many themes went which way; of `flat` and `sandwich`, whose summary is one, that one. */
@@ -31,7 +31,7 @@ export function nothingDone(): ResolveResult {
 
 const NOTHING: Reservation = { callCount: 0, tokenCount: 0 };
 
-export interface RunOptions extends Omit<SummarizeOptions, "onUsage" | "onCall"> {
+export interface ResolveRunOptions extends Omit<SummarizeOptions, "onUsage" | "onCall"> {
   clock: Clock;
   /** Names the open store in its claims. */
   claimant: string;
@@ -48,7 +48,7 @@ export interface Making {
 }
 
 /** How it went. */
-export interface Made extends Making, Costs {
+export interface MakingResult extends Making, Costs {
   status: "done" | "failed" | "parked";
   /** Who has tried in vain. */
   claimant: string | null;
@@ -62,36 +62,36 @@ export interface Made extends Making, Costs {
 }
 
 /** One summary to be made. */
-export interface Task {
+export interface SummaryTask {
   handle: string;
   reading: Reading;
   /** The how-manyth try. */
   attempts: number;
   claim(making: Making, lease: Lease): HeldClaim | NoClaim;
   /** @returns whether it was written. */
-  record(made: Made, claim: HeldClaim): boolean;
+  record(made: MakingResult, claim: HeldClaim): boolean;
   /** Whether more has come to be summarized since it was read. */
   hasGrown(): boolean;
 }
 
 /** One `resolveDirty`: what it may still do, whom it tells, and what came of it. */
-export class Run {
+export class ResolveRun {
   readonly result = nothingDone();
-  readonly options: RunOptions;
+  readonly options: ResolveRunOptions;
   readonly #sessionId: string;
-  readonly #claims: Claims;
+  readonly #claims: SummaryClaims;
   /** Until when nobody is asked any more. */
   #stoppedUntilMs: number | undefined;
   #nextTryAtMs: number | undefined;
 
-  constructor(repositories: Repositories, sessionId: string, options: RunOptions) {
+  constructor(repositories: Repositories, sessionId: string, options: ResolveRunOptions) {
     this.options = options;
     this.#sessionId = sessionId;
     const { summarizerId, claimant, nowMs } = this.asker();
     this.#stoppedUntilMs = repositories.database.read(() =>
       repositories.summaries.pausedUntil(summarizerId, claimant, nowMs),
     );
-    this.#claims = new Claims(repositories, options.clock, options.claimant, options.signal);
+    this.#claims = new SummaryClaims(repositories, options.clock, options.claimant, options.signal);
   }
 
   /** When the first of what was not summarized may be tried again; undefined where nobody can say. */
@@ -109,7 +109,7 @@ export class Run {
   }
 
   /** Its earlier tries say that it is not to be tried now. */
-  wait(handle: string, { kind, nextTryAtMs }: Wait): void {
+  wait(handle: string, { kind, nextTryAtMs }: Postponement): void {
     if (kind === "deferred") return void this.#defer(handle, "backing_off", nextTryAtMs ?? undefined);
     this.result.parked += 1;
     this.#tryAgainAt(nextTryAtMs);
@@ -121,7 +121,7 @@ export class Run {
    * @returns false where there is none and another may stand in for it.
    * @throws the signal's reason if it is aborted; what the store throws.
    */
-  async work(task: Task): Promise<boolean> {
+  async work(task: SummaryTask): Promise<boolean> {
     const { signal, summarizer, tokenCounter, budget } = this.options;
     signal.throwIfAborted();
     if (this.#stoppedUntilMs !== undefined) return this.#defer(task.handle, "stopped", this.#stoppedUntilMs);
@@ -152,7 +152,7 @@ export class Run {
     this.#tell("stood_in", handle, { tokenCount });
   }
 
-  #begin(task: Task): Work | NoClaim {
+  #begin(task: SummaryTask): ClaimedSummary | NoClaim {
     const claim = task.claim(this.#making(task), this.#claims.lease());
     if (claim === "changed" || "heldUntilMs" in claim) return claim;
     const { id: summarizerId } = this.options.summarizer;
@@ -161,12 +161,12 @@ export class Run {
     return work;
   }
 
-  #making({ attempts }: Task): Making {
+  #making({ attempts }: SummaryTask): Making {
     const { summarizer, clock } = this.options;
     return { summarizerId: summarizer.id, promptVersion: summarizer.promptVersion, attempts, createdAtMs: clock() };
   }
 
-  #finish(task: Task, work: Work, outcome: Outcome): boolean {
+  #finish(task: SummaryTask, work: ClaimedSummary, outcome: Outcome): boolean {
     const making = this.#making(task);
     const ending = endingOf(outcome, making);
     const claimant = ending.status === "done" ? null : work.claim.claimant;

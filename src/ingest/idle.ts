@@ -5,12 +5,12 @@ import type { Repositories } from "../store/repositories.ts";
 import { loadSessionState } from "../store/session-state.ts";
 import { moveFrontier } from "../store/write.ts";
 import { assertEmbedder } from "./append.ts";
-import { type EmbedderTerms, planRestMove } from "./graduate.ts";
+import { type EmbedderTerms, planIdleMove } from "./graduate.ts";
 
 /** Sessions looked at in one go. */
 const PAGE_SESSIONS = 500;
 
-export interface RestOptions {
+export interface IdleOptions {
   /** That the messages were embedded with. */
   embedder: EmbedderTerms;
   /** Unix milliseconds: a session rests whose newest message is a day older. */
@@ -21,21 +21,21 @@ export interface RestOptions {
  * Let every session rest that is due. One that is damaged is left alone: `verify` names it.
  *
  * @param options.isSpared  Which sessions to leave alone.
- * @param options.onRest  Called after each session that moved: what is in memory of it is out of date.
+ * @param options.onMoved  Called after each session that moved: what is in memory of it is out of date.
  * @throws the signal's reason if it is aborted; the sessions that rest by then do.
  */
-export async function restSessions(
+export async function idleSessions(
   repositories: Repositories,
-  options: RestOptions & { isSpared: (sessionId: string) => boolean; signal: AbortSignal; onRest: () => void },
+  options: IdleOptions & { isSpared: (sessionId: string) => boolean; signal: AbortSignal; onMoved: () => void },
 ): Promise<void> {
-  const { signal, nowMs, isSpared, onRest } = options;
+  const { signal, nowMs, isSpared, onMoved } = options;
   for (let after: string | undefined = ""; after !== undefined; ) {
     signal.throwIfAborted();
     const from: string = after;
-    const { due, last } = repositories.database.read(() => repositories.sessions.restless(nowMs, from, PAGE_SESSIONS));
+    const { due, last } = repositories.database.read(() => repositories.sessions.idlePage(nowMs, from, PAGE_SESSIONS));
     for (const sessionId of due.filter((id) => !isSpared(id))) {
       try {
-        if (restSession(repositories, sessionId, options)) onRest();
+        if (idleSession(repositories, sessionId, options)) onMoved();
       } catch (error) {
         if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
       }
@@ -62,15 +62,15 @@ export async function restSessions(
  *
  * @returns whether there was anything to do.
  */
-export function restSession(repositories: Repositories, sessionId: string, { embedder, nowMs }: RestOptions): boolean {
+export function idleSession(repositories: Repositories, sessionId: string, { embedder, nowMs }: IdleOptions): boolean {
   let moved = false;
   moveFrontier(repositories, sessionId, (position) => {
-    const { isQuiet, isOver } = repositories.sessions.restOf(sessionId, nowMs);
+    const { isIdle, isOver } = repositories.sessions.idleness(sessionId, nowMs);
     const isWaiting = repositories.pendingVectors.firstDueSince(sessionId, nowMs - VECTOR_WAIT_MS_MAX) !== undefined;
-    const state = isQuiet && !isWaiting ? loadSessionState(repositories, sessionId) : undefined;
+    const state = isIdle && !isWaiting ? loadSessionState(repositories, sessionId) : undefined;
     if (state === undefined) return undefined;
     assertEmbedder(state, embedder);
-    const move = planRestMove(repositories, state, embedder.similarityMin, position, isOver);
+    const move = planIdleMove(repositories, state, embedder.similarityMin, position, isOver);
     moved = move !== undefined;
     return move;
   });
