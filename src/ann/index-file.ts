@@ -13,11 +13,10 @@ const SIDE_CAR_BYTES_MAX = 1 << 28;
 /** A graph as of a log position, or why there is none. */
 export type LoadedIndex = { graph: Graph; position: number } | { refusal: string };
 
-/** Why an index file could not be written, and what kind of thing would mend it. */
+/** Why an index file could not be written, and the kind of obstacle. */
 export interface SaveFailure {
   reason: string;
-  /** Room on the disk, the right to write there, a file of somebody else gone, or another try. */
-  mend: "room" | "right" | "place" | "try";
+  cause: "disk full" | "no permission" | "foreign file" | "other";
 }
 
 /** What a side-car says, and which version of it said so. */
@@ -144,7 +143,7 @@ export class IndexFile {
       }
       await graph.writeTo(pending.index);
       const fault = layoutFault(pending.index, stamp.dimension, roots.length);
-      if (fault !== undefined) return { reason: fault, mend: "room" };
+      if (fault !== undefined) return { reason: fault, cause: "disk full" };
       const { size: byteLength } = statSync(pending.index);
       const sha256 = await sha256InTurns(pending.index);
       Graph.read(library, stamp.dimension, pending.index, roots);
@@ -153,7 +152,7 @@ export class IndexFile {
       writeFileSync(pending.sideCar, formatSideCar(sideCar), { flush: true });
       return store.write("index", () => {
         if (!isSameStamp(source.stamp(), stamp)) {
-          return { reason: "clusters were forgotten or rebuilt meanwhile", mend: "try" };
+          return { reason: "clusters were forgotten or rebuilt meanwhile", cause: "other" };
         }
         const obstacle = this.#obstacle();
         if (obstacle !== undefined) return obstacle;
@@ -172,7 +171,7 @@ export class IndexFile {
 
   #obstacle(): SaveFailure | undefined {
     const path = this.#place.stranger();
-    return path === undefined ? undefined : { reason: `${path} is there, and is no index`, mend: "place" };
+    return path === undefined ? undefined : { reason: `${path} is there, and is no index`, cause: "foreign file" };
   }
 
   /**
@@ -209,8 +208,8 @@ export class IndexFile {
 function failureOf(error: unknown): SaveFailure {
   const reason = error instanceof Error ? error.message : String(error);
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") return { reason, mend: "room" };
-  return { reason, mend: code === "EACCES" || code === "EPERM" || code === "EROFS" ? "right" : "try" };
+  if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") return { reason, cause: "disk full" };
+  return { reason, cause: code === "EACCES" || code === "EPERM" || code === "EROFS" ? "no permission" : "other" };
 }
 
 /** Why an index is not one of the store's clusters as they are; undefined where it is. */

@@ -2,13 +2,13 @@ import type { SaveFailure } from "../ann/index-file.ts";
 import type { IndexState } from "../ann/nearest-clusters.ts";
 import { advice, type Finding, ok } from "../store/finding.ts";
 
-const MEND = "`await session.resolveDirty()` writes it, and goes on with it each time.";
+const FIX = "`await session.resolveDirty()` writes it, and goes on with it each time.";
 
-const SAVE_MENDS: Readonly<Record<SaveFailure["mend"], string>> = {
-  room: "Make room for it on the disk of the store.",
-  right: "Give this user the right to write to the folder of the store.",
-  place: "Move that file away, or give it another name.",
-  try: MEND,
+const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
+  "disk full": "Make room for it on the disk of the store.",
+  "no permission": "Give this user the right to write to the folder of the store.",
+  "foreign file": "Move that file away, or give it another name.",
+  other: FIX,
 };
 
 /** What the index of clusters is like. Nothing that is wrong with it loses anything: what is near is found more slowly. */
@@ -22,14 +22,14 @@ export function indexFinding(state: IndexState): Finding {
   }
   if (saveFailure !== undefined) {
     const text = `The index file could not be written: ${saveFailure.reason}.`;
-    return advice("index", text, SAVE_MENDS[saveFailure.mend]);
+    return advice("index", text, SAVE_FIXES[saveFailure.cause]);
   }
   if (refusal !== undefined) {
-    return advice("index", `The index file is not used: ${refusal}. Until it is written anew, ${compared}.`, MEND);
+    return advice("index", `The index file is not used: ${refusal}. Until it is written anew, ${compared}.`, FIX);
   }
-  if (indexedCount === 0) return advice("index", `There is no index file yet, so ${compared}.`, MEND);
+  if (indexedCount === 0) return advice("index", `There is no index file yet, so ${compared}.`, FIX);
   const held = `The index holds ${formatted(indexedCount)} clusters; ${compared}`;
-  if (waitingCount >= indexedCount) return advice("index", `${held}, and most of them could be in it.`, MEND);
+  if (waitingCount >= indexedCount) return advice("index", `${held}, and most of them could be in it.`, FIX);
   return ok("index", `${held}.`);
 }
 

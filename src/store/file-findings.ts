@@ -41,9 +41,9 @@ export function fileFindings(path: string, writesHere: boolean): Finding[] {
     if (walBytes > 0) {
       const what = stat === undefined ? `There is no file ${path}` : `${path} is empty`;
       const text = `${what}, but its write-ahead log ${path}-wal holds ${bytes(walBytes)}.`;
-      const mend =
+      const fix =
         "The database was moved, replaced or deleted without its log. Put it back beside it before opening it.";
-      return [problem("file", text, mend)];
+      return [problem("file", text, fix)];
     }
     if (stat === undefined) return [problem("file", `There is no file ${path}.`, "Check the path.")];
   }
@@ -82,8 +82,8 @@ function permissionFindings(path: string): Finding[] {
     );
   } else if (!mayUse(path, constants.W_OK) || !mayUse(folder, constants.W_OK)) {
     const text = `This user may read the store but not write to ${mayUse(path, constants.W_OK) ? folder : path}.`;
-    const mend = "To append, give this user the right to write to the file and to its folder.";
-    findings.push(advice("permissions", text, mend));
+    const fix = "To append, give this user the right to write to the file and to its folder.";
+    findings.push(advice("permissions", text, fix));
   }
   return findings.length > 0 ? findings : [ok("permissions", "Only its owner may use it.")];
 }
@@ -112,8 +112,8 @@ export function roomFinding(freeBytes: number, storeBytes: number): Finding {
     return problem("disk", `${text} The next writes may fail.`, `Free at least ${bytes(FREE_BYTES_MIN)}.`);
   }
   if (freeBytes < storeBytes) {
-    const mend = `Free at least ${bytes(storeBytes - freeBytes)} more, or back up to another disk.`;
-    return advice("disk", `${text} A backup of ${bytes(storeBytes)} does not fit beside the store.`, mend);
+    const fix = `Free at least ${bytes(storeBytes - freeBytes)} more, or back up to another disk.`;
+    return advice("disk", `${text} A backup of ${bytes(storeBytes)} does not fit beside the store.`, fix);
   }
   return ok("disk", text);
 }
@@ -129,13 +129,13 @@ export function networkFinding(type: number): Finding | undefined {
 function walFinding(path: string, walBytes: number, isOpen: boolean): Finding {
   if (walBytes > 0 && !isOpen) {
     const text = `A process ended without closing the store and left ${bytes(walBytes)} in ${path}-wal. Nothing is lost.`;
-    const mend = "Keep it beside the file: the next process that opens the store to write takes it in.";
-    return advice("write-ahead-log", text, mend);
+    const fix = "Keep it beside the file: the next process that opens the store to write takes it in.";
+    return advice("write-ahead-log", text, fix);
   }
   if (walBytes > WAL_BYTES_MAX) {
     const text = `The write-ahead log has grown to ${bytes(walBytes)}: something reads for a long time, or a writer died.`;
-    const mend = `End long reads, then run: sqlite3 ${quoted(path)} "PRAGMA wal_checkpoint(TRUNCATE)"`;
-    return advice("write-ahead-log", text, mend);
+    const fix = `End long reads, then run: sqlite3 ${quoted(path)} "PRAGMA wal_checkpoint(TRUNCATE)"`;
+    return advice("write-ahead-log", text, fix);
   }
   return ok(
     "write-ahead-log",

@@ -1,12 +1,12 @@
-/** What a check of a store has found. */
+/** The result of one check that `doctor` makes. */
 export interface Finding {
   check: FindingCheck;
-  /** `problem`: something is wrong, or about to be. `advice`: nothing is lost, but it could be better. */
+  /** `problem`: something is wrong, or soon will be. `advice`: nothing is lost, but it could be better. */
   level: "ok" | "advice" | "problem";
-  /** What was found, in a sentence. */
+  /** A sentence that says what was found. */
   text: string;
-  /** What would mend it; null where nothing is to be mended. */
-  mend: string | null;
+  /** What to do about it; null if there is nothing to do. */
+  fix: string | null;
 }
 
 export type FindingCheck =
@@ -26,13 +26,13 @@ export type FindingCheck =
   | "index";
 
 export function ok(check: FindingCheck, text: string): Finding {
-  return { check, level: "ok", text, mend: null };
+  return { check, level: "ok", text, fix: null };
 }
 
-export function advice(check: FindingCheck, text: string, mend: string): Finding {
-  return { check, level: "advice", text, mend };
+export function advice(check: FindingCheck, text: string, fix: string): Finding {
+  return { check, level: "advice", text, fix };
 }
 
-export function problem(check: FindingCheck, text: string, mend: string): Finding {
-  return { check, level: "problem", text, mend };
+export function problem(check: FindingCheck, text: string, fix: string): Finding {
+  return { check, level: "problem", text, fix };
 }

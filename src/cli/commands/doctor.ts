@@ -49,9 +49,9 @@ async function findingsOf(stores: OpenedStores): Promise<Finding[]> {
 }
 
 function* lines(findings: readonly Finding[], terminal: Terminal): Generator<string> {
-  for (const { level, text, mend } of findings) {
+  for (const { level, text, fix } of findings) {
     const { mark, format } = MARKS[level];
     yield `${terminal.style(format, mark)} ${oneLine(text)}`;
-    if (mend !== null) yield `  → ${oneLine(mend)}`;
+    if (fix !== null) yield `  → ${oneLine(fix)}`;
   }
 }

@@ -358,7 +358,7 @@ describe("what is forgotten", () => {
       return change();
     };
     const { saveFailure } = (await carried(late)).state();
-    expect(saveFailure).toEqual({ reason: "clusters were forgotten or rebuilt meanwhile", mend: "try" });
+    expect(saveFailure).toEqual({ reason: "clusters were forgotten or rebuilt meanwhile", cause: "other" });
     expect(readdirSync(dirname(late.path))).toEqual([]);
   });
 
@@ -514,7 +514,7 @@ describe("an index file that is lost or damaged", () => {
     mkdirSync(`${rows.path}-coppice-ann.hnsw`);
     const nearest = await carried(rows);
     const reason = `${rows.path}-coppice-ann.hnsw is there, and is no index`;
-    expect(nearest.state()).toMatchObject({ indexedCount: 1_000, saveFailure: { reason, mend: "place" } });
+    expect(nearest.state()).toMatchObject({ indexedCount: 1_000, saveFailure: { reason, cause: "foreign file" } });
     rmdirSync(`${rows.path}-coppice-ann.hnsw`);
     await nearest.carry(signal);
     expect(nearest.state()).toMatchObject({ indexedCount: 1_000, saveFailure: undefined });
@@ -560,7 +560,7 @@ describe("a file of somebody else", () => {
     rows.forget([1]);
     expect(nearest.forget()).toBe(true);
     await nearest.carry(signal);
-    expect(nearest.state().saveFailure).toEqual({ reason: `${path} is there, and is no index`, mend: "place" });
+    expect(nearest.state().saveFailure).toEqual({ reason: `${path} is there, and is no index`, cause: "foreign file" });
     expect(readdirSync(dirname(rows.path))).toEqual([basename(path)]);
     expect(readFileSync(path, "utf8")).toBe(content);
   });
@@ -602,14 +602,17 @@ describe("where it cannot be as it should", () => {
       const nearest = await carried(rows);
       chmodSync(dirname(rows.path), 0o700);
       expect(nearest.state()).toMatchObject({ indexedCount: 1_000 });
-      expect(nearest.state().saveFailure).toEqual({ reason: expect.stringContaining("EACCES"), mend: "right" });
+      expect(nearest.state().saveFailure).toEqual({
+        reason: expect.stringContaining("EACCES"),
+        cause: "no permission",
+      });
     },
   );
 
   test("a missing folder costs the file and nothing else", async () => {
     const nearest = await carried(circle(join(temporaryFolder(), "gone", "agent.db"), 1_000));
     expect(nearest.state()).toMatchObject({ indexedCount: 1_000 });
-    expect(nearest.state().saveFailure).toEqual({ reason: expect.stringContaining("ENOENT"), mend: "try" });
+    expect(nearest.state().saveFailure).toEqual({ reason: expect.stringContaining("ENOENT"), cause: "other" });
     expect(rootsNear(nearest, 2)).toEqual([1, 2]);
   });
 
@@ -627,7 +630,7 @@ describe("where it cannot be as it should", () => {
     await nearest.carry(signal);
     expect(nearest.state()).toMatchObject({
       indexedCount: 1_000,
-      saveFailure: { reason: "it was cut off", mend: "room" },
+      saveFailure: { reason: "it was cut off", cause: "disk full" },
     });
     expect(readdirSync(dirname(rows.path))).toEqual([]);
   });

@@ -54,7 +54,7 @@ describe("a store beside another", () => {
     expect(about("index", mary)).toMatchObject({
       level: "advice",
       text: `The index file could not be written: ${folder}/mary-coppice-ann.json is there, and is no index.`,
-      mend: "Move that file away, or give it another name.",
+      fix: "Move that file away, or give it another name.",
     });
     expect(readdirSync(folder).filter((file) => file.includes("ann"))).toEqual(["mary-coppice-ann.json"]);
   });
@@ -97,7 +97,7 @@ describe("with a damaged centroid", () => {
     expect(about("index", store)).toMatchObject({
       level: "problem",
       text: expect.stringContaining("the centroid of cluster 5 is not a row of 2 4-byte numbers"),
-      mend: expect.stringContaining("verify --rebuild"),
+      fix: expect.stringContaining("verify --rebuild"),
     });
   });
 });

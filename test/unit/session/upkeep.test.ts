@@ -93,7 +93,7 @@ describe("with an index", () => {
     expect(indexFinding(store)).toMatchObject({
       level: "advice",
       text: expect.stringContaining("clusters were forgotten or rebuilt since"),
-      mend: expect.stringContaining("resolveDirty"),
+      fix: expect.stringContaining("resolveDirty"),
     });
     await session.resolveDirty();
     expect(indexFinding(store).level).toBe("ok");

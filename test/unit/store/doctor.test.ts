@@ -55,7 +55,7 @@ describe("a store that is well", () => {
       "full-text",
       "index",
     ]);
-    expect(findings.filter(({ level, mend }) => level !== "ok" || mend !== null)).toEqual([]);
+    expect(findings.filter(({ level, fix }) => level !== "ok" || fix !== null)).toEqual([]);
     const { version } = JSON.parse(readFileSync("package.json", "utf8"));
     expect(findingAbout("versions", findings).text).toMatch(
       new RegExp(`^Coppice ${version}, file format \\d+, SQLite 3\\.\\d+\\.\\d+, Node ${process.versions.node}\\.$`),
@@ -94,14 +94,14 @@ describe("the full-text index", () => {
       check: "full-text",
       level: "ok",
       text: "1 message is not in the full-text index yet; a search looks through what is not.",
-      mend: null,
+      fix: null,
     });
     for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
     expect(findingAbout("full-text", store.doctor())).toEqual({
       check: "full-text",
       level: "advice",
       text: "2,001 messages are not in the full-text index yet; a search looks through what is not.",
-      mend: "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.",
+      fix: "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.",
     });
     await session.resolveDirty();
     expect(findingAbout("full-text", store.doctor()).text).toBe("Every message is in the full-text index.");
@@ -120,7 +120,7 @@ describe("the full-text index", () => {
     expect(findingAbout("full-text", findings)).toMatchObject({
       level: "problem",
       text: expect.stringMatching(/^The full-text index is damaged: /),
-      mend: "`coppice verify --rebuild` makes it anew.",
+      fix: "`coppice verify --rebuild` makes it anew.",
     });
   });
 });
@@ -136,13 +136,13 @@ describe("permissions", () => {
         check: "permissions",
         level: "problem",
         text: `${store.path} may be used by others than its owner (mode 644), and it holds conversations.`,
-        mend: `chmod 600 ${store.path}`,
+        fix: `chmod 600 ${store.path}`,
       },
       {
         check: "permissions",
         level: "problem",
         text: `${store.path}-wal may be used by others than its owner (mode 660), and it holds conversations.`,
-        mend: `chmod 600 ${store.path}-wal`,
+        fix: `chmod 600 ${store.path}-wal`,
       },
     ]);
   });
@@ -151,7 +151,7 @@ describe("permissions", () => {
     const path = join(temporaryFolder(), "it's mine.db");
     const store = openedStore(path);
     chmodSync(path, 0o640);
-    expect(findingAbout("permissions", store.doctor()).mend).toBe(`chmod 600 '${dirname(path)}/it'\\''s mine.db'`);
+    expect(findingAbout("permissions", store.doctor()).fix).toBe(`chmod 600 '${dirname(path)}/it'\\''s mine.db'`);
   });
 
   test("of a folder in which anybody may put another file in its place are a problem, unless it is sticky as /tmp is", () => {
@@ -160,7 +160,7 @@ describe("permissions", () => {
     chmodSync(folder, 0o777);
     expect(findingAbout("permissions", store.doctor())).toMatchObject({
       level: "problem",
-      mend: `chmod o-w ${folder}`,
+      fix: `chmod o-w ${folder}`,
     });
     chmodSync(folder, 0o1777);
     expect(findingAbout("permissions", store.doctor()).level).toBe("ok");
@@ -195,7 +195,7 @@ describe("the write-ahead log", () => {
     expect(findingAbout("write-ahead-log", store.doctor())).toMatchObject({
       level: "advice",
       text: expect.stringContaining("has grown to 64 MB"),
-      mend: expect.stringContaining("wal_checkpoint(TRUNCATE)"),
+      fix: expect.stringContaining("wal_checkpoint(TRUNCATE)"),
     });
   });
 
@@ -264,7 +264,7 @@ describe.runIf(onLinux)("other processes", () => {
       check: "processes",
       level: "problem",
       text: `Process ${child.pid} has been writing for more than a second; other writers get STORE_BUSY.`,
-      mend: `Wait for it, wake it if it is stopped, or end it: kill ${child.pid}`,
+      fix: `Wait for it, wake it if it is stopped, or end it: kill ${child.pid}`,
     });
     expect(performance.now() - startedAt).toBeGreaterThan(900);
     expect(performance.now() - startedAt).toBeLessThan(10_000);
@@ -308,7 +308,7 @@ describe("rows", () => {
     const reader = openedStore(path, { readonly: true });
     damage(path);
     const findings = reader.doctor();
-    expect(findingAbout("integrity", findings)).toMatchObject({ level: "problem", mend: expect.any(String) });
+    expect(findingAbout("integrity", findings)).toMatchObject({ level: "problem", fix: expect.any(String) });
     expect(findingAbout("disk", findings).level).toBe("ok");
   });
 
@@ -340,7 +340,7 @@ describe("rows", () => {
       check: "embedder",
       level: "problem",
       text: "The forest is grown with hashing-v1-384, and the store was opened with other-2: it can be read only.",
-      mend: "Open it with the embedder hashing-v1-384 to append.",
+      fix: "Open it with the embedder hashing-v1-384 to append.",
     });
   });
 
@@ -385,7 +385,7 @@ describe("a store that cannot be opened", () => {
     writeFileSync(path, readFileSync(path).subarray(0, 6_000));
     const findings = examineUnopened(refusalOf(path));
     expect(findings[0]).toMatchObject({ check: "open", level: "problem", text: expect.stringContaining("is damaged") });
-    expect(findingsAbout("permissions", findings)[0]).toMatchObject({ level: "problem", mend: `chmod 600 ${path}` });
+    expect(findingsAbout("permissions", findings)[0]).toMatchObject({ level: "problem", fix: `chmod 600 ${path}` });
     expect(findingAbout("disk", findings).level).toBe("ok");
   });
 
@@ -397,7 +397,7 @@ describe("a store that cannot be opened", () => {
     make(path);
     const refusal = refusalOf(path);
     expect(examineUnopened(refusal)).toEqual([
-      { check: "open", level: "problem", text: refusal.message, mend: refusal.hint },
+      { check: "open", level: "problem", text: refusal.message, fix: refusal.hint },
     ]);
   });
 });
