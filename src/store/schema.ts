@@ -14,6 +14,7 @@ import {
 } from "drizzle-orm/sqlite-core";
 import type { JsonValue, Role } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
+import type { Speech } from "../forest/speech.ts";
 import { decodeVector, encodeVector } from "../vector/codec.ts";
 
 // The vocabulary of the SQL that users write: a name here is public. DESIGN.md beside this file says which tables are
@@ -299,8 +300,8 @@ export const clusters = sqliteTable(
     seqLast: integer("seq_last").notNull(),
     // What placement knows of its last step: its turn, its time, and who spoke.
     turnLast: integer("turn_last").notNull(),
-    lastAtMs: integer("last_at_ms").notNull(),
-    speakers: text("speakers").notNull(),
+    atMsLast: integer("last_at_ms").notNull(),
+    speakers: json("speakers").$type<Speech[]>().notNull(),
     // Its telling words.
     label: text("label").notNull(),
     // Log position of its last start or join.

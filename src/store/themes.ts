@@ -1,80 +1,59 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
+import { encodeVector } from "../vector/codec.ts";
 import type { StoreDatabase } from "./open.ts";
 import { themes } from "./schema.ts";
+import { columns, type RowOf, Statement } from "./statement.ts";
+
+const THEME = columns(themes);
+
+// Moves of the frontier and resumes run these.
+const statements = ({ client }: StoreDatabase) => ({
+  put: new Statement<Omit<RowOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }>(
+    client,
+    THEME.upsert("sessionId"),
+  ),
+  delete: new Statement<[root: number]>(client, "DELETE FROM themes WHERE root_id = ?"),
+  ofSession: THEME.statement<[sessionId: string]>(
+    client,
+    `SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`,
+  ),
+});
 
 /** Rows of `themes`. */
 export class ThemeRepository {
-  readonly #put;
-  readonly #delete;
-  readonly #deleteOf;
-  readonly #deleteAll;
-  readonly #ofSession;
+  readonly #orm;
+  readonly #statements;
 
-  constructor({ orm, client }: StoreDatabase) {
-    this.#put = client.prepare<[number, string, number, number, number, Float32Array, number, number, number, number]>(
-      `INSERT INTO themes (root_id, session_id, cluster_count, message_count, token_count, centroid_sum, vector_count,
-                           seq_first, seq_last, log_position)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (root_id) DO UPDATE SET
-         cluster_count = excluded.cluster_count, message_count = excluded.message_count,
-         token_count = excluded.token_count, centroid_sum = excluded.centroid_sum,
-         vector_count = excluded.vector_count, seq_first = excluded.seq_first, seq_last = excluded.seq_last,
-         log_position = excluded.log_position`,
-    );
-    this.#delete = client.prepare<[number]>("DELETE FROM themes WHERE root_id = ?");
-    this.#deleteOf = client.prepare<[string]>("DELETE FROM themes WHERE session_id = ?");
-    this.#deleteAll = client.prepare<[]>("DELETE FROM themes");
-    this.#ofSession = orm
-      .select()
-      .from(themes)
-      .where(eq(themes.sessionId, sql.placeholder("sessionId")))
-      .orderBy(asc(themes.rootId))
-      .prepare();
+  constructor(database: StoreDatabase) {
+    this.#orm = database.orm;
+    this.#statements = statements(database);
   }
 
   put(sessionId: string, { theme, logPosition }: GrowingTheme): void {
-    this.#put.run(
-      theme.root,
-      sessionId,
-      theme.clusterCount,
-      theme.messageCount,
-      theme.tokenCount,
-      theme.sum,
-      theme.vectorCount,
-      theme.seqFirst,
-      theme.seqLast,
-      logPosition,
-    );
+    const { root: rootId, sum, ...counts } = theme;
+    this.#statements.put.run({ rootId, sessionId, centroidSum: encodeVector(sum), logPosition, ...counts });
   }
 
   delete(root: number): void {
-    this.#delete.run(root);
+    this.#statements.delete.run(root);
   }
 
   deleteOf(sessionId: string): void {
-    this.#deleteOf.run(sessionId);
+    this.#orm.delete(themes).where(eq(themes.sessionId, sessionId)).run();
   }
 
-  /** Of all sessions. */
   deleteAll(): void {
-    this.#deleteAll.run();
+    this.#orm.delete(themes).run();
   }
 
   /** Oldest root first. */
   ofSession(sessionId: string): GrowingTheme[] {
-    return this.#ofSession.all({ sessionId }).map((row) => ({
-      theme: {
-        root: row.rootId,
-        sum: row.centroidSum,
-        vectorCount: row.vectorCount,
-        clusterCount: row.clusterCount,
-        messageCount: row.messageCount,
-        tokenCount: row.tokenCount,
-        seqFirst: row.seqFirst,
-        seqLast: row.seqLast,
-      },
-      logPosition: row.logPosition,
-    }));
+    return this.#statements.ofSession
+      .all(sessionId)
+      .map(({ rootId: root, sessionId: _, centroidSum: sum, logPosition, ...counts }) => ({
+        theme: { root, sum, ...counts },
+        logPosition,
+      }));
   }
 }
