@@ -20,7 +20,7 @@ const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant"] sati
  * into the messages of its steps.
  */
 export const aiSdk: Importer = {
-  format: "ai-sdk",
+  name: "ai-sdk",
 
   detect(head) {
     for (const { key, value } of headEntries(head)) {

@@ -84,14 +84,14 @@ export class Branches {
     this.#live = keys.flatMap((key) => (key === undefined ? [] : (places.get(key) ?? [])));
   }
 
-  /** Tell what is held as if the file ended here. @param isOver  Nothing was written for long. */
-  *pause(isOver: boolean): Generator<ImportEvent> {
-    for (const thread of this.#threads) yield* thread.pause(isOver);
+  /** Tell what is held as if the file ended here. @param isFinished  Nothing was written for long. */
+  *pause(isFinished: boolean): Generator<ImportEvent> {
+    for (const thread of this.#threads) yield* thread.pause(isFinished);
   }
 
-  /** @param isOver  Nothing will be written any more. */
-  *finish(isOver: boolean): Generator<ImportEvent> {
-    for (const thread of this.#threads) yield* thread.finish(isOver);
+  /** @param isFinished  Nothing will be written any more. */
+  *finish(isFinished: boolean): Generator<ImportEvent> {
+    for (const thread of this.#threads) yield* thread.finish(isFinished);
   }
 
   #cut(length: number): void {

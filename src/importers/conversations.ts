@@ -59,7 +59,7 @@ export async function* readConversations(file: ImportFile, format: ListFormat): 
       yield { kind: "warning", line, reason: "expected a message, as an object" };
       continue;
     }
-    if (!file.isOver && format.isOpen?.(item)) {
+    if (!file.isFinished && format.isOpen?.(item)) {
       yield notYet(line, "the message is still being written");
       continue;
     }
@@ -71,7 +71,7 @@ export async function* readConversations(file: ImportFile, format: ListFormat): 
     current.thread ??= new Thread(sessionOf(file.path, format.format, current));
     for (const draft of drafts) yield* current.thread.push(draft);
   }
-  if (current?.thread !== undefined) yield* current.thread.finish(file.isOver === true);
+  if (current?.thread !== undefined) yield* current.thread.finish(file.isFinished === true);
 }
 
 interface Conversation {

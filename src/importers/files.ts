@@ -14,7 +14,7 @@ const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 const POSSIBLE_NAME = /\.(json|db)$/;
 
 /** A file that was not written to for so long is over: whoever writes to it writes more often, or has gone. */
-export const REST_MS = 10 * 60 * 1_000;
+export const QUIET_MS = 10 * 60 * 1_000;
 
 /**
  * The files behind the paths a person typed: files, folders with all that is below them, patterns (`~/logs/**\/*.jsonl`) and
@@ -37,7 +37,7 @@ export async function* walkFiles(
   const visit: Visit = { visited: new Set(), onFolder };
   for (const path of paths) {
     if (path === "-") {
-      yield { path, chunks: stdin, isOver: true };
+      yield { path, chunks: stdin, isFinished: true };
       continue;
     }
     for (const named of await namedBy(path)) {
@@ -71,7 +71,7 @@ export function isTranscriptName(name: string): boolean {
 
 async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerator<ImportFile> {
   let entries: Dirent[];
-  const isPossible = isFound && POSSIBLE_NAME.test(path);
+  const isUncertain = isFound && POSSIBLE_NAME.test(path);
   try {
     const found = await stat(path);
     // The name of a pipe, as in `import <(zcat a.gz)`, leads nowhere.
@@ -81,8 +81,8 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
     if (!found.isDirectory()) {
       // Behind a link in a folder there may be a pipe, which nobody writes to, or a device, which never ends.
       if (isFound && !found.isFile()) return;
-      const isOver = Date.now() - found.mtimeMs > REST_MS;
-      const file: ImportFile = { path, chunks: chunksOf(path), isPossible, isOver };
+      const isFinished = Date.now() - found.mtimeMs > QUIET_MS;
+      const file: ImportFile = { path, chunks: chunksOf(path), isUncertain, isFinished };
       if (found.isFile()) file.byteLength = found.size;
       yield file;
       return;

@@ -1,11 +1,7 @@
-/** The chunk that says of a file that is followed: for now there is no more of it. */
-export const PAUSE: Uint8Array = new Uint8Array(0);
-
-/** The same of one that was left: nothing was written to it for long, so what waits for more comes as it is. */
-export const REST: Uint8Array = new Uint8Array(0);
+import { PAUSE, QUIET } from "./importer.ts";
 
 export function isPause(chunk: Uint8Array): boolean {
-  return chunk === PAUSE || chunk === REST;
+  return chunk === PAUSE || chunk === QUIET;
 }
 
 /** The beginning of a stream, and the stream as if nobody had looked. */

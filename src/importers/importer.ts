@@ -1,96 +1,114 @@
 import type { JsonValue, MessageInput } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 
-/** A conversation found in a file. What the file does not say is left out. */
+/** A session found in a transcript. Facts that the transcript does not give are absent. */
 export interface ImportedSession {
-  /** Names the conversation in its source, in every file that holds a piece of it. */
+  /** The session's id in its source. Every file that holds a piece of the session gives the same id. */
   externalId: string;
-  /** The format it was read from: `claude-code`. */
+  /** The name of the importer, such as `claude-code`. */
   source: string;
-  /** The conversation that started this one: a subagent's. It may stand in another file, or in none. */
+  /** The session that this one was started or forked from. It may be in another file, or in none. */
   parentExternalId?: string;
-  /** Of a fork: the id of the last message of the parent that came before its first. */
+  /** For a fork: the id of the parent's last message before the fork. */
   forkedAfter?: string;
   project?: string;
   title?: string;
   /** Unix milliseconds of its first message. */
   createdAtMs?: number;
   metadata?: Record<string, JsonValue>;
-  /** Where the session comes from another store: what it was there. `externalId` is then its id in that store. */
+  /** Present if the session was exported from another store. `externalId` is then its id in that store. */
   exported?: ExportedOrigin;
 }
 
-/** What brings a session of another store back as it was. */
+/** What restores a session of another store as it was there. */
 export interface ExportedOrigin {
-  /** Where that store had it from, and its name there. */
+  /** The source that the other store imported the session from, and its id there. */
   source?: string;
   externalId?: string;
   forkSeq?: number;
   settings?: Partial<SessionSettings>;
 }
 
-/** A message with its external id: unique in its session, and the same each time the file is read. */
+/** A message with its external id. */
 export type ImportedMessage = MessageInput & { id: string };
 
 export type ImportEvent =
-  /** Once for each session, before its first message; a parent in the same file comes before its children. */
+  /** Comes once for each session, before its first message. A parent in the same file comes before its children. */
   | { kind: "session"; session: ImportedSession }
-  /** `session` is the session's external id, `line` where the message begins. Messages of one session come in conversation order, and each is one that
-   *  `parseMessage` accepts. */
+  /** `session` is the session's external id. `line` is the line on which the message begins. */
   | { kind: "message"; session: string; message: ImportedMessage; line: number }
-  /** A message of a session that comes from another store: with or without an id, as it had there, and at the place `seq`. */
+  /** A message of a session that another store exported. It keeps the seq and the id it had there, if it had one. */
   | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
-  /** A title that stands after the first message of its session, at most once for each. */
+  /** A title that became known after the first message of its session. Comes at most once for each session. */
   | { kind: "title"; session: string; title: string }
-  /** Where `PAUSE` or `REST` came: whatever is complete in the file so far was told. */
+  /** Answers the chunks `PAUSE` and `QUIET`: every message that is complete so far has been yielded. */
   | { kind: "paused" }
-  /** Something of the file that did not become a message. `line` is 1-based; `reason` has no period at its end. */
+  /** Something in the file that did not become a message. `line` is 1-based; `reason` has no final period. */
   | { kind: "warning"; line: number; reason: string };
 
 /**
- * A file to read: `path` is for names and errors, `chunks` are its bytes, cut anywhere.
+ * A chunk of a file that is being followed: there is no more of the file for now. At least one whole line comes before it.
  *
- * A file that others still write may be followed: the chunk `PAUSE`, behind one whole line at least,
- * says that for now there is no more of it. A reader of lines
- * then tells what no other line can change, `paused`, and goes on with the next chunk. What it told so it tells again later,
- * under the same ids, as it was. The chunk `REST` says that nothing was written for long: it then tells everything, and where
- * more comes all the same, a message may have grown. Readers of documents pass both over.
+ * The importer yields each message that no later line can change, then `paused`, then reads the next chunk. It may yield
+ * a message again later, with the same id and content.
  */
+export const PAUSE: Uint8Array = new Uint8Array(0);
+
+/**
+ * A chunk of a file that is being followed: nothing has been written to the file for a long time.
+ *
+ * The importer yields everything it has, then `paused`. If the file grows after all, a message may come again with more
+ * content.
+ */
+export const QUIET: Uint8Array = new Uint8Array(0);
+
+/** A file to read. */
 export interface ImportFile {
+  /** For names and messages. Only importers of databases open it. */
   path: string;
-  /** May be read once. Reading throws `FILE_NOT_FOUND` or `IMPORT_UNREADABLE` where the file cannot be read. */
-  chunks: AsyncIterable<Uint8Array>;
-  /** Bytes of a regular file at `path`, whose content `chunks` gives from its beginning; absent for anything else. */
-  byteLength?: number;
-  /** Found in a folder under a name that other files have, too: in no format that is known, it is none of ours. */
-  isPossible?: boolean;
-  /** Nothing will be written to it any more: what seems to wait for more comes as it is. */
-  isOver?: boolean;
   /**
-   * Of a database that is read again and again: what each session looked like when it was read last, under its id. The reader
-   * passes over those that look the same, and notes the others. To be kept only when all that was read is in the store.
+   * The bytes of the file, cut anywhere. Can be read once. Throws `FILE_NOT_FOUND` or `IMPORT_UNREADABLE` if the file cannot
+   * be read. The chunks of a file that is being followed include `PAUSE` and `QUIET`; importers that are not followable
+   * ignore both.
    */
-  seen?: Map<string, string>;
+  chunks: AsyncIterable<Uint8Array>;
+  /** The length of `chunks`, if the file is a regular file. */
+  byteLength?: number;
+  /** True if the file was found in a folder and its name says little. If no importer recognizes it, it is skipped silently. */
+  isUncertain?: boolean;
+  /** True if nothing more will be written to the file. Messages that would wait for more are then yielded as they are. */
+  isFinished?: boolean;
+  /**
+   * For a database that is read repeatedly: a fingerprint of each session when it was last read, by session id. The
+   * importer skips sessions whose fingerprint is unchanged and updates the others. Keep the map only after everything
+   * that was yielded is in the store.
+   */
+  fingerprints?: Map<string, string>;
 }
 
 /**
- * Port: a foreign history as a stream of our messages. Writes nothing, and decides nothing about what is new.
+ * Reads the transcripts of one format. An importer writes nothing and does not decide what is new.
  *
- * The same bytes give the same events, however they are cut into chunks. A file that has grown gives the ids it gave
- * before and new ones, so an id that a session already holds means: imported before; and the messages of what was there
- * before stay the same and come first. What another line may still change, at the end of a file that is not over, is a warning
- * until it is whole. A line that cannot be read is a warning and costs no other line; only a file that is not text at all is
- * refused.
+ * The rules that every importer follows (`test/contract/importer.contract.ts` checks them):
+ *
+ * - Equal bytes give equal events, however the bytes are cut into chunks.
+ * - Messages of one session come in conversation order, and `parseMessage` accepts each of them.
+ * - A message's id is unique in its session, and the same each time the file is read. If a session already holds an id,
+ *   that message was imported before.
+ * - A file that has grown gives the same messages first, with the same ids and content, and then new ones. At the end of a
+ *   file that is not finished, a message that a later line may still change is a warning.
+ * - A damaged line is a warning with its number and costs no other line. `read` throws only if the file is no text at all.
+ * - Whatever a line holds becomes a message or a warning, or is known to say nothing about the conversation.
  */
 export interface Importer {
-  /** What `--format` calls it. */
-  readonly format: string;
-  /** Whether a file that begins with `head` is in this format. The last line of `head` may be cut short. */
+  /** The name of the format: what `--format` accepts and what sessions get as their `source`. */
+  readonly name: string;
+  /** Returns true if a file that begins with `head` is in this format. The last line of `head` may be cut short. */
   detect(head: string): boolean;
-  /** Whether the SQLite database at `path` is in this format: the beginning of the file need not show what is in it. */
+  /** Returns true if the SQLite database at `path` is in this format. */
   detectDatabase?(path: string): boolean;
-  /** Whether it reads on when a file that is followed has grown; others read it again from its beginning. */
-  readonly isFollowing?: boolean;
+  /** True if `read` handles `PAUSE` and `QUIET`. A changed file of any other format is read again from its beginning. */
+  readonly isFollowable?: boolean;
   /** @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws. */
   read(file: ImportFile): AsyncIterable<ImportEvent>;
 }

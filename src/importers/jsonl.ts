@@ -24,8 +24,8 @@ import { messageEvent, restoredEvent } from "./message-event.ts";
  * file needs ids of its own.
  */
 export const jsonl: Importer = {
-  format: "jsonl",
-  isFollowing: true,
+  name: "jsonl",
+  isFollowable: true,
 
   detect(head) {
     for (const { session, ...fields } of headObjects(head)) {

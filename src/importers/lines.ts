@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { StoreError } from "../core/errors.ts";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
-import { isPause, peek, REST } from "./head.ts";
-import type { ImportFile } from "./importer.ts";
+import { isPause, peek } from "./head.ts";
+import { type ImportFile, QUIET } from "./importer.ts";
 
 /** Bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
 export const LINE_BYTES_MAX = 256 * 1024 * 1024;
@@ -28,7 +28,7 @@ interface Pause {
   line: number;
   isPause: true;
   /** Nothing was written for long. */
-  isOver: boolean;
+  isFinished: boolean;
 }
 
 /**
@@ -126,15 +126,15 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
   for await (const chunk of refuseBinary(file)) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     if (isPause(chunk)) {
-      const isOver = chunk === REST;
+      const isFinished = chunk === QUIET;
       const last = lastWhole(line, pieces);
       if (last !== undefined) {
         // It keeps its number until its line feed comes.
         yield last;
         pieces = [];
         byteLength = 0;
-      } else if (isOver && byteLength > 0) yield decode(line, pieces); // said as it is, and kept for what may follow
-      yield { line, isPause: true, isOver };
+      } else if (isFinished && byteLength > 0) yield decode(line, pieces); // said as it is, and kept for what may follow
+      yield { line, isPause: true, isFinished };
     }
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {

@@ -15,7 +15,7 @@ const ROLES: ReadonlySet<unknown> = new Set(["system", "developer", "user", "ass
  * in its `choices` follow), or either on each line, as in files for fine-tuning.
  */
 export const openai: Importer = {
-  format: "openai",
+  name: "openai",
 
   detect(head) {
     for (const { key, value } of headEntries(head)) {

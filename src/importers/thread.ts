@@ -54,22 +54,22 @@ export class Thread {
   /**
    * Tell what is sure if the file goes on, and go on holding it: results and usage may belong to it.
    *
-   * @param isOver  Nothing was written for long: whatever is held is told.
+   * @param isFinished  Nothing was written for long: whatever is held is told.
    */
-  *pause(isOver: boolean): Generator<ImportEvent> {
-    const held = isOver && this.#thought !== undefined ? [...this.#drafts, this.#thought] : this.#drafts;
+  *pause(isFinished: boolean): Generator<ImportEvent> {
+    const held = isFinished && this.#thought !== undefined ? [...this.#drafts, this.#thought] : this.#drafts;
     const { drafts, waiting } = inOrder(held);
-    yield* this.#tell([...drafts, ...waiting.filter(({ isPrompt }) => isOver || isPrompt)]);
+    yield* this.#tell([...drafts, ...waiting.filter(({ isPrompt }) => isFinished || isPrompt)]);
     yield* this.#tellTitle();
   }
 
   /**
    * At the end of the file: what is held, and a title that came after the first message.
    *
-   * @param isOver  Nothing will be written any more: nothing waits.
+   * @param isFinished  Nothing will be written any more: nothing waits.
    */
-  *finish(isOver: boolean): Generator<ImportEvent> {
-    if (isOver) {
+  *finish(isFinished: boolean): Generator<ImportEvent> {
+    if (isFinished) {
       yield* this.flush();
       yield* this.#tellTitle();
       return;

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { walkFiles } from "../importers/files.ts";
-import { type AgentPlace, agentPlaces } from "../importers/places.ts";
+import { type AgentLocation, agentLocations } from "../importers/locations.ts";
 
 /** A place that is to be watched, and what is in it: nothing of that was read. */
 export interface SurveyedPlace {
@@ -18,10 +18,10 @@ const NO_INPUT = (async function* (): AsyncGenerator<Uint8Array> {})();
 /** Look at the standard places of agents, or at the paths that were named: how many files, and of what size. */
 export async function surveyPlaces(
   paths: readonly string[],
-  machine: Parameters<typeof agentPlaces>[0],
+  machine: Parameters<typeof agentLocations>[0],
 ): Promise<SurveyedPlace[]> {
   const named = paths.map((path) => ({ agent: null, path }));
-  const places: (AgentPlace | (typeof named)[number])[] = named.length > 0 ? named : agentPlaces(machine);
+  const places: (AgentLocation | (typeof named)[number])[] = named.length > 0 ? named : agentLocations(machine);
   const surveyed: SurveyedPlace[] = [];
   for (const { agent, path } of places) surveyed.push({ agent, path, ...(await contentOf(path)) });
   return surveyed;

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseMessage } from "../../src/core/message.ts";
-import { PAUSE, REST } from "../../src/importers/head.ts";
 import type { ImportEvent, Importer } from "../../src/importers/importer.ts";
+import { PAUSE, QUIET } from "../../src/importers/importer.ts";
 import { eventsOf, eventsSoFar, messagesIn, warningsIn } from "../unit/importers/read.ts";
 
 export interface ImporterContract {
@@ -28,7 +28,7 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
 
   const name = basename(fileURLToPath(sample));
 
-  describe(`the importer of ${importer.format}, for ${name}`, () => {
+  describe(`the importer of ${importer.name}, for ${name}`, () => {
     test("knows its own files, and no others, by how they begin", () => {
       expect(importer.detect(text)).toBe(true);
       for (const url of foreign) expect(importer.detect(readFileSync(url, "utf8"))).toBe(false);
@@ -59,7 +59,7 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
         const { externalId, parentExternalId, source } = event.session;
         expect(announced).not.toContain(externalId);
         if (parentExternalId !== undefined) expect(announced).toContain(parentExternalId);
-        expect(source).toBe(importer.format);
+        expect(source).toBe(importer.name);
         announced.push(externalId);
       }
     });
@@ -132,7 +132,7 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
       }
     });
 
-    test.runIf(importer.isFollowing === true && !isDocument)(
+    test.runIf(importer.isFollowable === true && !isDocument)(
       "tells at each pause of a file that is followed what a file says that may go on there",
       async () => {
         const cuts = cutsOf(bytes);
@@ -158,7 +158,7 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
       },
     );
 
-    test.runIf(importer.isFollowing === true && !isDocument)(
+    test.runIf(importer.isFollowable === true && !isDocument)(
       "tells all that a file that is followed says where it rests, and goes on from there",
       async () => {
         const ends = cutsOf(bytes).filter((cut) => bytes[cut - 1] === 0x0a);
@@ -169,11 +169,12 @@ export function describeImporter({ importer, sample, foreign, isDocument = false
           async function* restingAt(): AsyncGenerator<Uint8Array> {
             yield upTo;
             yield PAUSE;
-            yield REST;
+            yield QUIET;
             atRest = structuredClone(told);
             yield bytes.subarray(cut);
           }
-          for await (const event of importer.read({ path: name, chunks: restingAt(), isOver: true })) told.push(event);
+          for await (const event of importer.read({ path: name, chunks: restingAt(), isFinished: true }))
+            told.push(event);
           expect(contentOf(atRest)).toEqual(contentOf(await eventsOf(importer, upTo)));
           expect(contentOf(told)).toEqual(contentOf(await eventsOf(importer, bytes)));
         }

@@ -80,7 +80,7 @@ export const importCommand: Command<ImportFlags> = {
       for await (const file of walkFiles(paths)) {
         signal.throwIfAborted();
         const report = await run.read(file);
-        if (file.isPossible && report.format === null && report.error === null) {
+        if (file.isUncertain && report.format === null && report.error === null) {
           passedOverCount += 1;
           continue;
         }

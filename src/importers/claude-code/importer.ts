@@ -16,8 +16,8 @@ const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", 
  * listed in `line.ts`; what is not known is reported.
  */
 export const claudeCode: Importer = {
-  format: "claude-code",
-  isFollowing: true,
+  name: "claude-code",
+  isFollowable: true,
 
   detect(head) {
     for (const line of headObjects(head)) {
@@ -37,12 +37,12 @@ export const claudeCode: Importer = {
     for await (const found of readJsonLines(file)) {
       const { line } = found;
       if ("isPause" in found) {
-        yield* transcript.pause(found.isOver);
+        yield* transcript.pause(found.isFinished);
         yield { kind: "paused" };
       } else if ("problem" in found) yield { kind: "warning", line, reason: found.problem };
       else for (const reason of transcript.add(found.value, line)) yield { kind: "warning", line, reason };
       if (transcript.hasSettled) yield* transcript.settled();
     }
-    yield* transcript.finish(file.isOver === true);
+    yield* transcript.finish(file.isFinished === true);
   },
 };

@@ -141,10 +141,10 @@ export class Transcript {
   }
 
   /** What is sure if the file goes on; where nothing was written for long, everything. All of it is held on. */
-  async *pause(isOver: boolean): AsyncGenerator<ImportEvent> {
+  async *pause(isFinished: boolean): AsyncGenerator<ImportEvent> {
     for (const thread of this.#parentsFirst()) {
       const { conversation, queue } = thread;
-      const drafts = isOver ? conversation.all() : conversation.whole((draft) => queue.isWaiting(draft)).drafts;
+      const drafts = isFinished ? conversation.all() : conversation.whole((draft) => queue.isWaiting(draft)).drafts;
       yield* this.#tellLast(thread, drafts);
     }
   }
@@ -152,12 +152,12 @@ export class Transcript {
   /**
    * At the end of the file: whatever is left, each session after the one that started it; and titles.
    *
-   * @param isOver  Nothing will be written any more.
+   * @param isFinished  Nothing will be written any more.
    */
-  async *finish(isOver: boolean): AsyncGenerator<ImportEvent> {
+  async *finish(isFinished: boolean): AsyncGenerator<ImportEvent> {
     for (const thread of this.#parentsFirst()) {
       const { conversation, queue } = thread;
-      const { drafts, waiting } = isOver
+      const { drafts, waiting } = isFinished
         ? { drafts: conversation.takeAll(), waiting: [] }
         : conversation.whole((draft) => queue.isWaiting(draft));
       yield* this.#tellLast(thread, drafts);

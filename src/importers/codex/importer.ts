@@ -20,8 +20,8 @@ const TYPES: ReadonlySet<unknown> = new Set([
  * the metadata. What is left out in silence is listed in `line.ts`; what is not known is reported.
  */
 export const codex: Importer = {
-  format: "codex",
-  isFollowing: true,
+  name: "codex",
+  isFollowable: true,
 
   detect(head) {
     for (const object of headObjects(head)) {
@@ -39,11 +39,11 @@ export const codex: Importer = {
     const rollout = new Rollout(file.path);
     for await (const found of readJsonLines(file)) {
       if ("isPause" in found) {
-        yield* rollout.pause(found.isOver);
+        yield* rollout.pause(found.isFinished);
         yield { kind: "paused" };
       } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
       else yield* rollout.add(found.value, found.line);
     }
-    yield* rollout.finish(file.isOver === true);
+    yield* rollout.finish(file.isFinished === true);
   },
 };

@@ -84,20 +84,20 @@ export class Rollout {
     }
   }
 
-  /** What would come if the file ended here. @param isOver  Nothing was written for long. */
-  *pause(isOver: boolean): Generator<ImportEvent> {
-    if (isOver) yield* this.#missing(true);
-    if (this.#branches !== undefined) yield* this.#branches.pause(isOver);
+  /** What would come if the file ended here. @param isFinished  Nothing was written for long. */
+  *pause(isFinished: boolean): Generator<ImportEvent> {
+    if (isFinished) yield* this.#missing(true);
+    if (this.#branches !== undefined) yield* this.#branches.pause(isFinished);
   }
 
-  /** @param isOver  Nothing will be written any more: what only events told comes as it is. */
-  *finish(isOver: boolean): Generator<ImportEvent> {
-    yield* this.#missing(isOver);
-    if (this.#branches !== undefined) yield* this.#branches.finish(isOver);
+  /** @param isFinished  Nothing will be written any more: what only events told comes as it is. */
+  *finish(isFinished: boolean): Generator<ImportEvent> {
+    yield* this.#missing(isFinished);
+    if (this.#branches !== undefined) yield* this.#branches.finish(isFinished);
   }
 
-  *#missing(isOver: boolean): Generator<ImportEvent> {
-    if (isOver) yield* this.#settle();
+  *#missing(isFinished: boolean): Generator<ImportEvent> {
+    if (isFinished) yield* this.#settle();
     for (const { line, type } of this.#told.unsettled()) {
       yield { kind: "warning", line, reason: `${type}: its item is not in the file yet` };
     }

@@ -13,8 +13,8 @@ import { Recording } from "./recording.ts";
  * type `info`, `warning` and `error`: notices on the screen.
  */
 export const geminiCli: Importer = {
-  format: "gemini-cli",
-  isFollowing: true,
+  name: "gemini-cli",
+  isFollowable: true,
 
   detect(head) {
     for (const { sessionId, projectHash, type, content, $set, $rewindTo, ...rest } of headObjects(head)) {
@@ -38,7 +38,7 @@ export const geminiCli: Importer = {
     if (isLines) {
       for await (const found of readJsonLines(looked)) {
         if ("isPause" in found) {
-          yield* recording.pause(found.isOver);
+          yield* recording.pause(found.isFinished);
           yield { kind: "paused" };
         } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
         else yield* recording.add(found.value, found.line);
@@ -52,6 +52,6 @@ export const geminiCli: Importer = {
         else yield { kind: "warning", line, reason: "expected a field of a recording" };
       }
     }
-    yield* recording.finish(file.isOver === true);
+    yield* recording.finish(file.isFinished === true);
   },
 };

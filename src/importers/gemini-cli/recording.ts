@@ -50,15 +50,15 @@ export class Recording {
     else yield { kind: "warning", line, reason: `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}` };
   }
 
-  /** What would come if the file ended here. @param isOver  Nothing was written for long. */
-  *pause(isOver: boolean): Generator<ImportEvent> {
+  /** What would come if the file ended here. @param isFinished  Nothing was written for long. */
+  *pause(isFinished: boolean): Generator<ImportEvent> {
     this.#nameRoot();
-    if (this.#branches !== undefined) yield* this.#branches.pause(isOver);
+    if (this.#branches !== undefined) yield* this.#branches.pause(isFinished);
   }
 
-  *finish(isOver: boolean): Generator<ImportEvent> {
+  *finish(isFinished: boolean): Generator<ImportEvent> {
     this.#nameRoot();
-    if (this.#branches !== undefined) yield* this.#branches.finish(isOver);
+    if (this.#branches !== undefined) yield* this.#branches.finish(isFinished);
   }
 
   #nameRoot(): void {

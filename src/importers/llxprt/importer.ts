@@ -10,8 +10,8 @@ import { Journal } from "./journal.ts";
  * `journal.ts`; what is not known is reported.
  */
 export const llxprt: Importer = {
-  format: "llxprt",
-  isFollowing: true,
+  name: "llxprt",
+  isFollowable: true,
 
   detect(head) {
     for (const { v, seq, type, payload } of headObjects(head)) {
@@ -24,11 +24,11 @@ export const llxprt: Importer = {
     const journal = new Journal(file.path);
     for await (const found of readJsonLines(file)) {
       if ("isPause" in found) {
-        yield* journal.pause(found.isOver);
+        yield* journal.pause(found.isFinished);
         yield { kind: "paused" };
       } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
       else yield* journal.add(found.value, found.line);
     }
-    yield* journal.finish(file.isOver === true);
+    yield* journal.finish(file.isFinished === true);
   },
 };

@@ -84,17 +84,17 @@ export class Journal {
     }
   }
 
-  /** What would come if the file ended here. @param isOver  Nothing was written for long. */
-  *pause(isOver: boolean): Generator<ImportEvent> {
+  /** What would come if the file ended here. @param isFinished  Nothing was written for long. */
+  *pause(isFinished: boolean): Generator<ImportEvent> {
     if (this.#branches === undefined) return;
     if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
-    yield* this.#branches.pause(isOver);
+    yield* this.#branches.pause(isFinished);
   }
 
-  *finish(isOver: boolean): Generator<ImportEvent> {
+  *finish(isFinished: boolean): Generator<ImportEvent> {
     if (this.#branches === undefined) return;
     if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
-    yield* this.#branches.finish(isOver);
+    yield* this.#branches.finish(isFinished);
   }
 
   *#content(content: unknown, envelope: JsonObject, line: number, about: JsonObject): Generator<ImportEvent> {

@@ -16,7 +16,7 @@ const HEAD_BYTES = 100;
  * as `opencode export` writes it. In warnings about a database the line is the number of the row.
  */
 export const opencode: Importer = {
-  format: "opencode",
+  name: "opencode",
 
   detect(head) {
     for (const { key, value } of headEntries(head)) {
@@ -44,34 +44,34 @@ export const opencode: Importer = {
 const HOLDING = " holding";
 
 /** Where it is followed, what is not finished yet will come: that is worth no warning then. */
-async function* readDatabase({ path, seen, isOver = false }: ImportFile): AsyncGenerator<ImportEvent> {
+async function* readDatabase({ path, fingerprints, isFinished = false }: ImportFile): AsyncGenerator<ImportEvent> {
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
   const database = new OpencodeDatabase(path);
   let failure: unknown;
   try {
-    const isFollowed = seen !== undefined;
+    const isFollowed = fingerprints !== undefined;
     const looks = isFollowed ? database.looks() : new Map<string, string>();
     for (const row of database.sessions()) {
       const id = String(row.id);
       const look = looks.get(id);
-      const known = seen?.get(id);
-      if (known !== undefined && (known === look || (!isOver && known === `${look}${HOLDING}`))) continue;
+      const known = fingerprints?.get(id);
+      if (known !== undefined && (known === look || (!isFinished && known === `${look}${HOLDING}`))) continue;
       const thread = new Thread(sessionOf(row));
       let isHolding = false;
       try {
         for (const found of database.messages(id)) {
-          if (yield* eventsOf(found, thread, { isFollowed, isOver })) isHolding = true;
+          if (yield* eventsOf(found, thread, { isFollowed, isFinished })) isHolding = true;
         }
       } catch (error) {
         // The damage of one session costs no other.
         if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
         failure ??= error;
       }
-      for (const event of thread.finish(isOver)) {
+      for (const event of thread.finish(isFinished)) {
         if (event.kind === "warning") isHolding = true;
         if (event.kind !== "warning" || !isFollowed) yield event;
       }
-      if (look !== undefined) seen?.set(id, isHolding && !isOver ? `${look}${HOLDING}` : look);
+      if (look !== undefined) fingerprints?.set(id, isHolding && !isFinished ? `${look}${HOLDING}` : look);
     }
   } finally {
     database.close();
@@ -83,13 +83,13 @@ async function* readDatabase({ path, seen, isOver = false }: ImportFile): AsyncG
 function* eventsOf(
   found: { row: number } & (StoredMessage | RowProblem),
   thread: Thread,
-  { isFollowed, isOver }: { isFollowed: boolean; isOver: boolean },
+  { isFollowed, isFinished }: { isFollowed: boolean; isFinished: boolean },
 ): Generator<ImportEvent, boolean> {
   if ("problem" in found) {
     yield { kind: "warning", line: found.row, reason: found.problem };
     return false;
   }
-  const { drafts, warnings, isUnfinished } = draftsOf(found, found.row, isOver);
+  const { drafts, warnings, isUnfinished } = draftsOf(found, found.row, isFinished);
   for (const draft of drafts) yield* thread.push(draft);
   if (isUnfinished && !isFollowed) warnings.push(unfinished(found.id));
   for (const reason of warnings) yield { kind: "warning", line: found.row, reason };
@@ -117,7 +117,7 @@ async function* readExport(file: ImportFile): AsyncGenerator<ImportEvent> {
       }
       thread ??= new Thread(sessionOf({ id: sessionID ?? "unknown", ...about }));
       const stored = { id: id as string, info: objectOf(info), parts: objectsOf(parts) };
-      const { drafts, warnings, isUnfinished } = draftsOf(stored, line, file.isOver === true);
+      const { drafts, warnings, isUnfinished } = draftsOf(stored, line, file.isFinished === true);
       if (isUnfinished) warnings.push(unfinished(stored.id));
       for (const draft of drafts) yield* thread.push(draft);
       for (const reason of warnings) yield { kind: "warning", line, reason };

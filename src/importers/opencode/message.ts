@@ -20,13 +20,13 @@ export interface StoredMessage {
  * compaction is marked `isCompactSummary`, the prompt that asked for it holds a `compaction` part.
  *
  * @param line  Where it stands, for reports.
- * @param isOver  Nothing will be written any more: what has begun is whole.
+ * @param isFinished  Nothing will be written any more: what has begun is whole.
  * @returns `isUnfinished` where words are left out that are still being written: they come with the next reading, when they are whole.
  */
 export function draftsOf(
   { id, info, parts }: StoredMessage,
   line: number,
-  isOver: boolean,
+  isFinished: boolean,
 ): { drafts: Draft[]; warnings: string[]; isUnfinished: boolean } {
   const { role, time, sessionID: _session, id: _id, summary, system: _system, tools: _tools, ...rest } = info;
   const { created, completed } = objectOf(time);
@@ -48,7 +48,7 @@ export function draftsOf(
       warnings: [`role: expected user or assistant, got ${JSON.stringify(role ?? null)}`],
       isUnfinished: false,
     };
-  const isWritten = isOver || completed !== undefined || info.error !== undefined;
+  const isWritten = isFinished || completed !== undefined || info.error !== undefined;
   const whole = told.filter((part) => isWritten || !isOpen(part));
   const isUnfinished = whole.length < told.length;
   return { drafts: draftsOfTurn(line, id, whole.map(itemOf), about), warnings: [], isUnfinished };

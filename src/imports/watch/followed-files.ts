@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { StoreError } from "../../core/errors.ts";
-import { chunksOf, REST_MS } from "../../importers/files.ts";
+import { chunksOf, QUIET_MS } from "../../importers/files.ts";
 import { canFollow, READING_VERSION } from "../../importers/registry.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import { LiveFile } from "./live-file.ts";
@@ -26,7 +26,7 @@ export interface KeptStates {
 
 interface Followed {
   path: string;
-  isPossible: boolean;
+  isUncertain: boolean;
   /** Its reader, as long as it is likely to grow. */
   live: LiveFile | undefined;
   /** Its size, its times and the like, when it was last brought into the store. */
@@ -38,7 +38,7 @@ interface Followed {
   /** Unix milliseconds at which it was seen to have changed, whatever its own times say. */
   changedAtMs: number;
   /** Of a database: what its sessions looked like then. */
-  seen: Map<string, string>;
+  fingerprints: Map<string, string>;
   /** As its reader counts them. */
   report: FileReport | undefined;
   /** Of the same reader, what was told of already. */
@@ -73,18 +73,18 @@ export class FollowedFiles {
     this.#kept = kept;
   }
 
-  /** @param isPossible  Whether it is passed over where it is in no format that is known. */
-  add(path: string, isPossible: boolean): void {
+  /** @param isUncertain  Whether it is passed over where it is in no format that is known. */
+  add(path: string, isUncertain: boolean): void {
     if (this.#files.has(path)) return;
     this.#files.set(path, {
       path,
-      isPossible,
+      isUncertain,
       live: undefined,
       stamp: undefined,
       isRested: false,
       forgetCount: 0,
       changedAtMs: Number.POSITIVE_INFINITY,
-      seen: new Map(),
+      fingerprints: new Map(),
       report: undefined,
       newCountTold: 0,
       told: new Set(),
@@ -118,7 +118,7 @@ export class FollowedFiles {
     }
     const { stamp } = found;
     if (stamp !== file.stamp) file.changedAtMs = Math.min(found.writtenAtMs, nowMs);
-    const isResting = nowMs - file.changedAtMs > REST_MS;
+    const isResting = nowMs - file.changedAtMs > QUIET_MS;
     if (stamp === file.stamp && (file.isRested || !isResting)) return undefined;
     if (file.stamp === undefined && isResting && !this.#isLikely(file, nowMs)) {
       if (this.#kept.hasImportedFile(path, keptOf(stamp))) {
@@ -148,7 +148,7 @@ export class FollowedFiles {
     const file = this.#files.get(path);
     if (file?.stamp === undefined || file.isRested) return undefined;
     // A clock that was put back does not make it longer.
-    return Math.min(REST_MS, Math.max(0, file.changedAtMs + REST_MS - nowMs)) + 1;
+    return Math.min(QUIET_MS, Math.max(0, file.changedAtMs + QUIET_MS - nowMs)) + 1;
   }
 
   /** No file will grow any more: what is still held of them goes into the store. @throws as `visit`. */
@@ -206,13 +206,20 @@ export class FollowedFiles {
     file.live = new LiveFile(file.path, this.#run);
   }
 
-  async #readWhole(file: Followed, isOver: boolean, byteLength: number): Promise<void> {
+  async #readWhole(file: Followed, isFinished: boolean, byteLength: number): Promise<void> {
     this.#forget(file);
-    const { path, isPossible } = file;
+    const { path, isUncertain } = file;
     file.forgetCount = this.#kept.forgetCount();
-    const seen = new Map(file.seen);
-    file.report = await this.#run.read({ path, chunks: chunksOf(path), byteLength, isPossible, isOver, seen });
-    if (file.report.error === null) file.seen = seen;
+    const fingerprints = new Map(file.fingerprints);
+    file.report = await this.#run.read({
+      path,
+      chunks: chunksOf(path),
+      byteLength,
+      isUncertain,
+      isFinished,
+      fingerprints,
+    });
+    if (file.report.error === null) file.fingerprints = fingerprints;
   }
 
   /** What its reader knew is gone; what was told to the user is not told again. */
@@ -245,9 +252,9 @@ export class FollowedFiles {
   }
 
   #tell(file: Followed, error: FileReport["error"]): Visit | undefined {
-    const { path, isPossible, told } = file;
+    const { path, isUncertain, told } = file;
     const { format = null, sessionIds = [], newCount = 0, warnings = [] } = file.report ?? {};
-    if (isPossible && format === null && error === null) return undefined;
+    if (isUncertain && format === null && error === null) return undefined;
     const isNews = (reason: string): boolean => told.size < told.add(reason).size;
     const visit: Visit = {
       path,

@@ -1,5 +1,5 @@
 import { GrowingFile, type Growth } from "../../importers/growing-file.ts";
-import { PAUSE, REST } from "../../importers/head.ts";
+import { PAUSE, QUIET } from "../../importers/importer.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 
 const LINE_FEED = 0x0a;
@@ -53,7 +53,7 @@ export class LiveFile {
     if (growth === "other" || (growth === "same" && !isResting)) return growth;
     // Before its first line is whole, its format cannot be told.
     if (this.#hasLine || isResting) {
-      await this.#give(isResting ? REST : PAUSE);
+      await this.#give(isResting ? QUIET : PAUSE);
       this.#hasPaused = true;
     }
     return this.#chunks.isEnded ? "over" : growth;

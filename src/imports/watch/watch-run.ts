@@ -88,7 +88,7 @@ export class WatchRun {
     this.#files = new FollowedFiles(run, store);
     this.#summaries = new Summaries(store, this.#stopping.signal);
     this.#paths = new WatchedPaths(options.paths, {
-      onFile: (path, isPossible) => this.#changed(path, isPossible),
+      onFile: (path, isUncertain) => this.#changed(path, isUncertain),
       onUnreadable: (path, error) => this.#unreadable(path, error),
       onExhausted: (reason) => this.#poll(reason),
     });
@@ -229,10 +229,10 @@ export class WatchRun {
     this.#stopping.signal.throwIfAborted();
   }
 
-  #changed(path: string, isPossible: boolean): void {
+  #changed(path: string, isUncertain: boolean): void {
     // A store that lies among transcripts changes with every message.
     if (path === this.#storePath) return;
-    this.#files.add(path, isPossible);
+    this.#files.add(path, isUncertain);
     if (this.#isScanned) this.#due.changed(path, performance.now());
     else this.#due.found(path);
     this.#wake();

@@ -5,7 +5,7 @@ import { FolderWatch } from "./folder-watch.ts";
 
 export interface WatchedPathsOptions {
   /** A file that may be new, or have changed. */
-  onFile: (path: string, isPossible: boolean) => void;
+  onFile: (path: string, isUncertain: boolean) => void;
   /** A folder that cannot be looked through. */
   onUnreadable: (path: string, error: unknown) => void;
   /** The system watches no more folders. */
@@ -65,7 +65,7 @@ export class WatchedPaths {
     if (isFolder(path)) this.#lookThrough(path);
     else if (isRoot || isTranscriptName(basename(file))) {
       this.#watchTarget(file);
-      this.#options.onFile(file, !isRoot && isPossible(file));
+      this.#options.onFile(file, !isRoot && isUncertain(file));
     }
   }
 
@@ -86,7 +86,7 @@ export class WatchedPaths {
         if (this.#isClosed) return;
         if (!isFolder(file.path)) {
           this.#watchTarget(file.path);
-          this.#options.onFile(file.path, file.isPossible === true);
+          this.#options.onFile(file.path, file.isUncertain === true);
         } else await firstOf(file.chunks).catch((error) => this.#options.onUnreadable(file.path, error));
       }
     }
@@ -129,6 +129,6 @@ async function firstOf(chunks: AsyncIterable<Uint8Array>): Promise<void> {
   await chunks[Symbol.asyncIterator]().next();
 }
 
-function isPossible(path: string): boolean {
+function isUncertain(path: string): boolean {
   return !/\.jsonl(\.zst)?$/.test(path);
 }

@@ -48,14 +48,14 @@ describe("walkFiles", () => {
   test("marks what may be something else by its name, unless it is named", async () => {
     for (const name of ["session-1.json", "opencode.db", "rollout.jsonl.zst", "a.jsonl"]) put(name);
     const files = await collect(walkFiles([folder]));
-    expect(files.map(({ path, isPossible }) => [path.slice(folder.length + 1), isPossible])).toEqual([
+    expect(files.map(({ path, isUncertain }) => [path.slice(folder.length + 1), isUncertain])).toEqual([
       ["a.jsonl", false],
       ["opencode.db", true],
       ["rollout.jsonl.zst", false],
       ["session-1.json", true],
     ]);
     const [named] = await collect(walkFiles([join(folder, "session-1.json")]));
-    expect(named?.isPossible).toBe(false);
+    expect(named?.isUncertain).toBe(false);
   });
 
   test("says that a file is over which nobody has written to for a while", async () => {
@@ -63,7 +63,7 @@ describe("walkFiles", () => {
     const anHourAgo = Date.now() / 1_000 - 3_600;
     utimesSync(join(folder, "old.jsonl"), anHourAgo, anHourAgo);
     const files = await collect(walkFiles([folder]));
-    expect(files.map(({ path, isOver }) => [path.slice(folder.length + 1), isOver])).toEqual([
+    expect(files.map(({ path, isFinished }) => [path.slice(folder.length + 1), isFinished])).toEqual([
       ["new.jsonl", false],
       ["old.jsonl", true],
     ]);

@@ -215,10 +215,10 @@ test("of a database that is followed, only sessions that have changed are read a
   for (const id of ["one", "two"]) session(id);
   say("one", "m1", text("whole"));
   say("two", "m2", text("whole"));
-  const seen = new Map<string, string>();
-  const readOn = async () => collect((await openImport({ path, chunks: chunksOf(path), seen })).events);
+  const fingerprints = new Map<string, string>();
+  const readOn = async () => collect((await openImport({ path, chunks: chunksOf(path), fingerprints })).events);
   const readAtRest = async () =>
-    collect((await openImport({ path, chunks: chunksOf(path), seen, isOver: true })).events);
+    collect((await openImport({ path, chunks: chunksOf(path), fingerprints, isFinished: true })).events);
   expect(messagesIn(await readOn()).map(({ id }) => id)).toEqual(["m1", "m2"]);
   expect(await readOn()).toEqual([]);
   say("two", "m3", text("not yet wh", { time: { start: 1 } }));

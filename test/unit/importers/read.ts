@@ -6,7 +6,7 @@ export function fileOf(content: string | Uint8Array, chunkBytes = 65_536, path =
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes);
   }
-  return { path, chunks: chunks(), isOver: true };
+  return { path, chunks: chunks(), isFinished: true };
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -25,7 +25,7 @@ export function eventsOf(
 
 /** The events of a file that is still being written. */
 export function eventsSoFar(importer: Importer, content: Uint8Array): Promise<ImportEvent[]> {
-  return collect(importer.read({ ...fileOf(content), isOver: false }));
+  return collect(importer.read({ ...fileOf(content), isFinished: false }));
 }
 
 /** The events of a file with these objects as its lines. */

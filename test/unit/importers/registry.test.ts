@@ -40,7 +40,7 @@ describe("detectImporter", () => {
     [undefined, "{}"],
     [undefined, ""],
   ])("says %s of %j", (format, head) => {
-    expect(detectImporter(head)?.format).toBe(format);
+    expect(detectImporter(head)?.name).toBe(format);
   });
 });
 
@@ -53,7 +53,7 @@ describe("closedHead", () => {
   ])("shows %s in a line wherever its last text was cut", (format, beginning) => {
     const head = `${beginning}a\\u00e9\\\\{\\"`;
     for (let end = beginning.length; end <= head.length; end++) {
-      expect(detectImporter(closedHead(head.slice(0, end)))?.format).toBe(format);
+      expect(detectImporter(closedHead(head.slice(0, end)))?.name).toBe(format);
     }
   });
 });
@@ -109,13 +109,13 @@ describe("openImport", () => {
       }
     }
     await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      "Cannot import diary.txt: it is in no format that is known by its beginning (claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl); name it if it is one.",
+      "Cannot import diary.txt: its beginning shows none of the known formats (claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl); if it is in one, name the format.",
     );
     expect(closed).toBe(true);
   });
 
   test("passes over a file that may be something else", async () => {
-    const settings = await openImport({ ...fileOf('{"theme":"dark"}'), isPossible: true });
+    const settings = await openImport({ ...fileOf('{"theme":"dark"}'), isUncertain: true });
     expect(settings.format).toBeUndefined();
     expect(await collect(settings.events)).toEqual([]);
   });

@@ -17,12 +17,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let storeCount = 0;
 const emptyStore = (): Store => openStore(join(folder, `${storeCount++}.db`));
 
-async function importBytes(store: Store, path: string, bytes: Uint8Array, isOver = false) {
+async function importBytes(store: Store, path: string, bytes: Uint8Array, isFinished = false) {
   const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
   const chunks = (async function* () {
     yield bytes;
   })();
-  return run.read({ path, chunks, isPossible: true, isOver });
+  return run.read({ path, chunks, isUncertain: true, isFinished });
 }
 
 /** The messages of each session in their order. What is told of a message later, such as its usage, is not compared. */

@@ -9,7 +9,7 @@ export interface AgentMachine {
 }
 
 /** Where an agent keeps its conversations, whether it is there or not. */
-export interface AgentPlace {
+export interface AgentLocation {
   /** The agent's name. */
   agent: string;
   /** A folder, with everything below it, or a database. */
@@ -21,7 +21,7 @@ export interface AgentPlace {
  * `$GEMINI_CLI_HOME`, `$CODEX_HOME`, and for opencode `$XDG_DATA_HOME`. One that is not absolute is passed over: it would mean
  * another folder wherever the agent was started.
  */
-export function agentPlaces({ env, platform, home }: AgentMachine): AgentPlace[] {
+export function agentLocations({ env, platform, home }: AgentMachine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
   const moved = (name: string, otherwise: string): string => {
     const given = env[name];

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { agentPlaces } from "../../../src/importers/places.ts";
+import { agentLocations } from "../../../src/importers/locations.ts";
 
-const pathsOf = (machine: Parameters<typeof agentPlaces>[0]) => agentPlaces(machine).map(({ path }) => path);
+const pathsOf = (machine: Parameters<typeof agentLocations>[0]) => agentLocations(machine).map(({ path }) => path);
 
 test("agents keep their conversations below the user's folder", () => {
-  expect(agentPlaces({ env: {}, platform: "linux", home: "/home/mira" })).toEqual([
+  expect(agentLocations({ env: {}, platform: "linux", home: "/home/mira" })).toEqual([
     { agent: "Claude Code", path: "/home/mira/.claude/projects" },
     { agent: "Gemini CLI", path: "/home/mira/.gemini/tmp" },
     { agent: "Codex", path: "/home/mira/.codex/sessions" },
