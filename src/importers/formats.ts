@@ -1,4 +1,4 @@
-/** What `--format` accepts: `auto`, and the names of the importers in the order in which they are asked. */
+/** The values of `--format`: `auto` and the names of the importers in detection order. Kept apart so that `--help` loads no importer. */
 export const IMPORT_FORMATS: readonly string[] = [
   "auto",
   "claude-code",

@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { closedHead } from "../../../src/importers/detect.ts";
-import { detectImporter, openImport } from "../../../src/importers/registry.ts";
+import { IMPORT_FORMATS } from "../../../src/importers/formats.ts";
+import { detectImporter, IMPORTERS, openImport } from "../../../src/importers/registry.ts";
 import { collect, fileOf } from "./read.ts";
 
 const NEUTRAL = '{"session":"s","role":"user","content":"hi"}\n';
 const CLAUDE = '{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n';
+
+test("the formats that --format accepts are those of the importers", () => {
+  expect(IMPORT_FORMATS).toEqual(["auto", ...IMPORTERS.map(({ name }) => name)]);
+});
 
 describe("detectImporter", () => {
   test.each([
