@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { type ContextOptions, type MessageInput, openStore, type Session } from "../src/index.ts";
+import { internalsOf } from "../src/session/opened-store.ts";
 
 // Writes the store and the contexts that test/upgrade opens and renders for as long as a format is supported:
 //
@@ -72,7 +73,7 @@ const split = store.session("split", {
 const whole = store.session("whole", { ...long, strategy: "flat", middleMessagesMin: 40 });
 for (const round of [1, 2, 3]) for (const session of [split, whole]) session.appendAll(messagesOf(round));
 
-const imported = store.importedSession(
+const imported = internalsOf(store).importedSession(
   { source: "logbook", externalId: "log-7", createdAtMs: Date.UTC(2026, 1, 1), metadata: { ship: "Alcyone" } },
   { project: "harbor", title: "Log of the Alcyone" },
 );
@@ -80,7 +81,11 @@ imported.appendAll([
   { role: "user", content: "How deep is the channel at the second gate?", id: "m-1", metadata: { page: 12 } },
   { role: "assistant", content: "Four meters and a half at low water.", id: "m-2" },
 ]);
-const child = store.importedSession({ source: "logbook", externalId: "log-7-a", parentExternalId: "log-7" });
+const child = internalsOf(store).importedSession({
+  source: "logbook",
+  externalId: "log-7-a",
+  parentExternalId: "log-7",
+});
 child.append({ role: "user", content: "Look up the soundings of 1987." });
 store.session("empty");
 

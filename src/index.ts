@@ -37,18 +37,12 @@ export type {
   ExportOptions,
   UnreadableMessage,
 } from "./session/export.ts";
+export { openStore } from "./session/opened-store.ts";
 export type { Pressure } from "./session/pressure.ts";
 export type { ResolveDirtyOptions, StartResolvingOptions } from "./session/resolver.ts";
 export type { RootInfo, RootSummary } from "./session/roots.ts";
 export type { MessagesOptions, Session } from "./session/session.ts";
-export {
-  type EmbedPendingOptions,
-  type OpenOptions,
-  openStore,
-  type ReembedOptions,
-  type SessionOrigin,
-  type Store,
-} from "./session/store.ts";
+export type { EmbedPendingOptions, OpenOptions, ReembedOptions, Store } from "./session/store.ts";
 export type { SubjectInfo } from "./session/subjects.ts";
 export type { BackupOptions, BackupReport } from "./store/backup.ts";
 export type { Finding } from "./store/finding.ts";

@@ -3,7 +3,8 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
 import { readingEmbedder, replacedEmbedder, storedEmbedder, triedEmbedder } from "../session/embedder-choice.ts";
-import { type OpenOptions, openStore, type Store } from "../session/store.ts";
+import { openStore } from "../session/opened-store.ts";
+import type { OpenOptions, Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
 import { defaultStorePath } from "./store-path.ts";
 

@@ -4,8 +4,10 @@ import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, ImportFile } from "../importers/importer.ts";
-import { appendPrepared, release, resolveAlone, type Session } from "../session/session.ts";
-import { type Store, takesPrepared } from "../session/store.ts";
+import type { OpenedSession } from "../session/opened-session.ts";
+import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
+import type { Session } from "../session/session.ts";
+import type { Store } from "../session/store.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
 
@@ -52,7 +54,7 @@ const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
 /** A session while a file of it is read, and its messages that are not yet in the store. */
 interface OpenSession {
-  session: Session;
+  session: OpenedSession;
   pending: PendingMessage[];
   /** The first message that was not known before. */
   firstNew: { line: number; seq: number } | undefined;
@@ -67,15 +69,15 @@ interface OpenSession {
  * other message.
  */
 export class ImportRun {
-  readonly #store: Store;
+  readonly #store: OpenedStore;
   readonly #options: ImportOptions;
   /** The sessions seen, by source and external id. */
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, OpenedSession>();
   readonly #reader = new ImportReader();
   readonly #pace = new ImportPace();
 
   constructor(store: Store, options: ImportOptions) {
-    this.#store = store;
+    this.#store = internalsOf(store);
     this.#options = options;
   }
 
@@ -130,7 +132,7 @@ export class ImportRun {
       }
     }
     await flush();
-    for (const { session } of open.values()) release(session);
+    for (const { session } of open.values()) session.release();
     return report;
   }
 
@@ -139,7 +141,7 @@ export class ImportRun {
     try {
       yield* this.#reader.read(file, {
         format: this.#options.format,
-        takesPrepared: takesPrepared(this.#store),
+        takesPrepared: this.#store.takesPrepared,
         onFormat: (format) => {
           report.format = format ?? null;
         },
@@ -161,7 +163,7 @@ export class ImportRun {
     for (const session of this.#sessions.values()) {
       onProgress(doneCount++);
       session.compact({ strategy: "union-find" });
-      const { resolved, failed, stale, parked, deferred } = await resolveAlone(session);
+      const { resolved, failed, stale, parked, deferred } = await session.resolveAlone();
       session.compact({ strategy: "union-find" }); // takes the summaries into the context
       total.resolved += resolved;
       total.failed += failed;
@@ -173,7 +175,7 @@ export class ImportRun {
   }
 
   /** A title that a file tells late is taken where the session has none. */
-  #title(session: Session | undefined, title: string): void {
+  #title(session: OpenedSession | undefined, title: string): void {
     if (session !== undefined) this.#store.session(session.id, { title: titleOf(title) });
   }
 
@@ -192,13 +194,16 @@ export class ImportRun {
   }
 
   /** The session a file speaks of; undefined, with a warning, where the store cannot hold one of that name. */
-  #open({ parentExternalId, project, title, ...origin }: ImportedSession, report: FileReport): Session | undefined {
+  #open(
+    { parentExternalId, project, title, ...origin }: ImportedSession,
+    report: FileReport,
+  ): OpenedSession | undefined {
     const from = parentExternalId === undefined ? origin : { ...origin, parentExternalId };
     const names = title === undefined ? {} : { title: titleOf(title) };
     const given = this.#options.project;
     // Folders may have any name.
     const wanted = given ?? (project === undefined ? undefined : nameOf(project));
-    let session: Session;
+    let session: OpenedSession;
     try {
       session = this.#store.importedSession(from, wanted === undefined ? names : { ...names, project: wanted });
     } catch (error) {
@@ -225,7 +230,12 @@ export class ImportRun {
    *
    * @returns whether what is stored is the beginning of what the file says now.
    */
-  #appendRest(session: Session, { message, ...event }: PendingMessage, error: StoreError, report: FileReport): boolean {
+  #appendRest(
+    session: OpenedSession,
+    { message, ...event }: PendingMessage,
+    error: StoreError,
+    report: FileReport,
+  ): boolean {
     if (!StoreError.is(error, "MESSAGE_CONFLICT")) return false;
     const { seq } = this.#store.find(error.details.messageId);
     const [stored] = session.messages({ seqFrom: seq, seqTo: seq });
@@ -266,7 +276,11 @@ export class ImportRun {
   }
 
   /** @returns what became of each; undefined for what was refused, or of which only the rest was new. */
-  #append(session: Session, pending: readonly PendingMessage[], report: FileReport): (AppendResult | undefined)[] {
+  #append(
+    session: OpenedSession,
+    pending: readonly PendingMessage[],
+    report: FileReport,
+  ): (AppendResult | undefined)[] {
     try {
       // A session comes whole from another store, or whole from another program.
       const restored = pending.filter((one) => one.kind === "restored");
@@ -275,7 +289,7 @@ export class ImportRun {
         restored.length > 0
           ? session.restoreAll(restored)
           : prepared.length === pending.length
-            ? appendPrepared(session, prepared)
+            ? session.appendPrepared(prepared)
             : session.appendAll(pending.map(({ message }) => message));
       for (const { appended } of results) {
         if (appended) report.newCount += 1;

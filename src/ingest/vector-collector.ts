@@ -44,9 +44,14 @@ export interface EmbedOptions {
   onUsage?: OnUsage;
 }
 
+/** The embedder of an open store. `reembed` replaces it. */
+export interface EmbedderInUse {
+  embedder: Embedder;
+}
+
 export interface VectorCollectorPorts {
   repositories: Repositories;
-  embedder: Embedder;
+  inUse: Readonly<EmbedderInUse>;
   clock: Clock;
   changes: { count: number };
 }
@@ -77,7 +82,8 @@ export class VectorCollector {
    *   keeps the result from being written; what has been written by then stays.
    */
   async embed(options: EmbedOptions): Promise<EmbedResult> {
-    const { embedder, repositories } = this.#ports;
+    const { inUse, repositories } = this.#ports;
+    const { embedder } = inUse;
     options.signal.throwIfAborted();
     const result: EmbedResult = { embedded: 0, failed: 0, refused: 0, waiting: 0 };
     if (!isRemote(embedder)) return result;
@@ -107,7 +113,8 @@ export class VectorCollector {
    * and where the account was refused.
    */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
-    const { embedder, repositories } = this.#ports;
+    const { inUse, repositories } = this.#ports;
+    const { embedder } = inUse;
     if (!isRemote(embedder) || this.#refusal !== undefined) return undefined;
     return repositories.database.read(() => repositories.pendingVectors.nextTryAfter(sessionId, sinceMs));
   }
@@ -152,7 +159,8 @@ export class VectorCollector {
 
   /** What is in memory of a session that moves is out of date. */
   #relieve(sessionId: string): void {
-    const { repositories, embedder, clock, changes } = this.#ports;
+    const { repositories, inUse, clock, changes } = this.#ports;
+    const { embedder } = inUse;
     if (relieve(repositories, sessionId, { embedder, clock })) changes.count += 1;
   }
 }

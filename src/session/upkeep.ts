@@ -6,15 +6,15 @@ import { idleSessions } from "../ingest/idle.ts";
 import { indexTail } from "../ingest/index-texts.ts";
 import { moveVectors } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
-import type { VectorCollector } from "../ingest/vector-collector.ts";
-import { type Embedder, isRemote } from "../models/embedder.ts";
+import type { EmbedderInUse, VectorCollector } from "../ingest/vector-collector.ts";
+import { isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { ActiveSessions } from "./active.ts";
 
 /** What upkeep needs of the store. */
 export interface UpkeepPorts {
   repositories: Repositories;
-  embedder: Embedder;
+  inUse: Readonly<EmbedderInUse>;
   clock: Clock;
   changes: { count: number };
   active: ActiveSessions;
@@ -79,9 +79,9 @@ export class Upkeep {
   }
 
   async #run(signal: AbortSignal, includeActive: boolean): Promise<void> {
-    const { repositories, embedder, nearest, vectors } = this.#ports;
+    const { repositories, inUse, nearest, vectors } = this.#ports;
     const steps = [
-      ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
+      ...(isRemote(inUse.embedder) ? [() => vectors.embed({ signal })] : []),
       () => this.#moveIdle(signal, includeActive),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
@@ -102,11 +102,11 @@ export class Upkeep {
   }
 
   async #moveIdle(signal: AbortSignal, includeActive: boolean): Promise<void> {
-    const { repositories, embedder, clock, changes, active } = this.#ports;
+    const { repositories, inUse, clock, changes, active } = this.#ports;
     const nowMs = clock();
     active.look(nowMs);
     await idleSessions(repositories, {
-      embedder,
+      embedder: inUse.embedder,
       nowMs,
       isSpared: (sessionId) => !includeActive && active.isActive(sessionId, nowMs - IDLE_AFTER_MS),
       signal,

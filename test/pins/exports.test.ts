@@ -134,7 +134,6 @@ test("types", () => {
     "ScoreParts",
     "Session",
     "SessionOptions",
-    "SessionOrigin",
     "SessionOverview",
     "Source",
     "SourceText",
@@ -154,59 +153,55 @@ test("types", () => {
   ]);
 });
 
-test("methods of a store and of a session", () => {
+/** Methods and properties; the compiler sees to it that none is missing and none too many. */
+const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
+  backup: true,
+  close: true,
+  doctor: true,
+  embedPending: true,
+  embedQuery: true,
+  erase: true,
+  expand: true,
+  export: true,
+  find: true,
+  forget: true,
+  nearestRoots: true,
+  path: true,
+  query: true,
+  queryRows: true,
+  recall: true,
+  reembed: true,
+  reembedEstimate: true,
+  resume: true,
+  session: true,
+  sessionIds: true,
+  sessions: true,
+  stats: true,
+  subjects: true,
+  upkeep: true,
+  verify: true,
+};
+const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } = {
+  append: true,
+  appendAll: true,
+  compact: true,
+  id: true,
+  info: true,
+  messages: true,
+  newest: true,
+  pressure: true,
+  project: true,
+  render: true,
+  resolveDirty: true,
+  roots: true,
+  startResolving: true,
+  sync: true,
+};
+
+test("a store and a session have the methods of their interfaces", () => {
   const store = coppice.openStore(":memory:");
   const session = store.session("s");
-  const methodsOf = (value: object): string[] =>
-    Object.getOwnPropertyNames(Object.getPrototypeOf(value))
-      .filter((name) => name !== "constructor")
-      .sort();
-  expect(methodsOf(store)).toEqual([
-    "backup",
-    "close",
-    "doctor",
-    "embedPending",
-    "embedQuery",
-    "erase",
-    "expand",
-    "export",
-    "find",
-    "forget",
-    "forgetCount",
-    "hasImportedFile",
-    "importedSession",
-    "nearestRoots",
-    "noteImportedFiles",
-    "path",
-    "query",
-    "queryRows",
-    "recall",
-    "reembed",
-    "reembedEstimate",
-    "resume",
-    "session",
-    "sessionIds",
-    "sessions",
-    "stats",
-    "subjects",
-    "upkeep",
-    "verify",
-  ]);
-  expect(methodsOf(session)).toEqual([
-    "append",
-    "appendAll",
-    "compact",
-    "info",
-    "messages",
-    "newest",
-    "pressure",
-    "project",
-    "render",
-    "resolveDirty",
-    "restoreAll",
-    "roots",
-    "startResolving",
-    "sync",
-  ]);
+  for (const name of Object.keys(STORE_METHODS)) expect(store).toHaveProperty(name);
+  for (const name of Object.keys(SESSION_METHODS)) expect(session).toHaveProperty(name);
   store.close();
 });

@@ -79,7 +79,11 @@ function roomOf(file: string): string {
 
 test("the imports are seen", () => {
   expect(files.length).toBeGreaterThan(60);
-  expect(imports).toContainEqual({ file: "session/store.ts", specifier: "../store/open.ts", target: "store/open.ts" });
+  expect(imports).toContainEqual({
+    file: "session/opened-store.ts",
+    specifier: "../store/open.ts",
+    target: "store/open.ts",
+  });
   expect(imports).toContainEqual({ file: "core/token-estimate.ts", specifier: "tokenx", target: undefined });
   expect(imports.filter(({ target }) => target !== undefined && !files.includes(target))).toEqual([]);
 });

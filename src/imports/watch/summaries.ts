@@ -1,6 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Resolving } from "../../session/background.ts";
-import { resolveAlone } from "../../session/session.ts";
+import { internalsOf, type OpenedStore } from "../../session/opened-store.ts";
 import type { Store } from "../../session/store.ts";
 
 /** Sessions whose summaries follow each message: those that were written to last. */
@@ -11,13 +11,13 @@ const RESOLVING_MAX = 16;
  * grow. All of it happens between appends, and none of them waits for it.
  */
 export class Summaries {
-  readonly #store: Store;
+  readonly #store: OpenedStore;
   readonly #signal: AbortSignal;
   readonly #resolving = new Map<string, Resolving>();
 
   /** @param signal  Ends what is under way. */
   constructor(store: Store, signal: AbortSignal) {
-    this.#store = store;
+    this.#store = internalsOf(store);
     this.#signal = signal;
   }
 
@@ -46,7 +46,7 @@ export class Summaries {
       try {
         const session = this.#store.resume(sessionId);
         session.compact({ strategy: "union-find" });
-        await resolveAlone(session, { signal });
+        await session.resolveAlone({ signal });
         session.compact({ strategy: "union-find" }); // takes the summaries into the context
       } catch (error) {
         if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error; // forgotten meanwhile

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import { StoreError } from "../../core/errors.ts";
+import { internalsOf } from "../../session/opened-store.ts";
 import type { Store } from "../../session/store.ts";
 import { ImportRun } from "../import-run.ts";
 import { DueFiles } from "./due-files.ts";
@@ -85,7 +86,7 @@ export class WatchRun {
         this.#stopping.signal.throwIfAborted();
       },
     });
-    this.#files = new FollowedFiles(run, store);
+    this.#files = new FollowedFiles(run, internalsOf(store));
     this.#summaries = new Summaries(store, this.#stopping.signal);
     this.#paths = new WatchedPaths(options.paths, {
       onFile: (path, isUncertain) => this.#changed(path, isUncertain),

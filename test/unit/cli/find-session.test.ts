@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findSession } from "../../../src/cli/find-session.ts";
-import { openStore, type Store } from "../../../src/session/store.ts";
+import { internalsOf, openStore } from "../../../src/session/opened-store.ts";
+import type { Store } from "../../../src/session/store.ts";
 
 let store: Store;
 
@@ -9,7 +10,7 @@ beforeAll(() => {
   store.session("harbor", { title: "The north light" });
   for (const id of ["harbor-2", "pier-1", "pier-1/agent-a", "pier-1/agent-b", "pier-1/fork-e106d1934836ccf6"])
     store.session(id);
-  const { id } = store.importedSession({ source: "gemini-cli", externalId: "quay-9" });
+  const { id } = internalsOf(store).importedSession({ source: "gemini-cli", externalId: "quay-9" });
   store.session(id).append({ role: "user", content: "Is the lamp lit?" });
 });
 afterAll(() => store.close());

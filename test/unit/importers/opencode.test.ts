@@ -7,7 +7,7 @@ import { chunksOf } from "../../../src/importers/files.ts";
 import { opencode } from "../../../src/importers/opencode/importer.ts";
 import { openImport } from "../../../src/importers/registry.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
-import { openStore } from "../../../src/session/store.ts";
+import { openStore } from "../../../src/session/opened-store.ts";
 import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 let folder: string;

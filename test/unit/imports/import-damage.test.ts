@@ -14,7 +14,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { walkFiles } from "../../../src/importers/files.ts";
 import type { ImportFile } from "../../../src/importers/importer.ts";
 import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
-import { openStore, type Store } from "../../../src/session/store.ts";
+import { openStore } from "../../../src/session/opened-store.ts";
+import type { Store } from "../../../src/session/store.ts";
 
 let folder: string;
 let store: Store;

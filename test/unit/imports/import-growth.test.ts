@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { ImportRun } from "../../../src/imports/import-run.ts";
-import { openStore, type Store } from "../../../src/session/store.ts";
+import { openStore } from "../../../src/session/opened-store.ts";
+import type { Store } from "../../../src/session/store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
 
 /** States of a growing file that are imported before all of it, at random places: most end in the middle of a line. */

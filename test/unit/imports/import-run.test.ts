@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
-import { Session } from "../../../src/session/session.ts";
-import { openStore, type Store } from "../../../src/session/store.ts";
+import { OpenedSession } from "../../../src/session/opened-session.ts";
+import { openStore } from "../../../src/session/opened-store.ts";
+import type { Store } from "../../../src/session/store.ts";
 import { Upkeep } from "../../../src/session/upkeep.ts";
 import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 
@@ -74,7 +75,7 @@ describe("ImportRun into a store with a remote embedder", () => {
 
 describe("ImportRun", () => {
   test("takes 100 messages at once, those of interleaved sessions together", async () => {
-    const appendAll = vi.spyOn(Session.prototype, "appendAll");
+    const appendAll = vi.spyOn(OpenedSession.prototype, "appendAll");
     const lines = Array.from({ length: 250 }, (_, index) => say(`s${index % 3}`, `m${index}`, `message ${index}`));
     expect(await read(lines)).toMatchObject({ newCount: 250, sessionIds: ["s0", "s1", "s2"] });
     // Of each hundred a third is of the first session, however many transactions that takes.

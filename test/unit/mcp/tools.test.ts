@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import type { RemoteEmbedder } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { type RawClient, served } from "../../support/mcp.ts";
 import { remoteLetters } from "../../support/other-embedders.ts";
 import { talk } from "../../support/said.ts";
@@ -261,7 +262,7 @@ test("a session is known by the beginning of its id, of its own or of that elsew
   const path = temporaryPath();
   const store = openedStore(path);
   for (const externalId of ["0198-aa", "0198-aa/agent-1", "0198-bb"]) {
-    const session = store.importedSession({ source: "codex", externalId });
+    const session = internalsOf(store).importedSession({ source: "codex", externalId });
     session.append({ role: "user", content: `The lamp of ${externalId}.` });
   }
   store.close();

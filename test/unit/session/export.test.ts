@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { chunksOf } from "../../../src/importers/files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import { type MessageInput, openStore, type Store, type UnreadableMessage } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { calls, inputOf, results, talk, user } from "../../support/said.ts";
@@ -87,9 +88,9 @@ describe("the lines", () => {
   test("of an imported session say where it came from, and come after its parent's", () => {
     const store = temporaryStore();
     const origin = { source: "claude-code", createdAtMs: 5 };
-    store.importedSession({ ...origin, externalId: "child", createdAtMs: 1 }, { title: "Look it up" });
-    store.importedSession({ ...origin, externalId: "parent", metadata: { branch: "main" } });
-    store.importedSession({ ...origin, externalId: "child", parentExternalId: "parent" });
+    internalsOf(store).importedSession({ ...origin, externalId: "child", createdAtMs: 1 }, { title: "Look it up" });
+    internalsOf(store).importedSession({ ...origin, externalId: "parent", metadata: { branch: "main" } });
+    internalsOf(store).importedSession({ ...origin, externalId: "child", parentExternalId: "parent" });
     expect([...store.export()]).toMatchObject([
       { session: "parent", source: "claude-code", externalId: "parent", metadata: { branch: "main" }, createdAt: 5 },
       { session: "child", source: "claude-code", externalId: "child", parent: "parent", createdAt: 1 },
@@ -198,11 +199,11 @@ describe("an export that is imported into an empty store", () => {
             }),
           );
           const origin = { source: "codex", metadata: { ["__proto__"]: 1 } };
-          store
+          internalsOf(store)
             .importedSession({ ...origin, externalId: "mother" }, { project: "web", title: "灯台 “lamp”" })
             .appendAll(inputs);
           store.session("native", { hotSize: 5 }).appendAll(inputs);
-          store
+          internalsOf(store)
             .importedSession({ source: "codex", externalId: "child", parentExternalId: "mother" })
             .appendAll(inputs.slice(0, 3));
           const copy = openStore(join(folder, "copy.db"));
@@ -241,7 +242,7 @@ describe("an export that is imported into an empty store", () => {
     expect(await carryOver(store, copy, folder)).toBe(1);
     session.append(user("four"));
     copy.session("s").append(user("something else"));
-    const warning = expect.stringContaining('another message stands at place 3 of session "s"');
+    const warning = expect.stringContaining('session "s" has another message with seq 3');
     expect(await carryOver(store, copy, folder, [warning])).toBe(0);
     expect(
       copy
@@ -269,8 +270,11 @@ describe("an export that is imported into an empty store", () => {
 
   test("brings back a session without messages, and a child whose parent is not in the file without one", async () => {
     const store = temporaryStore();
-    store.importedSession({ source: "codex", externalId: "mother" });
-    store.importedSession({ source: "codex", externalId: "child", parentExternalId: "mother" }, { title: "alone" });
+    internalsOf(store).importedSession({ source: "codex", externalId: "mother" });
+    internalsOf(store).importedSession(
+      { source: "codex", externalId: "child", parentExternalId: "mother" },
+      { title: "alone" },
+    );
     const [line] = store.export({ sessions: ["child"] });
     const folder = temporaryFolder();
     const path = join(folder, "child.jsonl");

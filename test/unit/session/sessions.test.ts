@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -8,7 +9,7 @@ let store: Store;
 /** Three sessions of three days, the newest one imported. */
 beforeAll(() => {
   store = openStore(":memory:");
-  const { id } = store.importedSession({ source: "codex", externalId: "rollout-7" });
+  const { id } = internalsOf(store).importedSession({ source: "codex", externalId: "rollout-7" });
   store.session(id).append({ role: "user", content: "Fix the lamp.", createdAt: 3 * DAY_MS });
   store.session("harbor").append({ role: "assistant", content: "Ready.", createdAt: DAY_MS });
   const pier = store.session("pier", { title: "The pier", project: "works" });
@@ -60,7 +61,7 @@ describe("sessions", () => {
 test("ids are found by the beginning of their own name or of the one they have elsewhere", () => {
   const renamed = openStore(":memory:");
   renamed.session("rollout-7");
-  const { id } = renamed.importedSession({ source: "codex", externalId: "rollout-7" });
+  const { id } = internalsOf(renamed).importedSession({ source: "codex", externalId: "rollout-7" });
   expect(id).not.toBe("rollout-7");
   expect(renamed.sessionIds({ prefix: "rollout" }).sort()).toEqual(["rollout-7", id].sort());
   renamed.session("rollout-9", { project: "works" });

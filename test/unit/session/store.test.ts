@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Session, Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { allRows } from "../../support/rows.ts";
 import { assistant, calls, results, talk, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -72,17 +73,17 @@ describe("importedSession", () => {
 
   test("is the same for every import of it, under its own name where that is free", () => {
     const store = temporaryStore();
-    expect(store.importedSession(origin).id).toBe("abc");
-    expect(store.importedSession(origin)).toBe(store.session("abc"));
+    expect(internalsOf(store).importedSession(origin).id).toBe("abc");
+    expect(internalsOf(store).importedSession(origin)).toBe(store.session("abc"));
   });
 
   test("is another where the name is taken, the same one each time", () => {
     const store = temporaryStore();
     store.session("abc").append(user("mine"));
-    const imported = store.importedSession(origin);
+    const imported = internalsOf(store).importedSession(origin);
     expect(imported.id).not.toBe("abc");
-    expect(store.importedSession(origin)).toBe(imported);
-    expect(store.importedSession({ ...origin, source: "codex" }).id).not.toBe(imported.id);
+    expect(internalsOf(store).importedSession(origin)).toBe(imported);
+    expect(internalsOf(store).importedSession({ ...origin, source: "codex" }).id).not.toBe(imported.id);
   });
 });
 
@@ -191,7 +192,7 @@ test("everything is refused once the store is closed", async () => {
     () => session.roots(),
     () => session.info(),
     () => store.session("t"),
-    () => store.importedSession({ source: "a", externalId: "b" }),
+    () => internalsOf(store).importedSession({ source: "a", externalId: "b" }),
     () => store.resume("s"),
     () => store.sessions(),
     () => store.expand(1),

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ImportRun } from "../../../../src/imports/import-run.ts";
 import { FollowedFiles } from "../../../../src/imports/watch/followed-files.ts";
 import type { Store } from "../../../../src/index.ts";
+import { internalsOf } from "../../../../src/session/opened-store.ts";
 import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
 
 const MINUTE_MS = 60 * 1_000;
@@ -17,7 +18,7 @@ const THOUGHT = line("u2", "assistant", [{ type: "thinking", thinking: "How?", s
 /** The files of a watch over one transcript, which is at its beginning known to nobody. */
 function followed(store: Store, path: string): FollowedFiles {
   const run = new ImportRun(store, { format: "auto", onProgress: (report) => files.note(report) });
-  const files = new FollowedFiles(run, store);
+  const files = new FollowedFiles(run, internalsOf(store));
   files.add(path, false);
   return files;
 }

@@ -1,0 +1,150 @@
+import { v7 as uuidv7 } from "uuid";
+import { StoreError } from "../core/errors.ts";
+import { ID_CHARS_MAX } from "../core/limits.ts";
+import type { JsonValue } from "../core/message.ts";
+import { type SessionOptions, type SessionSettings, sessionSettings } from "../core/options.ts";
+import type { NewSession, SessionRow } from "../store/sessions.ts";
+import { changeSettings, completeSession, createSession } from "../store/write.ts";
+import type { SessionPorts } from "./ports.ts";
+
+/** What an imported session was in the program or the store that it comes from. */
+export interface SessionOrigin {
+  source: string;
+  externalId: string;
+  /** The external id of the session that started this one, from the same source. */
+  parentExternalId?: string;
+  /** For a fork: the external id of the parent's last message before it. */
+  forkedAfter?: string;
+  createdAtMs?: number;
+  metadata?: Record<string, JsonValue>;
+  /** For a session from another Coppice store, where its id was `externalId`: what restores it as it was. */
+  exported?: {
+    source?: string;
+    externalId?: string;
+    forkSeq?: number;
+    settings?: Partial<SessionSettings>;
+  };
+}
+
+/**
+ * Creates the session with this id, or brings its names and settings up to date.
+ *
+ * @returns the session's id, which differs from `id` if another process has just created a session with the same origin.
+ * @throws {StoreError} `SESSION_CONFLICT`, `OPTION_INVALID`, `STORE_READONLY`.
+ */
+export function openSession(
+  ports: SessionPorts,
+  id: string,
+  options: SessionOptions,
+  origin: SessionOrigin | undefined,
+): string {
+  const { repositories, clock, changes } = ports;
+  checkId("session id", id);
+  const { project, title, ...given } = options;
+  if (project !== undefined) checkId("project", project);
+  if (title !== undefined) checkId("title", title);
+  const parentSessionId = parentOf(ports, origin);
+  const row = rowOf(ports, id);
+  if (row === undefined) {
+    const known = createSession(repositories, {
+      id,
+      project,
+      title,
+      ...namesOf(ports, id, origin),
+      parentSessionId,
+      forkSeq: origin?.exported?.forkSeq ?? forkSeqOf(ports, parentSessionId, origin?.forkedAfter),
+      settings: sessionSettings({ ...origin?.exported?.settings, ...given }),
+      metadata: origin?.metadata,
+      createdAtMs: origin?.createdAtMs ?? clock(),
+    });
+    // If another process was faster, its session is resumed, and its project compared.
+    return known === undefined ? id : openSession(ports, known, options, origin);
+  }
+  if (project !== undefined && row.project !== null && project !== row.project) {
+    const conflict = { sessionId: id, field: "project", stored: row.project, given: project };
+    throw new StoreError("SESSION_CONFLICT", conflict);
+  }
+  const hasNews =
+    (row.title === null && title !== undefined) ||
+    (row.project === null && project !== undefined) ||
+    (row.parentSessionId === null && parentSessionId !== undefined);
+  if (hasNews) completeSession(repositories, id, { title, project, parentSessionId });
+  const settings = sessionSettings(given, row.settings);
+  if (JSON.stringify(settings) !== JSON.stringify(sessionSettings({}, row.settings))) {
+    changeSettings(repositories, id, settings);
+    changes.count += 1;
+  }
+  return id;
+}
+
+/** Returns the id of the session that stands for an imported one: the same for every import of it. */
+export function importedSessionId(ports: SessionPorts, origin: SessionOrigin): string {
+  const { source, externalId, exported } = origin;
+  checkId("externalId", externalId);
+  const row = rowOf(ports, externalId);
+  if (exported !== undefined && row !== undefined && isSame(row, origin)) return row.id;
+  // A new session gets the name that people know it by, if that is free here.
+  return idOf(ports, source, externalId) ?? (row === undefined ? externalId : uuidv7());
+}
+
+/** True if a session is the one that was exported: it has the same origin and the same time of creation. */
+function isSame(row: SessionRow, { createdAtMs, exported }: SessionOrigin): boolean {
+  return (
+    row.createdAtMs === createdAtMs &&
+    row.source === (exported?.source ?? null) &&
+    row.externalId === (exported?.externalId ?? null)
+  );
+}
+
+function rowOf({ repositories }: SessionPorts, id: string): SessionRow | undefined {
+  return repositories.database.read(() => repositories.sessions.byId(id));
+}
+
+function idOf({ repositories }: SessionPorts, source: string, externalId: string): string | undefined {
+  return repositories.database.read(() => repositories.sessions.idByExternalId(source, externalId));
+}
+
+function parentOf(ports: SessionPorts, origin: SessionOrigin | undefined): string | undefined {
+  if (origin?.parentExternalId === undefined) return undefined;
+  const { source, parentExternalId, exported } = origin;
+  const known = idOf(ports, source, parentExternalId);
+  return known ?? (exported === undefined ? undefined : rowOf(ports, parentExternalId)?.id);
+}
+
+function forkSeqOf(
+  { repositories }: SessionPorts,
+  parentSessionId: string | undefined,
+  forkedAfter: string | undefined,
+): number | undefined {
+  if (parentSessionId === undefined || forkedAfter === undefined) return undefined;
+  return repositories.database.read(() => repositories.messages.byExternalId(parentSessionId, forkedAfter))?.seq;
+}
+
+/**
+ * Returns the source and the external id under which a new session is found again. A session from another store keeps those
+ * it had there, unless its id or its names are taken here: then it is a copy, known by its id there.
+ */
+function namesOf(
+  ports: SessionPorts,
+  id: string,
+  origin: SessionOrigin | undefined,
+): Pick<NewSession, "source" | "externalId"> {
+  const own = { source: origin?.source, externalId: origin?.externalId };
+  if (origin?.exported === undefined || id !== origin.externalId) return own;
+  const { source, externalId } = origin.exported;
+  const isTaken = source !== undefined && externalId !== undefined && idOf(ports, source, externalId) !== undefined;
+  return isTaken ? own : { source, externalId };
+}
+
+/** @throws {StoreError} `OPTION_INVALID` for a text that cannot be an id, a project or a title. */
+export function checkId(option: string, value: unknown): void {
+  const isUsable =
+    typeof value === "string" &&
+    value !== "" &&
+    value.length <= ID_CHARS_MAX &&
+    value.isWellFormed() &&
+    !/[\0-\x1f]/.test(value);
+  if (isUsable) return;
+  const expected = `a text of 1 to ${ID_CHARS_MAX} characters without control characters`;
+  throw new StoreError("OPTION_INVALID", { option, expected, actual: value });
+}

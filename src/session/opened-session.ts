@@ -1,0 +1,289 @@
+import type { RenderResult } from "../context/result.ts";
+import { digestOf } from "../core/digest.ts";
+import { StoreError } from "../core/errors.ts";
+import type { SessionLevel } from "../core/handle.ts";
+import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
+import { oneOf, wholeNumber } from "../core/options.ts";
+import { type AppendResult, append, catchUp, compact } from "../ingest/append.ts";
+import { prepareMessage } from "../ingest/prepare.ts";
+import { newMessages, type SyncKey } from "../ingest/sync.ts";
+import { loadSessionState, type SessionState } from "../store/session-state.ts";
+import type { SessionOverview } from "../store/sessions.ts";
+import type { ResolveResult } from "../summaries/resolve-run.ts";
+import { type CompactResult, compactSpan, type SplitOptions } from "../summaries/span.ts";
+import type { Resolving } from "./background.ts";
+import { CONTEXT_OPTIONS, type ContextOptions, Contexts, type RenderOptions } from "./contexts.ts";
+import type { SessionPorts } from "./ports.ts";
+import type { PreparedMessage } from "./prepared.ts";
+import type { Pressure } from "./pressure.ts";
+import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
+import { type RootInfo, rootsOf } from "./roots.ts";
+import type { MessagesOptions, Session } from "./session.ts";
+
+/** Comparisons of one `sync` with a session that others are writing to. */
+const SYNC_ATTEMPTS_MAX = 10;
+
+/**
+ * The one implementation of `Session`.
+ *
+ * Methods that `Session` does not have are internal: see `internalsOf`.
+ */
+export class OpenedSession implements Session {
+  readonly id: string;
+  readonly #ports: SessionPorts;
+  #state: SessionState | undefined;
+  #changesSeen = 0;
+  #foreignMovesSeen = 0;
+  /** What `sync` compares with, from its first use on. */
+  #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
+  #lastHistory: SyncKey[] = [];
+  readonly #contexts: Contexts;
+  readonly #resolver: Resolver;
+
+  constructor(ports: SessionPorts, id: string) {
+    this.#ports = ports;
+    this.id = id;
+    this.#contexts = new Contexts(ports, id, { current: () => this.#current(), reload: () => this.#reload() });
+    this.#resolver = new Resolver(ports, id, {
+      asked: (options) => this.#contexts.asked(options),
+      splitOptions: (tokensMax) => this.#splitOptions(tokensMax),
+    });
+  }
+
+  append(message: MessageInput, options: { seq?: number } = {}): AppendResult {
+    return this.appendAll([message], options)[0]!;
+  }
+
+  appendAll(messages: readonly MessageInput[], { seq }: { seq?: number } = {}): AppendResult[] {
+    const rows = messages.map((message) => prepareMessage(parseMessage(message), this.#ports));
+    return this.appendPrepared(rows, seq);
+  }
+
+  /** Appends messages that were parsed and embedded before, possibly in another thread: see `OpenedStore.takesPrepared`. */
+  appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
+    if (rows.length === 0) return [];
+    const { repositories, embedder, clock } = this.#ports;
+    const results = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
+    this.#resolver.wake();
+    return results;
+  }
+
+  /**
+   * Appends messages that the session had in another store, each under its seq there. A message whose seq is taken is compared
+   * with the stored one and not appended again, so the same export can be imported twice.
+   *
+   * @param messages  In order of seq. If a seq is missing, the messages after it move up.
+   * @throws {StoreError} `MESSAGE_INVALID` if another message has the seq; and what `append` throws.
+   */
+  restoreAll(messages: readonly { seq: number; message: MessageInput }[]): AppendResult[] {
+    const { nextSeq } = this.#current();
+    const known = messages.filter(({ seq }) => seq < nextSeq);
+    const stored = known.length === 0 ? [] : this.messages({ seqFrom: known[0]!.seq, seqTo: known.at(-1)!.seq });
+    const bySeq = new Map(stored.map((message) => [message.seq, message]));
+    const results = known.map(({ seq, message }) => {
+      const parsed = parseMessage(message);
+      const found = bySeq.get(seq);
+      if (found === undefined || found.externalId !== parsed.externalId || !digestOf(found).equals(digestOf(parsed))) {
+        const reason = `session "${this.id}" has another message with seq ${seq}`;
+        throw new StoreError("MESSAGE_INVALID", { path: "seq", reason });
+      }
+      return { messageId: found.id, seq, appended: false };
+    });
+    const fresh = messages.slice(known.length).map(({ message }) => message);
+    return [...results, ...this.appendAll(fresh, { seq: nextSeq })];
+  }
+
+  sync(history: readonly MessageInput[]): AppendResult[] {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return this.#sync(history);
+      } catch (error) {
+        // Another writer came in between comparing and appending; some of it may be what is new here.
+        if (!StoreError.is(error, "SESSION_CHANGED") || attempt === SYNC_ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  #sync(history: readonly MessageInput[]): AppendResult[] {
+    const parsed = history.map(parseMessage);
+    const digests = parsed.map(digestOf);
+    const { nextSeq } = this.#current();
+    const { messages } = this.#ports.repositories;
+    this.#syncKeys ??= { keys: [], nextSeq: 0 };
+    if (this.#syncKeys.nextSeq < nextSeq) {
+      this.#syncKeys.keys.push(...messages.syncKeys(this.id, this.#syncKeys.nextSeq));
+      this.#syncKeys.nextSeq = nextSeq;
+    }
+    parsed.forEach(({ externalId }, index) => {
+      const known = externalId === undefined ? undefined : messages.byExternalId(this.id, externalId);
+      if (known === undefined || known.digest.equals(digests[index]!)) return;
+      throw new StoreError("MESSAGE_CONFLICT", { sessionId: this.id, externalId: externalId!, messageId: known.id });
+    });
+    const keys = parsed.map((message, index) => ({
+      externalId: message.externalId,
+      digest: syncDigest(message, digests[index]!),
+    }));
+    const fresh = newMessages(keys, this.#syncKeys.keys, this.#lastHistory).map((index) => history[index]!);
+    // In batches: a first sync of a long history must not keep other writers waiting. What is stored when one fails is found
+    // again by the next sync.
+    const results: AppendResult[] = [];
+    for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
+      const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
+      results.push(...this.appendAll(batch, { seq: nextSeq + from }));
+    }
+    this.#lastHistory = keys;
+    return results.filter(({ appended }) => appended);
+  }
+
+  render(options: RenderOptions = {}): RenderResult {
+    return this.#contexts.render(options);
+  }
+
+  pressure(options: ContextOptions = {}): Pressure {
+    return this.#contexts.pressure(options);
+  }
+
+  async resolveDirty(options: ResolveDirtyOptions = {}): Promise<ResolveResult> {
+    return (await this.#resolver.resolveDirty(options)).result;
+  }
+
+  /** Does what `resolveDirty` does except the store's upkeep, for callers that resolve many sessions. */
+  async resolveAlone(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
+    return (await this.#resolver.resolveDirty(options, false)).result;
+  }
+
+  startResolving(options: StartResolvingOptions = {}): Resolving {
+    return this.#resolver.start(options);
+  }
+
+  compact(options: ContextOptions = {}): CompactResult {
+    for (const name of Object.keys(options)) oneOf("an option of compact", name, CONTEXT_OPTIONS);
+    const { repositories, embedder, clock } = this.#ports;
+    const { strategy, tokensMax } = this.#contexts.asked(options);
+    switch (strategy) {
+      case "union-find": {
+        const isMoved = this.#change((state) => compact(repositories, state, embedder));
+        this.#resolver.wake();
+        return isMoved ? { compacted: true } : { compacted: false, reason: "nothing_to_compress" };
+      }
+      case "full":
+        return { compacted: false, reason: "never_compacted" };
+      default: {
+        const split = { ...this.#splitOptions(tokensMax), createdAtMs: clock() };
+        const result = compactSpan(repositories, this.id, strategy, split);
+        this.#resolver.wake();
+        return result;
+      }
+    }
+  }
+
+  #splitOptions(tokensMax: number): SplitOptions {
+    const { settings, openStep } = this.#current();
+    return { settings, tokensMax, openStepId: openStep?.id, summarizer: this.#ports.summarizer };
+  }
+
+  messages(options: MessagesOptions = {}): Message[] {
+    const seqFrom = wholeNumber("seqFrom", options.seqFrom ?? 0, 0, Number.MAX_SAFE_INTEGER);
+    const seqTo = wholeNumber("seqTo", options.seqTo ?? Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER);
+    const limit = wholeNumber("limit", options.limit ?? PAGE_LIMIT_MAX, 0, PAGE_LIMIT_MAX);
+    const { database, messages } = this.#ports.repositories;
+    if (limit === 0) return [];
+    return database.read(() => messages.range(this.id, seqFrom, seqTo, limit));
+  }
+
+  get project(): string | null {
+    const { database, sessions } = this.#ports.repositories;
+    return database.read(() => sessions.byId(this.id))?.project ?? null;
+  }
+
+  newest(): Message | undefined {
+    const { database, messages } = this.#ports.repositories;
+    return database.read(() => {
+      const last = messages.lastOf(this.id);
+      return last === undefined ? undefined : messages.range(this.id, last.seq, last.seq, 1)[0];
+    });
+  }
+
+  roots(options: { level?: SessionLevel } = {}): RootInfo[] {
+    const { repositories } = this.#ports;
+    const level = oneOf("level", options.level ?? "theme", ["cluster", "theme"]);
+    return repositories.database.read(() => rootsOf(repositories, this.id, level));
+  }
+
+  info(): SessionOverview {
+    const { database, sessions } = this.#ports.repositories;
+    const overview = database.read(() => sessions.overview(this.id));
+    if (overview === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
+    return overview;
+  }
+
+  /**
+   * Run a change of the session, which catches up with other writers inside its own transaction. If it fails, memory may be
+   * ahead of the file, so it is loaded again when next needed.
+   */
+  #change<T>(change: (state: SessionState) => T): T {
+    const state = this.#held ?? this.#current();
+    this.#ports.active.note(this.id);
+    this.#ports.resident.touch(this.id, () => this.release());
+    try {
+      return change(state);
+    } catch (error) {
+      this.#state = undefined;
+      throw error;
+    }
+  }
+
+  /** The session as it is in the file, whoever wrote it. */
+  #current(): SessionState {
+    const { database } = this.#ports.repositories;
+    this.#ports.resident.touch(this.id, () => this.release());
+    database.assertOpen();
+    // Most calls end here, without a transaction: nobody has written since the last look.
+    const held = this.#held;
+    if (held?.dataVersion !== database.dataVersion()) return database.read(() => this.#reload());
+    this.#dropForgotten(held);
+    return held;
+  }
+
+  /** Another process has moved the frontier, or forgotten messages: what is kept of these must not be shown or compared. */
+  #dropForgotten({ foreignMoves }: SessionState): void {
+    if (foreignMoves === this.#foreignMovesSeen) return;
+    this.#foreignMovesSeen = foreignMoves;
+    this.#syncKeys = undefined;
+    this.#contexts.dropNotes();
+  }
+
+  /** Drops what can be loaded again. Callers that go through many sessions do this. */
+  release(): void {
+    this.#state = undefined;
+    this.#contexts.release();
+    this.#syncKeys = undefined;
+  }
+
+  /** What is in memory, as long as this connection has not changed it behind our back. */
+  get #held(): SessionState | undefined {
+    return this.#changesSeen === this.#ports.changes.count ? this.#state : undefined;
+  }
+
+  #reload(): SessionState {
+    const { repositories, changes } = this.#ports;
+    if (this.#changesSeen !== changes.count) this.#state = undefined;
+    this.#changesSeen = changes.count;
+    if (this.#state === undefined) {
+      this.release();
+      this.#state = loadSessionState(repositories, this.id);
+    } else {
+      catchUp(repositories, this.#state);
+      this.#dropForgotten(this.#state);
+    }
+    if (this.#state === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
+    return this.#state;
+  }
+}
+
+/** As `MessageRepository.syncKeys` has it of stored messages. */
+function syncDigest({ role, parts }: ParsedMessage, digest: Buffer): string {
+  if (role !== "tool") return digest.toString("hex");
+  return JSON.stringify(parts.map((part) => (part.type === "tool_result" ? part.toolCallId : null)));
+}

@@ -1,0 +1,350 @@
+import { setMaxListeners } from "node:events";
+import { v7 as uuidv7 } from "uuid";
+import { systemClock } from "../core/clock.ts";
+import { StoreError } from "../core/errors.ts";
+import { PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { oneOf, type SessionOptions, wholeNumber } from "../core/options.ts";
+import { estimatingTokenCounter } from "../core/tokens.ts";
+import { indexTailNow } from "../ingest/index-texts.ts";
+import { type ReembedResult, reembed } from "../ingest/reembed.ts";
+import { type ReembedEstimate, reembedEstimate } from "../ingest/reembed-estimate.ts";
+import { EMBED_CONCURRENCY, type EmbedResult } from "../ingest/vector-collector.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
+import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
+import { hashingEmbedder } from "../models/hashing-embedder.ts";
+import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
+import { searchWords } from "../models/search-words.ts";
+import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
+import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
+import { askQueryVector } from "../recall/query-vector.ts";
+import { type RecallOptions, recall } from "../recall/recall.ts";
+import type { RecallHit } from "../recall/recall-hit.ts";
+import type { RecallQuery } from "../recall/search.ts";
+import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
+import type { Finding } from "../store/finding.ts";
+import { erase, type ForgetReport, forgetMessages, forgetSession } from "../store/forget.ts";
+import { GenerationRepository } from "../store/generations.ts";
+import { openDatabase, type StoreDatabase } from "../store/open.ts";
+import { type QueryRow, queryRows } from "../store/query.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { SessionOverview, SessionsOptions } from "../store/sessions.ts";
+import { type StoreStats, storeStats } from "../store/stats.ts";
+import { type VerifyProgress, type VerifyReport, verifyStore } from "../store/verify.ts";
+import { noteImportedFiles, startGeneration } from "../store/write.ts";
+import { closedReason } from "../summaries/resolve.ts";
+import { examine } from "./doctor.ts";
+import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
+import { checkId, importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
+import { OpenedSession } from "./opened-session.ts";
+import { type ChosenPorts, SessionPorts } from "./ports.ts";
+import { isUsual } from "./prepared.ts";
+import type { EmbedPendingOptions, OpenOptions, ReembedOptions, Store } from "./store.ts";
+import { SUBJECTS_LIMIT_DEFAULT, type SubjectInfo, subjectsOf } from "./subjects.ts";
+
+const EMBED_OPTIONS: readonly string[] = [
+  "signal",
+  "concurrency",
+  "waitMsMax",
+  "onProgress",
+] satisfies (keyof EmbedPendingOptions)[];
+
+/** A day. */
+const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
+
+/** How much `close` adds to the full-text index at most. A search scans what remains within about 10 ms. */
+const CLOSING_MESSAGES_MAX = 2_000;
+const CLOSING_MS_MAX = 250;
+
+const OPEN_OPTIONS: readonly string[] = [
+  "embedder",
+  "summarizer",
+  "tokenCounter",
+  "durability",
+  "readonly",
+  "busyTimeoutMs",
+  "clock",
+] satisfies (keyof OpenOptions)[];
+
+/**
+ * Opens a store file, or creates it. One file holds any number of sessions, and any number of processes may open it.
+ *
+ * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `EMBEDDER_MISMATCH`,
+ *   `STORE_BUSY`, `STORE_CORRUPT`, `OPTION_INVALID`.
+ */
+export function openStore(path: string, options: OpenOptions = {}): Store {
+  for (const name of Object.keys(options)) oneOf("an option of openStore", name, OPEN_OPTIONS);
+  const durability = oneOf("durability", options.durability ?? "process", ["process", "power"]);
+  const busyTimeoutMs = wholeNumber("busyTimeoutMs", options.busyTimeoutMs ?? 5_000, 0, 600_000);
+  const database = openDatabase(path, { readonly: options.readonly ?? false, durability, busyTimeoutMs });
+  try {
+    const chosen = {
+      embedder: database.guard(() => embedderOf(database, options.embedder ?? hashingEmbedder)),
+      summarizer: options.summarizer ?? extractiveSummarizer(),
+      tokenCounter: options.tokenCounter ?? estimatingTokenCounter,
+      clock: options.clock ?? systemClock,
+    };
+    return database.guard(() => new OpenedStore(database, chosen));
+  } catch (error) {
+    database.client.close();
+    throw error;
+  }
+}
+
+function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["embedder"]>): Embedder {
+  if (typeof given !== "function") return given;
+  const generation = new GenerationRepository(database).newest();
+  return generation === undefined ? hashingEmbedder : given(generation.embedderId, generation.dimension);
+}
+
+/**
+ * Returns the object behind a store, for the rooms above that need more of it than `Store` has: imports, and the surfaces.
+ *
+ * @throws {StoreError} `OPTION_INVALID` for an object that `openStore` did not return.
+ */
+export function internalsOf(store: Store): OpenedStore {
+  if (store instanceof OpenedStore) return store;
+  throw new StoreError("OPTION_INVALID", { option: "store", expected: "one that openStore returned", actual: store });
+}
+
+/**
+ * The one implementation of `Store`. Each method only calls the room that does the work.
+ *
+ * Methods that `Store` does not have are internal: see `internalsOf`.
+ */
+export class OpenedStore implements Store {
+  readonly #database: StoreDatabase;
+  readonly #repositories: Repositories;
+  readonly #ports: SessionPorts;
+  readonly #closing = new AbortController();
+  /** One object for each session: two in one process would disagree about its next seq. */
+  readonly #sessions = new Map<string, OpenedSession>();
+
+  constructor(database: StoreDatabase, chosen: ChosenPorts) {
+    setMaxListeners(0, this.#closing.signal); // one for each session that is resolving
+    this.#database = database;
+    this.#ports = new SessionPorts(database, chosen, this.#closing.signal);
+    this.#repositories = this.#ports.repositories;
+    this.#startGeneration();
+  }
+
+  get path(): string {
+    return this.#database.path;
+  }
+
+  session(id: string = uuidv7(), options: SessionOptions = {}): OpenedSession {
+    return this.#sessionObject(openSession(this.#ports, id, options, undefined));
+  }
+
+  resume(id: string): OpenedSession {
+    const row = this.#database.read(() => this.#repositories.sessions.byId(id));
+    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+    return this.#sessionObject(id);
+  }
+
+  sessionIds({ prefix, project }: { prefix: string; project?: string }): string[] {
+    if (project !== undefined) checkId("project", project);
+    return this.#database.read(() => this.#repositories.sessions.idsWith(prefix, project));
+  }
+
+  sessions(options: SessionsOptions = {}): SessionOverview[] {
+    const { project, sinceMs, limit, offset } = options;
+    if (project !== undefined) checkId("project", project);
+    if (sinceMs !== undefined) wholeNumber("sinceMs", sinceMs, 0, Number.MAX_SAFE_INTEGER);
+    if (limit !== undefined) wholeNumber("limit", limit, 0, Number.MAX_SAFE_INTEGER);
+    if (offset !== undefined) wholeNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER);
+    return this.#database.read(() => this.#repositories.sessions.list(options));
+  }
+
+  expand(target: string | number, options: ExpandOptions = {}): Expansion {
+    return this.#database.read(() => expand(this.#repositories, target, options));
+  }
+
+  subjects(options: { project?: string; limit?: number } = {}): SubjectInfo[] {
+    if (options.project !== undefined) checkId("project", options.project);
+    const limit = wholeNumber("limit", options.limit ?? SUBJECTS_LIMIT_DEFAULT, 0, PAGE_LIMIT_MAX);
+    return this.#database.read(() => subjectsOf(this.#repositories, options.project, limit));
+  }
+
+  async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
+    return recall(this.#ports, query, { ...options, signal: this.#ports.signalOf(options.signal) });
+  }
+
+  async embedQuery(text: string, options: { signal?: AbortSignal } = {}): Promise<Float32Array | undefined> {
+    this.#database.assertOpen();
+    const { embedder } = this.#ports;
+    if (text.trim() === "") throw new StoreError("QUERY_EMPTY", {});
+    if (!isRemote(embedder)) return embedder.embed(text);
+    return askQueryVector(embedder, text, this.#ports.signalOf(options.signal));
+  }
+
+  find(messageId: number): FoundRoots {
+    return this.#database.read(() => findRoots(this.#repositories, messageId));
+  }
+
+  nearestRoots(target: string | Float32Array | readonly number[], options: NearestRootsOptions = {}): NearRoot[] {
+    return nearestRoots(this.#ports, target, options);
+  }
+
+  async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
+    this.#assertWritable("upkeep");
+    await this.#ports.upkeep.run({ signal: this.#ports.signalOf(options.signal), includeActive: true });
+  }
+
+  async embedPending(options: EmbedPendingOptions = {}): Promise<EmbedResult> {
+    this.#assertWritable("embedPending");
+    for (const name of Object.keys(options)) oneOf("an option of embedPending", name, EMBED_OPTIONS);
+    const { concurrency = EMBED_CONCURRENCY, waitMsMax = 0, onProgress } = options;
+    return this.#ports.vectors.embed({
+      signal: this.#ports.signalOf(options.signal),
+      concurrency: wholeNumber("concurrency", concurrency, 1, 64),
+      waitMsMax: wholeNumber("waitMsMax", waitMsMax, 0, EMBED_WAIT_MS_MAX),
+      again: true,
+      ...(onProgress !== undefined && { onProgress }),
+    });
+  }
+
+  async reembed({ embedder, signal, onProgress }: ReembedOptions): Promise<ReembedResult> {
+    this.#assertWritable("reembed");
+    const result = await reembed(this.#repositories, {
+      embedder,
+      clock: this.#ports.clock,
+      signal: this.#ports.signalOf(signal),
+      ...(onProgress && { onProgress }),
+      onSwitch: () => this.#ports.useEmbedder(embedder),
+    });
+    this.#ports.useEmbedder(embedder); // also if another process was faster, or there was nothing to do
+    return result;
+  }
+
+  reembedEstimate(embedder: Embedder): ReembedEstimate {
+    return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
+  }
+
+  query(sql: string): QueryRow[] {
+    return [...queryRows(this.#database, sql)];
+  }
+
+  queryRows(sql: string): Generator<QueryRow> {
+    return queryRows(this.#database, sql);
+  }
+
+  stats(): StoreStats {
+    return this.#database.read(() => storeStats(this.#repositories));
+  }
+
+  verify(options: { rebuild?: boolean; onProgress?: (progress: VerifyProgress) => void } = {}): VerifyReport {
+    const report = verifyStore(this.#repositories, {
+      rebuild: options.rebuild ?? false,
+      onProgress: options.onProgress ?? (() => {}),
+      labelOf,
+      labelTextChars: LABEL_TEXT_CHARS,
+      searchWords,
+    });
+    if (options.rebuild === true) this.#ports.changes.count += 1;
+    return report;
+  }
+
+  async backup(path: string, options: BackupOptions = {}): Promise<BackupReport> {
+    return backupStore(this.#database, path, options, this.#closing.signal);
+  }
+
+  export(options: ExportOptions = {}): Generator<ExportLine> {
+    this.#database.assertOpen();
+    return exportLines(this.#repositories, options);
+  }
+
+  doctor(): Finding[] {
+    return examine(this.#ports);
+  }
+
+  forget(sessionId: string, { messageIds }: { messageIds?: readonly number[] } = {}): ForgetReport {
+    const labels = { labelOf, labelTextChars: LABEL_TEXT_CHARS };
+    const forgotten =
+      messageIds === undefined
+        ? forgetSession(this.#repositories, sessionId)
+        : forgetMessages(this.#repositories, sessionId, messageIds, this.#ports.clock(), labels);
+    this.#ports.changes.count += 1;
+    return { ...forgotten, erased: this.erase() };
+  }
+
+  erase(): boolean {
+    this.#assertWritable("erase");
+    const isIndexGone = this.#ports.nearest.forget();
+    return erase(this.#repositories) && isIndexGone;
+  }
+
+  close(): void {
+    if (!this.#database.client.open) return;
+    this.#closing.abort(closedReason(this.#database.path));
+    if (!this.#database.readonly) this.#indexTail();
+    this.#database.client.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Returns the session that stands for an imported one, and creates it if there is none. */
+  importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
+    const id = importedSessionId(this.#ports, origin);
+    return this.#sessionObject(openSession(this.#ports, id, options, origin));
+  }
+
+  /** True if the store uses no embedder, counter or clock of its own, so that `prepareApart` makes what it would make. */
+  get takesPrepared(): boolean {
+    return isUsual(this.#ports);
+  }
+
+  /** True if the file was imported whole in this state, and nothing was forgotten since: reading it again adds nothing. */
+  hasImportedFile(path: string, state: string): boolean {
+    return this.#database.read(() => this.#repositories.importedFiles.has(path, state));
+  }
+
+  /** A number that changes when something is forgotten. */
+  forgetCount(): number {
+    return this.#database.read(() => this.#repositories.generations.rewriteCountOfAll());
+  }
+
+  /**
+   * Records that files were imported whole, unless something was forgotten since.
+   *
+   * @param states  A text for each path that changes with the file.
+   * @param forgetCount  `forgetCount()` from before the first file was read.
+   */
+  noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
+    noteImportedFiles(this.#repositories, states, forgetCount);
+  }
+
+  #sessionObject(id: string): OpenedSession {
+    let session = this.#sessions.get(id);
+    if (session === undefined) {
+      session = new OpenedSession(this.#ports, id);
+      this.#sessions.set(id, session);
+    }
+    return session;
+  }
+
+  /** Closing goes on if this fails: searches scan what the index lacks, and other processes fill it. */
+  #indexTail(): void {
+    try {
+      this.#database.waitNoMore();
+      indexTailNow(this.#repositories, { countMax: CLOSING_MESSAGES_MAX, timeMsMax: CLOSING_MS_MAX });
+    } catch {
+      // `doctor` and the next search or append report a damaged index or a full disk.
+    }
+  }
+
+  #assertWritable(operation: string): void {
+    this.#database.assertOpen();
+    if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
+  }
+
+  /** Records the embedder in a new store; refuses another one in an old store. A reader compares no vectors. */
+  #startGeneration(): void {
+    if (this.#database.readonly) return;
+    const { embedder, clock } = this.#ports;
+    const { embedderId } = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
+    if (embedderId === embedder.id) return;
+    throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: embedder.id });
+  }
+}
