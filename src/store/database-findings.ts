@@ -1,10 +1,7 @@
-import { readFileSync } from "node:fs";
+import { VERSION } from "../core/version.ts";
 import { advice, type Finding, ok, problem } from "./finding.ts";
 import type { Repositories } from "./repositories.ts";
 import { isOfFullText } from "./verify-full-text.ts";
-
-/** Beside `src` and beside `dist`. */
-const PACKAGE = new URL("../../package.json", import.meta.url);
 
 /** Faults named of a damaged file; the rest is for `verify`. */
 const FAULTS_MAX = 3;
@@ -32,10 +29,9 @@ export function databaseFindings(repositories: Repositories, embedderId: string,
 }
 
 function versionFinding({ database: { client } }: Repositories): Finding {
-  const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
   const format = client.pragma("user_version", { simple: true });
   const sqlite = client.prepare<[], string>("SELECT sqlite_version()").pluck().get();
-  return ok("versions", `Coppice ${version}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`);
+  return ok("versions", `Coppice ${VERSION}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`);
 }
 
 function integrityFinding({ database: { client } }: Repositories): Finding {

@@ -1,11 +1,8 @@
-import { fileURLToPath } from "node:url";
 import type Database from "better-sqlite3";
-import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
+import type { MigrationMeta } from "drizzle-orm/migrator";
 import { assert } from "../core/assert.ts";
 import { StoreError } from "../core/errors.ts";
-
-/** Beside `src` and beside `dist`, so the same path holds for both. */
-const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../migrations", import.meta.url));
+import { MIGRATIONS } from "./migrations.ts";
 
 /** The table that drizzle's own tools read, so `drizzle-kit` understands our files too. */
 const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTEGER PRIMARY KEY, hash text NOT NULL, created_at numeric)`;
@@ -29,9 +26,9 @@ interface AppliedMigration {
 export function migrate(
   client: Database.Database,
   path: string,
-  options: { applicationId: number; readonly: boolean; folder?: string },
+  options: { applicationId: number; readonly: boolean; migrations?: readonly MigrationMeta[] },
 ): void {
-  const known = readMigrationFiles({ migrationsFolder: options.folder ?? MIGRATIONS_FOLDER });
+  const known = options.migrations ?? MIGRATIONS;
   if (checkApplied(client, path, known) === known.length) return;
   if (options.readonly) {
     const reason = "it is older, and bringing it up to date writes; open it once for writing";

@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
+import { readMigrationFiles } from "drizzle-orm/migrator";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -42,7 +43,11 @@ function migrateFile(path: string, folder: string, readonly = false): void {
   const client = new Database(path, { readonly });
   try {
     client.pragma("foreign_keys = ON");
-    migrate(client, path, { applicationId: APPLICATION_ID, readonly, folder });
+    migrate(client, path, {
+      applicationId: APPLICATION_ID,
+      readonly,
+      migrations: readMigrationFiles({ migrationsFolder: folder }),
+    });
     expect(client.pragma("foreign_keys", { simple: true })).toBe(1);
   } finally {
     client.close();

@@ -1,8 +1,8 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
+import { VERSION } from "../../core/version.ts";
 import type { EarlyCommand } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { packageVersion } from "../version.ts";
 
 /** `mcp` serves the store to an agent. */
 export const mcp: EarlyCommand<{ project?: string; allowAppend?: boolean }> = {
@@ -37,7 +37,7 @@ export const mcp: EarlyCommand<{ project?: string; allowAppend?: boolean }> = {
           close: () => stores.close(),
         };
       },
-      version: packageVersion(),
+      version: VERSION,
       project,
       allowAppend,
       input: process.stdin,

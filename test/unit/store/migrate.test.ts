@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { readMigrationFiles } from "drizzle-orm/migrator";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { migrate } from "../../../src/store/migrate.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
@@ -53,7 +54,11 @@ function libraryWith(folder: string): Database.Database {
 }
 
 function run(database: Database.Database, folder: string): void {
-  migrate(database, "library.db", { applicationId: 7, readonly: false, folder });
+  migrate(database, "library.db", {
+    applicationId: 7,
+    readonly: false,
+    migrations: readMigrationFiles({ migrationsFolder: folder }),
+  });
 }
 
 function versionOf(database: Database.Database): number {
