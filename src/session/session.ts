@@ -81,7 +81,7 @@ export interface Session {
   /**
    * Makes the summaries that are due, usually while the caller waits for its own model. With `union-find`, a context shows
    * them after the next move of the frontier. `flat` and `sandwich` make one summary if a context of `contextTokensMax` is
-   * fuller than their trigger or `compact` has asked for it, and show it at once. VectorCollector that are due are requested at the
+   * fuller than their trigger or `compact` has asked for it, and show it at once. Vectors that are due are requested at the
    * same time (see `Store.embedPending`). Afterwards the store does its upkeep; an error of the upkeep is not thrown here.
    *
    * No summary is paid for twice: a claim is stored before each call, and other processes leave the summary alone. A claim

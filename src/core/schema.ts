@@ -1,0 +1,133 @@
+import * as z from "zod/mini";
+import { StoreError } from "./errors.ts";
+import { ID_CHARS_MAX } from "./limits.ts";
+
+// How the options of an operation are declared: one strict zod object, which checks them, types them, and describes them for
+// command lines, tools and pages. The kinds of values below carry, as the error of their checks, the end of the sentence
+// "Expected limit to be …". zod/mini, because zod's own entry takes 25 ms longer to load.
+
+type Schema<T = unknown> = z.ZodMiniType<T>;
+export type ObjectSchema = z.ZodMiniObject;
+
+/** The fields of a schema for options of type `T`: the compiler holds it to their names and types. */
+export type FieldsOf<T> = { readonly [K in keyof T]-?: z.core.$ZodType<T[K] | undefined> };
+
+/** Returns a function that makes a schema at its first call. Making one takes up to 1 ms, and most programs need few. */
+export function lazySchema<S>(make: () => S): () => S {
+  let made: S | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+  const error = { error: `a whole number ${range}` };
+  return z.int(error).check(z.gte(min, error), z.lte(max, error));
+}
+
+/** Any number in a range. */
+export function share(min: number, max: number) {
+  const error = { error: `a number from ${min} to ${max}` };
+  return z.number(error).check(z.gte(min, error), z.lte(max, error));
+}
+
+export function oneWordOf<const W extends readonly string[]>(words: W) {
+  return z.enum(words, { error: `one of ${words.join(", ")}` });
+}
+
+export function trueOrFalse() {
+  return z.boolean({ error: "true or false" });
+}
+
+export function text() {
+  return z.string({ error: "text" });
+}
+
+/** A text that can be an id, a project or a title. */
+export function identifier() {
+  const error = { error: `a text of 1 to ${ID_CHARS_MAX} characters without control characters` };
+  const isUsable = (value: string) => value.isWellFormed() && !/[\0-\x1f]/.test(value);
+  return z.string(error).check(z.minLength(1, error), z.maxLength(ID_CHARS_MAX, error), z.refine(isUsable, error));
+}
+
+export function unixMs() {
+  return z.number({ error: "a time in Unix milliseconds" });
+}
+
+export function listOf<S extends Schema>(items: S) {
+  return z.readonly(z.array(items, { error: "a list" }));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a function of any parameters.
+export function callback<F extends (...given: any[]) => unknown>() {
+  return z.custom<F>((value) => typeof value === "function", { error: "a function" });
+}
+
+export function abortSignal() {
+  return z.custom<AbortSignal>((value) => value instanceof AbortSignal, { error: "an AbortSignal" });
+}
+
+/** An object with methods, such as an embedder. It is passed on as it is. */
+export function port<T extends object>(expected: string, ...methods: (keyof T)[]) {
+  const hasMethods = (value: unknown) =>
+    typeof value === "object" &&
+    value !== null &&
+    methods.every((method) => typeof (value as T)[method] === "function");
+  return z.custom<T>(hasMethods, { error: expected });
+}
+
+/**
+ * Returns the options of an operation, with defaults for those that were left out.
+ *
+ * @param operation  The name of the operation: `openStore`.
+ * @throws {StoreError} `OPTION_INVALID` for the first thing that is wrong.
+ */
+export function parseOptions<S extends ObjectSchema>(operation: string, schema: S, given: unknown): z.output<S> {
+  return parsed(schema, given, `an option of ${operation}`, `the options of ${operation}`);
+}
+
+/**
+ * Returns the arguments that a model or another program sent, if they are what the schema asks for.
+ *
+ * @throws {StoreError} `OPTION_INVALID` for the first thing that is wrong.
+ */
+export function parseArguments<S extends ObjectSchema>(schema: S, given: unknown): z.output<S> {
+  return parsed(schema, given, "an argument", "the arguments");
+}
+
+function parsed<S extends ObjectSchema>(schema: S, given: unknown, one: string, all: string): z.output<S> {
+  const result = z.safeParse(schema, given);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  if (issue.code === "unrecognized_keys") {
+    const expected = `one of ${Object.keys(schema.shape).join(", ")}`;
+    throw new StoreError("OPTION_INVALID", { option: one, expected, actual: issue.keys[0] });
+  }
+  const [name] = issue.path;
+  const option = name === undefined ? all : String(name);
+  const expected = name === undefined ? "an object" : issue.message;
+  const actual = issue.path.reduce((value: unknown, key) => (value as Record<PropertyKey, unknown>)?.[key], given);
+  throw new StoreError("OPTION_INVALID", { option, expected, actual });
+}
+
+/** What a page, a command line or a tool says of an option. */
+export interface OptionFacts {
+  meaning: string;
+  default?: unknown;
+  min?: number;
+  max?: number;
+}
+
+/** Returns the facts of one option, as its schema declares them. */
+export function factsOf<S extends ObjectSchema>(schema: S, name: keyof S["shape"]): OptionFacts {
+  const node = z.toJSONSchema(schema.shape[name as string]!, { io: "input", unrepresentable: "any" });
+  const { description = "", default: usual, minimum, maximum } = node;
+  return {
+    meaning: description,
+    ...(usual !== undefined && { default: usual }),
+    ...(minimum !== undefined && { min: minimum }),
+    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { max: maximum }),
+  };
+}
