@@ -68,7 +68,7 @@ export function loadRecalled(repositories: Repositories, hits: readonly Hit[], v
   return groupSteps(all)
     .map(({ messages: step }): RecalledStep => {
       const { sessionId, stepId } = step[0]!;
-      const entry = unions.entryOf(stepId);
+      const entry = unions.entered(stepId);
       const worths = step.map((message) =>
         Math.max(worthOf(message), besides.get(placeOf(sessionId, message.seq)) ?? 0),
       );

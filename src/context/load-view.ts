@@ -72,7 +72,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   }
   const overlap = new Map<number, OverlapView>();
   // The steps of the overlap entered the forest last, so they come first; then the newest of what has left the window.
-  for (const entry of unions.newestEntries(state.sessionId, overlapSteps.size + UNCOVERED_STEPS_MAX)) {
+  for (const entry of unions.newestEntered(state.sessionId, overlapSteps.size + UNCOVERED_STEPS_MAX)) {
     const draft = themeDraft(entry.clusterRoot);
     const index = draft.summaries.findIndex((summary) => coverage.covers(summary, entry.clusterRoot, entry.position));
     const summary = index === -1 ? undefined : index;

@@ -118,7 +118,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const message = messages.byId(messageId);
   if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const { sessionId, seq } = message;
-  const clusterRoot = unions.clusterOf(message.stepId);
+  const clusterRoot = unions.entered(message.stepId)?.clusterRoot;
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
   const subjectRoot = subjects.rootOf(clusterRoot);
   const position = unions.lastPosition(sessionId);

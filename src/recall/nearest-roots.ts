@@ -63,7 +63,7 @@ export function nearestRoots(
     const dimension = generation?.dimension ?? embedder.dimension;
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding ?? target, dimension);
     return nearest.nearest(unit, { k, exact }).map(({ root, similarity }) => {
-      const { sessionId, messageCount, logPosition } = centroids.placeOf(root);
+      const { sessionId, messageCount, logPosition } = centroids.found(root);
       return {
         root: formatHandle("cluster", root, logPosition),
         level: "cluster" as const,

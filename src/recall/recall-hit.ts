@@ -132,7 +132,7 @@ export class Shown {
 
   #rootOf(sessionId: string, stepId: number): string | null {
     const { unions } = this.#repositories;
-    const root = unions.clusterOf(stepId);
+    const root = unions.entered(stepId)?.clusterRoot;
     if (root === undefined) return null;
     let position = this.#positions.get(sessionId);
     if (position === undefined) {

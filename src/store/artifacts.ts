@@ -1,76 +1,71 @@
 import { createHash } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
-import { eq, sql } from "drizzle-orm";
+import { notInArray } from "drizzle-orm";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Part } from "../core/message.ts";
 import { type Artifact, BYTE_ORDER_MARK, NOTE_PREFIX } from "./extract-artifacts.ts";
 import type { StoreDatabase } from "./open.ts";
 import { artifacts, messageArtifacts } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
+
+const ARTIFACT = columns(artifacts);
+const LINK = columns(messageArtifacts);
+
+const statements = ({ statement }: StoreDatabase) => ({
+  // Appends and reads of long messages run these.
+  insert: statement<Omit<RowOf<typeof ARTIFACT>, "compressed"> & { compressed: 0 | 1 }>`
+    ${ARTIFACT.insert()} ON CONFLICT DO NOTHING`,
+  link: statement<RowOf<typeof LINK>>`${LINK.insert()}`,
+  ofMessage: statement<[messageId: number], RowOf<typeof ARTIFACT> & { pointer: string }>`
+    SELECT l.pointer, ${ARTIFACT.of("a")} FROM message_artifacts l JOIN artifacts a ON a.sha256 = l.sha256
+    WHERE l.message_id = ?`,
+});
 
 /** Rows of `artifacts` and `message_artifacts`. */
 export class ArtifactRepository {
-  readonly #path: string;
-  readonly #insert;
-  readonly #link;
-  readonly #ofMessage;
-  readonly #deleteOrphans;
+  readonly #path;
+  readonly #orm;
+  readonly #statements;
 
-  constructor({ orm, client, path }: StoreDatabase) {
-    this.#path = path;
-    this.#insert = client.prepare<[string, string, number, number, Buffer]>(
-      `INSERT INTO artifacts (sha256, encoding, byte_length, compressed, content) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO NOTHING`,
-    );
-    this.#link = client.prepare<[number, string, string]>(
-      "INSERT INTO message_artifacts (message_id, pointer, sha256) VALUES (?, ?, ?)",
-    );
-    this.#deleteOrphans = client.prepare(
-      "DELETE FROM artifacts WHERE sha256 NOT IN (SELECT sha256 FROM message_artifacts)",
-    );
-    this.#ofMessage = orm
-      .select({ pointer: messageArtifacts.pointer, artifact: artifacts })
-      .from(messageArtifacts)
-      .innerJoin(artifacts, eq(artifacts.sha256, messageArtifacts.sha256))
-      .where(eq(messageArtifacts.messageId, sql.placeholder("messageId")))
-      .prepare();
+  constructor(database: StoreDatabase) {
+    this.#path = database.path;
+    this.#orm = database.orm;
+    this.#statements = statements(database);
   }
 
   add(messageId: number, found: readonly Artifact[]): void {
-    for (const { sha256, encoding, byteLength, compressed, content, pointer } of found) {
-      this.#insert.run(sha256, encoding, byteLength, compressed ? 1 : 0, content);
-      this.#link.run(messageId, pointer, sha256);
+    for (const { pointer, ...artifact } of found) {
+      this.#statements.insert.run({ ...artifact, compressed: artifact.compressed ? 1 : 0 });
+      this.#statements.link.run({ messageId, pointer, sha256: artifact.sha256 });
     }
   }
 
-  /** @returns how many went: those that no message has any more. */
+  /** Deletes the artifacts that no message refers to, and returns their number. */
   deleteOrphans(): number {
-    return this.#deleteOrphans.run().changes;
+    const referred = this.#orm.select({ sha256: messageArtifacts.sha256 }).from(messageArtifacts);
+    return this.#orm.delete(artifacts).where(notInArray(artifacts.sha256, referred)).run().changes;
   }
 
-  /** The parts of a message as they were appended. */
+  /** Returns the parts of a message as they were appended. */
   restore(messageId: number, partsJson: string): Part[] {
     const parts = JSON.parse(partsJson) as Part[];
     if (!partsJson.includes(NOTE_PREFIX)) return parts;
-    for (const { pointer, artifact } of this.#ofMessage.all({ messageId })) {
+    for (const { pointer, ...artifact } of this.#statements.ofMessage.all(messageId)) {
       setAt(parts as unknown as JsonValue, pointer, this.#textOf(artifact));
     }
     return parts;
   }
 
-  #textOf({ sha256, encoding, byteLength, compressed, content }: typeof artifacts.$inferSelect): string {
+  #textOf({ sha256, encoding, byteLength, compressed, content }: RowOf<typeof ARTIFACT>): string {
+    const corrupt = (reason: string, cause?: unknown): StoreError =>
+      new StoreError("STORE_CORRUPT", { path: this.#path, reason: `artifact ${sha256} ${reason}` }, { cause });
     let bytes: Buffer;
     try {
       bytes = compressed ? inflateRawSync(content, { maxOutputLength: Math.max(1, byteLength) }) : content;
     } catch (cause) {
-      throw new StoreError(
-        "STORE_CORRUPT",
-        { path: this.#path, reason: `artifact ${sha256} does not inflate` },
-        { cause },
-      );
+      throw corrupt("does not inflate", cause);
     }
-    if (createHash("sha256").update(bytes).digest("hex") !== sha256) {
-      throw new StoreError("STORE_CORRUPT", { path: this.#path, reason: `artifact ${sha256} has other bytes` });
-    }
+    if (createHash("sha256").update(bytes).digest("hex") !== sha256) throw corrupt("has other bytes");
     return encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
   }
 }

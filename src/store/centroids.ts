@@ -1,8 +1,18 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import type { StoreDatabase } from "./open.ts";
+import { clusters, generations } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
+import type { UnionRepository } from "./unions.ts";
 
-/** The direction of one cluster's embeddings; clusters without one are left out everywhere here. */
+const STAMP = columns(generations, "createdAtMs", "embedderId", "dimension", "rewriteCount");
+type StampRow = RowOf<typeof STAMP> & { generation: number };
+
+const FOUND = columns(clusters, "sessionId", "messageCount", "logPosition");
+
+type CentroidTuple = [root: number, position: number, settledAt: number | null, sum: unknown];
+
+/** The direction of one cluster's embeddings. A cluster without embeddings has none, and is left out everywhere here. */
 interface CentroidRow {
   root: number;
   position: number;
@@ -10,110 +20,83 @@ interface CentroidRow {
   vector: Float32Array;
 }
 
-interface StampRow {
-  generation: number;
-  createdAtMs: number;
-  embedderId: string;
-  dimension: number;
-  rewriteCount: number;
-}
+const CENTROIDS = "SELECT root_id, log_position, settled_at, centroid_sum FROM clusters";
 
-/** Where a cluster is, and how large. */
-export interface ClusterPlace {
-  sessionId: string;
-  messageCount: number;
-  /** Of its last start or join. */
-  logPosition: number;
-}
+const statements = ({ statement }: StoreDatabase) => ({
+  // Recalls run these.
+  stamp: statement<[], StampRow>`SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`,
+  // SQLite reads both from an index, because the rows themselves are long.
+  clusterCount: statement<[], number>`SELECT count(*) FROM clusters`.pluck(),
+  roots: statement<[], number>`SELECT root_id FROM clusters`.pluck(),
+  // By position, because the log has fewer rows after it than the root or the session has.
+  changedSince: statement<[position: number], number>`
+    SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck(),
+  one: statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw(),
+  every: statement<[], CentroidTuple>`${CENTROIDS} ORDER BY root_id`.raw(),
+  found: statement<[root: number], RowOf<typeof FOUND>>`SELECT ${FOUND} FROM clusters WHERE root_id = ?`,
+});
 
-type RawRow = [root: number, position: number, settledAt: number | null, sum: unknown];
-
-const COLUMNS = "root_id, log_position, settled_at, centroid_sum";
-
-/** Rows of `clusters` as whoever looks for the nearest ones wants them: their centroids, and what has become of them since. */
+/** The centroids of clusters, for a search of the nearest ones, and what has changed of them. */
 export class CentroidRepository {
-  readonly #stamp;
-  readonly #newestPosition;
-  readonly #clusterCount;
-  readonly #roots;
-  readonly #changedSince;
-  readonly #one;
-  readonly #every;
-  readonly #place;
+  readonly #statements;
+  readonly #unions: UnionRepository;
 
-  constructor({ client }: StoreDatabase) {
-    this.#stamp = client.prepare<[], StampRow>(
-      `SELECT id AS generation, created_at_ms AS createdAtMs, embedder_id AS embedderId, dimension,
-              rewrite_count AS rewriteCount
-       FROM generations ORDER BY id DESC LIMIT 1`,
-    );
-    this.#newestPosition = client.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'unions'").pluck();
-    // SQLite takes both from an index: the rows themselves are long.
-    this.#clusterCount = client.prepare<[], number>("SELECT count(*) FROM clusters").pluck();
-    this.#roots = client.prepare<[], number>("SELECT root_id FROM clusters").pluck();
-    // By position: what has come since is little beside what one root or one session has.
-    this.#changedSince = client
-      .prepare<[number], number>("SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'")
-      .pluck();
-    this.#one = client.prepare<[number], RawRow>(`SELECT ${COLUMNS} FROM clusters WHERE root_id = ?`).raw();
-    this.#every = client.prepare<[], RawRow>(`SELECT ${COLUMNS} FROM clusters ORDER BY root_id`).raw();
-    this.#place = client.prepare<[number], ClusterPlace>(
-      `SELECT session_id AS sessionId, message_count AS messageCount, log_position AS logPosition
-       FROM clusters WHERE root_id = ?`,
-    );
+  constructor(database: StoreDatabase, unions: UnionRepository) {
+    this.#statements = statements(database);
+    this.#unions = unions;
   }
 
   /** The generation in use; undefined before anything was embedded. */
   stamp(): StampRow | undefined {
-    return this.#stamp.get();
+    return this.#statements.stamp.get();
   }
 
-  /** The newest position ever given in the log. */
+  /** The newest log position that this store ever gave. */
   newestPosition(): number {
-    return this.#newestPosition.get() ?? 0;
+    return this.#unions.newestPosition();
   }
 
   clusterCount(): number {
-    return this.#clusterCount.get()!;
+    return this.#statements.clusterCount.get()!;
   }
 
-  /** Of all clusters, in no order. */
+  /** The roots of all clusters, in no order. */
   roots(): number[] {
-    return this.#roots.all();
+    return this.#statements.roots.all();
   }
 
-  /** Roots of clusters that were started, joined or settled after a log position, in no order. */
+  /** The roots of the clusters that were started, joined or settled after a log position, in no order. */
   changedSince(position: number): number[] {
-    return this.#changedSince.all(position);
+    return this.#statements.changedSince.all(position);
   }
 
-  /** Of those of the given clusters that have a direction, in the order in which they are asked for. */
+  /** The centroids of the given clusters, in the order given. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
     for (const root of roots) {
-      const row = this.#one.get(root);
+      const row = this.#statements.one.get(root);
       const centroid = row === undefined ? undefined : centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
   }
 
-  /** Of every cluster that has a direction, by root. Until it has ended, the connection can only read. */
+  /** The centroids of all clusters, by root. The connection can only read until the generator ends. */
   *everyCentroid(): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
-    for (const row of this.#every.iterate()) {
+    for (const row of this.#statements.every.iterate()) {
       const centroid = centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
   }
 
-  /** @param root  Of a cluster that is there. */
-  placeOf(root: number): ClusterPlace {
-    return this.#place.get(root)!;
+  /** @param root  The root of a cluster that exists. */
+  found(root: number): RowOf<typeof FOUND> {
+    return this.#statements.found.get(root)!;
   }
 }
 
-function centroidOf([root, position, settledAt, sum]: RawRow, dimension: number): CentroidRow | undefined {
-  // As in schema.ts: what does not parse is damage.
+function centroidOf([root, position, settledAt, sum]: CentroidTuple, dimension: number): CentroidRow | undefined {
+  // A SyntaxError counts as damage, as in schema.ts.
   if (!Buffer.isBuffer(sum) || sum.byteLength !== dimension * Float32Array.BYTES_PER_ELEMENT) {
     throw new SyntaxError(`the centroid of cluster ${root} is not a row of ${dimension} 4-byte numbers`);
   }

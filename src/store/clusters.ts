@@ -3,7 +3,7 @@ import type { OpenCluster } from "../forest/cluster.ts";
 import { encodeVector } from "../vector/codec.ts";
 import type { StoreDatabase } from "./open.ts";
 import { clusters } from "./schema.ts";
-import { columns, type RowOf, Statement } from "./statement.ts";
+import { columns, type RowOf } from "./statement.ts";
 
 /** What a row of `clusters` adds to the cluster that the forest knows. */
 export interface ClusterState {
@@ -31,7 +31,8 @@ export interface ClusterOverview extends RowOf<typeof OVERVIEW> {
 const CLUSTER = columns(clusters);
 type ClusterRow = RowOf<typeof CLUSTER>;
 
-const OVERVIEW = columns(clusters, [
+const OVERVIEW = columns(
+  clusters,
   "stepCount",
   "messageCount",
   "tokenCount",
@@ -39,42 +40,31 @@ const OVERVIEW = columns(clusters, [
   "seqLast",
   "label",
   "logPosition",
-]);
+);
 
-const statements = ({ client }: StoreDatabase) => ({
+const statements = ({ statement }: StoreDatabase) => ({
   // Moves of the frontier, resumes and renders run these.
-  put: new Statement<Omit<ClusterRow, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }>(
-    client,
-    CLUSTER.upsert("sessionId", "settledAt", "subjectParentId"),
-  ),
-  settle: new Statement<[position: number, root: number]>(
-    client,
-    "UPDATE clusters SET settled_at = ? WHERE root_id = ?",
-  ),
-  open: CLUSTER.statement<[sessionId: string]>(
-    client,
-    `SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`,
-  ),
-  ofSession: CLUSTER.statement<[sessionId: string]>(
-    client,
-    `SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`,
-  ),
-  labelOf: new Statement<[root: number], string>(client, "SELECT label FROM clusters WHERE root_id = ?", "value"),
+  put: statement<Omit<ClusterRow, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }>`
+    ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`,
+  settle: statement<[position: number, root: number]>`UPDATE clusters SET settled_at = ? WHERE root_id = ?`,
+  open: statement<[sessionId: string], ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`,
+  ofSession: statement<[sessionId: string], ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`,
+  labelOf: statement<[root: number], string>`SELECT label FROM clusters WHERE root_id = ?`.pluck(),
   // Recursive.
-  overviews: new Statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>(
-    client,
-    `WITH RECURSIVE up(cluster, root) AS (
-       SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
-       UNION
-       SELECT up.cluster, m.parent_id FROM up JOIN messages m ON m.id = up.root WHERE m.parent_id <> up.root
-     )
-     SELECT c.root_id AS root, ${OVERVIEW.of("c")}, c.settled_at IS NOT NULL AS settled, up.root AS themeRoot
-     FROM clusters c
-     JOIN up ON up.cluster = c.root_id
-     JOIN themes t ON t.root_id = up.root
-     WHERE c.session_id = @sessionId
-     ORDER BY c.seq_first`,
-  ),
+  overviews: statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
+    WITH RECURSIVE up(cluster, root) AS (
+      SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
+      UNION
+      SELECT up.cluster, m.parent_id FROM up JOIN messages m ON m.id = up.root WHERE m.parent_id <> up.root
+    )
+    SELECT c.root_id AS root, ${OVERVIEW.of("c")}, c.settled_at IS NOT NULL AS settled, up.root AS themeRoot
+    FROM clusters c
+    JOIN up ON up.cluster = c.root_id
+    JOIN themes t ON t.root_id = up.root
+    WHERE c.session_id = @sessionId
+    ORDER BY c.seq_first`,
 });
 
 /** Rows of `clusters`. */

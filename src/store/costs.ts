@@ -1,6 +1,8 @@
+import { eq, sql } from "drizzle-orm";
 import type { StoreDatabase } from "./open.ts";
+import { discardedCosts, spanSummaries, summaries } from "./schema.ts";
 
-/** What calls of a model cost, as its service reports it; NULL where it does not. */
+/** What calls of a model cost, as its service reports it. NULL if the service does not say. */
 export interface Costs {
   inputTokens: number | null;
   outputTokens: number | null;
@@ -10,44 +12,45 @@ export interface Costs {
 
 export const NO_COSTS: Costs = { inputTokens: null, outputTokens: null, costUsd: null };
 
-/** Rows of `discarded_costs`: what was paid stays known when what it was paid for goes. */
+/** Rows of `discarded_costs`: the costs of summaries that were not kept. */
 export class CostRepository {
-  readonly #discard;
-  readonly #discardSummary;
-  readonly #discardSpan;
+  readonly #orm;
 
-  constructor({ client }: StoreDatabase) {
-    // A sum with a price that is not known is what is known of it.
-    const intoTotal = `ON CONFLICT (session_id, summarizer_id) DO UPDATE SET
-      input_tokens = input_tokens + excluded.input_tokens,
-      output_tokens = output_tokens + excluded.output_tokens,
-      cost_usd = CASE WHEN excluded.cost_usd IS NULL THEN cost_usd ELSE coalesce(cost_usd, 0) + excluded.cost_usd END`;
-    this.#discard = client.prepare<[string, string, number, number, number | null]>(
-      `INSERT INTO discarded_costs (session_id, summarizer_id, input_tokens, output_tokens, cost_usd)
-       VALUES (?, ?, ?, ?, ?) ${intoTotal}`,
-    );
-    const rowOf = (table: string): string =>
-      `INSERT INTO discarded_costs (session_id, summarizer_id, input_tokens, output_tokens, cost_usd)
-       SELECT session_id, summarizer_id, coalesce(input_tokens, 0), coalesce(output_tokens, 0), cost_usd
-       FROM ${table} WHERE id = ? AND (input_tokens IS NOT NULL OR output_tokens IS NOT NULL OR cost_usd IS NOT NULL)
-       ${intoTotal}`;
-    this.#discardSummary = client.prepare<[number]>(rowOf("summaries"));
-    this.#discardSpan = client.prepare<[number]>(rowOf("span_summaries"));
+  constructor({ orm }: StoreDatabase) {
+    this.#orm = orm;
   }
 
-  /** Of replies that nothing is written of. */
+  /** Adds the costs of replies from which no summary was stored. */
   discard(sessionId: string, summarizerId: string, { inputTokens, outputTokens, costUsd }: Costs): void {
     if (inputTokens === null && outputTokens === null && costUsd === null) return;
-    this.#discard.run(sessionId, summarizerId, inputTokens ?? 0, outputTokens ?? 0, costUsd);
+    const total = discardedCosts;
+    this.#orm
+      .insert(total)
+      .values({ sessionId, summarizerId, inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, costUsd })
+      .onConflictDoUpdate({
+        target: [total.sessionId, total.summarizerId],
+        set: {
+          inputTokens: sql`${total.inputTokens} + excluded.input_tokens`,
+          outputTokens: sql`${total.outputTokens} + excluded.output_tokens`,
+          // An unknown price leaves the known sum as it is.
+          costUsd: sql`coalesce(${total.costUsd} + excluded.cost_usd, ${total.costUsd}, excluded.cost_usd)`,
+        },
+      })
+      .run();
   }
 
-  /** Of a row of `summaries` that is about to go. */
+  /** Adds the costs of a row of `summaries` that is about to be deleted. */
   discardSummary(id: number): void {
-    this.#discardSummary.run(id);
+    this.#discardRow(summaries, id);
   }
 
-  /** Of a row of `span_summaries` that is about to go. */
+  /** Adds the costs of a row of `span_summaries` that is about to be deleted. */
   discardSpan(id: number): void {
-    this.#discardSpan.run(id);
+    this.#discardRow(spanSummaries, id);
+  }
+
+  #discardRow(table: typeof summaries | typeof spanSummaries, id: number): void {
+    const row = this.#orm.select().from(table).where(eq(table.id, id)).get();
+    if (row?.summarizerId) this.discard(row.sessionId, row.summarizerId, row);
   }
 }

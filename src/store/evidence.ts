@@ -1,84 +1,69 @@
-import type { Role } from "../core/message.ts";
 import { decodeVector } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
+import { messages } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
+
+const RANKED = columns(messages, "sessionId", "seq", "role", "name", "tokenCount", "createdAtMs");
+const SHOWN = columns(messages, "seq", "stepId", "role", "name", "createdAtMs", "text");
 
 /** What ranking needs of a message, without its text. */
-export interface EvidenceRow {
+export interface EvidenceRow extends RowOf<typeof RANKED> {
   messageId: number;
-  sessionId: string;
-  seq: number;
-  role: Role;
-  /** Whether it is an assistant's and has no text of its own, only calls. */
+  /** True if an assistant's message has no text of its own, only calls. */
   isCall: boolean;
-  name: string | null;
-  tokenCount: number;
-  createdAtMs: number;
 }
 
 /** What a hit shows of a message. */
-export interface TextRow {
+export interface TextRow extends RowOf<typeof SHOWN> {
   messageId: number;
-  seq: number;
-  stepId: number;
-  role: Role;
-  name: string | null;
-  createdAtMs: number;
-  text: string;
 }
+
+const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
+
+const statements = ({ statement }: StoreDatabase) => ({
+  // Recalls run these, each with a list of messages as JSON.
+  rows: statement<[ids: string], RowOf<typeof RANKED> & { messageId: number; isCall: number }>`
+    SELECT m.id AS messageId, ${RANKED.of("m")},
+      m.role = 'assistant' AND instr(m.parts, '"type":"tool_call"') > 0 AND NOT EXISTS (
+        SELECT 1 FROM json_each(m.parts) part WHERE part.value ->> 'type' = 'text'
+      ) AS isCall
+    ${GIVEN}`,
+  embeddings: statement<[ids: string, embedderId: string], [messageId: number, embedding: Buffer]>`
+    SELECT id, embedding FROM (SELECT m.id, ${vectorNow("m")} AS embedding ${GIVEN})
+    WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`.raw(),
+  around: statement<{ ids: string; radius: number }, number>`
+    SELECT DISTINCT n.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
+    CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq BETWEEN m.seq - @radius AND m.seq + @radius`.pluck(),
+  texts: statement<[ids: string], RowOf<typeof SHOWN> & { messageId: number }>`
+    SELECT m.id AS messageId, ${SHOWN.of("m")} ${GIVEN}`,
+});
 
 /** Rows of `messages` as recall reads them: many at once, in no order. */
 export class EvidenceRepository {
-  readonly #rows;
-  readonly #embeddings;
-  readonly #around;
-  readonly #texts;
+  readonly #statements;
 
-  constructor({ client }: StoreDatabase) {
-    this.#rows = client.prepare<[string], Omit<EvidenceRow, "isCall"> & { isCall: number }>(
-      `SELECT m.id AS messageId, m.session_id AS sessionId, m.seq, m.role, m.name,
-         m.token_count AS tokenCount, m.created_at_ms AS createdAtMs,
-         m.role = 'assistant' AND instr(m.parts, '"type":"tool_call"') > 0 AND NOT EXISTS (
-           SELECT 1 FROM json_each(m.parts) part WHERE part.value ->> 'type' = 'text'
-         ) AS isCall
-       FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value`,
-    );
-    this.#embeddings = client
-      .prepare<[string, string], [messageId: number, embedding: Buffer]>(
-        `SELECT id, embedding FROM (
-           SELECT m.id, ${vectorNow("m")} AS embedding FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value
-         )
-         WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`,
-      )
-      .raw();
-    this.#around = client
-      .prepare<{ ids: string; radius: number }, number>(
-        `SELECT DISTINCT n.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
-         CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq BETWEEN m.seq - @radius AND m.seq + @radius`,
-      )
-      .pluck();
-    this.#texts = client.prepare<[string], TextRow>(
-      `SELECT m.id AS messageId, m.seq, m.step_id AS stepId, m.role, m.name, m.created_at_ms AS createdAtMs, m.text
-       FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value`,
-    );
+  constructor(database: StoreDatabase) {
+    this.#statements = statements(database);
   }
 
   rows(ids: readonly number[]): EvidenceRow[] {
-    return this.#rows.all(JSON.stringify(ids)).map(({ isCall, ...row }) => ({ ...row, isCall: isCall === 1 }));
+    const rows = this.#statements.rows.all(JSON.stringify(ids));
+    return rows.map(({ isCall, ...row }) => ({ ...row, isCall: isCall === 1 }));
   }
 
-  /** By message, of those that have one of this embedder. */
+  /** The vectors by message. A message without a vector of this embedder is left out. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
-    const rows = this.#embeddings.all(JSON.stringify(ids), embedderId);
+    const rows = this.#statements.embeddings.all(JSON.stringify(ids), embedderId);
     return new Map(rows.map(([id, bytes]) => [id, decodeVector(bytes, bytes.length / Float32Array.BYTES_PER_ELEMENT)]));
   }
 
-  /** These messages and those at most `radius` places before and after each. */
+  /** These messages, and those at most `radius` seqs before and after each. */
   around(ids: readonly number[], radius: number): number[] {
-    return this.#around.all({ ids: JSON.stringify(ids), radius });
+    return this.#statements.around.all({ ids: JSON.stringify(ids), radius });
   }
 
   texts(ids: readonly number[]): TextRow[] {
-    return this.#texts.all(JSON.stringify(ids));
+    return this.#statements.texts.all(JSON.stringify(ids));
   }
 }

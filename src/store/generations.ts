@@ -1,73 +1,75 @@
+import { eq, sql } from "drizzle-orm";
 import type { StoreDatabase } from "./open.ts";
 import { generations } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
 
-/** In SQL: the generation in use; what the log says of others is history. */
+/** SQL for the generation in use. */
 export const GENERATION_NOW = "(SELECT max(id) FROM generations)";
 
-/** In SQL: the generation that a log position, `@position`, belongs to. */
+/** SQL for the generation that the log position `@position` belongs to. */
 export const GENERATION_AT = "(SELECT max(id) FROM generations WHERE log_position < @position)";
 
-/** In SQL: the embedder of the generation in use. */
+/** SQL for the embedder of the generation in use. */
 const EMBEDDER_NOW = "(SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1)";
 
-/** In SQL: that a staged vector, `r`, is of the generation in use: it has come into use, and is not yet where it belongs. */
+/** A condition in SQL: the staged vector `r` is of the generation in use, and has not been moved to its message yet. */
 export const IS_UNMOVED = `r.generation = ${GENERATION_NOW} AND r.embedder_id = ${EMBEDDER_NOW}`;
 
 /**
- * In SQL: the vector that a message has in the generation in use, wherever it stands.
+ * SQL for the vector that a message has in the generation in use: in its row, or staged.
  *
- * @param table  What the statement calls `messages`.
+ * @param table  The statement's name for `messages`.
  */
 export function vectorNow(table: string): string {
   return `CASE WHEN ${table}.embedder_id = ${EMBEDDER_NOW} THEN ${table}.embedding
     ELSE (SELECT r.embedding FROM reembedded_vectors r WHERE ${IS_UNMOVED} AND r.message_id = ${table}.id) END`;
 }
 
-export type GenerationRow = typeof generations.$inferSelect;
+const GENERATION = columns(generations);
+export type GenerationRow = RowOf<typeof GENERATION>;
+
+const statements = ({ statement }: StoreDatabase) => ({
+  // Moves of the frontier and resumes run it.
+  newest: statement<[], RowOf<typeof GENERATION>>`SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`,
+});
 
 /** Rows of `generations`. */
 export class GenerationRepository {
-  readonly #database: StoreDatabase;
-  readonly #newest;
-  readonly #rewriteCountOfAll;
-  readonly #ids;
+  readonly #orm;
+  readonly #statements;
 
   constructor(database: StoreDatabase) {
-    this.#database = database;
-    this.#newest = database.client.prepare<[], GenerationRow>(
-      `SELECT id, embedder_id AS embedderId, dimension, created_at_ms AS createdAtMs, rewrite_count AS rewriteCount,
-              log_position AS logPosition
-       FROM generations ORDER BY id DESC LIMIT 1`,
-    );
-    this.#rewriteCountOfAll = database.client
-      .prepare<[], number>("SELECT COALESCE(SUM(rewrite_count), 0) FROM generations")
-      .pluck();
-    this.#ids = database.client.prepare<[], number>("SELECT id FROM generations ORDER BY id").pluck();
+    this.#orm = database.orm;
+    this.#statements = statements(database);
   }
 
-  /** The one in use; undefined in a store that was never written to. */
+  /** The generation in use; undefined in a store that was never written to. */
   newest(): GenerationRow | undefined {
-    return this.#newest.get();
+    return this.#statements.newest.get();
   }
 
-  /** Rows of clusters of the generation in use were written anew: what others hold of them is out of date. */
+  /** Notes that rows of clusters of the generation in use were rewritten, so that every cache of them is out of date. */
   countRewrite(): void {
-    this.#database.client.exec(
-      "UPDATE generations SET rewrite_count = rewrite_count + 1 WHERE id = (SELECT max(id) FROM generations)",
-    );
+    this.#orm
+      .update(generations)
+      .set({ rewriteCount: sql`${generations.rewriteCount} + 1` })
+      .where(eq(generations.id, sql.raw(GENERATION_NOW)))
+      .run();
   }
 
-  /** How often rows of clusters were written anew, in any of them: it changes with whatever is forgotten. */
+  /** How often rows of clusters were rewritten, in all generations. It changes whenever anything is forgotten. */
   rewriteCountOfAll(): number {
-    return this.#rewriteCountOfAll.get()!;
+    const count = sql<number>`coalesce(sum(${generations.rewriteCount}), 0)`;
+    return this.#orm.select({ count }).from(generations).get()!.count;
   }
 
-  /** All there have been, the oldest first. */
+  /** The ids of all generations, oldest first. */
   ids(): number[] {
-    return this.#ids.all();
+    const rows = this.#orm.select({ id: generations.id }).from(generations).orderBy(generations.id);
+    return rows.all().map(({ id }) => id);
   }
 
   insert(row: Omit<GenerationRow, "id" | "rewriteCount">): GenerationRow {
-    return this.#database.orm.insert(generations).values(row).returning().get();
+    return this.#orm.insert(generations).values(row).returning().get();
   }
 }

@@ -1,41 +1,45 @@
 import { createHash } from "node:crypto";
 import type { StoreDatabase } from "./open.ts";
+import { importedFiles } from "./schema.ts";
+
+const statements = ({ statement }: StoreDatabase) => ({
+  // A watch asks for thousands of files when it starts.
+  stateOf: statement<[pathDigest: string], string>`
+    SELECT state_digest FROM imported_files WHERE path_digest = ?`.pluck(),
+});
 
 /**
- * Rows of `imported_files`. A path may name a project or a session, which `forget` promises to leave no byte of: only digests
- * are kept, and what changes with a file may be told in any words.
+ * Rows of `imported_files`. A path may name a project or a session, and `forget` promises to leave no byte of those. So the
+ * rows hold digests alone.
  */
 export class ImportedFileRepository {
-  readonly #stateOf;
-  readonly #put;
-  readonly #clear;
+  readonly #orm;
+  readonly #statements;
 
-  constructor({ client }: StoreDatabase) {
-    this.#stateOf = client
-      .prepare<[string], string>("SELECT state_digest FROM imported_files WHERE path_digest = ?")
-      .pluck();
-    this.#put = client.prepare<[string, string]>(
-      `INSERT INTO imported_files (path_digest, state_digest) VALUES (?, ?)
-       ON CONFLICT (path_digest) DO UPDATE SET state_digest = excluded.state_digest`,
-    );
-    this.#clear = client.prepare<[]>("DELETE FROM imported_files");
+  constructor(database: StoreDatabase) {
+    this.#orm = database.orm;
+    this.#statements = statements(database);
   }
 
-  /** Whether it is known that the file was brought in in this state. */
+  /** Returns true if the file is known to have been imported in this state. */
   has(path: string, state: string): boolean {
-    return this.#stateOf.get(digestOf(path)) === digestOf(state);
+    return this.#statements.stateOf.get(sha256Of(path)) === sha256Of(state);
   }
 
   put(path: string, state: string): void {
-    this.#put.run(digestOf(path), digestOf(state));
+    const stateDigest = sha256Of(state);
+    this.#orm
+      .insert(importedFiles)
+      .values({ pathDigest: sha256Of(path), stateDigest })
+      .onConflictDoUpdate({ target: importedFiles.pathDigest, set: { stateDigest } })
+      .run();
   }
 
-  /** Of no file it is known any more. */
   clear(): void {
-    this.#clear.run();
+    this.#orm.delete(importedFiles).run();
   }
 }
 
-function digestOf(text: string): string {
+function sha256Of(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

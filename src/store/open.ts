@@ -5,6 +5,7 @@ import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3"
 import { StoreError } from "../core/errors.ts";
 import { type Connection, connect, holdsLog, isCode, lookAt, prepareFile } from "./connect.ts";
 import { migrate } from "./migrate.ts";
+import { type StatementTag, statementTag } from "./statement.ts";
 
 /** "Copp" in ASCII: what `PRAGMA application_id` says of our files, and `file` of unknown ones. */
 export const APPLICATION_ID = 0x43_6f_70_70;
@@ -30,6 +31,8 @@ export class StoreDatabase {
   readonly readonly: boolean;
   readonly client: Database.Database;
   readonly orm: BetterSQLite3Database;
+  /** Makes a statement of written SQL. */
+  readonly statement: StatementTag;
   readonly #files: readonly FileIdentity[];
   readonly #isCopy: boolean;
   /** Runs what it is given; made once, because the driver takes as long to make one as to run it. */
@@ -50,6 +53,7 @@ export class StoreDatabase {
     this.#isCopy = isCopy;
     this.#files = identitiesOf(path, { readonly: options.readonly, isCopy });
     this.orm = drizzle(client);
+    this.statement = statementTag(client);
     this.#transaction = client.transaction((run: () => unknown) => run());
     this.#writeTransaction = client.transaction((change: () => unknown) => {
       this.#hasBegun = true;

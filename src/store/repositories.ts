@@ -52,7 +52,7 @@ export class Repositories {
     this.pendingVectors = new PendingVectorRepository(database);
     this.unions = new UnionRepository(database);
     this.clusters = new ClusterRepository(database);
-    this.centroids = new CentroidRepository(database);
+    this.centroids = new CentroidRepository(database, this.unions);
     this.themes = new ThemeRepository(database);
     this.subjects = new SubjectRepository(database);
     this.summaries = new SummaryRepository(database);

@@ -3,21 +3,16 @@ import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeVector } from "../vector/codec.ts";
 import type { StoreDatabase } from "./open.ts";
 import { themes } from "./schema.ts";
-import { columns, type RowOf, Statement } from "./statement.ts";
+import { columns, type RowOf } from "./statement.ts";
 
 const THEME = columns(themes);
 
 // Moves of the frontier and resumes run these.
-const statements = ({ client }: StoreDatabase) => ({
-  put: new Statement<Omit<RowOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }>(
-    client,
-    THEME.upsert("sessionId"),
-  ),
-  delete: new Statement<[root: number]>(client, "DELETE FROM themes WHERE root_id = ?"),
-  ofSession: THEME.statement<[sessionId: string]>(
-    client,
-    `SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`,
-  ),
+const statements = ({ statement }: StoreDatabase) => ({
+  put: statement<Omit<RowOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }>`${THEME.upsert("sessionId")}`,
+  delete: statement<[root: number]>`DELETE FROM themes WHERE root_id = ?`,
+  ofSession: statement<[sessionId: string], RowOf<typeof THEME>>`
+    SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`,
 });
 
 /** Rows of `themes`. */

@@ -108,7 +108,7 @@ function restingTokens(
   }
   const coverage = new Coverage(unions);
   // They entered the forest last.
-  for (const { stepId, clusterRoot, position } of unions.newestEntries(sessionId, tokensOfStep.size)) {
+  for (const { stepId, clusterRoot, position } of unions.newestEntered(sessionId, tokensOfStep.size)) {
     if (standing.some((summary) => coverage.covers(summary, clusterRoot, position))) continue;
     const root = coverage.themeOf(clusterRoot);
     tokens.set(root, (tokens.get(root) ?? 0) + (tokensOfStep.get(stepId) ?? 0));

@@ -86,8 +86,8 @@ describe("centroids", () => {
 
   test("say where their clusters are", () => {
     const { centroids } = filled();
-    expect(centroids.placeOf(1)).toEqual({ sessionId: "a", messageCount: 1, logPosition: 2 });
-    expect(centroids.placeOf(2)).toEqual({ sessionId: "b", messageCount: 1, logPosition: 1 });
+    expect(centroids.found(1)).toEqual({ sessionId: "a", messageCount: 1, logPosition: 2 });
+    expect(centroids.found(2)).toEqual({ sessionId: "b", messageCount: 1, logPosition: 1 });
   });
 
   test("are found by index: no cluster's row is read to count them or to see what has changed", () => {
