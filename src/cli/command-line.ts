@@ -1,22 +1,21 @@
 import { type Command as CommanderCommand, CommanderError } from "commander";
 import type { AnyCommand, Output } from "./command.ts";
-import { Failure, failureJson, failureOf, failureText } from "./failure.ts";
-import { misuseOf } from "./misuse.ts";
+import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
+import { misuseFailure } from "./misuse.ts";
 import type { OpenedStores } from "./opened-stores.ts";
-import { type CommandLine, programOf } from "./program.ts";
+import { type CommandLine, createProgram } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * Run the command that was typed.
+ * Runs the command that was typed.
  *
- * @param argv  What follows the program's name.
- * @returns the exit code: 0 done, 1 failed, 2 misused, 130 interrupted. Whatever went wrong has been reported on stderr
- *   by then.
+ * @param argv  The words after the program's name.
+ * @returns the exit code: 0 done, 1 failed, 2 misused, 130 interrupted. A failure has been reported on stderr by then.
  */
 export async function runCommandLine(argv: readonly string[], commandLine: CommandLine): Promise<number> {
   const { terminal } = commandLine;
-  const program = programOf(commandLine, argv.includes("--json"), (command, subcommand) =>
-    run(command, subcommand, terminal),
+  const program = createProgram(commandLine, argv.includes("--json"), (command, parsed) =>
+    run(command, parsed, terminal),
   );
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -24,13 +23,13 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // `--help` and `--version` end this way
     const typed = argv.find((word) => program.commands.some((command) => command.name() === word));
-    const failure = error instanceof CommanderError ? misuseOf(error, typed) : failureOf(error);
+    const failure = error instanceof CommanderError ? misuseFailure(error, typed) : failureFrom(error);
     reportFailure(failure, argv, terminal);
     return failure.exitCode;
   }
 }
 
-/** @param argv  What was typed: where it asks for JSON, so the failure is. */
+/** Prints a failure on stderr, as JSON if `argv` asks for JSON. */
 export function reportFailure(failure: Failure, argv: readonly string[], terminal: Terminal): void {
   const debug = process.env.COPPICE_DEBUG === "1";
   const text = argv.includes("--json")
@@ -39,22 +38,18 @@ export function reportFailure(failure: Failure, argv: readonly string[], termina
   terminal.note(text);
 }
 
-/** Run it with what was parsed, and print what comes of it. */
 async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Terminal): Promise<void> {
   const { db, json = false } = parsed.optsWithGlobals<{ db?: string; json?: boolean }>();
-  // As of a variable that is not set; the user's own store is not what was meant.
-  if (db === "") throw new Failure("USAGE_INVALID", "`--db` is given without a file.", { exitCode: 2 });
+  // An empty name comes from an unset shell variable. Falling back to the user's own store would be a surprise.
+  if (db === "") throw new Failure("USAGE_INVALID", "`--db` needs a file.", { exitCode: 2 });
   let stores: OpenedStores | undefined;
   const loadStores = async (): Promise<OpenedStores> => {
-    const { OpenedStores } = await import("./opened-stores.ts"); // half the time of a command goes into it
+    const { OpenedStores } = await import("./opened-stores.ts");
     stores ??= new OpenedStores(db);
     return stores;
   };
   try {
-    const call = { args: parsed.args, options: parsed.opts(), terminal, json };
-    const output = await ("runEarly" in command
-      ? command.runEarly({ ...call, loadStores })
-      : command.run({ ...call, stores: await loadStores() }));
+    const output = await command.run({ args: parsed.args, options: parsed.opts(), terminal, json, loadStores });
     await print(output, json, terminal);
     const failure = typeof output.failure === "function" ? output.failure() : output.failure;
     if (failure !== undefined) throw failure;
@@ -72,11 +67,11 @@ async function print({ value, elements, lines }: Output, json: boolean, terminal
   }
 }
 
-/** A JSON array, an element a line. */
+/** The lines of a JSON array, one element on each. */
 function* arrayLines(elements: Iterable<unknown>): Generator<string> {
   let last: string | undefined;
   for (const element of elements) {
-    // The first is there before anything is printed: a failure would leave half a value behind.
+    // Nothing is printed before the first element exists, because a failure would leave half a value behind.
     yield last === undefined ? "[" : `${last},`;
     last = JSON.stringify(element);
   }

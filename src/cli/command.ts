@@ -3,72 +3,58 @@ import type { Failure } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** A command as the list of commands shows it. */
+export interface CommandEntry {
+  /** In commander's notation: the name, then `<argument>` if required, `[argument]` if optional, with `...` if repeatable. */
+  usage: string;
+  summary: string;
+  /** Loads the command's own module. */
+  load(): Promise<{ command: AnyCommand }>;
+}
+
+/** Commands that help lists under one heading. */
+export interface CommandGroup {
+  heading: string;
+  commands: readonly CommandEntry[];
+}
+
 /**
- * One word of the command line. It translates what was typed into calls of the library, and what comes back into a
- * value and lines; it decides nothing itself.
- *
- * Its module is loaded for every command and for help, so what takes time to load, it loads when it is run.
+ * One command of the command line. It translates what was typed into calls of the library, and the results into a value
+ * and lines. It decides nothing itself.
  */
-export interface Command<Options = object> extends CommandWords {
+export interface Command<Options = object> {
+  /** The meaning of the argument, for `--help`. */
+  argument?: string;
+  /** More about the command, for `--help`. */
+  details?: string;
+  options?: readonly Option[];
+  /** What to type after the command's name. */
+  examples: readonly string[];
   run(call: Call<Options>): Output | Promise<Output>;
 }
 
-/** A command that begins before the code that opens stores is loaded, which takes longer than all else. */
-export interface EarlyCommand<Options = object> extends CommandWords {
-  runEarly(call: EarlyCall<Options>): Output | Promise<Output>;
-}
+/** A command whose options have any type. */
+// biome-ignore lint/suspicious/noExplicitAny: commander gives options as it parsed them.
+export type AnyCommand = Command<any>;
 
-/** What is typed, and what help says of it. */
-export interface CommandWords {
-  name: string;
-  summary: string;
-  /** What the summary leaves open, for `--help`. */
-  details?: string;
-  /** In commander's notation: `<session>` must be given, `[path]` may be, `<paths...>` are one or more. */
-  arguments?: readonly { name: string; meaning: string }[];
-  options?: readonly Option[];
-  /** What one would type after the command's name. */
-  examples: readonly string[];
-}
-
-/** A command that was typed. */
-interface TypedCommand<Options> {
-  /** The arguments, those of `<paths...>` one by one. */
+/** A command that was typed, with everything it needs to run. */
+export interface Call<Options> {
   args: readonly string[];
   options: Options;
   terminal: Terminal;
-  /** Whether the value is wanted, and stderr is to stay empty but for a failure. */
+  /** True if only the value is wanted. Then stderr stays empty unless the command fails. */
   json: boolean;
-}
-
-/** With everything it needs to run. */
-export interface Call<Options> extends TypedCommand<Options> {
-  /** Opens the store. It is closed when the output has been printed. */
-  stores: OpenedStores;
-}
-
-/** The same for a command that asks for the stores when it needs them. */
-export interface EarlyCall<Options> extends TypedCommand<Options> {
+  /** Loads the code that opens stores, which takes most of a command's time. The stores are closed after the output. */
   loadStores: () => Promise<OpenedStores>;
 }
 
 export interface Output {
   /** What `--json` prints. */
   value?: unknown;
-  /** In its place, the elements of the array that `--json` prints, where there may be more than memory holds. */
+  /** The elements of the array that `--json` prints instead of `value`, if there may be more than memory holds. */
   elements?: Iterable<unknown>;
-  /** What is printed otherwise. Asked for only then, and no faster than they are read. */
+  /** What is printed without `--json`. Lines are taken one by one, as fast as they are read. */
   lines: Iterable<string>;
-  /** Why this is no success although there is something to print; asked when that is done. */
+  /** Why the command failed although it has output. A function is called after the output was printed. */
   failure?: Failure | (() => Failure | undefined) | undefined;
-}
-
-/** A command among others: what its options parse to is its own business. */
-// biome-ignore lint/suspicious/noExplicitAny: commander gives options as it parsed them.
-export type AnyCommand = Command<any> | EarlyCommand<any>;
-
-/** Commands that help lists under one heading. */
-export interface CommandGroup {
-  heading: string;
-  commands: readonly AnyCommand[];
 }

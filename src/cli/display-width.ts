@@ -1,15 +1,15 @@
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Printable ASCII: as wide as it is long. */
+/** Printable ASCII, which is as wide as it is long. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** East Asian Wide and Fullwidth (Unicode Annex 11), by script and block, and what is drawn as a picture. */
+/** East Asian Wide and Fullwidth characters (Unicode Annex 11), by script and block, and emoji. */
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Yi}\p{Script=Tangut}\u3000-\u303e\u3200-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f/u;
 const HALFWIDTH_KANA = /^[\uff61-\uffdc]/;
 const INVISIBLE = /^[\p{Mark}\p{Control}\p{Format}\p{Surrogate}]+$/u;
 
-/** Columns a text takes in a terminal, as far as that can be known: fonts disagree about some pictures. */
+/** Returns the columns that a text takes in a terminal. Fonts disagree about some emoji. */
 export function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
@@ -22,14 +22,14 @@ function graphemeWidth(grapheme: string): number {
   return WIDE.test(grapheme) && !HALFWIDTH_KANA.test(grapheme) ? 2 : 1;
 }
 
-/** Longer graphemes exist, but not in a text that fits a column. */
+/** Longer graphemes exist, but not in ordinary text. */
 const GRAPHEME_CHARS_MAX = 16;
 
-/** The text in at most `width` columns, at least 1, with `…` in place of what was cut off at its end or start. */
+/** Cuts the text to `width` columns (at least 1), with `…` in place of the end or start that was cut off. */
 export function cutToWidth(text: string, width: number, cut: "end" | "start" = "end"): string {
   const charsMax = width * GRAPHEME_CHARS_MAX;
   if (text.length <= charsMax && displayWidth(text) <= width) return text;
-  // No more is taken apart than can be kept: a cell may hold a whole message.
+  // A cell may hold a whole message, so only the part that may be kept is segmented.
   const near = cut === "end" ? text.slice(0, charsMax) : text.slice(-charsMax);
   const pieces = Array.from(graphemes.segment(near), ({ segment }) => segment);
   if (cut === "start") pieces.reverse();
@@ -42,7 +42,7 @@ export function cutToWidth(text: string, width: number, cut: "end" | "start" = "
   return cut === "end" ? `${kept.join("")}…` : `…${kept.reverse().join("")}`;
 }
 
-/** The text with blanks, on its right or on its left, to take `width` columns. */
+/** Pads the text with blanks to `width` columns. */
 export function padToWidth(text: string, width: number, align: "left" | "right"): string {
   const blanks = " ".repeat(Math.max(0, width - displayWidth(text)));
   return align === "left" ? text + blanks : blanks + text;

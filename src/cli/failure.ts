@@ -2,25 +2,23 @@ import { StoreError } from "../core/errors.ts";
 import { didYouMean, nearest } from "./suggestion.ts";
 import { printable } from "./text.ts";
 
-/**
- * 1: it was tried and failed. 2: what was typed makes no sense, so nothing was tried. 130: Ctrl-C ended it, as shells say
- * (128 and the signal's number).
- */
+/** 1: the command failed. 2: the command was misused, so nothing was tried. 130: Ctrl-C (128 plus the signal's number). */
 export type FailureExitCode = 1 | 2 | 130;
 
-/** What a handle begins with. */
+/** The levels that a handle begins with. */
 const LEVELS = ["cluster", "theme", "subject", "span"];
 
-/** What is wrong with what was typed; every other code of the library means that the work itself failed. */
+/** Errors of the library that mean a misuse. All others mean that the work itself failed. */
 const MISUSE_CODES: ReadonlySet<string> = new Set(["OPTION_INVALID", "HANDLE_INVALID", "QUERY_EMPTY"]);
 
 /**
- * Why a command did not succeed, as it is reported: a program reads `code`, a person the message and the hint.
+ * The reason why a command did not succeed. A program reads `code`, a person reads the message and the hint.
  *
- * Codes are the library's, and some of the command line's own: `USAGE_INVALID` (unknown command or flag, wrong number of
- * arguments), `SESSION_AMBIGUOUS` (what was typed begins the ids of several sessions), `INTERRUPTED` (Ctrl-C), `IMPORT_INCOMPLETE` (a named path could not be read, or `--strict` and there were warnings),
- * `VERIFY_FAILED` (derived rows do not agree with the log), `DOCTOR_FAILED` (something is wrong with the store),
- * `EXPORT_INCOMPLETE` (messages could not be read) and `UNEXPECTED` (a bug).
+ * The code is one of the library's, or one of these: `USAGE_INVALID` (unknown command or flag, wrong number of arguments),
+ * `SESSION_AMBIGUOUS` (several ids begin with what was typed), `INTERRUPTED` (Ctrl-C), `IMPORT_INCOMPLETE` (a named path
+ * could not be read, or there were warnings with `--strict`), `VERIFY_FAILED` (derived rows do not agree with the log),
+ * `DOCTOR_FAILED` (something is wrong with the store), `EXPORT_INCOMPLETE` (messages could not be read) and `UNEXPECTED` (a
+ * bug).
  */
 export class Failure extends Error {
   readonly code: string;
@@ -39,12 +37,12 @@ export class Failure extends Error {
   }
 }
 
-/** Whatever was thrown, as a failure. */
-export function failureOf(error: unknown): Failure {
+/** Turns anything that was thrown into a failure. */
+export function failureFrom(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof StoreError) {
     const exitCode = MISUSE_CODES.has(error.code) ? 2 : 1;
-    const hint = [meantBy(error), error.hint].filter(Boolean).join(" ");
+    const hint = [suggestionFor(error), error.hint].filter(Boolean).join(" ");
     return new Failure(error.code, error.message, { hint: hint || undefined, exitCode, cause: error });
   }
   const message = error instanceof Error ? error.message : String(error);
@@ -52,21 +50,21 @@ export function failureOf(error: unknown): Failure {
   return new Failure("UNEXPECTED", message, { hint, cause: error });
 }
 
-/** What was probably meant by a word that the library does not know. */
-function meantBy(error: StoreError): string {
+/** Guesses the word that was meant if the library does not know the one that was typed. */
+function suggestionFor(error: StoreError): string {
   if (StoreError.is(error, "OPTION_INVALID")) {
     const [, words] = /^one of (.+)$/.exec(error.details.expected) ?? [];
     return words === undefined ? "" : didYouMean(String(error.details.actual), words.split(", "));
   }
   if (StoreError.is(error, "HANDLE_INVALID")) {
-    const [, level, rest] = /^([^:]+):(.+)$/.exec(error.details.handle) ?? [];
+    const [, level, position] = /^([^:]+):(.+)$/.exec(error.details.handle) ?? [];
     const best = level === undefined ? undefined : nearest(level, LEVELS);
-    return best === undefined || best === level ? "" : `Did you mean ${best}:${rest}?`;
+    return best === undefined || best === level ? "" : `Did you mean ${best}:${position}?`;
   }
   return "";
 }
 
-/** The failure as the one JSON object that `--json` puts on stderr. */
+/** Writes the failure as the JSON object that `--json` puts on stderr. */
 export function failureJson(failure: Failure, debug: boolean): string {
   const { code, message, hint } = failure;
   return JSON.stringify({
@@ -74,14 +72,14 @@ export function failureJson(failure: Failure, debug: boolean): string {
   });
 }
 
-/** The failure as lines for a person. */
+/** Writes the failure as lines for a person. */
 export function failureText(failure: Failure, debug: boolean): string {
   const hint = failure.hint === undefined ? "" : `\n${failure.hint}`;
-  // A message may quote what a service said, or an id that somebody else has given.
+  // A message may quote untrusted text, such as an answer of a service or an imported id.
   return printable(`coppice: ${failure.message}${hint}${debug ? `\n${stackOf(failure)}` : ""}`);
 }
 
-/** Where it went wrong: the stack of the first cause. */
+/** Returns the stack of the first cause. */
 function stackOf(error: Error): string {
   return error.cause instanceof Error ? stackOf(error.cause) : (error.stack ?? error.message);
 }

@@ -7,13 +7,13 @@ import { Failure } from "./failure.ts";
 import { nearest } from "./suggestion.ts";
 import { formatAge, oneLine } from "./text.ts";
 
-/** What every command's help says of a session that it is given. */
-export const SESSION_MEANING = "its id, the beginning of it, or @last";
+/** How help explains an argument that names a session. */
+export const SESSION_MEANING = "its id, the beginning of its id, or @last";
 
-/** The newest session, as `sessions` lists them. */
+/** The session that `coppice sessions` lists first. */
 const LAST = "@last";
 
-/** Candidates that are listed; more are counted. */
+/** The number of ambiguous sessions that are listed. The others are counted. */
 const CANDIDATES_MAX = 8;
 
 /** Columns of a candidate's title. */
@@ -21,16 +21,16 @@ const TITLE_WIDTH = 48;
 
 const HANDLE = /^(cluster|theme|subject|span):\d/;
 
-/** What means a session or a handle already, and can be the name of no new session. */
+/** Returns true for words that already mean something else and so cannot name a new session. */
 export function isTaken(typed: string): boolean {
   return typed === LAST || HANDLE.test(typed);
 }
 
 /**
- * The session a person means: by its id, by the beginning of its own id or of the one that it has in the program it was
+ * Finds the session that a person typed: by its id, by the beginning of its own id or of its id in the program it was
  * imported from, or `@last`.
  *
- * @throws {Failure} `SESSION_NOT_FOUND`; `SESSION_AMBIGUOUS` with the candidates where there are several.
+ * @throws {Failure} `SESSION_NOT_FOUND`; `SESSION_AMBIGUOUS` with the candidates if there are several.
  */
 export function findSession(store: Store, typed: string): Session {
   try {
@@ -46,8 +46,8 @@ export function findSession(store: Store, typed: string): Session {
 
 function notFound(store: Store, typed: string, cause: StoreError): Failure {
   if (typed === LAST) {
-    const hint = "Bring some in with `coppice import <path>`, or begin one with `coppice chat`.";
-    return new Failure(cause.code, "There is no session yet, so none is the newest.", { hint, cause });
+    const hint = "Import one with `coppice import <path>`, or begin one with `coppice chat`.";
+    return new Failure(cause.code, "The store has no sessions yet.", { hint, cause });
   }
   const best = nearest(typed, store.sessionIds({ prefix: "" }));
   let hint = "`coppice sessions` lists them.";
@@ -63,11 +63,11 @@ function ambiguous(store: Store, typed: string, candidates: readonly string[]): 
     const name = cutToWidth(oneLine(title ?? opening ?? ""), TITLE_WIDTH);
     return `  ${[id, formatAge(updatedAtMs, now), name].filter(Boolean).join("  ")}`;
   });
-  const more = candidates.length - lines.length;
-  if (more > 0) lines.push(`  … and ${more} more`);
+  const moreCount = candidates.length - lines.length;
+  if (moreCount > 0) lines.push(`  … and ${moreCount} more`);
   const message = `${candidates.length} sessions begin with "${typed}".`;
   return new Failure("SESSION_AMBIGUOUS", message, {
-    hint: ["Type more of the one you mean:", ...lines].join("\n"),
+    hint: ["Type more of the id:", ...lines].join("\n"),
     exitCode: 2,
   });
 }

@@ -4,12 +4,12 @@ import { type Column, tableLines } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import { formatCount, formatNumber, oneLine } from "./text.ts";
 
-/** A session's forest, and what is not in it. */
+/** A session's forest, and the messages that are not in it. */
 export interface ForestView {
   session: ReturnType<Session["info"]>;
-  /** Oldest first, each with its clusters. */
+  /** The themes, oldest first, each with its clusters. */
   themes: (Omit<RootInfo, "clusters"> & { clusters: RootInfo[] })[];
-  /** The messages that have not entered the forest, pinned ones apart; null where there are none. */
+  /** The messages that have not entered the forest, without pinned ones; null if there are none. */
   hot: Extent | null;
   pinnedCount: number;
 }
@@ -17,7 +17,7 @@ export interface ForestView {
 type Extent = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 interface TreeRow {
-  /** Lines that lead here from the session. */
+  /** The lines of the drawing that lead to the row. */
   branch: string;
   name: string;
   isBold: boolean;
@@ -26,7 +26,7 @@ interface TreeRow {
   state: string;
 }
 
-/** The forest as a tree, in columns that fit the terminal. */
+/** Draws the forest as a tree, in columns that fit the terminal. */
 export function* forestLines(view: ForestView, terminal: Terminal): Generator<string> {
   const { id, title, project, messageCount, tokenCount } = view.session;
   yield terminal.style("bold", oneLine(title ?? id));
@@ -71,8 +71,8 @@ function rowsOf({ themes, hot }: ForestView): TreeRow[] {
     const title = theme.summaries!.at(-1)?.title || theme.label || "(no words)";
     const name = `${mark} ${oneLine(title)}`;
     rows.push({ branch: isLast ? "└─ " : "├─ ", name, isBold: true, handle: theme.root, extent: theme, state });
-    theme.clusters.forEach((cluster, place) => {
-      const branch = `${isLast ? "   " : "│  "}${place === theme.clusters.length - 1 ? "└─ " : "├─ "}`;
+    theme.clusters.forEach((cluster, clusterIndex) => {
+      const branch = `${isLast ? "   " : "│  "}${clusterIndex === theme.clusters.length - 1 ? "└─ " : "├─ "}`;
       rows.push({
         branch,
         name: oneLine(cluster.label || "(no words)"),

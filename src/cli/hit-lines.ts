@@ -6,16 +6,16 @@ import { formatCount, formatTime, oneLine } from "./text.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
-/** What stands between two `**`, and begins and ends with something. */
+/** Text between two `**` that neither begins nor ends with white space. */
 const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gu;
 
-/** Copies that are named; more are counted. */
+/** The number of copies that are listed. The others are counted. */
 const COPIES_MAX = 5;
 
 /**
- * A hit between its neighbors, under a line that says which message it is. Ends with an empty line.
+ * Yields a hit between its neighbors, under a line that identifies its message, and an empty line at the end.
  *
- * @param idOf  How a session's id is shown.
+ * @param idOf  Returns the form in which a session's id is shown.
  */
 export function* hitLines(
   hit: RecallHit,
@@ -32,12 +32,12 @@ export function* hitLines(
     root ?? "hot",
   ];
   yield `${speaker(hit, terminal)}  ${dim(details.join(" · "))}`;
-  yield* neighborLines(hit, (place) => place < seq, terminal);
+  yield* neighborLines(hit, (neighborSeq) => neighborSeq < seq, terminal);
   yield oneLine(hit.snippet).replace(MARKED, (marked, words: string) => {
     const bold = terminal.style("bold", words);
     return bold === words ? marked : bold;
   });
-  yield* neighborLines(hit, (place) => place > seq, terminal);
+  yield* neighborLines(hit, (neighborSeq) => neighborSeq > seq, terminal);
   if (copies.length > 0) {
     const named = copies.slice(0, COPIES_MAX).map((copy) => `message ${copy.messageId} in ${idOf(copy.sessionId)}`);
     const more = copies.length > COPIES_MAX ? ", …" : "";
@@ -50,7 +50,7 @@ export function* hitLines(
   yield "";
 }
 
-/** One line each, without marks: it is there to show where the hit stands. */
+/** Yields one line for each neighbor, without marks, because neighbors only show the surroundings of the hit. */
 function* neighborLines(
   { neighbors }: RecallHit,
   isWanted: (seq: number) => boolean,

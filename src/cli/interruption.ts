@@ -1,15 +1,13 @@
 import { Failure } from "./failure.ts";
 
-/** What waits for others, such as a pipe that says nothing, is left after this. */
+/** Work that does not end after Ctrl-C, because it waits for something such as a silent pipe, is abandoned after this. */
 const GRACE_MS = 1_000;
 
 /**
- * Do long work that Ctrl-C ends cleanly: the signal is aborted, and the work throws its reason when what it is at is in
- * order. A second Ctrl-C ends the process at once.
+ * Runs long work that Ctrl-C ends cleanly. Ctrl-C aborts the signal, and the work throws the signal's reason at the next
+ * safe point. A second Ctrl-C ends the process at once. Work that blocks the thread does not notice the first Ctrl-C.
  *
- * Not for work that blocks: it would not hear of the first.
- *
- * @param hint  What is there of the work by then, and how it goes on.
+ * @param hint  What is left of the work after an interruption, and how to continue.
  */
 export async function interruptible<T>(hint: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

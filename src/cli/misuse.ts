@@ -5,11 +5,11 @@ import { didYouMean } from "./suggestion.ts";
 const CHOICE = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s;
 
 /**
- * What commander refuses, as a failure like others: "error: unknown command 'sesions'\n(Did you mean sessions?)".
+ * Turns commander's error, such as "error: unknown command 'sesions'\n(Did you mean sessions?)", into a failure.
  *
- * @param command  The one that was typed, if there is such a one.
+ * @param command  The name of the command that was typed, if it exists.
  */
-export function misuseOf(error: CommanderError, command: string | undefined): Failure {
+export function misuseFailure(error: CommanderError, command: string | undefined): Failure {
   if (error.code === "commander.help") {
     const hint = "`coppice help` lists the commands.";
     return new Failure("USAGE_INVALID", "Name a command.", { hint, exitCode: 2 });
@@ -20,6 +20,6 @@ export function misuseOf(error: CommanderError, command: string | undefined): Fa
   const hint =
     suggestion?.slice(1, -1) ||
     didYouMean(typed, choices.split(", ")) ||
-    (command === undefined ? "`coppice help` lists the commands." : `\`coppice help ${command}\` says how it is used.`);
+    (command === undefined ? "`coppice help` lists the commands." : `\`coppice help ${command}\` explains it.`);
   return new Failure("USAGE_INVALID", message, { hint, exitCode: 2, cause: error });
 }

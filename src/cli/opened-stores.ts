@@ -8,39 +8,39 @@ import type { OpenOptions, Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
 import { defaultStorePath } from "./store-path.ts";
 
-/** The stores that a command has opened, of which there is hardly ever more than one. */
+/** The stores that a command has opened, usually one. */
 export class OpenedStores {
   readonly #path: string;
   readonly #isDefault: boolean;
   readonly #opened: Store[] = [];
   readonly #folders: string[] = [];
 
-  /** @param path  What `--db` says, if anything. */
+  /** @param path  The value of `--db`, if any. */
   constructor(path: string | undefined) {
     this.#isDefault = path === undefined;
     this.#path = path ?? defaultStorePath({ env: process.env, platform: process.platform, home: homedir() });
   }
 
   /**
-   * One that is open already serves.
+   * Opens the store for reading. A store that is open already is returned again.
    *
-   * @throws {Failure} with a hint to import where there is no such file; what `openStore` throws.
+   * @throws {Failure} with a hint to import if the file does not exist; what `openStore` throws.
    */
   openToRead(): Store {
     return this.#opened[0] ?? this.#open({ readonly: true, mustExist: true, embedder: readingEmbedder });
   }
 
-  /** @param options.mustExist  Refuse to make a new store, as `openToRead` does. */
+  /** @param options.mustExist  Refuses to create a store, as `openToRead` does. */
   openToWrite(options: { mustExist?: boolean } & Pick<OpenOptions, "summarizer"> = {}): Store {
     return this.#open({ mustExist: false, ...options, readonly: false, embedder: storedEmbedder });
   }
 
-  /** To replace the embedder that it was written with, whatever that is. */
+  /** Opens the store although its embedder may be unknown, so that another can replace it. */
   openToReembed(): Store {
     return this.#open({ readonly: false, mustExist: true, embedder: replacedEmbedder });
   }
 
-  /** A copy that is thrown away at the end: what is done to it is as if it had not been done. */
+  /** Opens a copy that `close` deletes. Changes to the copy never reach the store. */
   async openToTry(): Promise<Store> {
     const folder = mkdtempSync(join(tmpdir(), "coppice-try-"));
     this.#folders.push(folder);
@@ -51,7 +51,7 @@ export class OpenedStores {
     return store;
   }
 
-  /** What is opened after that is opened anew. */
+  /** Closes all stores and deletes all copies. Stores can be opened again afterwards. */
   close(): void {
     for (const store of this.#opened.splice(0)) store.close();
     for (const folder of this.#folders.splice(0)) rmSync(folder, { recursive: true, force: true });
@@ -60,11 +60,11 @@ export class OpenedStores {
   #open({ mustExist, ...options }: OpenOptions & { readonly: boolean; mustExist: boolean }): Store {
     if (mustExist && !existsSync(this.#path)) {
       const cause = new StoreError("FILE_NOT_FOUND", { path: this.#path });
-      const hint = "Import something into it first, `coppice import <path>`, or name another store with `--db`.";
+      const hint = "Import something first with `coppice import <path>`, or name another store with `--db`.";
       throw new Failure(cause.code, cause.message, { hint, cause });
     }
-    // Conversations are nobody else's business. A folder that `--db` names is not made: it may be a slip of the pen.
-    if (this.#isDefault && !options.readonly) makeFolder(dirname(this.#path));
+    // A missing folder in `--db` may be a typing error, so only the default folder is created.
+    if (this.#isDefault && !options.readonly) createPrivateFolder(dirname(this.#path));
     const store = openStore(this.#path, options);
     this.#opened.push(store);
     return store;
@@ -72,7 +72,7 @@ export class OpenedStores {
 }
 
 /** @throws {StoreError} `FILE_NOT_USABLE`. */
-function makeFolder(path: string): void {
+function createPrivateFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {

@@ -4,10 +4,10 @@ import { oneOf, wholeNumber } from "../core/options.ts";
 import { timeOf } from "../core/times.ts";
 import { formatNumber } from "./text.ts";
 
-/** Messages that a command prints unless told otherwise. */
+/** The number of messages that a command prints by default. */
 const PAGE_LIMIT_DEFAULT = 50;
 
-/** `--flag N`, a whole number in [min, max], as help says; anything else is refused in the library's words. */
+/** Creates `--flag N` for a whole number in [min, max]. Other values are refused like an option of the library. */
 export function wholeNumberOption(flag: string, meaning: string, min: number, max = Number.MAX_SAFE_INTEGER): Option {
   const parse = (text: string): number => wholeNumber(`--${flag}`, /^\d+$/.test(text) ? Number(text) : text, min, max);
   const range =
@@ -15,7 +15,7 @@ export function wholeNumberOption(flag: string, meaning: string, min: number, ma
   return new Option(`--${flag} <n>`, `${meaning}; ${range}`).argParser(parse);
 }
 
-/** `--flag X`, as often as one likes: the list of what was given. */
+/** Creates `--flag X`, which may be repeated. Its value is the list of all values given. */
 export function repeatableOption<T extends string>(flag: string, meaning: string, allowed?: readonly T[]): Option {
   const [, name] = /^(\S+)/.exec(flag)!;
   const parse = (text: string, before: T[] | undefined): T[] => {
@@ -26,16 +26,16 @@ export function repeatableOption<T extends string>(flag: string, meaning: string
 }
 
 /**
- * `--flag 2026-11-01` or `--flag 2026-11-01T14:30`, in Unix milliseconds; in the user's time zone, as all times that are
- * printed, unless it names one.
+ * Creates `--flag 2026-11-01` or `--flag 2026-11-01T14:30`. Its value is in Unix milliseconds. A time without a zone is in
+ * the user's time zone, like all times that are printed.
  *
- * @param edge  What a date alone means: the first or the last moment of the day.
+ * @param edge  The moment that a date alone means: the first or the last of the day.
  */
 export function timeOption(flag: string, meaning: string, edge: "first" | "last"): Option {
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeOf(`--${flag}`, text, edge));
 }
 
-/** Which page of a list of messages. */
+/** A page of a list of messages. */
 export interface PageOptions {
   limit: number;
   offset: number;
@@ -43,11 +43,11 @@ export interface PageOptions {
 
 export const PAGE_OPTIONS: readonly Option[] = [
   wholeNumberOption("limit", "most messages printed", 0, PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT),
-  wholeNumberOption("offset", "messages passed over", 0).default(0),
+  wholeNumberOption("offset", "messages skipped", 0).default(0),
 ];
 
-/** How to get what is left after the page, if anything is. */
-export function* restLines({ offset }: PageOptions, shownCount: number, totalCount: number): Generator<string> {
+/** Says how to get the messages after the page, if there are any. */
+export function* moreLines({ offset }: PageOptions, shownCount: number, totalCount: number): Generator<string> {
   const end = offset + shownCount;
   if (end < totalCount) yield `… ${formatNumber(totalCount - end)} more; continue with --offset ${end}`;
 }

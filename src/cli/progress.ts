@@ -1,10 +1,10 @@
 import type { Terminal } from "./terminal.ts";
 import { formatNumber } from "./text.ts";
 
-/** Before this, a rate says more about the start than about the work. */
+/** An earlier rate says more about the start than about the work. */
 const RATE_AFTER_MS = 1_000;
 
-/** One stage of long work, told on the terminal's line of progress with its rate and, where the end is known, the time it takes. */
+/** Shows one stage of long work on the terminal's progress line, with its rate and, if the total is known, the time left. */
 export class Progress {
   readonly #terminal: Terminal;
   readonly #label: string;
@@ -14,8 +14,8 @@ export class Progress {
   #doneAtStart = 0;
 
   /**
-   * @param label  What is done, as in `embedding`.
-   * @param format  How an amount is written.
+   * @param label  The kind of work, such as `embedding`.
+   * @param format  Writes an amount.
    * @param now  A clock in milliseconds.
    */
   constructor(
@@ -31,11 +31,11 @@ export class Progress {
   }
 
   /**
-   * @param done  Since the stage began, in pieces or bytes; the first report is where the rate is counted from.
-   * @param total  Of the stage, if that is known.
-   * @param detail  What is worked on just now.
+   * @param done  Pieces or bytes done since the stage began. The rate is counted from the first update.
+   * @param total  Pieces or bytes of the whole stage, if known.
+   * @param detail  The name of the current piece.
    */
-  at(done: number, total?: number, detail?: string): void {
+  update(done: number, total?: number, detail?: string): void {
     if (!this.#terminal.showsProgress) return;
     if (this.#startedAtMs === undefined) [this.#startedAtMs, this.#doneAtStart] = [this.#now(), done];
     const elapsedMs = this.#now() - this.#startedAtMs;
@@ -50,7 +50,7 @@ export class Progress {
   }
 }
 
-/** `42 s`, `3 min`, `2 h`; rounded up, as nobody minds to be done early. */
+/** Writes a duration as `42 s`, `3 min` or `2 h`, rounded up. */
 function duration(seconds: number): string {
   if (seconds < 90) return `${Math.max(0, Math.ceil(seconds))} s`;
   return seconds < 90 * 60 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3_600)} h`;

@@ -1,16 +1,16 @@
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Of `fork-<hash>` and `agent-<hash>`, what stands before the hash. */
+/** Matches `fork-<hash>` and `agent-<hash>`, and captures the prefix. */
 const HASH = /^([a-z]+-)[0-9a-f]{16,}$/;
 
-/** As much of a UUID or a hash as people compare at a glance. */
+/** The number of characters of a UUID or hash that people compare at a glance. */
 const CHARS_MIN = 8;
 
 /**
- * How each id is shown where room is short: of a UUID, as much as no other id begins with, at least eight characters, and of
- * `<UUID>/fork-<hash>` each half so. Names that people gave stay whole. `findSession` takes all of them.
+ * Shortens ids for a terminal. A UUID is cut to the shortest beginning that no other id shares, but at least eight
+ * characters; both halves of `<UUID>/fork-<hash>` are cut. Names that people chose stay whole. `findSession` accepts the result.
  *
- * @param ids  All that could be meant, not only those that are shown.
+ * @param ids  All ids of the store, not only those that are shown.
  */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   const siblings = new Map<string, Set<string>>();
@@ -31,18 +31,18 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
       .join("/");
 }
 
-/** `a/b/c` as `a`, `a/b` and `a/b/c`. */
+/** Splits `a/b/c` into `a`, `a/b` and `a/b/c`. */
 function pathsOf(id: string): string[] {
   const names = id.split("/");
   return names.map((_, index) => names.slice(0, index + 1).join("/"));
 }
 
-/** @param before, after  Its neighbors in alphabetical order, with which it has most in common. */
+/** @param before, after  The neighbors in alphabetical order, which share the longest beginning with the name. */
 function shortName(name: string, before?: string, after?: string): string {
   const kind = HASH.exec(name)?.[1] ?? (UUID.test(name) ? "" : undefined);
   if (kind === undefined) return name;
   const shared = Math.max(sharedLength(name, before), sharedLength(name, after));
-  // A UUID that ends in a dash looks torn.
+  // An id should not end in a dash.
   return name.slice(0, Math.max(kind.length + CHARS_MIN, shared + 1)).replace(/-$/, (dash, at) => dash + name[at + 1]);
 }
 

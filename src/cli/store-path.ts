@@ -7,9 +7,9 @@ export interface Machine {
 }
 
 /**
- * The store of a command without `--db`: `$COPPICE_DB`, else `coppice/agent.db` in the folder where the user's programs
- * keep their data: `$XDG_DATA_HOME` or `~/.local/share`, `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on
- * Windows. As its specification asks, an XDG_DATA_HOME that is not absolute is passed over.
+ * Returns the path of the store that commands use without `--db`: `$COPPICE_DB`, else `coppice/agent.db` in the user's data
+ * folder. That folder is `$XDG_DATA_HOME` or `~/.local/share`, `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on
+ * Windows. A relative XDG_DATA_HOME is ignored, as its specification requires.
  */
 export function defaultStorePath(machine: Machine): string {
   const { join } = machine.platform === "win32" ? win32 : posix;

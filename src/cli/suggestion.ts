@@ -1,15 +1,16 @@
 import leven from "leven";
 
-/** Wrong letters that still look like a slip, at most and as a share of the longer word. */
+/** The most wrong letters of a typing error, and their largest share of the longer word. */
 const EDITS_MAX = 3;
 const EDITS_SHARE_MAX = 0.5;
 
-/** Two letters begin too much. */
+/** Too many words begin with the same two letters. */
 const BEGINNING_CHARS_MIN = 3;
 
 /**
- * What was meant by a word that is not known: the one with the fewest wrong letters, or else one that it begins. Undefined
- * where nothing comes near.
+ * Guesses which known word was meant: the one with the fewest wrong letters, or else one that begins with what was typed.
+ *
+ * @returns undefined if no known word is near.
  */
 export function nearest(typed: string, known: Iterable<string>): string | undefined {
   const word = typed.toLowerCase();
@@ -24,7 +25,7 @@ export function nearest(typed: string, known: Iterable<string>): string | undefi
   return [...known].find((candidate) => candidate.toLowerCase().startsWith(word));
 }
 
-/** The sentence of a hint; empty where nothing comes near. */
+/** Returns `Did you mean …?`, or an empty text if no known word is near. */
 export function didYouMean(typed: string, known: Iterable<string>): string {
   const best = nearest(typed, known);
   return best === undefined ? "" : `Did you mean ${best}?`;

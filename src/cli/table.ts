@@ -5,30 +5,30 @@ import { formatAge, formatNumber } from "./text.ts";
 export interface Column<Row> {
   header: string;
   /**
-   * What the cell holds: text on one line, a count, or a time. On a screen a count has its thousands marked and a time is
-   * how long ago it was; elsewhere a count is bare digits and a time is ISO 8601, in UTC.
+   * Returns the cell's text on one line, a count, or a time. A screen shows a count with thousands separators and a time as
+   * an age. A pipe gets bare digits and ISO 8601 in UTC.
    */
   value(row: Row): string | number | Date;
-  /** To the right for counts, else to the left, unless told. */
+  /** By default, counts are aligned to the right and everything else to the left. */
   align?: "left" | "right";
-  /** May be cut short where the terminal is too narrow, to this width at least; the widest is cut first. */
+  /** The width to which the column may be cut in a narrow terminal. The widest column is cut first. */
   widthMin?: number;
-  /** Where it is cut; at its end unless told otherwise. */
+  /** The side that is cut, by default the end. */
   cut?: "end" | "start";
-  /** May be left out where cutting is not enough: the last one first. */
+  /** True if the column may be left out when cutting is not enough. The last such column goes first. */
   expendable?: boolean;
-  /** Color the cell, which has its final width. */
+  /** Colors the cell, which has its final width. */
   paint?(cell: string, row: Row): string;
 }
 
 export interface TableOptions {
-  /** It is for eyes also where nobody is watching: a picture keeps its columns. */
+  /** True if the table is a drawing, which keeps its columns in a pipe. */
   isPicture?: boolean;
 }
 
 const GAP = "  ";
 
-/** Rows that columns are measured by; a row after them may be wider than its column. */
+/** The number of rows by which columns are measured. A later row may be wider than its column. */
 export const MEASURED_ROWS_MAX = 1_000;
 
 interface MeasuredColumn<Row> extends Column<Row> {
@@ -38,8 +38,8 @@ interface MeasuredColumn<Row> extends Column<Row> {
 }
 
 /**
- * Rows under their headers. On a terminal, in columns that fit it as well as they can; in a pipe, with one tab between two
- * cells, none of them cut, for `cut -f` and `awk -F'\t'`. Rows are taken as they are asked for.
+ * Yields rows under their headers. A terminal gets columns that fit its width as well as possible. A pipe gets uncut cells
+ * with a tab between them, for `cut -f` and `awk -F'\t'`. Rows are taken only as lines are read.
  */
 export function* tableLines<Row>(
   columns: readonly Column<Row>[],
@@ -54,7 +54,7 @@ export function* tableLines<Row>(
   }
   const iterator = rows[Symbol.iterator]();
   try {
-    const sample = firstOf(iterator, MEASURED_ROWS_MAX);
+    const sample = firstRows(iterator, MEASURED_ROWS_MAX);
     const fitted = narrow(
       columns.map((column) => measure(column, sample)),
       terminal.width ?? Number.POSITIVE_INFINITY,
@@ -64,11 +64,12 @@ export function* tableLines<Row>(
     for (const row of sample) yield rowLine(fitted, row);
     for (let next = iterator.next(); !next.done; next = iterator.next()) yield rowLine(fitted, next.value);
   } finally {
-    iterator.return?.(); // so that what the rows come from is closed, also where nobody wants the rest
+    iterator.return?.(); // closes the source of the rows even if nobody reads to the end
   }
 }
 
-function firstOf<Row>(iterator: Iterator<Row>, countMax: number): Row[] {
+/** Takes up to `countMax` rows. */
+export function firstRows<Row>(iterator: Iterator<Row>, countMax: number): Row[] {
   const rows: Row[] = [];
   while (rows.length < countMax) {
     const next = iterator.next();

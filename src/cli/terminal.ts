@@ -4,27 +4,27 @@ import { cutToWidth } from "./display-width.ts";
 
 export type Format = Parameters<typeof styleText>[0];
 
-/** When colors are shown: on terminals that have them, or whatever stands behind the stream, or not at all. */
+/** When colors are shown: only on terminals that have them, always, or never. */
 export const COLOR_CHOICES = ["auto", "always", "never"] as const;
 export type ColorChoice = (typeof COLOR_CHOICES)[number];
 
-/** Columns of a terminal that does not say. */
+/** The width of a terminal that does not report it. */
 const WIDTH_UNKNOWN = 80;
 
-/** A person sees no more pictures of progress than this, and a slow connection has better things to carry. */
+/** The shortest time between two updates of the progress line, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 100;
 
-/** Lines after which a pipe that takes everything at once is let to say that its reader has gone. */
+/** After this many lines, the event loop runs, so that a closed pipe is noticed. */
 const LINES_PER_TURN = 256;
 
-/** The output streams, as far as commands need to know them. */
+/** The part of an output stream that commands use. */
 export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
-  /** Whether it shows 16 colors; false where NO_COLOR, TERM or the like forbid them. Terminals only. */
+  /** Terminals only. Returns true if the terminal shows 16 colors, and NO_COLOR and TERM allow them. */
   hasColors?(): boolean;
-  /** Whether more has been written than its reader has taken yet. */
+  /** True if the reader has not yet taken everything that was written. */
   readonly writableNeedDrain?: boolean;
   once?(event: "drain", act: () => void): unknown;
 }
@@ -32,11 +32,11 @@ export interface OutputStream {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Where a command writes: results to stdout, everything else to stderr.
+ * Writes the output of commands: results to stdout, everything else to stderr.
  *
- * Each stream has colors if it is a terminal that shows them and neither NO_COLOR nor TERM=dumb forbids them; FORCE_COLOR
- * turns them on in pipes, too, and `--color` overrules all of that. Progress is one line on stderr that is written over
- * again and again, and is wiped before anything else is written; it appears on a terminal only.
+ * A stream has colors if it is a terminal that shows them, unless NO_COLOR or TERM=dumb forbids them. FORCE_COLOR turns
+ * colors on in pipes too, and `--color` overrides all of that. Progress is one line on stderr, on terminals only. It is
+ * overwritten by each update and wiped before anything else is written.
  */
 export class Terminal {
   readonly #stdout: OutputStream;
@@ -64,7 +64,7 @@ export class Terminal {
     this.#now = now;
   }
 
-  /** Columns a line may take now; undefined where nobody is watching, and lines may be as long as they like. */
+  /** The columns that a line may take; undefined if the output is not a terminal, where lines may have any length. */
   get width(): number | undefined {
     const columns = Number(this.#env.COLUMNS);
     if (Number.isInteger(columns) && columns > 0) return columns;
@@ -75,21 +75,21 @@ export class Terminal {
     this.#colors = choice;
   }
 
-  /** A line, or lines, of the result. */
+  /** Prints a line, or lines, of the result. */
   print(text: string): void {
     this.write(`${text}\n`);
   }
 
-  /** A piece of a line of the result, as it comes. */
+  /** Writes a piece of the result without ending the line. */
   write(text: string): void {
     this.#wipeProgress();
     this.#stdout.write(text);
   }
 
   /**
-   * Wait until the reader of the results has taken them: what is printed without that piles up in memory.
+   * Waits until the reader has taken the results. Without this, long results pile up in memory.
    *
-   * @returns false where nobody reads any more.
+   * @returns false if nobody reads any more.
    */
   async taken(): Promise<boolean> {
     this.#printedCount += 1;
@@ -102,23 +102,23 @@ export class Terminal {
     return !this.#isReaderGone;
   }
 
-  /** A line that is not part of the result. */
+  /** Prints a line that is not part of the result. */
   note(text: string): void {
     this.#wipeProgress();
     this.#stderr.write(`${text}\n`);
   }
 
-  /** What to type next, for a person who looks at the results. */
+  /** Prints what to type next, if a person sees the results. */
   hint(text: string): void {
     if (this.width !== undefined) this.note(this.styleNote("dim", text));
   }
 
-  /** Whether anybody sees progress. */
+  /** True if somebody sees progress. */
   get showsProgress(): boolean {
     return this.#stderr.isTTY === true;
   }
 
-  /** Replace the line that says how far the work is; at most ten times a second, what comes between is passed over. */
+  /** Replaces the progress line, at most ten times a second. Updates in between are dropped. */
   progress(text: string): void {
     const now = this.#now();
     if (!this.showsProgress || now - this.#progressAtMs < PROGRESS_INTERVAL_MS) return;
@@ -128,29 +128,29 @@ export class Terminal {
     this.#progressAtMs = now;
   }
 
-  /** The work is over, and its line of progress goes. */
+  /** Removes the progress line. */
   endProgress(): void {
     this.#wipeProgress();
     this.#progressAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** As part of the result. */
+  /** Formats a text for stdout. */
   style(format: Format, text: string): string {
     return this.#styled(this.#stdout, format, text);
   }
 
-  /** For `note`. */
+  /** Formats a text for stderr. */
   styleNote(format: Format, text: string): string {
     return this.#styled(this.#stderr, format, text);
   }
 
-  /** Have it called when nobody reads the results any more; at once if that is so already. */
+  /** Registers a callback for when nobody reads the results any more. It is called at once if that is already so. */
   whenReaderGone(act: () => void): void {
     this.#onReaderGone = act;
     if (this.#isReaderGone) act();
   }
 
-  /** Whoever read stdout is gone. */
+  /** Notes that nobody reads stdout any more. */
   readerGone(): void {
     this.#isReaderGone = true;
     this.#wake?.();
@@ -158,7 +158,7 @@ export class Terminal {
   }
 
   #styled(stream: OutputStream, format: Format, text: string): string {
-    // Asked here and not in `styleText`: Node 20's looks at the stream for single formats only.
+    // In Node 20, `styleText` checks the stream only for single formats.
     return this.#isColored(stream) ? styleText(format, text, { validateStream: false }) : text;
   }
 
@@ -176,8 +176,8 @@ export class Terminal {
 }
 
 /**
- * The terminal of this process. A reader that has seen enough, `| head`, ends neither the work nor in a stack trace, but what
- * works on and on is told of it; a result that cannot be written, as on a full disk, is a failure.
+ * Returns the terminal of this process. A reader that closes the pipe, such as `head`, does not end the work, but endless
+ * work can register for it (`whenReaderGone`). A result that cannot be written, as on a full disk, is a failure.
  */
 export function processTerminal(): Terminal {
   const terminal = new Terminal(process.stdout, process.stderr, process.env);

@@ -1,14 +1,14 @@
-/** `12,345`, the same in every locale. */
+/** Writes `12,345`, in every locale. */
 export function formatNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** `1 message`, `2 messages`. */
+/** Writes `1 message` or `2 messages`. */
 export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
-/** `2026-01-15 14:03`, in the user's time zone. */
+/** Writes `2026-01-15 14:03`, in the user's time zone. */
 export function formatTime(unixMs: number): string {
   const time = new Date(unixMs);
   const two = (value: number): string => String(value).padStart(2, "0");
@@ -19,10 +19,10 @@ export function formatTime(unixMs: number): string {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Past this, nobody counts days. */
+/** Older times are written as dates. */
 const AGE_MS_MAX = 30 * DAY_MS;
 
-/** `5 min ago`, `3 h ago`, `12 days ago`; after a month, and for what is yet to come, the date. */
+/** Writes `5 min ago`, `3 h ago` or `12 days ago`; after a month, and for future times, the date. */
 export function formatAge(unixMs: number, nowMs: number): string {
   const age = nowMs - unixMs;
   if (age < -MINUTE_MS || age >= AGE_MS_MAX) return formatTime(unixMs).slice(0, "2026-01-15".length);
@@ -32,7 +32,7 @@ export function formatAge(unixMs: number, nowMs: number): string {
   return `${formatCount(Math.floor(age / DAY_MS), "day")} ago`;
 }
 
-/** `12.5 MB`, in powers of 1,000. */
+/** Writes `12.5 MB`, in powers of 1,000. */
 export function formatBytes(byteLength: number): string {
   if (byteLength < 1_000) return formatCount(byteLength, "byte");
   const units = ["kB", "MB", "GB", "TB"];
@@ -41,8 +41,8 @@ export function formatBytes(byteLength: number): string {
 }
 
 /**
- * The text with its control characters made visible, but for line feeds and tabs. A stored message may hold escape
- * sequences; printed as they are, they would move the cursor, recolor the terminal or write to the clipboard.
+ * Makes control characters visible, except line feeds and tabs. A stored message may hold escape sequences, which would
+ * move the cursor, recolor the terminal or write to the clipboard.
  */
 export function printable(text: string): string {
   return text
@@ -52,7 +52,7 @@ export function printable(text: string): string {
     .replace(/[\x80-\x9f]/g, "\ufffd");
 }
 
-/** The text on one line. */
+/** Returns the printable text on one line. */
 export function oneLine(text: string): string {
   return printable(text.replace(/\r?\n/g, "↵").replaceAll("\t", " "));
 }

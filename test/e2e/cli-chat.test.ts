@@ -214,7 +214,7 @@ test.skipIf(!hasTerminals)("on a real terminal: a prompt, Ctrl-C, a slash comman
   await expect.poll(shown, WAIT).toContain("Did you mean /sessions?");
   child.stdin!.write("\x04");
   expect(await ended).toBe(0);
-  expect(shown()).toContain("Go on with: coppice chat terminal");
+  expect(shown()).toContain("Continue with: coppice chat terminal");
   expect(linesOf(await messagesOf("terminal"))).toEqual([
     "user: Go.",
     "assistant: half",

@@ -9,7 +9,12 @@ import { FakeStream } from "../support/fake-terminal.ts";
 
 const folder = new CliFolder();
 
-const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands);
+const COMMANDS = await Promise.all(
+  COMMAND_GROUPS.flatMap(({ commands }) => commands).map(async ({ usage, load }) => ({
+    name: usage.split(" ")[0]!,
+    ...(await load()).command,
+  })),
+);
 
 interface Trial {
   /** What is typed after the name, on a store with the session `cli`. */
@@ -99,12 +104,12 @@ describe("help", () => {
       const ran: string[] = [];
       const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({
         heading,
-        commands: commands.map((command) => {
+        commands: commands.map((entry) => {
           const run = () => {
-            ran.push(command.name);
+            ran.push(entry.usage.split(" ")[0]!);
             return { value: null, lines: [] };
           };
-          return "runEarly" in command ? { ...command, runEarly: run } : { ...command, run };
+          return { ...entry, load: async () => ({ command: { ...(await entry.load()).command, run } }) };
         }),
       }));
       const stderr = new FakeStream();

@@ -240,6 +240,6 @@ describe("subjects", () => {
   test("says so where there are none", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["subjects", "--project", "nobody's"]);
     expect([exitCode, stdout]).toEqual([0, ""]);
-    expect(stderr).toBe("No subjects: nothing that has settled came up in two sessions of one project.\n");
+    expect(stderr).toBe("No subjects: no settled cluster has a like in another session of its project.\n");
   });
 });

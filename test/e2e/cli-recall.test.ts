@@ -62,7 +62,7 @@ test("prints who said it and where, what matches, what stands beside it, and how
       "",
     ].join("\n"),
   );
-  expect(stderr).toMatch(/^Next: coppice expand cluster:121@\d+, for what was said around the first one\n$/);
+  expect(stderr).toMatch(/^Next: coppice expand cluster:121@\d+, for the messages around the first hit\n$/);
 });
 
 test("names the cluster of a hit in the forest as the way to go on", async () => {
@@ -70,7 +70,7 @@ test("names the cluster of a hit in the forest as the way to go on", async () =>
     env: { COLUMNS: "200" },
   });
   const handle = /session village-notes · (cluster:\d+@\d+)\n/.exec(stdout)![1];
-  expect(stderr).toBe(`Next: coppice expand ${handle}, for what was said around the first one\n`);
+  expect(stderr).toBe(`Next: coppice expand ${handle}, for the messages around the first hit\n`);
 });
 
 test("narrows down by session, project, role, part and time", async () => {

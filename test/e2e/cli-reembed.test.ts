@@ -45,7 +45,7 @@ test("a store of an unknown embedder is read by words, not written, and brought 
   const again = await folder.run(["reembed"]);
   expect([again.exitCode, again.stdout]).toEqual([
     0,
-    "The forest is grown with hashing-v1-384, and no message in it lacks a vector: there is nothing to do.\n",
+    "Nothing to do: the forest is grown with hashing-v1-384, and every message in it has a vector.\n",
   ]);
 });
 

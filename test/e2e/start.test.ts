@@ -27,7 +27,7 @@ const env = {
   TERM: "xterm",
 };
 /** What to type next, as recall says it. */
-const NEXT = /Next: (coppice .+), for what was said around the first one\r\n$/;
+const NEXT = /Next: (coppice .+), for the messages around the first hit\r\n$/;
 const WAIT = { timeout: 10_000 };
 
 /** A line on a terminal, to its end. */

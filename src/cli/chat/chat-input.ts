@@ -1,10 +1,10 @@
 import { createInterface, type Interface, type Key } from "node:readline";
 
-/** Has a terminal mark the beginning and the end of what is pasted; those that cannot do it pass it over. */
+/** Makes a terminal mark the beginning and the end of pasted text. Terminals that cannot do it ignore this. */
 const MARK_PASTES = "\x1b[?2004h";
 const MARK_NO_PASTES = "\x1b[?2004l";
 
-/** What signals of the process are listened to on; `process` itself. */
+/** The source of signals, which is `process` itself. */
 export interface SignalSource {
   on(signal: NodeJS.Signals, listener: () => void): unknown;
   off(signal: NodeJS.Signals, listener: () => void): unknown;
@@ -12,20 +12,19 @@ export interface SignalSource {
 
 export interface ChatInputOptions {
   input: NodeJS.ReadableStream;
-  /** Where what is typed is echoed, and the prompt is shown: a terminal, or nothing. */
+  /** The terminal that echoes what is typed and shows the prompt, if there is one. */
   echo: NodeJS.WritableStream | undefined;
   signals: SignalSource;
 }
 
-/** That somebody wants the work to stop: Ctrl-C, or that the process is to end. */
+/** `stop` for Ctrl-C; `leave` if the process has to end. */
 export type Interruption = "stop" | "leave";
 
 /**
- * Lines that a person types, or that come through a pipe, and the ways to interrupt.
+ * Reads lines from a person or a pipe, and notices interruptions.
  *
- * What is pasted into a terminal is one with the line that ends it, however many lines it has. What is typed while a reply is
- * being written waits for its turn. Once it is closed, signals have their usual effect again:
- * whoever will not wait for the end can force it.
+ * Pasted text is one line, however many line breaks it has. Lines that are typed during a reply wait for their turn. After
+ * `close`, signals have their usual effect again, so that a person can end the process by force.
  */
 export class ChatInput {
   /** Called for Ctrl-C and SIGINT (`stop`), and for SIGTERM and SIGHUP (`leave`). */
@@ -36,7 +35,7 @@ export class ChatInput {
   readonly #release: () => void;
   #isReleased = false;
   #isPasting = false;
-  /** Lines that were pasted and wait for the end of the last one. */
+  /** Pasted lines, until the last of them ends. */
   #pasted: string[] = [];
   #isOpen = true;
   #wake: (() => void) | undefined;
@@ -55,8 +54,8 @@ export class ChatInput {
     const onKey = (_: string | undefined, { name }: Key): void => {
       if (name === "paste-start" || name === "paste-end") this.#isPasting = name === "paste-start";
     };
-    input.on("keypress", onKey); // which readline emits, for a terminal
-    const marks = process.env.TERM === "dumb" ? undefined : echo; // it would show them
+    input.on("keypress", onKey); // emitted by readline for a terminal
+    const marks = process.env.TERM === "dumb" ? undefined : echo; // a dumb terminal would show them
     marks?.write(MARK_PASTES);
     this.#release = () => {
       for (const [signal, listener] of listened) signals.off(signal, listener);
@@ -79,7 +78,7 @@ export class ChatInput {
     });
   }
 
-  /** The next line, or lines that were pasted; undefined when there will be none. */
+  /** Returns the next line, or pasted lines as one; undefined at the end of the input. */
   async next(prompt: string): Promise<string | undefined> {
     if (this.isTerminal && this.#isOpen) {
       this.#reader.setPrompt(prompt);
@@ -93,7 +92,7 @@ export class ChatInput {
     return this.#lines.shift();
   }
 
-  /** Read no more. */
+  /** Stops reading. */
   close(): void {
     this.#release();
     this.#reader.close();

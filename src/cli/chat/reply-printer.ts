@@ -1,7 +1,7 @@
 import type { Terminal } from "../terminal.ts";
 import { printable } from "../text.ts";
 
-/** Prints a reply as it comes, safe for the terminal, and ends its last line. */
+/** Prints a reply piece by piece, with control characters made visible. */
 export class ReplyPrinter {
   readonly #terminal: Terminal;
   /** A carriage return whose line feed may come with the next piece. */
@@ -18,7 +18,7 @@ export class ReplyPrinter {
     this.#print(printable(text.slice(0, text.length - this.#held.length)));
   }
 
-  /** End the line, if one is begun. */
+  /** Ends the line, if one was begun. */
   end(): void {
     this.#print(printable(this.#held));
     this.#held = "";

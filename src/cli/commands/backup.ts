@@ -7,33 +7,31 @@ import { formatBytes, formatCount, oneLine } from "../text.ts";
 
 type BackupReport = Awaited<ReturnType<Store["backup"]>>;
 
-/** `backup` copies the store to another file while others go on writing to it. */
-export const backup: Command<{ overwrite?: true }> = {
-  name: "backup",
-  summary: "Copy the store to another file, checked, while others go on writing to it.",
+export const command: Command<{ overwrite?: true }> = {
   details:
-    "The copy is a store like any other: name it with `--db`, or put it in the place of a lost one. " +
+    "The copy is a store like any other: open it with `--db`, or put it in the place of a lost one. " +
     "With --json: {path, byteLength, sessionCount, messageCount, logPosition}.",
-  arguments: [{ name: "<file>", meaning: "where to; a file that is there already is refused" }],
-  options: [new Option("--overwrite", "replace a file that is there already")],
+  argument: "the file to create; an existing one is refused",
+  options: [new Option("--overwrite", "replace an existing file")],
   examples: ["agent-2026-03-01.db", "/mnt/usb/agent.db --overwrite"],
 
-  async run({ args: [file], options: { overwrite = false }, stores, terminal }) {
+  async run({ args: [file], options: { overwrite = false }, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
     const progress = new Progress(terminal, "copying", formatBytes);
     const report = await interruptible("Nothing was written.", (signal) =>
-      stores.openToRead().backup(file!, {
+      store.backup(file!, {
         overwrite,
         onProgress: ({ copiedBytes, totalBytes }) => {
           signal.throwIfAborted();
-          progress.at(copiedBytes, totalBytes);
+          progress.update(copiedBytes, totalBytes);
         },
       }),
     );
-    return { value: report, lines: lines(report) };
+    return { value: report, lines: [reportLine(report)] };
   },
 };
 
-function* lines({ path, byteLength, sessionCount, messageCount }: BackupReport): Generator<string> {
+function reportLine({ path, byteLength, sessionCount, messageCount }: BackupReport): string {
   const counts = `${formatCount(sessionCount, "session")} and ${formatCount(messageCount, "message")}`;
-  yield `${counts} copied and checked: ${oneLine(path)} (${formatBytes(byteLength)}).`;
+  return `${counts} copied and checked: ${oneLine(path)} (${formatBytes(byteLength)}).`;
 }

@@ -14,29 +14,25 @@ const MARKS: Record<Finding["level"], { mark: string; format: Format }> = {
   problem: { mark: "✗", format: "red" },
 };
 
-/** `doctor` says what is wrong with the store and what would mend it, also where it cannot be opened. */
-export const doctor: Command = {
-  name: "doctor",
-  summary: "Say what is wrong with the store, and what would mend it.",
+export const command: Command = {
   details:
-    "✓ is well, ! could be better, ✗ is wrong; with any ✗ the exit code is 1. Nothing is written. " +
-    "`verify` looks closer at messages and derived rows. With --json: {ok, findings}.",
+    "✓ is fine, ! could be better, ✗ is wrong; any ✗ makes the exit code 1. Nothing is written. A store that does not " +
+    "open is examined too. `verify` looks closer at messages and derived rows. With --json: {ok, findings}.",
   examples: ["", "--json"],
 
-  async run({ stores, terminal }) {
-    const findings = await findingsOf(stores);
+  async run({ loadStores, terminal }) {
+    const findings = await examine(await loadStores());
     const problemCount = findings.filter(({ level }) => level === "problem").length;
-    const failure =
-      problemCount === 0
-        ? undefined
-        : new Failure("DOCTOR_FAILED", `${formatCount(problemCount, "problem")} found.`, {
-            hint: "What stands after each arrow would mend it.",
-          });
-    return { value: { ok: problemCount === 0, findings }, lines: lines(findings, terminal), failure };
+    const ok = problemCount === 0;
+    const hint = "Each arrow shows how to fix one.";
+    const failure = ok
+      ? undefined
+      : new Failure("DOCTOR_FAILED", `${formatCount(problemCount, "problem")} found.`, { hint });
+    return { value: { ok, findings }, lines: findingLines(findings, terminal), failure };
   },
 };
 
-async function findingsOf(stores: OpenedStores): Promise<Finding[]> {
+async function examine(stores: OpenedStores): Promise<Finding[]> {
   let store: Store;
   try {
     store = stores.openToRead();
@@ -48,7 +44,7 @@ async function findingsOf(stores: OpenedStores): Promise<Finding[]> {
   return store.doctor();
 }
 
-function* lines(findings: readonly Finding[], terminal: Terminal): Generator<string> {
+function* findingLines(findings: readonly Finding[], terminal: Terminal): Generator<string> {
   for (const { level, text, fix } of findings) {
     const { mark, format } = MARKS[level];
     yield `${terminal.style(format, mark)} ${oneLine(text)}`;

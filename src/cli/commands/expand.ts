@@ -4,27 +4,19 @@ import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { messageLines } from "../message-lines.ts";
-import { PAGE_OPTIONS, type PageOptions, restLines } from "../options.ts";
+import { moreLines, PAGE_OPTIONS, type PageOptions } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount } from "../text.ts";
 
 type Expansion = ReturnType<Store["expand"]>;
 
-type ExpandOptions = PageOptions & { level?: Expansion["level"] };
+type ExpandFlags = PageOptions & { level?: Expansion["level"] };
 
-/** `expand` grows a summary, or what is around a message, back to the exact messages. */
-export const expand: Command<ExpandOptions> = {
-  name: "expand",
-  summary: "Print the original messages behind a subject, a theme, a cluster, a span or a step, oldest first.",
-  details: "With --json: {root, level, members, memberCount}.",
-  arguments: [
-    {
-      name: "<target>",
-      meaning: "a handle, theme:123@456, cluster:123, subject:77@460 or span:12@480, or the id of any message",
-    },
-  ],
+export const command: Command<ExpandFlags> = {
+  details: "Messages are printed word for word, oldest first. With --json: {root, level, members, memberCount}.",
+  argument: "a handle (theme:123@456, cluster:123, subject:77@460 or span:12@480) or the id of any message",
   options: [
-    new Option("--level <level>", "of a message: what it is in (default: its cluster)").choices([
+    new Option("--level <level>", "for a message id: how much around it (default: its cluster)").choices([
       "step",
       "cluster",
       "theme",
@@ -34,15 +26,15 @@ export const expand: Command<ExpandOptions> = {
   ],
   examples: ["theme:123@456", "4711 --level step", "cluster:123 --limit 200 --json"],
 
-  run({ args: [target], options, stores, terminal }) {
-    const store = stores.openToRead();
-    const expansion = expansionOf(store, target!, options);
-    return { value: expansion, lines: lines(expansion, options, terminal) };
+  async run({ args: [target], options, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
+    const expansion = expand(store, target!, options);
+    return { value: expansion, lines: expansionLines(expansion, options, terminal) };
   },
 };
 
-/** Whoever names a session is told which command takes one. */
-function expansionOf(store: Store, target: string, options: ExpandOptions): Expansion {
+/** @throws {Failure} that names the right command if the target is a session. */
+function expand(store: Store, target: string, options: ExpandFlags): Expansion {
   try {
     return store.expand(target, options);
   } catch (error) {
@@ -52,7 +44,7 @@ function expansionOf(store: Store, target: string, options: ExpandOptions): Expa
   }
 }
 
-function* lines(expansion: Expansion, options: ExpandOptions, terminal: Terminal): Generator<string> {
+function* expansionLines(expansion: Expansion, options: ExpandFlags, terminal: Terminal): Generator<string> {
   const { root, level, members, memberCount } = expansion;
   yield `${terminal.style("bold", root ?? level)} · ${formatCount(memberCount, "message")}`;
   yield "";
@@ -65,5 +57,5 @@ function* lines(expansion: Expansion, options: ExpandOptions, terminal: Terminal
     }
     yield* messageLines(message, terminal);
   }
-  yield* restLines(options, members.length, memberCount);
+  yield* moreLines(options, members.length, memberCount);
 }

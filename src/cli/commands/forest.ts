@@ -3,23 +3,20 @@ import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { type ForestView, forestLines } from "../forest-lines.ts";
 
-/** `forest` draws what became of a session: its themes, their clusters, and the messages that are still hot. */
-export const forest: Command = {
-  name: "forest",
-  summary: "Draw a session's forest: themes, their clusters, and the hot window.",
+export const command: Command = {
   details:
-    "● a theme that summaries cover, ◐ one that has grown since, ○ one without a summary. Every handle can be " +
-    "given to `expand`. With --json: {session, themes, hot, pinnedCount}, each theme with its clusters.",
-  arguments: [{ name: "<session>", meaning: SESSION_MEANING }],
+    "● is a theme that summaries cover, ◐ one that has grown since, ○ one without a summary. `expand` accepts every " +
+    "handle. With --json: {session, themes, hot, pinnedCount}, each theme with its clusters.",
+  argument: SESSION_MEANING,
   examples: ["488c5296", "488c5296 --json"],
 
-  run({ args: [id], stores, terminal }) {
-    const view = viewOf(findSession(stores.openToRead(), id!));
+  async run({ args: [typed], loadStores, terminal }) {
+    const view = forestView(findSession((await loadStores()).openToRead(), typed!));
     return { value: view, lines: forestLines(view, terminal) };
   },
 };
 
-function viewOf(session: Session): ForestView {
+function forestView(session: Session): ForestView {
   const overview = session.info();
   const clusters = new Map(session.roots({ level: "cluster" }).map((cluster) => [cluster.root, cluster]));
   const themes = session.roots().map((theme) => ({
@@ -27,7 +24,7 @@ function viewOf(session: Session): ForestView {
     clusters: theme.clusters!.map((handle) => clusters.get(handle)!),
   }));
   const coldCount = themes.reduce((count, { messageCount }) => count + messageCount, 0);
-  // Messages enter the forest in order, so those that have not follow the last one that has.
+  // Messages enter the forest in order, so the hot ones follow the last one in the forest.
   const seqFrom = themes.reduce((seq, { seqLast }) => Math.max(seq, seqLast + 1), 0);
   const newest = session.messages({ seqFrom }).filter(({ pinned }) => !pinned);
   const hot = {

@@ -30,16 +30,13 @@ interface ImportReport {
   summaries: Awaited<ReturnType<ImportRun["resolve"]>>;
 }
 
-/** `import` brings conversations of other programs into the store. */
-export const importCommand: Command<ImportFlags> = {
-  name: "import",
-  summary: "Bring transcripts of other programs into the store, and summarize them.",
+export const command: Command<ImportFlags> = {
   details:
     "Formats are told by content. Folders are searched for *.jsonl, *.json and *.db files, `-` is standard input. What was " +
     "imported before is not imported again, so a file that has grown can be given again. Lines that cannot be read are " +
     "reported and cost no other line. `coppice watch --once` finds the folders of your agents by itself. " +
     "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
-  arguments: [{ name: "[paths...]", meaning: "files, folders and patterns; without any, says what agents keep here" }],
+  argument: "files, folders and patterns; without any, shows what agents keep here",
   options: [
     new Option("--format <format>", "of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
@@ -53,10 +50,11 @@ export const importCommand: Command<ImportFlags> = {
     "- < chat.jsonl",
   ],
 
-  async run({ args: paths, options: { format, project, strict = false, dryRun = false }, stores, terminal, json }) {
+  async run({ args: paths, options: { format, project, strict = false, dryRun = false }, loadStores, terminal, json }) {
     if (paths.length === 0) throw await nothingNamed();
     const { walkFiles } = await import("../../importers/files.ts");
     const { ImportRun } = await import("../../imports/import-run.ts");
+    const stores = await loadStores();
     const store = dryRun ? await stores.openToTry() : stores.openToWrite();
     const files: FileReport[] = [];
     let passedOverCount = 0;
@@ -70,7 +68,7 @@ export const importCommand: Command<ImportFlags> = {
         ...(project === undefined ? {} : { project }),
         onProgress: ({ path, newCount, knownCount }) => {
           signal.throwIfAborted();
-          reading.at(sum(messageCountOf) + newCount + knownCount, undefined, oneLine(path));
+          reading.update(sum(messageCountOf) + newCount + knownCount, undefined, oneLine(path));
         },
         onEmbedding: ({ waiting }) => {
           signal.throwIfAborted();
@@ -90,7 +88,7 @@ export const importCommand: Command<ImportFlags> = {
       if (dryRun) return { run, summaries: { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 } };
       const summaries = await run.resolve((doneCount) => {
         signal.throwIfAborted();
-        summarizing.at(doneCount, run.sessionCount);
+        summarizing.update(doneCount, run.sessionCount);
       });
       return { run, summaries };
     });

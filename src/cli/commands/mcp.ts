@@ -1,39 +1,36 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
-import type { EarlyCommand } from "../command.ts";
+import { serve } from "../../mcp/server.ts";
+import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 
-/** `mcp` serves the store to an agent. */
-export const mcp: EarlyCommand<{ project?: string; allowAppend?: boolean }> = {
-  name: "mcp",
-  summary: "Serve the store to an agent, as an MCP server on stdin and stdout.",
+export const command: Command<{ project?: string; allowAppend?: boolean }> = {
   details:
-    "An agent starts it, not a person; the README says how to tell each. It offers recall, expand, get_context, list_sessions " +
-    "and list_subjects, and sessions and roots as resources. It only reads, unless told otherwise; the store need not exist yet, " +
-    "and is found when it does. It ends when its stdin does. stdout carries the protocol alone.",
+    "An agent starts it, not a person; the README has the settings for each agent. It offers recall, expand, get_context, " +
+    "list_sessions and list_subjects as tools, and sessions and roots as resources. It is read-only unless --allow-append is " +
+    "given. The store need not exist yet; it is opened once it does. The server ends when its stdin does. stdout carries " +
+    "only the protocol.",
   options: [
-    new Option("--project <name>", "show the sessions of this project alone"),
-    new Option("--allow-append", "offer append, too, which writes"),
+    new Option("--project <name>", "show only the sessions of this project"),
+    new Option("--allow-append", "also offer append, which writes"),
   ],
   examples: ["", "--project web", "--db ~/agents.db --allow-append"],
 
-  async runEarly({ options: { project, allowAppend = false }, loadStores, terminal, json }) {
+  async run({ options: { project, allowAppend = false }, loadStores, terminal, json }) {
     if (json) {
-      const hint = "Leave --json out: what it prints is JSON already, as the protocol has it.";
+      const hint = "Leave out --json. The protocol is JSON already.";
       throw new Failure("USAGE_INVALID", "mcp prints no value.", { hint, exitCode: 2 });
     }
-    // As of a variable that is not set: the server would show nothing, and never say why.
-    if (project === "") throw new Failure("USAGE_INVALID", "`--project` is given without a name.", { exitCode: 2 });
-    if (process.stdin.isTTY) terminal.note("An agent is to start this; it waits for one on stdin. Ctrl-D ends it.");
-    // Here and not above: nobody else is to wait for it.
-    const { serve } = await import("../../mcp/server.ts");
+    // An empty name comes from an unset shell variable. The server would show nothing and never say why.
+    if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.", { exitCode: 2 });
+    if (process.stdin.isTTY) terminal.note("Waiting for an agent on stdin. Ctrl-D ends the server.");
     await serve({
       async loadAccess() {
         const stores = await loadStores();
         return {
-          openToRead: () => inOwnWords(() => stores.openToRead()),
-          openToWrite: () => inOwnWords(() => stores.openToWrite()),
+          openToRead: () => withoutHints(() => stores.openToRead()),
+          openToWrite: () => withoutHints(() => stores.openToWrite()),
           close: () => stores.close(),
         };
       },
@@ -48,8 +45,8 @@ export const mcp: EarlyCommand<{ project?: string; allowAppend?: boolean }> = {
   },
 };
 
-/** A failure of the command line has hints for who types; the server has its own for a model. */
-function inOwnWords<T>(open: () => T): T {
+/** Throws the library's error instead of a failure, whose hints are for people. The server has hints for models. */
+function withoutHints<T>(open: () => T): T {
   try {
     return open();
   } catch (error) {

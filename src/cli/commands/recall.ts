@@ -14,8 +14,7 @@ import { oneLine } from "../text.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
-/** Options as they are typed; each is one of the library's. */
-interface RecallOptions {
+interface RecallFlags {
   limit: number;
   session?: string[];
   project?: string;
@@ -28,22 +27,18 @@ interface RecallOptions {
   explain?: boolean;
 }
 
-/** Where a cluster does not show what was said around a hit, this many messages do, from this many before it on. */
+/** The messages that the hint after a hit shows if its cluster shows no others: this many, from this many before the hit. */
 const AROUND_COUNT = 10;
 const AROUND_BEFORE = 3;
 
-/** `recall` finds the messages that answer a question, in whichever session they stand. */
-export const recall: Command<RecallOptions> = {
-  name: "recall",
-  summary: "Find the messages that answer a question, in all sessions, the best first.",
+export const command: Command<RecallFlags> = {
   details:
-    "Any text is a query; what stands in double quotes has to be in a hit letter by letter. Under each hit's first line, " +
-    "between what was said before and after it, is the stretch of it that has most of the query's words. " +
-    "With --json: an array of hits.",
-  arguments: [{ name: "<query...>", meaning: "a question, or the words to look for" }],
+    "Any text is a query. Text in double quotes must occur in a hit letter by letter. Each hit is shown by the passage " +
+    "with most words of the query, between the messages before and after it. With --json: an array of hits.",
+  argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", "most hits", 1, RECALL_LIMIT_MAX).default(RECALL_LIMIT_DEFAULT),
-    repeatableOption("session <id>", `only this session, by ${SESSION_MEANING}; may be repeated`),
+    repeatableOption("session <id>", `only this session: ${SESSION_MEANING}; may be repeated`),
     new Option("--project <name>", "only the sessions of this project"),
     repeatableOption("role <role>", `only messages of this role (${ROLES.join(", ")}); may be repeated`, ROLES),
     repeatableOption(
@@ -51,13 +46,13 @@ export const recall: Command<RecallOptions> = {
       `only messages with such a part (${PART_TYPES.join(", ")}); may be repeated`,
       PART_TYPES,
     ),
-    timeOption("since", "only messages of this day, or time, and later", "first"),
-    timeOption("until", "only messages of this day, or time, and earlier", "last"),
+    timeOption("since", "only messages from this day or time on", "first"),
+    timeOption("until", "only messages up to this day or time", "last"),
     wholeNumberOption("tokens-max", "most tokens of all hits and their neighbors together", 1),
     wholeNumberOption("neighbors", "messages shown before and after each hit", 0, RECALL_NEIGHBORS_MAX).default(
       RECALL_NEIGHBORS_DEFAULT,
     ),
-    new Option("--explain", "say what each score is the sum of"),
+    new Option("--explain", "show the terms of each score"),
   ],
   examples: [
     "what did we decide about the session lock",
@@ -65,11 +60,11 @@ export const recall: Command<RecallOptions> = {
     "session lock --role user --limit 3 --explain --json",
   ],
 
-  async run({ args, options, stores, terminal }) {
-    const store = stores.openToRead();
-    const { session, role, part, since, until, ...same } = options;
+  async run({ args, options, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
+    const { session, role, part, since, until, ...sameNames } = options;
     const hits = await store.recall(args.join(" "), {
-      ...same,
+      ...sameNames,
       ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
       ...(role !== undefined && { roles: role }),
       ...(part !== undefined && { partTypes: part }),
@@ -77,24 +72,23 @@ export const recall: Command<RecallOptions> = {
       ...(until !== undefined && { untilMs: until }),
     });
     const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
-    return { value: hits, lines: lines(hits, terminal, idOf, (hit) => aroundOf(hit, store, idOf)) };
+    return { value: hits, lines: recallLines(hits, store, idOf, terminal) };
   },
 };
 
-function* lines(
+function* recallLines(
   hits: readonly RecallHit[],
-  terminal: Terminal,
+  store: Store,
   idOf: (sessionId: string) => string,
-  around: (hit: RecallHit) => string,
+  terminal: Terminal,
 ): Generator<string> {
   for (const hit of hits) yield* hitLines(hit, terminal, idOf);
   const [best] = hits;
-  if (best === undefined) terminal.note("No message has words of the query.");
-  else terminal.hint(`Next: coppice ${around(best)}, for what was said around the first one`);
-}
-
-/** What prints the messages that a hit stands among: its cluster, or its neighbors where it is hot or has a cluster to itself. */
-function aroundOf({ root, sessionId, seq }: RecallHit, store: Store, idOf: (sessionId: string) => string): string {
-  if (root !== null && store.expand(root, { limit: 0 }).memberCount > 1) return `expand ${root}`;
-  return `show ${oneLine(idOf(sessionId))} --offset ${Math.max(0, seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`;
+  if (best === undefined) return terminal.note("No message has words of the query.");
+  const { root, sessionId, seq } = best;
+  const isExpandable = root !== null && store.expand(root, { limit: 0 }).memberCount > 1;
+  const around = isExpandable
+    ? `expand ${root}`
+    : `show ${oneLine(idOf(sessionId))} --offset ${Math.max(0, seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`;
+  terminal.hint(`Next: coppice ${around}, for the messages around the first hit`);
 }

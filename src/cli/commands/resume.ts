@@ -11,23 +11,24 @@ import { formatCount, formatNumber } from "../text.ts";
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
 
-/** `resume` prints the context with which a session goes on: what its model would be given. */
-export const resume: Command<{
+interface ResumeFlags {
   tokensMax?: number;
   strategy?: Strategy;
   query?: string;
   scope?: "session" | "project";
-}> = {
-  name: "resume",
-  summary: "Print the context for a session's next model call.",
+}
+
+export const command: Command<ResumeFlags> = {
   details:
     "Changes nothing. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity, pressure}.",
-  arguments: [{ name: "<session>", meaning: SESSION_MEANING }],
+  argument: SESSION_MEANING,
   options: [
     wholeNumberOption("tokens-max", "most tokens of the context (default: the session's contextTokensMax)", 1),
-    new Option("--strategy <strategy>", "how it is made (default: the session's)").choices(STRATEGIES),
-    new Option("--query <text>", "show the messages that bear on it, word for word"),
-    new Option("--scope <scope>", "where to look for them").choices(["session", "project"]).default("session"),
+    new Option("--strategy <strategy>", "how to make the context (default: the session's)").choices(STRATEGIES),
+    new Option("--query <text>", "show the messages that answer it, word for word"),
+    new Option("--scope <scope>", "where to look for these messages")
+      .choices(["session", "project"])
+      .default("session"),
   ],
   examples: [
     "488c5296",
@@ -37,16 +38,22 @@ export const resume: Command<{
     "488c5296 --json",
   ],
 
-  run({ args: [id], options, stores, terminal }) {
-    const session = findSession(stores.openToRead(), id!);
+  async run({ args: [typed], options, loadStores, terminal }) {
+    const session = findSession((await loadStores()).openToRead(), typed!);
     const context = session.render(options);
-    const { query: _query, scope: _scope, ...asked } = options;
-    const pressure = session.pressure(asked);
-    return { value: { ...context, pressure }, lines: lines(session.id, context, pressure, terminal) };
+    const { query: _query, scope: _scope, ...contextOptions } = options;
+    const pressure = session.pressure(contextOptions);
+    return { value: { ...context, pressure }, lines: contextLines(session.id, context, pressure, terminal) };
   },
 };
 
-function* lines(sessionId: string, context: RenderResult, pressure: Pressure, terminal: Terminal): Generator<string> {
+function* contextLines(
+  sessionId: string,
+  context: RenderResult,
+  pressure: Pressure,
+  terminal: Terminal,
+): Generator<string> {
+  const dim = (text: string): string => terminal.style("dim", text);
   const count = (entries: readonly { messageCount: number }[]): number =>
     entries.reduce((sum, { messageCount }) => sum + messageCount, 0);
   const by = (how: string): string => formatNumber(count(context.sources.filter((source) => source.how === how)));
@@ -54,15 +61,15 @@ function* lines(sessionId: string, context: RenderResult, pressure: Pressure, te
   const tokens = `${formatNumber(context.tokenCount)} of ${formatCount(pressure.tokensMax, "token")}`;
   yield `${terminal.style("bold", sessionId)} · ${tokens} for ${formatCount(messageCount, "message")}`;
   const kinds = [`${by("verbatim")} word for word`, `${by("shortened")} shortened`, `${by("summary")} summarized`];
-  yield terminal.style("dim", [...kinds, `${formatNumber(count(context.omitted))} named by a pointer`].join(" · "));
+  yield dim([...kinds, `${formatNumber(count(context.omitted))} named by a pointer`].join(" · "));
   const facts = [
     `${formatCount(pressure.fullTokens, "token")} in full`,
     pressure.hiddenTokens > 0 ? `${formatNumber(pressure.hiddenTokens)} of the newest have no room` : "",
     pressure.compactableTokens > 0 ? `compacting would free ${formatNumber(pressure.compactableTokens)}` : "",
   ];
-  yield terminal.style("dim", facts.filter(Boolean).join(" · "));
-  const elsewhere = context.recalled.filter((message) => message.sessionId !== sessionId).length;
-  if (elsewhere > 0) yield terminal.style("dim", `and ${formatCount(elsewhere, "message")} of other sessions`);
+  yield dim(facts.filter(Boolean).join(" · "));
+  const elsewhereCount = context.recalled.filter((message) => message.sessionId !== sessionId).length;
+  if (elsewhereCount > 0) yield dim(`and ${formatCount(elsewhereCount, "message")} of other sessions`);
   yield "";
   for (const message of context.messages) {
     yield speaker(message, terminal);

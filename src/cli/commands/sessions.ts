@@ -15,37 +15,34 @@ interface SessionsFlags {
   limit?: number;
 }
 
-/** Sessions on a screen, unless told otherwise. */
+/** The number of sessions that a terminal shows unless `--limit` is given. */
 const SCREEN_LIMIT = 50;
 
-/** `sessions` lists what the store holds. */
-export const sessions: Command<SessionsFlags> = {
-  name: "sessions",
-  summary: "List the sessions, the most recently used first.",
+export const command: Command<SessionsFlags> = {
   details:
-    "Of a session without a title, how its user began. ↳ marks what another session has started. " +
-    "A terminal shows the beginnings of long ids, which every command takes for the whole, and at most " +
-    `${SCREEN_LIMIT} sessions unless --limit is given; a pipe gets all of them, with one tab between two columns. ` +
+    "A session without a title is shown by its first user message. ↳ marks a session that another one started. " +
+    "A terminal shows the beginnings of long ids, which every command accepts, and at most " +
+    `${SCREEN_LIMIT} sessions unless --limit is given. A pipe gets all sessions, with a tab between columns. ` +
     "With --json: an array of sessions, with their counts, times, origin and parent.",
   options: [
     new Option("--project <name>", "only the sessions of this project"),
-    timeOption("since", "only sessions that were used on this day, or at this time, or later", "first"),
+    timeOption("since", "only sessions used on this day or at this time, or later", "first"),
     wholeNumberOption("limit", "most sessions", 0),
   ],
   examples: ["", "--project web --since 2026-11-01", "--limit 5", "--json"],
 
-  run({ options: { project, since, limit }, stores, terminal, json }) {
-    const store = stores.openToRead();
+  async run({ options: { project, since, limit }, loadStores, terminal, json }) {
+    const store = (await loadStores()).openToRead();
     const isOnScreen = terminal.width !== undefined && !json;
     const shownMax = limit ?? (isOnScreen ? SCREEN_LIMIT : undefined);
     const found = store.sessions({
       ...(project !== undefined && { project }),
       ...(since !== undefined && { sinceMs: since }),
-      ...(shownMax !== undefined && { limit: shownMax + 1 }), // one more, to know whether there is one
+      ...(shownMax !== undefined && { limit: shownMax + 1 }), // one more shows whether there are more
     });
     const shown = shownMax === undefined ? found : found.slice(0, shownMax);
     const idOf = isOnScreen ? shortIds(store.sessionIds({ prefix: "" })) : (id: string): string => id;
-    return { value: shown, lines: lines(shown, found.length > shown.length, idOf, terminal) };
+    return { value: shown, lines: sessionLines(shown, found.length > shown.length, idOf, terminal) };
   },
 };
 
@@ -67,7 +64,7 @@ function columnsOf(idOf: (id: string) => string, terminal: Terminal): Column<Ses
   ];
 }
 
-function* lines(
+function* sessionLines(
   shown: readonly SessionOverview[],
   isMore: boolean,
   idOf: (id: string) => string,
@@ -79,8 +76,8 @@ function* lines(
     return;
   }
   yield* tableLines(columnsOf(idOf, terminal), shown, terminal);
-  const hints = [`Next: coppice show ${oneLine(idOf(first.id))}, or coppice resume ${oneLine(idOf(first.id))}`];
   if (isMore)
-    hints.unshift(`The newest ${formatCount(shown.length, "session")}; there are more: --limit, --since, --project`);
-  for (const hint of hints) terminal.hint(hint);
+    terminal.hint(`The newest ${formatCount(shown.length, "session")}; there are more: --limit, --since, --project`);
+  const id = oneLine(idOf(first.id));
+  terminal.hint(`Next: coppice show ${id}, or coppice resume ${id}`);
 }

@@ -3,40 +3,37 @@ import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { nearest } from "../suggestion.ts";
-import { type Column, MEASURED_ROWS_MAX, tableLines } from "../table.ts";
+import { type Column, firstRows, MEASURED_ROWS_MAX, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
 
 type Row = ReturnType<Store["query"]>[number];
 type Value = Row[string];
 
-/** Without what the engine and the full-text index keep for themselves. */
+/** Leaves out the tables that SQLite, the migrations and the full-text index keep for themselves. */
 const TABLES_QUERY = `SELECT name FROM sqlite_schema
   WHERE type IN ('table', 'view') AND name NOT GLOB '*sqlite_*' AND name NOT GLOB '__*' AND name NOT GLOB 'messages_fts_*'
   ORDER BY name`;
 
-/** `sql` asks the store a question in SQL. Whatever is typed, nothing is written. */
-export const sql: Command = {
-  name: "sql",
-  summary: "Run one SQL query that only reads.",
+export const command: Command = {
   details:
-    "A table shows text on one line and a blob as its size; in a pipe, one tab stands between two columns. " +
-    "Rows are printed as they are found, however many. With --json: an array of row objects, blobs as base64.",
-  arguments: [{ name: "<query>", meaning: "SELECT, WITH, VALUES or EXPLAIN, in quotes" }],
+    "A table shows text on one line and a blob as its size. A pipe gets a tab between columns. Rows are printed as they are " +
+    "found, however many. With --json: an array of row objects, blobs as base64.",
+  argument: "SELECT, WITH, VALUES or EXPLAIN, in quotes",
   examples: [
     '"SELECT role, count(*) FROM messages GROUP BY role"',
     '"SELECT * FROM session_stats" --json',
     "\"SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')\"",
   ],
 
-  run({ args: [query], stores, terminal }) {
-    const rows = rowsOf(stores.openToRead(), query!);
-    return { elements: jsonRows(rows), lines: lines(rows, terminal) };
+  async run({ args: [query], loadStores, terminal }) {
+    const rows = queryRows((await loadStores()).openToRead(), query!);
+    return { elements: jsonRows(rows), lines: rowLines(rows, terminal) };
   },
 };
 
-/** The rows, and where a name in the query is unknown, a hint which was meant. */
-function* rowsOf(store: Store, query: string): Generator<Row> {
+/** @throws {Failure} that suggests a table or column if the query names an unknown one. */
+function* queryRows(store: Store, query: string): Generator<Row> {
   try {
     yield* store.queryRows(query);
   } catch (error) {
@@ -50,15 +47,15 @@ function nameHint(store: Store, query: string, reason: string): string | undefin
   const [, kind, name = ""] = /^no such (table|column): (?:.*\.)?([^.]+)$/.exec(reason) ?? [];
   if (kind === undefined) return undefined;
   const tables = store.query(TABLES_QUERY).map((row) => String(row.name));
-  if (kind === "table") return hintOf(name, tables, `The tables and views: ${tables.join(", ")}.`);
+  if (kind === "table") return nearestOrList(name, tables, `The tables and views: ${tables.join(", ")}.`);
   const words = new Set(query.toLowerCase().match(/\w+/g));
   const named = tables.filter((table) => words.has(table));
   const columns = named.map((table) => [table, columnsOf(store, table)] as const);
   const lists = columns.map(([table, names]) => `${table} has ${names.join(", ")}.`);
-  return hintOf(name, new Set(columns.flatMap(([, names]) => names)), lists.join("\n"));
+  return nearestOrList(name, new Set(columns.flatMap(([, names]) => names)), lists.join("\n"));
 }
 
-function hintOf(typed: string, known: Iterable<string>, list: string): string {
+function nearestOrList(typed: string, known: Iterable<string>, list: string): string {
   const best = nearest(typed, known);
   return best === undefined ? list : `Did you mean ${best}? ${list}`;
 }
@@ -78,13 +75,9 @@ function jsonValue(value: Value): string | number | null {
   return value instanceof Uint8Array ? value.toString("base64") : value;
 }
 
-function* lines(rows: Generator<Row>, terminal: Terminal): Generator<string> {
+function* rowLines(rows: Generator<Row>, terminal: Terminal): Generator<string> {
   try {
-    const first: Row[] = [];
-    for (let next = rows.next(); !next.done; next = rows.next()) {
-      first.push(next.value);
-      if (first.length === MEASURED_ROWS_MAX) break;
-    }
+    const first = firstRows(rows, MEASURED_ROWS_MAX);
     if (first.length === 0) terminal.note("No rows.");
     else yield* tableLines(tableColumns(first), chain(first, rows), terminal);
   } finally {
@@ -92,12 +85,12 @@ function* lines(rows: Generator<Row>, terminal: Terminal): Generator<string> {
   }
 }
 
-function* chain(first: readonly Row[], rest: Iterable<Row>): Generator<Row> {
+function* chain(first: readonly Row[], others: Iterable<Row>): Generator<Row> {
   yield* first;
-  yield* rest;
+  yield* others;
 }
 
-/** What the first rows show: a column of numbers stands to the right. */
+/** Derives the columns from the first rows. A column of numbers is aligned to the right. */
 function tableColumns(rows: readonly Row[]): Column<Row>[] {
   return Object.keys(rows[0]!).map((name) => {
     const isNumber = rows.every(
@@ -105,15 +98,15 @@ function tableColumns(rows: readonly Row[]): Column<Row>[] {
     );
     return {
       header: oneLine(name),
-      value: (row) => cell(row[name]!),
+      value: (row) => cellText(row[name]!),
       align: isNumber ? "right" : "left",
       ...(isNumber ? {} : { widthMin: 8 }),
     };
   });
 }
 
-/** Numbers as they are stored: an id is no count. */
-function cell(value: Value): string {
+/** Numbers get no thousands separators, because an id is not a count. */
+function cellText(value: Value): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return `blob, ${formatCount(value.byteLength, "byte")}`;
   return typeof value === "string" ? oneLine(value) : String(value);

@@ -6,42 +6,39 @@ type StoreStats = ReturnType<Store["stats"]>;
 
 const LABEL_WIDTH = 16;
 
-/** `stats` counts what is in the store. */
-export const stats: Command = {
-  name: "stats",
-  summary: "Print counts and sizes of the store.",
+export const command: Command = {
   details: "With --json: an object of numbers.",
   examples: ["", "--json"],
 
-  run({ stores }) {
-    const found = stores.openToRead().stats();
-    return { value: found, lines: lines(found) };
+  async run({ loadStores }) {
+    const stats = (await loadStores()).openToRead().stats();
+    const lines = statFacts(stats).map(([label, value]) => `${label.padEnd(LABEL_WIDTH)}${value}`);
+    return { value: stats, lines };
   },
 };
 
-function* lines(found: StoreStats): Generator<string> {
-  const facts: [string, string][] = [
-    ["Store", found.path],
-    ["Size", `${formatBytes(found.fileBytes)}, and ${formatBytes(found.walBytes)} of write-ahead log`],
-    ["Sessions", formatNumber(found.sessionCount)],
-    ["Messages", formatNumber(found.messageCount)],
-    ["Tokens", formatNumber(found.tokenCount)],
-    ["Clusters", formatNumber(found.clusterCount)],
-    ["Themes", formatNumber(found.themeCount)],
-    ["Summaries", summariesOf(found)],
-    ["Paid", paidOf(found)],
-    ["Artifacts", `${formatNumber(found.artifactCount)}, ${formatBytes(found.artifactBytes)} uncompressed`],
-    ["Not indexed", formatNumber(found.unindexedCount)],
-    ...vectorFacts(found),
-    ["Log position", formatNumber(found.logPosition)],
-    ["Embedder", found.embedderId ?? "none yet"],
+function statFacts(stats: StoreStats): [label: string, value: string][] {
+  return [
+    ["Store", stats.path],
+    ["Size", `${formatBytes(stats.fileBytes)}, and ${formatBytes(stats.walBytes)} of write-ahead log`],
+    ["Sessions", formatNumber(stats.sessionCount)],
+    ["Messages", formatNumber(stats.messageCount)],
+    ["Tokens", formatNumber(stats.tokenCount)],
+    ["Clusters", formatNumber(stats.clusterCount)],
+    ["Themes", formatNumber(stats.themeCount)],
+    ["Summaries", summariesText(stats)],
+    ["Paid", paidText(stats)],
+    ["Artifacts", `${formatNumber(stats.artifactCount)}, ${formatBytes(stats.artifactBytes)} uncompressed`],
+    ["Not indexed", formatNumber(stats.unindexedCount)],
+    ...vectorFacts(stats),
+    ["Log position", formatNumber(stats.logPosition)],
+    ["Embedder", stats.embedderId ?? "none yet"],
   ];
-  for (const [label, value] of facts) yield `${label.padEnd(LABEL_WIDTH)}${value}`;
 }
 
-/** Nothing of a store in which every message has its vector. */
-function vectorFacts(found: StoreStats): [string, string][] {
-  const { pendingVectorCount, pendingVectorsSinceMs, failedVectorCount, withoutVectorCount } = found;
+/** Returns no facts if every message has its vector. */
+function vectorFacts(stats: StoreStats): [string, string][] {
+  const { pendingVectorCount, pendingVectorsSinceMs, failedVectorCount, withoutVectorCount } = stats;
   const since =
     pendingVectorsSinceMs === null ? "" : `, the first since ${new Date(pendingVectorsSinceMs).toISOString()}`;
   const facts: [string, string][] = [];
@@ -51,12 +48,12 @@ function vectorFacts(found: StoreStats): [string, string][] {
   return facts;
 }
 
-function summariesOf({ summaryCount, standInCount }: StoreStats): string {
+function summariesText({ summaryCount, standInCount }: StoreStats): string {
   const standIns = standInCount === 0 ? "" : `, ${formatNumber(standInCount)} of them in place of the model's`;
   return formatNumber(summaryCount) + standIns;
 }
 
-function paidOf({ summaryInputTokens, summaryOutputTokens, summaryCostUsd }: StoreStats): string {
+function paidText({ summaryInputTokens, summaryOutputTokens, summaryCostUsd }: StoreStats): string {
   const cost = summaryCostUsd === null ? "" : `, ${summaryCostUsd.toFixed(4)} USD`;
   return `${formatNumber(summaryInputTokens)} tokens sent, ${formatNumber(summaryOutputTokens)} received${cost}`;
 }

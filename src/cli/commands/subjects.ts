@@ -8,51 +8,47 @@ import { formatCount, formatTime, oneLine } from "../text.ts";
 
 type SubjectInfo = ReturnType<Store["subjects"]>[number];
 
-interface SubjectsOptions {
+interface SubjectsFlags {
   project?: string;
   limit: number;
 }
 
 const LIMIT_DEFAULT = 20;
 
-/** `subjects` lists what came up in more than one session. */
-export const subjects: Command<SubjectsOptions> = {
-  name: "subjects",
-  summary: "List what came up in several sessions, each with its sessions and times.",
+export const command: Command<SubjectsFlags> = {
   details:
-    "The largest first. A session takes part once it has been silent for a day and for longer than it lasted, or for " +
-    "thirty days; earlier with what has settled of it. Each handle can be given to `expand`. With --json: an array of subjects, each with its sessions.",
+    "Each subject is listed with its sessions and their times, the largest first. A session takes part when nobody has " +
+    "written to it for a day and for longer than it lasted, or for thirty days. Its settled clusters take part earlier. " +
+    "`expand` accepts each handle. With --json: an array of subjects, each with its sessions.",
   options: [
     new Option("--project <name>", "only the subjects of this project"),
     wholeNumberOption("limit", "most subjects printed", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
   ],
   examples: ["", "--project web", "--limit 5 --json"],
 
-  run({ options, stores, terminal }) {
-    const found = stores.openToRead().subjects(options);
-    return { value: found, lines: lines(found, terminal) };
+  async run({ options, loadStores, terminal }) {
+    const subjects = (await loadStores()).openToRead().subjects(options);
+    return { value: subjects, lines: subjectLines(subjects, terminal) };
   },
 };
 
-function* lines(found: readonly SubjectInfo[], terminal: Terminal): Generator<string> {
-  if (found.length === 0)
-    terminal.note("No subjects: nothing that has settled came up in two sessions of one project.");
-  for (const { subject, project, label, sessionCount, clusterCount, messageCount, sessions } of found) {
-    const names = [terminal.style("bold", subject), oneLine(label), oneLine(project ?? "")].filter(
-      (name) => name !== "",
-    );
+function* subjectLines(subjects: readonly SubjectInfo[], terminal: Terminal): Generator<string> {
+  for (const { subject, project, label, sessionCount, clusterCount, messageCount, sessions } of subjects) {
+    const names = [terminal.style("bold", subject), oneLine(label), oneLine(project ?? "")];
     const counts = [
       formatCount(sessionCount, "session"),
       formatCount(clusterCount, "cluster"),
       formatCount(messageCount, "message"),
     ];
-    yield [...names, counts.join(", ")].join(" · ");
+    yield [...names.filter(Boolean), counts.join(", ")].join(" · ");
     for (const { sessionId, title, messageCount: count, firstAtMs, lastAtMs } of sessions) {
       const times = `${formatTime(firstAtMs)} – ${formatTime(lastAtMs)}`;
       const name = title === null ? sessionId : `${sessionId} ${oneLine(title)}`;
       yield `  ${terminal.style("dim", times)}  ${name} (${formatCount(count, "message")})`;
     }
   }
-  const [largest] = found;
-  if (largest !== undefined) terminal.hint(`Next: coppice expand ${largest.subject}, for its messages word for word`);
+  const [largest] = subjects;
+  if (largest === undefined)
+    terminal.note("No subjects: no settled cluster has a like in another session of its project.");
+  else terminal.hint(`Next: coppice expand ${largest.subject}, for its messages word for word`);
 }

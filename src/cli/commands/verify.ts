@@ -7,34 +7,27 @@ import { formatCount, oneLine } from "../text.ts";
 
 type VerifyReport = ReturnType<Store["verify"]>;
 
-/** `verify` derives everything derived again, compares it with what is stored, and puts it back if asked to. */
-export const verify: Command<{ rebuild?: true }> = {
-  name: "verify",
-  summary: "Check that parents, clusters and themes are what the log says, and that no message has changed.",
-  details: "Without --rebuild nothing is written. With --json: the report.",
-  options: [new Option("--rebuild", "write derived rows again where they are missing or differ")],
+export const command: Command<{ rebuild?: true }> = {
+  details:
+    "Derives parents, clusters and themes again from the messages and the log, and compares them with what is stored. " +
+    "Without --rebuild nothing is written. With --json: the report.",
+  options: [new Option("--rebuild", "write derived rows again if they are missing or differ")],
   examples: ["", "--rebuild"],
 
-  run({ options: { rebuild = false }, stores, terminal }) {
+  async run({ options: { rebuild = false }, loadStores, terminal }) {
+    const stores = await loadStores();
     const store = rebuild ? stores.openToWrite({ mustExist: true }) : stores.openToRead();
     const progress = new Progress(terminal, "sessions checked");
     const report = store.verify({
       rebuild,
-      onProgress: ({ sessionCount, totalCount }) => progress.at(sessionCount, totalCount),
+      onProgress: ({ sessionCount, totalCount }) => progress.update(sessionCount, totalCount),
     });
-    return { value: report, lines: lines(report), failure: failureOf(report) };
+    return { value: report, lines: reportLines(report), failure: verifyFailure(report) };
   },
 };
 
-function* lines({
-  sessionCount,
-  messageCount,
-  unionCount,
-  rebuiltCount,
-  problemCount,
-  problems,
-  ok,
-}: VerifyReport): Generator<string> {
+function* reportLines(report: VerifyReport): Generator<string> {
+  const { sessionCount, messageCount, unionCount, rebuiltCount, problemCount, problems, ok } = report;
   const counts = [
     formatCount(sessionCount, "session"),
     formatCount(messageCount, "message"),
@@ -47,10 +40,10 @@ function* lines({
   if (ok) yield "Everything agrees.";
 }
 
-function failureOf({ ok, problemCount, problems }: VerifyReport): Failure | undefined {
+function verifyFailure({ ok, problemCount, problems }: VerifyReport): Failure | undefined {
   if (ok) return undefined;
   const hint = problems.every(({ rebuildable }) => rebuildable)
-    ? "No message is affected. Bring the derived rows back with `coppice verify --rebuild`."
-    : "Part of this cannot be derived again. Restore a copy of the file.";
+    ? "No message is affected. Restore the derived rows with `coppice verify --rebuild`."
+    : "Some of this cannot be derived again. Restore a backup of the file.";
   return new Failure("VERIFY_FAILED", `${formatCount(problemCount, "problem")} found.`, { hint });
 }

@@ -19,10 +19,7 @@ interface WatchFlags {
 /** What ends a watch. */
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** `watch` keeps the store current while agents write. */
-export const watchCommand: Command<WatchFlags> = {
-  name: "watch",
-  summary: "Follow the files of agents, and keep the store current.",
+export const command: Command<WatchFlags> = {
   details:
     "Without paths, follows the places where Claude Code, Gemini CLI, Codex, llxprt-code and opencode keep their conversations; " +
     "each is shown, and nothing is read before it was agreed to. A place that is not there yet is followed when it comes to be. " +
@@ -30,7 +27,7 @@ export const watchCommand: Command<WatchFlags> = {
     "started again, it goes on where it was. " +
     "With --json: one JSON object a line, as it happens: {event: places | imported | warning | caught_up | waiting | polling, …}, " +
     "at the end {event: stopped, newCount}.",
-  arguments: [{ name: "[paths...]", meaning: "files and folders in place of the standard places" }],
+  argument: "files and folders, instead of the standard locations",
   options: [
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
     new Option("--once", "bring in what is there, and end"),
@@ -39,7 +36,7 @@ export const watchCommand: Command<WatchFlags> = {
   ],
   examples: ["", "--yes --quiet", "~/.claude/projects --project web", "--once --yes", "--yes --json"],
 
-  async run({ args: paths, options: { project, once, yes, quiet }, stores, terminal, json }) {
+  async run({ args: paths, options: { project, once, yes, quiet }, loadStores, terminal, json }) {
     const [{ surveyPlaces }, { WatchRun }] = await Promise.all([
       import("../../imports/survey.ts"),
       import("../../imports/watch/watch-run.ts"),
@@ -63,7 +60,7 @@ export const watchCommand: Command<WatchFlags> = {
     for (const signal of SIGNALS) process.once(signal, stop);
     terminal.whenReaderGone(stop);
     try {
-      const run = new WatchRun(stores.openToWrite(), {
+      const run = new WatchRun((await loadStores()).openToWrite(), {
         paths: places.map(({ path }) => path),
         ...(project === undefined ? {} : { project }),
         onEvent: print,

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { ChatRun } from "../../../src/cli/chat/chat-run.ts";
+import { ChatLoop } from "../../../src/cli/chat/chat-loop.ts";
 import { OpenedStores } from "../../../src/cli/opened-stores.ts";
 import { chatAt, linesOf } from "../../support/chat.ts";
 import { ChatTerminal } from "../../support/chat-terminal.ts";
@@ -9,7 +9,7 @@ import { temporaryPath } from "../../support/temporary-store.ts";
 
 interface Talk extends ChatTerminal {
   server: GeminiServer;
-  ended: ReturnType<ChatRun["run"]>;
+  ended: ReturnType<ChatLoop["run"]>;
   lines: () => string[];
 }
 
@@ -26,7 +26,7 @@ async function begin(
   for (const content of said) session.append({ role: "user", content });
   const screen = new ChatTerminal({ isTTY });
   const chat = chatAt(server, store, session, { timeoutMs: 10_000 });
-  const ended = new ChatRun({
+  const ended = new ChatLoop({
     chat: isNew ? undefined : chat,
     begin: () => chat,
     input: screen.input,
@@ -140,7 +140,7 @@ test("slash commands are those of the command line", async () => {
   expect(talk.shown).toMatch(/user {2}#0 · message 1/);
   expect(talk.shown).toContain("s · 2 messages");
   expect(talk.shown).toMatch(/Session +Project/);
-  expect(talk.shown).toMatch(/\/recall <query…> +find messages/);
+  expect(talk.shown).toMatch(/\/recall <query\.\.\.> +find messages/);
   expect(talk.server.requests).toHaveLength(1);
 });
 

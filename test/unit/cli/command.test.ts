@@ -1,18 +1,16 @@
 import { Option } from "commander";
 import { describe, expect, test } from "vitest";
-import type { AnyCommand } from "../../../src/cli/command.ts";
+import type { AnyCommand, CommandEntry } from "../../../src/cli/command.ts";
 import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { Failure } from "../../../src/cli/failure.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { StoreError } from "../../../src/core/errors.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
-/** A command that gives back what it was called with, or throws what `outcome` is. */
-function echo(outcome?: Error, printed = true): AnyCommand {
-  return {
-    name: "echo",
-    summary: "Give it back.",
-    arguments: [{ name: "<words...>", meaning: "anything" }],
+/** A command that returns what it was called with, or throws `outcome`. */
+function echo(outcome?: Error, printed = true): CommandEntry {
+  const command: AnyCommand = {
+    argument: "anything",
     options: [new Option("--loud", "in capitals")],
     examples: ["hello"],
     run({ args, options, json }) {
@@ -21,10 +19,11 @@ function echo(outcome?: Error, printed = true): AnyCommand {
       return { value: { args, options, json }, lines: [...args, "end"], ...failure };
     },
   };
+  return { usage: "echo <words...>", summary: "Print the words.", load: async () => ({ command }) };
 }
 
 async function run(
-  command: AnyCommand,
+  command: CommandEntry,
   ...argv: string[]
 ): Promise<[exitCode: number, stdout: string, stderr: string]> {
   const [stdout, stderr] = [new FakeStream(), new FakeStream()];

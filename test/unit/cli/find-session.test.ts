@@ -50,9 +50,9 @@ describe("findSession", () => {
     expect(() => findSession(store, typed)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND", hint }));
   });
 
-  test("says of a store without a session that none is the newest", () => {
+  test("reports @last in a store without sessions", () => {
     const empty = openStore(":memory:");
-    expect(() => findSession(empty, "@last")).toThrow("There is no session yet, so none is the newest.");
+    expect(() => findSession(empty, "@last")).toThrow("The store has no sessions yet.");
     empty.close();
   });
 });

@@ -6,7 +6,7 @@ import { FakeStream } from "../../support/fake-terminal.ts";
 
 /** What is on the line of progress after reports at these times. */
 function told(
-  reports: readonly [atMs: number, ...Parameters<Progress["at"]>][],
+  reports: readonly [atMs: number, ...Parameters<Progress["update"]>][],
   format?: (n: number) => string,
 ): string {
   let nowMs = 0;
@@ -15,7 +15,7 @@ function told(
   const progress = new Progress(terminal, "messages", format, () => nowMs);
   for (const [atMs, ...report] of reports) {
     nowMs = atMs;
-    progress.at(...report);
+    progress.update(...report);
   }
   return stderr.text.split("\u001b[K").at(-1)!;
 }

@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const SOURCE = fileURLToPath(new URL("../../../src", import.meta.url));
 
-/** What is loaded before a command runs: all that is imported from a file on, but for types and what `import()` names. */
+/** The modules that loading a file loads: everything it imports, directly or not, except types and calls of `import()`. */
 function loadedFrom(file: string, loaded = new Set<string>()): Set<string> {
   if (loaded.has(file)) return loaded;
   loaded.add(file);
@@ -17,20 +17,40 @@ function loadedFrom(file: string, loaded = new Set<string>()): Set<string> {
   return loaded;
 }
 
-test("help, and what is mistyped, is answered without loading the store, zod or the importers", () => {
-  const loaded = [...loadedFrom("cli/main.ts")];
-  expect(loaded).toContain("cli/commands/recall.ts"); // it has looked
-  const packages = loaded.filter((name) => !name.endsWith(".ts") && !name.startsWith("node:"));
-  expect(packages.sort()).toEqual(["commander", "leven"]);
-  expect(loaded.filter((name) => /^(store|session|importers|models|mcp)\//.test(name))).toEqual([
+/** The packages among the modules. */
+function packagesOf(loaded: ReadonlySet<string>): string[] {
+  return [...loaded].filter((name) => !name.endsWith(".ts") && !name.startsWith("node:")).sort();
+}
+
+test("--version, --help and a mistyped command load no command and nothing of the library but its errors", () => {
+  const loaded = loadedFrom("cli/main.ts");
+  expect(loaded).toContain("cli/commands.ts");
+  expect(packagesOf(loaded)).toEqual(["commander", "leven"]);
+  expect([...loaded].filter((name) => name.endsWith(".ts") && !/^(core|cli)\/[^/]+$/.test(name))).toEqual([]);
+});
+
+test("help for a command loads neither the store nor zod nor the importers", () => {
+  const commands = readdirSync(join(SOURCE, "cli/commands")).filter((file) => file !== "mcp.ts");
+  const loaded = new Set<string>();
+  for (const file of commands) loadedFrom(`cli/commands/${file}`, loaded);
+  expect(packagesOf(loaded)).toEqual(["commander", "leven"]);
+  expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
     "session/sessions-begun.ts",
     "importers/formats.ts",
   ]);
 });
 
+test("recall loads no importer, no MCP and no other command", () => {
+  const loaded = [...loadedFrom("cli/commands/recall.ts"), ...loadedFrom("cli/opened-stores.ts")];
+  expect(loaded).toContain("session/opened-store.ts");
+  expect(
+    loaded.filter((name) => /^(importers|imports|mcp|inspector|adapters)\/|^@|^cli\/commands\/(?!recall)/.test(name)),
+  ).toEqual([]);
+});
+
 test("the MCP server answers a client before the store is loaded", () => {
   const loaded = [...loadedFrom("mcp/server.ts")];
   expect(loaded).toContain("session/inputs.ts");
-  expect(loaded).not.toContain("session/store.ts");
+  expect(loaded).not.toContain("session/opened-store.ts");
   expect(loaded.filter((name) => /^(better-sqlite3|drizzle-orm|uuid|p-queue)/.test(name))).toEqual([]);
 });

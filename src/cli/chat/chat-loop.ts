@@ -1,6 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Chat, ChatEvent } from "../../session/chat.ts";
-import { Failure, failureOf, failureText } from "../failure.ts";
+import { Failure, failureFrom, failureText } from "../failure.ts";
 import type { OpenedStores } from "../opened-stores.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
@@ -8,72 +8,72 @@ import type { ChatInput, Interruption } from "./chat-input.ts";
 import { ReplyPrinter } from "./reply-printer.ts";
 import { isSlashCommand, runSlashCommand } from "./slash-commands.ts";
 
-/** Characters of a call's arguments that are shown. */
+/** The number of characters shown of a call's arguments. */
 const ARGS_CHARS_MAX = 100;
 
-/** One turn, as `--json` tells of it. */
+/** One turn, as `--json` prints it. */
 export interface TurnReport {
-  /** What was said; null where the turn goes on with what was there. */
+  /** What the user said; null if the turn answers a message that was stored before. */
   said: string | null;
   reply: string;
   calls: { name: string; args: unknown; isError: boolean }[];
-  /** Null where the reply did not come to its end. */
+  /** Null if the reply is incomplete. */
   usage: { inputTokens: number; outputTokens: number; costUsd?: number } | null;
-  /** Why it did not: the code of an error, or `aborted`. */
+  /** Why the reply is incomplete: the code of an error, or `aborted`. */
   interrupted: string | null;
 }
 
-export interface ChatRunOptions {
-  /** Over a session that is there already. */
+export interface ChatLoopOptions {
+  /** The chat over an existing session. */
   chat: Chat | undefined;
-  /** Makes one, with its session, when there is something to say in it. */
+  /** Creates a chat and its session, once there is something to say. */
   begin: () => Chat;
   input: ChatInput;
   terminal: Terminal;
   stores: OpenedStores;
-  /** Nothing is printed, and every line is a message. */
+  /** True if nothing is printed and every line is a message. */
   json: boolean;
 }
 
 /**
- * A conversation, line by line, to its end.
+ * Runs a conversation line by line to its end.
  *
- * In a terminal, what goes wrong is shown and the next line is waited for. Where lines come through a pipe, the first failure
- * ends it: the lines after it were written for an answer that did not come. Only where what an earlier run has left cannot be
- * answered at all, they are said nevertheless: no later run could get past it.
+ * In a terminal, a failure is shown, and the chat waits for the next line. In a pipe, the first failure ends the chat, because
+ * the following lines were written for an answer that did not come. There is one exception: if a message of an earlier run
+ * can never be answered, the lines are said anyway, because no later run could get past that message.
  */
-export class ChatRun {
-  readonly #options: ChatRunOptions;
+export class ChatLoop {
+  readonly #options: ChatLoopOptions;
   readonly #turns: TurnReport[] = [];
   #chat: Chat | undefined;
   #reply: AbortController | undefined;
   #isLeaving = false;
 
-  constructor(options: ChatRunOptions) {
+  constructor(options: ChatLoopOptions) {
     this.#options = options;
     this.#chat = options.chat;
     options.input.onInterrupt = (interruption) => this.#interrupt(interruption);
-    // The reply under way is paid for: it is stored whole.
+    // The reply under way is paid for, so it is stored whole.
     options.terminal.whenReaderGone(() => this.#leave());
   }
 
-  /** Undefined as long as nothing has been said in a new session. */
+  /** Undefined until something was said in a new session. */
   get chat(): Chat | undefined {
     return this.#chat;
   }
 
-  /** @returns the turns, and why it ended before the input did, if it did. */
+  /** @returns the turns, and the failure that ended the chat before the input did, if any. */
   async run(): Promise<{ turns: TurnReport[]; failure: Failure | undefined }> {
     const { input, terminal, json } = this.#options;
-    if (this.#isWaiting && input.isTerminal) terminal.note(terminal.styleNote("dim", "Going on where it stopped."));
+    if (this.#isWaiting && input.isTerminal) terminal.note(terminal.styleNote("dim", "Continuing where it stopped."));
     let failure = this.#isWaiting ? await this.#turn(null) : undefined;
-    let goesOn = failure === undefined || input.isTerminal || isOfMessage(failure);
-    while (goesOn && !this.#isLeaving) {
+    let continues = failure === undefined || input.isTerminal || isOfMessage(failure);
+    while (continues && !this.#isLeaving) {
       const line = await input.next("> ");
       if (line === undefined || this.#isLeaving) break;
       if (failure !== undefined && !input.isTerminal && !json) terminal.note(failureText(failure, false));
       failure = await this.#line(line);
-      goesOn = failure === undefined || input.isTerminal;
+      continues = failure === undefined || input.isTerminal;
     }
     return { turns: this.#turns, failure: input.isTerminal ? undefined : failure };
   }
@@ -86,15 +86,15 @@ export class ChatRun {
     const { stores, terminal, json } = this.#options;
     if (isSlashCommand(line) && !json) {
       try {
-        const goesOn = await runSlashCommand(line, { sessionId: this.#chat?.session.id, stores, terminal });
-        if (!goesOn) this.#isLeaving = true;
+        const continues = await runSlashCommand(line, { sessionId: this.#chat?.session.id, stores, terminal });
+        if (!continues) this.#isLeaving = true;
         return undefined;
       } catch (error) {
         return this.#failed(error);
       }
     }
     if (line.trim() !== "") return this.#turn(line);
-    // An empty line asks again for what is still owed.
+    // An empty line asks again for a reply that is still missing.
     return this.#isWaiting ? this.#turn(null) : undefined;
   }
 
@@ -118,7 +118,7 @@ export class ChatRun {
     } catch (error) {
       if (!json) printer.end();
       if (!reply.signal.aborted) {
-        const failure = failureOf(error);
+        const failure = failureFrom(error);
         turn.interrupted = failure.code;
         return this.#failed(error);
       }
@@ -163,17 +163,17 @@ export class ChatRun {
     }
   }
 
-  /** In a terminal it is shown at once; else it is the end, and reported there. */
+  /** Shows the failure in a terminal. Otherwise the failure ends the chat and is reported there. */
   #failed(error: unknown): Failure {
     const { terminal, input } = this.#options;
-    const failure = failureOf(error);
+    const failure = failureFrom(error);
     if (!input.isTerminal) return failure;
     terminal.note(failureText(failure, process.env.COPPICE_DEBUG === "1").replace(/^coppice: /, ""));
     if (this.#isWaiting && !this.#isLeaving) terminal.note(terminal.styleNote("dim", "An empty line tries again."));
     return failure;
   }
 
-  /** Ctrl-C ends the reply, or else the chat, also where the reply takes its time to end; what is to end the process ends both. */
+  /** Ctrl-C ends the reply if one is running, and otherwise the chat. A second Ctrl-C, or a signal to leave, ends both. */
   #interrupt(interruption: Interruption): void {
     const { input } = this.#options;
     const hasReply = this.#reply?.signal.aborted === false;
@@ -181,14 +181,14 @@ export class ChatRun {
     this.#reply?.abort(new DOMException("The reply was interrupted.", "AbortError"));
   }
 
-  /** Take no more lines. */
+  /** Takes no more lines. */
   #leave(): void {
     this.#isLeaving = true;
     this.#options.input.close();
   }
 }
 
-/** Whether what was to be answered is at fault, and would be the next time, too. */
+/** Returns true if the message itself causes the failure, so that a later try would fail too. */
 function isOfMessage({ code, cause }: Failure): boolean {
   if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns === "account");
   return code === "MODEL_ANSWER_INVALID" || code === "BUDGET_TOO_SMALL";
