@@ -5,52 +5,52 @@ import type { OnUsage } from "./usage.ts";
 export interface ChatMessage {
   role: Role;
   parts: readonly Part[];
-  /** `model` names the model it came from: what a provider added to its parts is of use to that model alone. */
+  /** `model` names the model that wrote it, because provider fields in its parts are valid for that model only. */
   metadata?: Record<string, JsonValue>;
 }
 
-/** What a model may call. */
+/** A tool that a model may call. */
 export interface ChatTool {
   name: string;
   description: string;
-  /** JSON Schema of its arguments, which are one object. */
+  /** The JSON Schema of its arguments object. */
   schema: object;
 }
 
 export interface ChatRequest {
-  /** What the model is told about itself, before all system messages. */
+  /** Instructions that come before all system messages. */
   system: string;
   /** A rendered context: the user speaks first, no message is empty. Calls without a result are sent as interrupted. */
   messages: readonly ChatMessage[];
   tools: readonly ChatTool[];
-  /** Whether it may call them this time. They are named either way, since earlier calls of them may stand in the context. */
+  /** False if no call is allowed this time. The tools are still declared, because the context may hold earlier calls. */
   mayCall: boolean;
   signal: AbortSignal;
-  /** Told once what the reply cost, also where it breaks off. */
+  /** Called once with the cost of the reply, even if it is cut off. */
   onUsage?: OnUsage;
 }
 
-/** With whatever else the provider put into it, as it wants that back. */
+/** A part of a reply with the provider's own fields, which the provider needs back. */
 export type ReplyPart = TextPart | ReasoningPart | ToolCallPart;
 
 /**
- * One reply, text by text as it comes. To be read once; nothing is sent before.
+ * A streamed reply. It can be read once, and the request is sent when reading starts.
  *
- * It ends when the reply has come to its end. Reading throws the signal's reason once that is aborted; else {StoreError}
- * `MODEL_REFUSED`, `MODEL_UNAVAILABLE`, `MODEL_ANSWER_INVALID` (empty, cut off, of another shape), `REDACT_FAILED`.
+ * Reading throws the signal's reason once it is aborted, or a {StoreError}: `MODEL_REFUSED`, `MODEL_UNAVAILABLE`,
+ * `MODEL_ANSWER_INVALID` (empty, cut off, or of another shape), `REDACT_FAILED`.
  */
 export interface ChatReply extends AsyncIterable<string> {
-  /** What has come so far, also after a failure; calls too, each of them whole. */
+  /** The parts so far, also after a failure. Calls are always whole. */
   readonly parts: readonly ReplyPart[];
 }
 
-/** Port: a context to the next message of the assistant. */
+/** Port: turns a context into the assistant's next message. */
 export interface ChatModel {
   /** Names the model. */
   readonly id: string;
-  /** Tokens of context, tools and reply together, by the model's count. */
+  /** The most tokens of context, tools and reply together, by the model's count. */
   readonly contextWindow: number;
-  /** Most tokens of one reply. */
+  /** The most tokens of one reply. */
   readonly outputTokensMax: number;
   reply(request: ChatRequest): ChatReply;
 }

@@ -3,41 +3,39 @@ import type { OnUsage } from "./usage.ts";
 interface AnyEmbedder {
   /** Names the model and everything that changes its output, such as the dimension: `hashing-v1-384`. */
   readonly id: string;
-  /** Length of every vector. */
+  /** The length of every vector. */
   readonly dimension: number;
-  /** Cosine from which a step may join a cluster, in [-1, 1]; calibrated for this embedder. */
+  /** The cosine from which a step may join a cluster, in [-1, 1], calibrated for this embedder. */
   readonly similarityMin: number;
   /**
-   * Whether two texts are near only where they share words. A search by words then finds what vectors would; without it,
-   * `recall` also looks into the clusters nearest to the query.
+   * True if texts are similar only when they share words. A search by words then finds as much as a search by vectors.
+   * Otherwise `recall` also searches the clusters nearest to the query.
    */
   readonly isLexical?: boolean;
 }
 
 /**
- * Port: text to vector, on this machine and at once.
+ * Port: turns a text into a vector, synchronously and on this machine.
  *
- * An implementation is deterministic: the same text gives the same bits, in every process and on every machine, because
- * vectors are stored beside the messages and compared for years.
+ * An implementation must be deterministic: one text gives the same bits in every process and on every machine, because
+ * vectors are stored and compared for years.
  */
 export interface LocalEmbedder extends AnyEmbedder {
-  /** A unit-length vector, or undefined where the text has no words. */
+  /** Returns a vector of unit length, or undefined if the text has no words. */
   embed(text: string): Float32Array | undefined;
 }
 
-/**
- * Port: texts to vectors, by a model that is elsewhere. A message is stored first and gets its vector later.
- */
+/** Port: turns texts into vectors by a model service. A message is stored first and gets its vector later. */
 export interface RemoteEmbedder extends AnyEmbedder {
-  /** Texts of one request at most. */
+  /** The most texts in one request. */
   readonly textsMax: number;
-  /** US dollars for a million tokens, to tell beforehand what many texts will cost; undefined where it is not known. */
+  /** US dollars per million tokens, for estimates. Undefined if unknown. */
   readonly usdPerMillionTokens?: number;
   /**
-   * A unit-length vector for each text, in their order.
+   * Returns a vector of unit length for each text, in order.
    *
-   * May fail and may take long; the caller holds no transaction meanwhile. All or none: a reply with another number of
-   * vectors, or of another dimension, is a failure.
+   * It may fail and may take long; the caller holds no transaction meanwhile. It succeeds as a whole: a reply with a wrong
+   * number of vectors, or a wrong dimension, is a failure.
    *
    * @throws the signal's reason once it is aborted.
    */
@@ -45,9 +43,9 @@ export interface RemoteEmbedder extends AnyEmbedder {
 }
 
 export interface EmbedRequest {
-  /** From one to `textsMax`, each with something in it. */
+  /** One to `textsMax` texts. None is empty. */
   texts: readonly string[];
-  /** Whether they are to be found, or to find. */
+  /** Documents are searched, queries search. */
   task: "document" | "query";
   signal: AbortSignal;
   onUsage?: OnUsage;

@@ -7,10 +7,10 @@ import { hashingEmbedder } from "./hashing-embedder.ts";
 const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
 
 /**
- * The embedder that an id names, such as the one that a store was written with.
+ * Returns the embedder with an id, such as the one that a store was written with.
  *
- * @param options  For one that is elsewhere; without a key among them, that of the environment.
- * @throws {StoreError} `EMBEDDER_UNKNOWN`; else as the embedder's own function: `MODEL_KEY_MISSING`, `OPTION_INVALID`.
+ * @param options  Options for a model service.
+ * @throws {StoreError} `EMBEDDER_UNKNOWN`, and as `geminiEmbedder`: `MODEL_KEY_MISSING`, `OPTION_INVALID`.
  */
 export function embedderById(id: string, options: Omit<GeminiEmbedderOptions, "model" | "dimension"> = {}): Embedder {
   if (id === hashingEmbedder.id) return hashingEmbedder;

@@ -1,7 +1,7 @@
 import type { Role } from "../core/message.ts";
 import type { OnUsage } from "./usage.ts";
 
-/** A message as a summarizer sees it: text only, no reasoning, already cut to a length that fits. */
+/** A message for a summarizer: its text without reasoning, already cut to size. */
 export interface SourceText {
   seq: number;
   role: Role;
@@ -12,37 +12,37 @@ export interface SourceText {
 }
 
 export interface SummarizeRequest {
-  /** Summaries whose messages are not repeated in `sources`, oldest first. Empty on a full reading. */
+  /** Earlier summaries, oldest first, whose messages are not in `sources`. Empty if all messages are. */
   previous: readonly { title: string; text: string }[];
-  /** In conversation order. Never empty when `previous` is. */
+  /** Messages in order. Not empty if `previous` is empty. */
   sources: readonly SourceText[];
-  /** Most tokens of the summary's text, by `countTokens`. */
+  /** The most tokens of the summary's text, by `countTokens`. */
   tokensMax: number;
   countTokens: (text: string) => number;
   signal: AbortSignal;
-  /** Told what each reply cost, also one that cannot be used. */
+  /** Called with the cost of each reply, usable or not. */
   onUsage?: OnUsage;
 }
 
 export interface SummaryText {
-  /** A few words on one line: what it is about. */
+  /** A few words on one line. */
   title: string;
-  /** One statement a line. */
+  /** One statement per line. */
   text: string;
 }
 
 /**
- * Port: messages to a short text that stands for them.
+ * Port: turns messages into a short text that replaces them in a context.
  *
- * May fail and may take long; the caller holds no transaction meanwhile. It must obey `tokensMax`, reject with the
+ * It may fail and may take long; the caller holds no transaction meanwhile. It must obey `tokensMax`, reject with the
  * signal's reason once it is aborted, and treat every text as data, never as instructions.
  */
 export interface Summarizer {
   /** Names the model. */
   readonly id: string;
-  /** Changes with every change of wording that changes the output; stored beside each summary. */
+  /** Must change when the prompt changes. It is stored with each summary. */
   readonly promptVersion: number;
-  /** It runs on this machine and costs nothing: limits do not count its calls, and nothing stands in for it. */
+  /** True if it runs on this machine at no cost: limits do not apply, and no other summarizer replaces it. */
   readonly isLocal?: true;
   summarize(request: SummarizeRequest): Promise<SummaryText>;
 }

@@ -1,12 +1,12 @@
-/** What one reply of a model cost, whether it could be used or not. */
+/** The cost of one reply of a model, usable or not. */
 export interface ModelUsage {
-  /** Tokens that were sent, by the service's own count, or by an estimate where it gives none. */
+  /** Tokens sent, by the service's count or else by an estimate. */
   inputTokens: number;
-  /** Tokens that came back, thoughts included. */
+  /** Tokens received, including reasoning. */
   outputTokens: number;
-  /** US dollars; undefined where the model's price is not known. */
+  /** US dollars. Undefined if the price is unknown. */
   costUsd?: number;
 }
 
-/** Told of each reply as it comes. It must not throw. */
+/** Called with the cost of each reply. It must not throw. */
 export type OnUsage = (usage: ModelUsage) => void;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { evidenceOf } from "../../src/models/gemini/evidence.ts";
+import { sourcePieces } from "../../src/models/gemini/evidence.ts";
 import { groundName, groundStatement } from "../../src/models/gemini/grounding.ts";
 import { Pace } from "../../src/models/source-reader.ts";
 
@@ -42,7 +42,7 @@ test("what is verified stands in what was given, and every citation is of a mess
           name: undefined,
           text: message,
         }));
-        const pieces = evidenceOf({ previous: [], sources });
+        const pieces = sourcePieces({ previous: [], sources });
         const given = new Set(messages.flatMap((message) => message.split(" ")));
         const tokens = said.split(" ");
         const grounded = (await groundStatement({ text: said, seqs: cited }, pieces, pace))!;

@@ -4,7 +4,7 @@ import { firstIssue } from "./reply.ts";
 
 const CLAIM = z.object({ text: z.string(), seqs: z.array(z.int()) });
 
-/** What the model is asked for. Its order is the order in which a model writes: what happened, before what follows from it. */
+/** The shape of an answer. A model writes the fields in this order, so events come before conclusions. */
 const ANSWER = z.object({
   summary: z.array(CLAIM).describe("What was asked, done and found out: one sentence each, most important first"),
   decisions: z.array(CLAIM).describe("What was decided or demanded, and why: one sentence each"),
@@ -14,17 +14,17 @@ const ANSWER = z.object({
   title: z.string().describe("At most eight words"),
 });
 
-/** Something the model says, and the seqs it says it has it from. */
+/** A statement of the model, and the seqs that it cites. */
 export type Claim = z.infer<typeof CLAIM>;
 export type Answer = z.infer<typeof ANSWER>;
 
-/** JSON Schema of an answer, in the words that Gemini knows: no `$schema`, no bounds that are only those of a double. */
+/** The JSON Schema of an answer without keywords that Gemini does not know. */
 export const ANSWER_SCHEMA: object = jsonSchema();
 
 /**
- * An answer from the text of a reply.
+ * Parses the text of a reply.
  *
- * @throws {StoreError} `MODEL_ANSWER_INVALID` for what is no JSON, for JSON of another shape, and for an answer that says nothing.
+ * @throws {StoreError} `MODEL_ANSWER_INVALID` if it is not JSON of the expected shape.
  */
 export function parseAnswer(text: string, model: string): Answer {
   const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });
@@ -41,7 +41,7 @@ export function parseAnswer(text: string, model: string): Answer {
 
 function jsonSchema(): object {
   const { $schema: _, ...schema } = z.toJSONSchema(ANSWER, {
-    io: "input", // of the output, every object would also forbid what it does not name, at a few tokens each
+    io: "input", // the output schema would add `additionalProperties: false` to each object, at a few tokens each
     override: ({ jsonSchema: node }) => {
       delete node.minimum;
       delete node.maximum;

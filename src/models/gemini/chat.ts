@@ -2,17 +2,17 @@ import type { FunctionCallingConfigMode } from "@google/genai";
 import { StoreError } from "../../core/errors.ts";
 import type { ChatModel, ChatReply, ChatRequest, ReplyPart } from "../chat-model.ts";
 import type { ModelUsage } from "../usage.ts";
-import { checkFinish, parseChunk } from "./chat-chunk.ts";
 import { GeminiClient, type StreamParameters } from "./client.ts";
 import { contentsOf } from "./contents.ts";
 import { checkWhole, type GeminiOptions, geminiSettings } from "./options.ts";
 import { withCost } from "./prices.ts";
+import { checkFinish, parseChunk } from "./reply.ts";
 import { ReplyParts } from "./reply-parts.ts";
 
 export interface GeminiChatOptions extends GeminiOptions {
-  /** Most tokens of one reply, thoughts included, by the model's count, from 1 to 65,536; 8,192, unless told otherwise. */
+  /** The most tokens of a reply including reasoning, by the model's count: 1 to 65,536. Default: 8,192. */
   outputTokensMax?: number;
-  /** The model's context window in tokens, more than `outputTokensMax`, to 100,000,000; 1,048,576, unless told otherwise. */
+  /** The model's context window in tokens: more than `outputTokensMax`, at most 100,000,000. Default: 1,048,576. */
   contextWindow?: number;
 }
 
@@ -22,12 +22,11 @@ const CONTEXT_WINDOW = 1_048_576;
 const CONTEXT_WINDOW_LIMIT = 100_000_000;
 
 /**
- * Replies of Gemini, as they are written. One reply is one request: nothing is tried again here. `timeoutMs` is the longest
- * wait for the next piece of it.
+ * Streams replies of Gemini. A reply is one request and is never retried here. `timeoutMs` limits the wait for each chunk.
  *
- * What leaves the machine is the context, each text of it after `redact`; see `contentsOf`.
+ * The context leaves the machine, each text after `redact`; see `contentsOf`.
  *
- * @throws {StoreError} at once: `MODEL_KEY_MISSING`, `OPTION_INVALID`. No error of a reply holds the key.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. No error of a reply contains the key.
  */
 export function geminiChat(options: GeminiChatOptions = {}): ChatModel {
   const { outputTokensMax = OUTPUT_TOKENS_MAX, contextWindow = CONTEXT_WINDOW, ...shared } = options;
@@ -87,7 +86,7 @@ class GeminiReply implements ChatReply {
     const functionDeclarations = tools.map(({ name, description, schema }) => {
       return { name, description, parametersJsonSchema: schema };
     });
-    // The SDK's enum is a value of a module that is not loaded yet.
+    // The SDK's enum is not loaded yet.
     const mode = (mayCall ? "AUTO" : "NONE") as FunctionCallingConfigMode;
     return {
       contents,

@@ -1,17 +1,17 @@
-/** What follows a statement that nothing vouches for. */
+/** The mark of a statement that no source confirms. */
 export const UNVERIFIED = "[unverified]";
 
-/** How lines begin that are not what happened. The last two are lists: entries with a citation each, `, ` between. */
+/** The labels of lines that do not tell events. The last two start lists, whose entries are separated by `, `. */
 export const LABEL = { decision: "Decided: ", question: "Open: ", identifiers: "names: ", files: "files: " };
 
-/** Numbers that the citations of one text may stand for: what only looks like them must not fill the memory. */
+/** The most seqs read from the citations of one text: a text that only looks like citations must not fill the memory. */
 const SEQS_MAX = 10_000;
 
-// White space from its first character on: tried from each, a long run of it would be read once for every character.
+// The lookbehind starts at the first white space only. Otherwise a long run of it would take quadratic time.
 const CITATION = /(?<!\s)\s*\[(?:seqs?:? ?)?(\d{1,15}(?:-\d{1,15})?(?:, ?\d{1,15}(?:-\d{1,15})?)*)\]/g;
 const MARK = /(?<!\s)\s*\[unverified\]/g;
 
-/** `[3,7-9]`; "" for none. Ascending, each once; two neighbors are a range already. */
+/** Returns `[3,7-9]`: ascending, each seq once, neighbors as a range. Returns "" for none. */
 export function citation(seqs: Iterable<number>): string {
   const sorted = [...new Set(seqs)].sort((left, right) => left - right);
   const ranges: string[] = [];
@@ -22,13 +22,13 @@ export function citation(seqs: Iterable<number>): string {
   return ranges.length === 0 ? "" : `[${ranges.join(",")}]`;
 }
 
-/** The statements of a line of a summary: each entry of a list is one. */
+/** Splits a line of a summary into statements: each entry of a list is one. */
 export function statementsIn(line: string): string[] {
   const label = [LABEL.identifiers, LABEL.files].find((start) => line.startsWith(start));
   return label === undefined ? [line] : line.slice(label.length).split(", ");
 }
 
-/** A text without the citations and marks in it, and what they say. */
+/** Removes citations and marks from a text, and returns what they said. */
 export function takeCitations(text: string): { text: string; seqs: number[]; isMarked: boolean } {
   const seqs: number[] = [];
   for (const [, list] of text.matchAll(CITATION)) {

@@ -1,19 +1,19 @@
 import type { GoogleGenAI, ThinkingConfig, ThinkingLevel } from "@google/genai";
 import type { OnUsage } from "../usage.ts";
-import { failureOf, loadFailureOf } from "./failure.ts";
+import { loadFailure, modelFailure } from "./failure.ts";
 import type { GeminiSettings } from "./options.ts";
 import { replyText } from "./reply.ts";
-import { type Turn, Turns } from "./turns.ts";
+import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
 import { usageOf } from "./usage.ts";
 
 export interface Generation {
-  /** What is to be done: ours alone. */
+  /** The instructions, which contain no foreign text. */
   system: string;
-  /** What it is to be done with: other people's text, each in an element of its own. */
+  /** The foreign text, each message in an element of its own. */
   prompt: string;
   /** JSON Schema of the answer. */
   schema: object;
-  /** Most tokens of the reply, thoughts included, by the model's own count. */
+  /** The most tokens of the reply including reasoning, by the model's count. */
   outputTokensMax: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
@@ -21,28 +21,28 @@ export interface Generation {
 
 export interface Embedding {
   texts: readonly string[];
-  /** Only where the model knows them. */
+  /** Undefined for models without task types. */
   taskType: "RETRIEVAL_DOCUMENT" | "RETRIEVAL_QUERY" | undefined;
   dimension: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
-  /** Somebody waits for it. */
+  /** True if somebody waits for it. */
   isUrgent: boolean;
 }
 
-/** The SDK, loaded at the first call: that takes half a second. It is given no retries, so each call is one request. */
+/** Wraps the SDK, which is loaded at the first call because that takes half a second. Each call is one request, without retries. */
 export class GeminiClient {
   readonly settings: GeminiSettings;
-  #turns: Turns;
+  #queue: RequestQueue;
   #sdk: Promise<GoogleGenAI> | undefined;
 
   constructor(settings: GeminiSettings) {
     this.settings = settings;
-    this.#turns = new Turns(settings);
+    this.#queue = new RequestQueue(settings);
   }
 
   /**
-   * The text of one reply.
+   * Requests one reply and returns its text.
    *
    * @throws the signal's reason once it is aborted; else {StoreError} `MODEL_REFUSED`, `MODEL_UNAVAILABLE`,
    *   `MODEL_ANSWER_INVALID`.
@@ -59,7 +59,7 @@ export class GeminiClient {
           responseMimeType: "application/json",
           responseJsonSchema: schema,
           maxOutputTokens: outputTokensMax,
-          // Temperature stays the model's own: with less than 1, Gemini 3 is known to repeat itself without end.
+          // Temperature keeps its default: below 1, Gemini 3 may repeat itself endlessly.
           ...thinkingOf(model),
         },
       });
@@ -70,8 +70,8 @@ export class GeminiClient {
   }
 
   /**
-   * A reply in the pieces in which it comes, of any shape. `timeoutMs` is the longest wait for the first of them and for each
-   * next one; the time that the reader takes does not count. Where the reader stops, the connection is given up.
+   * Streams a reply as chunks of any shape. `timeoutMs` limits the wait for each chunk, without the reader's own time. When
+   * the reader stops, the connection is closed.
    *
    * @throws the signal's reason once it is aborted; else {StoreError} as `generate`.
    */
@@ -94,7 +94,7 @@ export class GeminiClient {
       signal.throwIfAborted();
     } catch (error) {
       signal.throwIfAborted();
-      throw failureOf(error, this.settings);
+      throw modelFailure(error, this.settings);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
@@ -103,10 +103,10 @@ export class GeminiClient {
   }
 
   /**
-   * What the SDK gives for one request to embed, of any shape: one vector for each text, if all is well.
+   * Requests embeddings, and returns the SDK's response of any shape: normally one vector for each text.
    *
-   * Each text is a content of its own: `gemini-embedding-2` makes one vector of a list of strings. The service counts each as
-   * a request (so in its free tier, as users report), and so do we.
+   * Each text is sent as a content of its own, because `gemini-embedding-2` makes a single vector of a list of strings. Users
+   * report that the free tier counts each text as a request, and so do we.
    */
   async embed({ texts, taskType, dimension, signal, onUsage, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
@@ -122,20 +122,23 @@ export class GeminiClient {
   }
 
   /**
-   * One request in its turn. It ends by itself, with the signal, or after `timeoutMs`.
+   * Sends one request in its turn. It ends by itself, with the signal, or after `timeoutMs`.
    *
-   * @param request  Told of the abort and of the timeout by its signal.
-   * @throws the signal's reason at once when it is aborted, also while it waits; else {StoreError} as `failureOf` says, and
-   *   `MODEL_UNAVAILABLE` without a request until the time at which the service said to come again.
+   * @param request  Its signal is aborted by the caller's abort and by the timeout.
+   * @throws the signal's reason once it is aborted, even while waiting; {StoreError} as `modelFailure` says, and
+   *   `MODEL_UNAVAILABLE` without a request while the service wants no requests.
    */
-  async call<T>(turn: Turn, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
-    turn.signal.throwIfAborted();
-    return this.#turns.take(turn, () => this.#send(turn.signal, request));
+  async call<T>(
+    queued: QueuedRequest,
+    request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    queued.signal.throwIfAborted();
+    return this.#queue.send(queued, () => this.#send(queued.signal, request));
   }
 
   /**
-   * The SDK has a timeout of its own, but passes it on to the server, which has its own opinion of short ones; and it never
-   * lets go of a signal that it listens to, so it gets a new one each time.
+   * The SDK's own timeout is passed to the server, which refuses short ones, so the timer is ours. The SDK never stops
+   * listening to a signal, so each request gets a new one.
    */
   async #send<T>(signal: AbortSignal, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     const sdk = await this.#loaded(signal);
@@ -149,14 +152,14 @@ export class GeminiClient {
       return result;
     } catch (error) {
       signal.throwIfAborted();
-      throw failureOf(error, this.settings);
+      throw modelFailure(error, this.settings);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
     }
   }
 
-  /** A load that failed is forgotten, so that the next call tries again. */
+  /** Loads the SDK. A failed load is forgotten, so that the next call tries again. */
   async #loaded(signal: AbortSignal): Promise<GoogleGenAI> {
     const loading = this.#sdk ?? loadSdk(this.settings);
     this.#sdk = loading;
@@ -164,26 +167,26 @@ export class GeminiClient {
       return await loading;
     } catch (error) {
       if (this.#sdk === loading) this.#sdk = undefined;
-      throw loadFailureOf(error, this.settings);
+      throw loadFailure(error, this.settings);
     } finally {
       signal.throwIfAborted();
     }
   }
 }
 
-/** Of a request to `streamGenerateContent`: the model and the signals are the client's. */
+/** The parameters of a streamed request without the model, which the client adds. */
 export type StreamParameters = Omit<Parameters<GoogleGenAI["models"]["generateContentStream"]>[0], "model">;
 
 async function loadSdk({ apiKey, baseUrl }: GeminiSettings): Promise<GoogleGenAI> {
   const { GoogleGenAI: Sdk } = await import("@google/genai");
-  // Said outright: otherwise variables of the environment may send it, and the text, to another service.
+  // Without `vertexai: false`, environment variables could send the key and the text to another service.
   return new Sdk({ apiKey, vertexai: false, httpOptions: baseUrl === undefined ? {} : { baseUrl } });
 }
 
-/** As little thinking as a model is known to allow: it is paid for like an answer, and there is nothing here to work out. */
+/** Returns the least thinking that a model allows: it costs as much as output, and a summary needs none. */
 function thinkingOf(model: string): { thinkingConfig?: ThinkingConfig } {
   if (/\bgemini-2\.5-flash/.test(model)) return { thinkingConfig: { thinkingBudget: 0 } };
-  // The SDK's enum is a value of a module that is not loaded yet.
+  // The SDK's enum is not loaded yet.
   if (/\bgemini-[3-9].*-flash/.test(model)) return { thinkingConfig: { thinkingLevel: "MINIMAL" as ThinkingLevel } };
   return {};
 }

@@ -4,12 +4,12 @@ import { describeFile } from "../../core/text.ts";
 import type { ChatMessage } from "../chat-model.ts";
 import { type Redact, redacted } from "../prompt-text.ts";
 
-/** Stands for the signature of a call that Gemini has not made, or another of its models; by Google's documentation. */
+/** Replaces the signature of a call that another model made, as Google documents. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 /**
- * Kinds of files that Gemini looks into, by Google's documentation. It refuses a request with any other (`image/gif`, say), and
- * would do so for as long as the file stands in the context.
+ * The media types that Gemini reads, by Google's documentation. It refuses requests with any other, such as `image/gif`, and
+ * would refuse each request as long as the file is in the context.
  */
 const READABLE = new RegExp(
   `^(?:${[
@@ -22,47 +22,47 @@ const READABLE = new RegExp(
   "i",
 );
 
-/** What the name of a tool may have, by its documentation; other agents' tools may have others. */
+/** Characters that Gemini refuses in the name of a tool. */
 const NOT_IN_NAMES = /[^\w.:-]/g;
 const NAME_CHARS_MAX = 64;
 
-/** Stands for a text of which nothing may leave: Gemini refuses an empty one. */
+/** Replaces an empty text, which Gemini refuses. */
 const NO_TEXT = "…";
 
-/** Models that refuse a call without a signature. */
+/** Matches models that refuse calls without a signature. */
 const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
 
 interface ContentsOptions {
-  /** The model that they are for. */
+  /** The model that gets them. */
   model: string;
   redact: Redact | undefined;
 }
 
 export interface Contents {
-  /** What the system messages say, each for itself. */
+  /** The text of each system message. */
   system: string[];
   contents: Content[];
 }
 
-/** Neighbors of one role, as one. */
-interface Turn {
+/** Consecutive messages of one role. */
+interface RoleRun {
   role: "user" | "assistant" | "tool";
   messages: ChatMessage[];
 }
 
 /**
- * A rendered context in the words of Gemini, which joins nothing by itself: neighbors of one role become one content, results
- * stand in the order of their calls, and a call without a result gets one that says so.
+ * Converts a rendered context for Gemini. Neighbors of one role become one content, because Gemini does not join them.
+ * Results are put into the order of their calls, and a call without a result gets one that says so.
  *
- * Every text is sent as it is, `redact` and halves of characters apart. The hook sees each whole: what was said, each text in the
- * arguments of a call, what a tool said. Reasoning stays here. Files of the user that Gemini can read are sent along with their
- * bytes, unless there is a hook, which cannot look into them; all others are named.
+ * Texts are sent unchanged, except for `redact` and for unpaired surrogates. `redact` sees each text whole: message texts, strings
+ * in arguments, and tool results. Reasoning is not sent. Files of the user that Gemini can read are sent with their bytes,
+ * unless there is a `redact`, which cannot look into them. All other files are sent as their name, type and size.
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
 export function contentsOf(messages: readonly ChatMessage[], options: ContentsOptions): Contents {
   const system: string[] = [];
-  const turns: Turn[] = [];
+  const turns: RoleRun[] = [];
   for (const message of messages) {
     const { role, parts } = message;
     if (role === "system") {
@@ -76,8 +76,8 @@ export function contentsOf(messages: readonly ChatMessage[], options: ContentsOp
   return { system, contents: turns.flatMap((turn, index) => turnContents(turn, turns[index + 1], options)) };
 }
 
-/** Results are made with their calls. */
-function turnContents({ role, messages }: Turn, next: Turn | undefined, options: ContentsOptions): Content[] {
+/** Results are converted together with their calls. */
+function turnContents({ role, messages }: RoleRun, next: RoleRun | undefined, options: ContentsOptions): Content[] {
   if (role === "tool") return [];
   if (role === "user") {
     const parts = messages.flatMap((message) => message.parts.map((part) => userPart(part, options.redact)));
@@ -96,7 +96,7 @@ function userPart(part: Part, redact: Redact | undefined): GeminiPart {
 }
 
 function inlineData({ mediaType, data }: FilePart): GeminiPart | undefined {
-  // Written so by many, and refused.
+  // Many programs write `image/jpg`, which Gemini refuses.
   const mimeType = mediaType.replace(/^image\/jpg$/i, "image/jpeg");
   return data === undefined || !READABLE.test(mimeType) ? undefined : { inlineData: { mimeType, data } };
 }
@@ -115,7 +115,7 @@ function modelParts({ parts, metadata }: ChatMessage, { model, redact }: Content
       },
     ];
   });
-  // Of calls side by side the first is signed for all of them.
+  // The signature of the first call counts for all calls of a step.
   const first = sent.find(({ functionCall }) => functionCall !== undefined);
   if (first !== undefined && first.thoughtSignature === undefined && SIGNING_MODEL.test(model)) {
     first.thoughtSignature = NO_SIGNATURE;
@@ -123,7 +123,7 @@ function modelParts({ parts, metadata }: ChatMessage, { model, redact }: Content
   return sent;
 }
 
-/** Takes the result of a call off the list. */
+/** Converts a call's result and removes it from `results`. */
 function responseTo(call: ToolCallPart, results: ToolResultPart[], redact: Redact | undefined): GeminiPart {
   const index = results.findIndex(({ toolCallId }) => toolCallId === call.toolCallId);
   const [result] = index === -1 ? [] : results.splice(index, 1);
@@ -138,7 +138,7 @@ function nameOf({ name }: ToolCallPart): string {
   return /^[A-Za-z_]/.test(allowed) ? allowed : `_${allowed.slice(1)}`;
 }
 
-/** The name that Gemini has given to a call, where it has. */
+/** Returns the id that Gemini gave the call, if any. */
 function idOf({ id }: ToolCallPart): { id?: string } {
   return typeof id === "string" ? { id } : {};
 }
@@ -160,7 +160,7 @@ function textOf(part: Part, redact: Redact | undefined): string {
   }
 }
 
-/** Gemini takes nothing but an object. */
+/** Gemini takes only objects as arguments. */
 function redactedArgs(args: JsonValue, redact: Redact | undefined): Record<string, unknown> {
   const value = redactedValue(args ?? {}, redact);
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : { value };
@@ -173,7 +173,7 @@ function redactedValue(value: JsonValue, redact: Redact | undefined): JsonValue 
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [wellFormed(key), redactedValue(item, redact)]));
 }
 
-/** A text after `redact`, without the halves of characters that agents leave when they cut texts: UTF-8 has none. */
+/** Applies `redact`, and replaces unpaired surrogates, which UTF-8 cannot encode. Agents leave them when they cut texts. */
 function sendable(text: string, redact: Redact | undefined): string {
   return wellFormed(redacted(text, redact));
 }

@@ -9,14 +9,14 @@ import { checkWhole, type GeminiOptions, geminiSettings, invalid } from "./optio
 import { replyVectors } from "./vectors.ts";
 
 export interface GeminiEmbedderOptions extends GeminiOptions {
-  /** Length of a vector, from 128 to 3,072; 768, unless told otherwise. Google recommends 768, 1,536 and 3,072. */
+  /** The length of a vector: 128 to 3,072. Default: 768. Google recommends 768, 1,536 and 3,072. */
   dimension?: number;
   /**
-   * Cosine from which a step may join a cluster, in [-1, 1); 0.75, unless told otherwise.
+   * The cosine from which a step may join a cluster, in [-1, 1). Default: 0.75.
    *
-   * It was not calibrated with vectors of Gemini, but chosen between what users of both models have published of theirs (2026,
-   * few, each on one corpus): texts on different subjects at 0.58 to 0.74, most near 0.62; on one subject at 0.76 to 0.93.
-   * It matters: where unrelated texts are at 0.62, 0.65 put two thirds of a conversation into one cluster, 0.75 an eighth.
+   * The default was not calibrated with Gemini. It lies between figures that users published in 2026, each for one corpus:
+   * 0.58 to 0.74 for unrelated texts, mostly near 0.62, and 0.76 to 0.93 for related ones. With unrelated texts at 0.62, a
+   * threshold of 0.65 put two thirds of a conversation into one cluster, and 0.75 an eighth.
    */
   similarityMin?: number;
 }
@@ -27,31 +27,31 @@ const DIMENSION_MIN = 128;
 const DIMENSION_MAX = 3_072;
 const SIMILARITY_MIN = 0.75;
 
-/** What the service takes in one request. */
+/** The most texts in one request. */
 const TEXTS_MAX = 100;
-/** By our estimate: two thirds of what the free tier allows in a minute, since a request beyond that could never succeed. */
+/** The most estimated tokens in one request: two thirds of the free tier's limit for a minute. A larger request never succeeds. */
 const REQUEST_TOKENS_MAX = 20_000;
 
-/** Of one text, by our estimate: well below the 2,048 tokens that `gemini-embedding-001` reads, as it may be off by a quarter. */
+/** The most estimated tokens of a text for `gemini-embedding-001`, which reads 2,048. The estimate may be off by a quarter. */
 const TEXT_TOKENS_MAX = 1_500;
 
-/** The models that are told the task beside the text; later ones read it in front of it. */
+/** Matches models that take the task as a parameter. Later ones read it from a prefix of the text. */
 const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
 const TASK_TYPE = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" } as const;
-/** The words that Google's page on embeddings gives for `gemini-embedding-2`. Others would make other vectors, and need another id. */
+/** The prefixes that Google documents for `gemini-embedding-2`. Other prefixes give other vectors and would need another id. */
 const TASK_PREFIX = { document: "title: none | text: ", query: "task: search result | query: " };
 
 /**
- * Vectors by Gemini (`gemini-embedding-2`, unless told otherwise): texts are near when they mean the same, whatever their words.
+ * Creates an embedder that uses Gemini, by default `gemini-embedding-2`. Texts with similar meaning get similar vectors.
  *
- * What leaves the machine are texts of messages and queries, each passed through `redact` and cut to 8,000 characters from its
- * beginning and end, for `gemini-embedding-001` to about 1,500 tokens of these: what the models read. Long texts are sent in
- * several requests, one after another. Nothing is tried again here, but what a failed call had paid for is kept for the next one
- * with the same texts. Queries go before documents that wait.
+ * The texts of messages and queries leave the machine. Each passes through `redact` and is cut to 8,000 characters from both
+ * ends, for `gemini-embedding-001` to about 1,500 tokens. Many texts are sent in several requests, one after another. Nothing
+ * is retried here, but vectors that a failed call had paid for are kept for the next call with the same texts. Queries are
+ * sent before waiting documents.
  *
- * @throws {StoreError} at once: `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once that is
- *   aborted; else with `MODEL_REFUSED`, where the same request would be refused again; `MODEL_UNAVAILABLE`, with
- *   `retryAfterMs` where the service says how long to wait; `MODEL_ANSWER_INVALID`; `REDACT_FAILED`. No error holds the key.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once it is aborted;
+ *   with `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service names a
+ *   delay; with `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */
 export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
   const { dimension = DIMENSION, similarityMin = SIMILARITY_MIN, ...shared } = options;
@@ -60,7 +60,7 @@ export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbed
   if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
   const client = new GeminiClient(geminiSettings(shared, MODEL));
   const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
-  // More than a minute allows could never be sent in one.
+  // A request with more texts than a minute allows could never be sent.
   const textsMax = Math.min(TEXTS_MAX, requestsPerMinute);
   const kept = new KeptVectors();
   return {
@@ -83,7 +83,7 @@ async function embedAll(
   const pace = new Pace(signal);
   const sent: string[] = [];
   for (const text of texts) {
-    // Nothing may be left of a text, and a service may refuse a whole batch for an empty one.
+    // The service may refuse a whole batch for one empty text.
     const clean = promptText(text, redact).trim() || "…";
     sent.push(taskType === undefined ? TASK_PREFIX[task] + clean : shortened(clean));
     await pace.worked(text.length);
@@ -96,7 +96,7 @@ async function embedAll(
       const isUrgent = task === "query";
       const response = await client.embed({ texts: batchTexts, taskType, dimension, signal, onUsage, isUrgent });
       const found = replyVectors(response, batch.length, dimension, model);
-      for (const [place, index] of batch.entries()) vectors[index] = found[place];
+      for (const [at, index] of batch.entries()) vectors[index] = found[at];
     }
   } catch (error) {
     for (const [index, vector] of vectors.entries()) if (vector !== undefined) kept.keep(task + sent[index], vector);
@@ -105,13 +105,13 @@ async function embedAll(
   return vectors as Float32Array[];
 }
 
-/** To what a model reads that reads less than 8,000 characters may have. */
+/** Cuts a text to `TEXT_TOKENS_MAX`. */
 function shortened(text: string): string {
   const tokens = estimateTokens(text);
   return tokens <= TEXT_TOKENS_MAX ? text : excerpt(text, Math.floor((text.length * TEXT_TOKENS_MAX) / tokens));
 }
 
-/** In their order, the places of the texts that are to be sent, as many in a batch as one request takes. */
+/** Groups the indexes of the due texts into batches, each small enough for one request. */
 function batchesOf(texts: readonly string[], isDue: (index: number) => boolean, textsMax: number): number[][] {
   const batches: number[][] = [];
   let batchTokens = 0;

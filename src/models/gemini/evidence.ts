@@ -3,9 +3,9 @@ import { statementsIn, takeCitations } from "./citations.ts";
 import { hintOf, patternOf } from "./names.ts";
 import type { PromptTexts } from "./prompt.ts";
 
-/** A text that a claim may rest on. */
-export class Piece {
-  /** Messages it is from; of a line of an earlier summary those it cites, which may be none. */
+/** A source text for claims. */
+export class SourcePiece {
+  /** The seq of its message. For a line of an earlier summary, the seqs that it cites, possibly none. */
   readonly seqs: readonly number[];
   readonly text: string;
   readonly lowerText: string;
@@ -17,7 +17,7 @@ export class Piece {
     this.lowerText = text.toLowerCase();
   }
 
-  /** Characters that have to be read for its words: none once that is done. */
+  /** The characters to read before `words` is known. 0 afterwards. */
   get unreadChars(): number {
     return this.#words === undefined ? this.text.length : 0;
   }
@@ -29,23 +29,23 @@ export class Piece {
 }
 
 /**
- * What the model was given, as what its claims may rest on: each message, and each line of an earlier summary with the
- * messages that it cites. A line that was marked as unverified is no evidence, or one summary would launder it for the next.
+ * Returns the source texts that claims may rest on: each message, and each line of an earlier summary. Lines marked as
+ * unverified are left out; otherwise the next summary would present them as verified.
  */
-export function evidenceOf({ previous, sources }: PromptTexts): Piece[] {
+export function sourcePieces({ previous, sources }: PromptTexts): SourcePiece[] {
   const lines = previous
     .flatMap(({ title, text }) => [title, ...text.split("\n")])
     .flatMap(statementsIn)
     .map(takeCitations)
     .filter(({ isMarked, text }) => !isMarked && text !== "");
   return [
-    ...lines.map(({ seqs, text }) => new Piece(seqs, text)),
-    ...sources.map(({ seq, text, name = "" }) => new Piece([seq], `${name} ${text}`)),
+    ...lines.map(({ seqs, text }) => new SourcePiece(seqs, text)),
+    ...sources.map(({ seq, text, name = "" }) => new SourcePiece([seq], `${name} ${text}`)),
   ];
 }
 
-/** Pieces that name a name, with the spelling in which they do: in that of the name if there are any, else in any case. */
-export function piecesNaming(pieces: readonly Piece[], name: string): { piece: Piece; spelling: string }[] {
+/** Returns the pieces that contain a name, with its spelling there. Case counts, unless no piece matches it. */
+export function piecesNaming(pieces: readonly SourcePiece[], name: string): { piece: SourcePiece; spelling: string }[] {
   const hint = hintOf(name);
   const candidates = pieces.filter(({ lowerText }) => lowerText.includes(hint));
   if (candidates.length === 0) return [];
@@ -59,8 +59,8 @@ export function piecesNaming(pieces: readonly Piece[], name: string): { piece: P
   return [];
 }
 
-/** Share of a statement's words that a piece has, from 0 to 1. */
-export function overlap(statement: ReadonlySet<string>, piece: Piece): number {
+/** Returns the share of a statement's words that a piece contains, from 0 to 1. */
+export function wordShare(statement: ReadonlySet<string>, piece: SourcePiece): number {
   if (statement.size === 0) return 0;
   let shared = 0;
   for (const word of statement) if (piece.words.has(word)) shared++;

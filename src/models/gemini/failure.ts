@@ -3,16 +3,16 @@ import { cutLine, oneLine } from "../lines.ts";
 import { OF_ACCOUNT } from "../refusal.ts";
 import type { GeminiSettings } from "./options.ts";
 
-/** Characters of what a service says about its failure. */
+/** The most characters of a service's own error message. */
 const REASON_CHARS_MAX = 300;
 
-/** Too many requests, and the two with which servers give up on slow ones; all the rest below 500 is about the request. */
+/** HTTP statuses below 500 that are worth another try: too many requests, and timeouts. */
 const TRY_AGAIN = new Set([408, 429, 499]);
 
-/** What `google.rpc.ErrorInfo` and the status say of a 400 that is no more about what was sent. */
+/** Reasons in `google.rpc.ErrorInfo` or in the status that concern the account and not the request. */
 const ACCOUNT_REASON = /^(?:API_KEY_\w+|FAILED_PRECONDITION)$/;
 
-/** What `google.rpc.RetryInfo` has: seconds, with a fraction. */
+/** The delay in `google.rpc.RetryInfo`: seconds with a fraction. */
 const RETRY_DELAY = /^(\d{1,6}(?:\.\d+)?)s$/;
 
 export type ModelFailure =
@@ -25,15 +25,15 @@ interface StatusBody {
 }
 
 /**
- * What an error of the SDK means for whoever called it: `MODEL_REFUSED` where trying again is of no use, `MODEL_UNAVAILABLE`
- * where it is, with the server's own delay, `MODEL_ANSWER_INVALID` where what came is no answer.
+ * Translates an error of the SDK: `MODEL_REFUSED` if another try is useless, `MODEL_UNAVAILABLE` if it is not, with the
+ * server's delay, and `MODEL_ANSWER_INVALID` if the response is not an answer.
  *
- * The SDK (2.32) throws an `ApiError` whose message is the body as JSON; fetch's `TypeError` where the connection broke; the
- * `SyntaxError` of JSON; and an `AbortError` for both an abort and a timeout: a caller that aborted knows, and asks for no
- * reason. The error itself is not kept as a cause, since it may hold headers and URLs; the key is cut out of its words.
+ * The SDK (2.32) throws an `ApiError` whose message is the response body, a `TypeError` of fetch if the connection broke, a
+ * `SyntaxError` for invalid JSON, and an `AbortError` for an abort or a timeout. Callers handle their own aborts first. The
+ * error is not kept as the cause, because it may hold headers and URLs. The key is removed from its message.
  */
-export function failureOf(error: unknown, { model, apiKey, timeoutMs }: GeminiSettings): ModelFailure {
-  const { name, message, status, cause } = shapeOf(error);
+export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: GeminiSettings): ModelFailure {
+  const { name, message, status, cause } = errorFields(error);
   const reasonOf = (text: string): string => reasonWithout(apiKey, text);
   if (status !== undefined) {
     const { text, retryAfterMs, isOfAccount } = readBody(message);
@@ -49,28 +49,34 @@ export function failureOf(error: unknown, { model, apiKey, timeoutMs }: GeminiSe
     return new StoreError("MODEL_UNAVAILABLE", { model, reason: `nothing came within ${timeoutMs} ms` });
   }
   if (name === "SyntaxError") return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is no JSON" });
-  // The SDK trips over a body that is no object; a connection that broke has a cause.
+  // The SDK fails on a body that is not an object. The TypeError of a broken connection has a cause.
   if (name === "TypeError" && cause === undefined) {
     return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it has another shape" });
   }
   if (message === "Incomplete JSON segment at the end") {
     return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is no JSON" });
   }
-  const code = shapeOf(cause).code;
+  const code = errorFields(cause).code;
   return new StoreError("MODEL_UNAVAILABLE", {
     model,
     reason: reasonOf(code === undefined ? message : `${message} (${code})`),
   });
 }
 
-/** What it means that the SDK could not be loaded: a broken installation can be mended while the process runs. */
-export function loadFailureOf(error: unknown, { model, apiKey }: GeminiSettings): ModelFailure {
-  const reason = reasonWithout(apiKey, `@google/genai cannot be loaded: ${shapeOf(error).message}`);
+/** Describes a failed load of the SDK. Another try may succeed, because an installation can be repaired meanwhile. */
+export function loadFailure(error: unknown, { model, apiKey }: GeminiSettings): ModelFailure {
+  const reason = reasonWithout(apiKey, `@google/genai cannot be loaded: ${errorFields(error).message}`);
   return new StoreError("MODEL_UNAVAILABLE", { model, reason });
 }
 
-/** Of a value that was thrown, what tells the cases apart. */
-function shapeOf(error: unknown): { name?: string; message: string; status?: number; code?: string; cause?: unknown } {
+/** Returns the fields of a thrown value that tell the cases apart. */
+function errorFields(error: unknown): {
+  name?: string;
+  message: string;
+  status?: number;
+  code?: string;
+  cause?: unknown;
+} {
   if (typeof error !== "object" || error === null) return { message: String(error) };
   const { name, message, status, code, cause } = error as Record<string, unknown>;
   return {
@@ -85,7 +91,7 @@ function shapeOf(error: unknown): { name?: string; message: string; status?: num
 function readBody(message: string): { text: string; retryAfterMs?: number; isOfAccount: boolean } {
   let body: StatusBody | null;
   try {
-    // In a stream it stands behind a few words of the SDK.
+    // In a stream, the SDK puts a few words before the body.
     body = JSON.parse(message.replace(/^got status: \w*\. /, "")) as StatusBody | null;
   } catch {
     return { text: message, isOfAccount: false };
@@ -102,12 +108,12 @@ function readBody(message: string): { text: string; retryAfterMs?: number; isOfA
   return {
     text: String(text ?? ""),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
-    // Older replies name the key only in their words.
+    // Older replies mention the key only in their message.
     isOfAccount: reasons.some((reason) => ACCOUNT_REASON.test(reason)) || /^API key /i.test(String(said)),
   };
 }
 
-/** One line of bounded length, without its last stop, in which no key stands: not this one, and none that looks like one. */
+/** Returns one short line without a final period, with this key and anything that looks like a key removed. */
 function reasonWithout(apiKey: string, text: string): string {
   const hidden = [apiKey, encodeURIComponent(apiKey)].reduce((left, key) => left.replaceAll(key, "[key]"), text);
   const line = oneLine(hidden.replace(/AIza[\w-]{20,}/g, "[key]"));

@@ -4,51 +4,51 @@ import type { Pace } from "../source-reader.ts";
 import { words } from "../words.ts";
 import type { Claim } from "./answer.ts";
 import { LABEL, takeCitations } from "./citations.ts";
-import { overlap, type Piece, piecesNaming } from "./evidence.ts";
+import { piecesNaming, type SourcePiece, wordShare } from "./evidence.ts";
 import { isShortFigure, namesIn, patternOf } from "./names.ts";
 
-/** A claim and what was found of it in what the model was given. */
+/** A claim after its check against the sources. */
 export interface GroundedClaim {
   text: string;
-  /** Messages it rests on: every one was given, or is cited by an earlier summary that was. */
+  /** The seqs of its sources. Each was sent, or is cited by an earlier summary that was sent. */
   seqs: number[];
-  /** Whether all that it names stands somewhere in what was given, and it rests on something. */
+  /** True if it has a source, and every name in it occurs in the sources. */
   isVerified: boolean;
 }
 
 const STATEMENT_CHARS_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
-/** Share of its words that a text must have to be taken for the source of a statement that cites none. */
+/** The share of its words that a text must contain to become the source of a statement that cites none. */
 const OVERLAP_MIN = 0.5;
-/** Looking for a name in one text takes about as long as reading so many characters. */
+/** The cost of looking for a name in one text, in characters read. */
 const LOOK_CHARS = 4;
 
-/** What models put around a name: quotes, and the parentheses of a call. */
+/** Quotes and parentheses that models put around a name. */
 const WRAPPING = /^[`"']+|(?:\(\))?[`"']*$/g;
 const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
 
 /**
- * A statement with its sources mended. Citations of messages that were not given are dropped; a name that stands in none of
- * the cited texts brings in the closest text that has it, in the spelling it has there; a statement without any source is
- * given the text that shares most of its words, if that is half of them. Figures of one or two digits stand in any long
- * conversation by chance, so they have to stand in one of the statement's own sources.
+ * Checks a statement and corrects its sources. Citations of messages that were not sent are dropped. If no cited text
+ * contains a name, the closest text that does becomes a source, and its spelling is used. A statement without a source gets
+ * the text that shares most of its words, if it shares at least half. Numbers of one or two digits occur in any long
+ * conversation by chance, so they must occur in the statement's own sources.
  *
- * A statement that names what stands nowhere, or that nothing speaks for, is kept and not verified. Taking the name out would
- * leave a sentence that says something else, and taking the sentence out would lose a decision over a number that the model
- * worked out: marked, the reader is warned and can look it up.
+ * A statement with a name that occurs nowhere, or without a source, is kept but not verified. Without the name, the sentence
+ * would say something else. Without the sentence, a decision could be lost because of a number that the model computed. The
+ * mark warns the reader instead.
  *
  * @returns undefined for a statement without words.
  */
 export async function groundStatement(
   claim: Claim,
-  pieces: readonly Piece[],
+  pieces: readonly SourcePiece[],
   pace: Pace,
 ): Promise<GroundedClaim | undefined> {
-  const { text: written, seqs } = textOf(claim, STATEMENT_CHARS_MAX);
+  const { text: written, seqs } = withoutCitations(claim, STATEMENT_CHARS_MAX);
   await pace.worked(claim.text.length + pieces.length);
   if (!/[\p{L}\p{N}]/u.test(written)) return undefined;
   const cited = new Set(pieces.filter((piece) => piece.seqs.some((seq) => seqs.has(seq))));
-  const broughtIn = new Set<Piece>();
+  const added = new Set<SourcePiece>();
   const statementWords = new Set(words(written));
   const names = namesIn(written);
   const spellings = new Map<string, string>();
@@ -61,38 +61,38 @@ export async function groundStatement(
       continue;
     }
     const having = naming.map(({ piece }) => piece);
-    if (!having.some((piece) => cited.has(piece))) broughtIn.add((await closestTo(statementWords, having, pace))!);
+    if (!having.some((piece) => cited.has(piece))) added.add((await closestTo(statementWords, having, pace))!);
     const spelling = naming[0]!.spelling;
-    // Not a figure, whose commas and unit are a matter of style.
+    // Numbers keep their own spelling, because commas and units are a matter of style.
     if (spelling.toLowerCase() === name.toLowerCase()) spellings.set(name, spelling);
   }
-  if (cited.size === 0 && broughtIn.size === 0) {
+  if (cited.size === 0 && added.size === 0) {
     const closest = await closestTo(statementWords, pieces, pace);
-    if (closest !== undefined && overlap(statementWords, closest) >= OVERLAP_MIN) broughtIn.add(closest);
+    if (closest !== undefined && wordShare(statementWords, closest) >= OVERLAP_MIN) added.add(closest);
   }
-  const sources = [...cited, ...broughtIn];
+  const sources = [...cited, ...added];
   if (!names.filter(isShortFigure).every((figure) => piecesNaming(sources, figure).length > 0)) isVerified = false;
   const kept = seqsOf([...cited]).filter((seq) => seqs.has(seq));
   return {
     text: respelled(written, names, spellings),
-    seqs: [...new Set([...kept, ...seqsOf([...broughtIn])])],
+    seqs: [...new Set([...kept, ...seqsOf([...added])])],
     isVerified: isVerified && sources.length > 0,
   };
 }
 
 /**
- * An identifier or a path with the messages that name it: the cited ones that do, or the first that does.
+ * Checks an identifier or a path. Its sources are the cited messages that contain it, or else the first message that does.
  *
- * @returns undefined for what stands nowhere, and is left out: there is nothing to it but the name.
+ * @returns undefined if it occurs nowhere.
  */
 export async function groundName(
   claim: Claim,
-  pieces: readonly Piece[],
+  pieces: readonly SourcePiece[],
   pace: Pace,
 ): Promise<GroundedClaim | undefined> {
-  const { text: written, seqs } = textOf(claim, NAME_CHARS_MAX);
+  const { text: written, seqs } = withoutCitations(claim, NAME_CHARS_MAX);
   const text = written.replace(WRAPPING, "");
-  // A list is read back by its commas.
+  // Commas separate the entries of a list.
   if (text === "" || text.includes(", ")) return undefined;
   const naming = piecesNaming(pieces, text);
   await pace.worked(claim.text.length + LOOK_CHARS * pieces.length);
@@ -102,18 +102,18 @@ export async function groundName(
   return { text: first.spelling, seqs: cited.length > 0 ? cited : [...first.piece.seqs], isVerified: true };
 }
 
-/** Whether all that a title names stands somewhere. */
-export function isGrounded(text: string, pieces: readonly Piece[]): boolean {
+/** True if every name in a title occurs in the sources. */
+export function isGrounded(text: string, pieces: readonly SourcePiece[]): boolean {
   return namesIn(text).every((name) => piecesNaming(pieces, name).length > 0);
 }
 
-/** Models write citations into the text, too, and repeat the labels they were shown. */
-function textOf(claim: Claim, charsMax: number): { text: string; seqs: Set<number> } {
+/** Removes citations and labels that a model wrote into the text. */
+function withoutCitations(claim: Claim, charsMax: number): { text: string; seqs: Set<number> } {
   const { text, seqs } = takeCitations(replyLine(claim.text));
   return { text: cutLine(text.replace(LABELS, ""), charsMax), seqs: new Set([...claim.seqs, ...seqs]) };
 }
 
-/** All names at once and the longest first, so that no name is changed within a longer one. */
+/** Replaces all names at once, longest first, so that no name is changed inside a longer one. */
 function respelled(text: string, names: readonly string[], spellings: ReadonlyMap<string, string>): string {
   if ([...spellings].every(([name, spelling]) => name === spelling)) return text;
   const longestFirst = names.toSorted((left, right) => right.length - left.length);
@@ -123,21 +123,21 @@ function respelled(text: string, names: readonly string[], spellings: ReadonlyMa
 
 async function closestTo(
   statement: ReadonlySet<string>,
-  pieces: readonly Piece[],
+  pieces: readonly SourcePiece[],
   pace: Pace,
-): Promise<Piece | undefined> {
-  let best: Piece | undefined;
-  let bestOverlap = -1;
+): Promise<SourcePiece | undefined> {
+  let best: SourcePiece | undefined;
+  let bestShare = -1;
   for (const piece of pieces) {
     await pace.worked(piece.unreadChars + statement.size);
-    const share = overlap(statement, piece);
-    if (share <= bestOverlap) continue;
+    const share = wordShare(statement, piece);
+    if (share <= bestShare) continue;
     best = piece;
-    bestOverlap = share;
+    bestShare = share;
   }
   return best;
 }
 
-function seqsOf(pieces: readonly Piece[]): number[] {
+function seqsOf(pieces: readonly SourcePiece[]): number[] {
   return [...new Set(pieces.flatMap(({ seqs }) => seqs))];
 }

@@ -1,21 +1,21 @@
-/** Vectors kept at most: what eight calls at once have paid for. */
+/** The most vectors kept: about as many as eight concurrent calls pay for. */
 const VECTORS_MAX = 1_000;
 
 /**
- * Vectors that were paid for by calls that failed later: a call is all or none, but it may take several requests, and where a
- * quota has room for one of them a minute, it would start over each time and never end.
+ * Keeps vectors that were paid for by a call that failed later. A call succeeds as a whole, but may need several requests.
+ * With a quota of one request a minute, it would otherwise start over each time and never end.
  */
 export class KeptVectors {
   #vectors = new Map<string, Float32Array>();
 
-  /** The vector of a text, which is kept no longer. */
+  /** Removes and returns the vector of a text. */
   take(text: string): Float32Array | undefined {
     const vector = this.#vectors.get(text);
     this.#vectors.delete(text);
     return vector;
   }
 
-  /** The oldest give way to new ones. */
+  /** Keeps a vector, and drops the oldest if there are too many. */
   keep(text: string, vector: Float32Array): void {
     this.#vectors.set(text, vector);
     if (this.#vectors.size <= VECTORS_MAX) return;

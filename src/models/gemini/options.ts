@@ -1,31 +1,31 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Redact } from "../prompt-text.ts";
 import { pricesOf, type TokenPrices } from "./prices.ts";
-import type { TurnLimits } from "./turns.ts";
+import type { RequestLimits } from "./request-queue.ts";
 
 export interface GeminiOptions {
-  /** Else `GOOGLE_API_KEY` or `GEMINI_API_KEY` of the environment; of two, the first, as the SDK has it. */
+  /** Default: `GOOGLE_API_KEY`, else `GEMINI_API_KEY`, as in the SDK. */
   apiKey?: string;
-  /** `gemini-3.1-flash-lite`, or `gemini-embedding-2` for vectors, unless told otherwise. */
+  /** Default: `gemini-3.1-flash-lite`, and `gemini-embedding-2` for vectors. */
   model?: string;
-  /** Where the API is; `http:` or `https:`. Else `GOOGLE_GEMINI_BASE_URL` of the environment, else Google. */
+  /** The address of the API, `http:` or `https:`. Default: `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string;
-  /** Milliseconds that one request may take once it is sent, from 1 to 3,600,000; 60,000, unless told otherwise. */
+  /** The time limit of one request in milliseconds: 1 to 3,600,000. Default: 60,000. */
   timeoutMs?: number;
-  /** Requests under way at once, from 1 to 1,000; 8, unless told otherwise. Others wait, and an abort ends the wait. */
+  /** The most concurrent requests: 1 to 1,000. Default: 8. Others wait, and an abort ends the wait. */
   concurrency?: number;
-  /** Requests sent in any 60 seconds, from 1 to 1,000,000; as many as come, unless told otherwise. Others wait. */
+  /** The most requests in any 60 seconds: 1 to 1,000,000. Default: no limit. Others wait. */
   requestsPerMinute?: number;
-  /** What the model costs; else what Google's page said in October 2026, where it names one price for that model. */
+  /** The model's price. Default: Google's price of October 2026, if its page names a single one for the model. */
   pricePerMillionTokens?: TokenPrices;
   /**
-   * Sees every text before it leaves the machine, one by one, and returns what may leave. Synchronous. A text with terminal
-   * escapes or invisible characters is seen twice: as it was written, and without them, as it will be sent.
+   * Gets each text before it leaves the machine, and returns the text to send. Synchronous. A text with terminal escapes or
+   * invisible characters is passed twice: as it was written, and without them.
    */
   redact?: Redact;
 }
 
-export interface GeminiSettings extends TurnLimits {
+export interface GeminiSettings extends RequestLimits {
   apiKey: string;
   model: string;
   baseUrl: string | undefined;
@@ -42,14 +42,14 @@ const CONCURRENCY_MAX = 1_000;
 const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 
 /**
- * Check the options before anything is loaded: without a key, the SDK would look for credentials in files and on the network.
+ * Checks the options before the SDK is loaded. Without a key, the SDK would look for credentials in files and on the network.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`; neither shows a key.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. Neither shows a key.
  */
 export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): GeminiSettings {
   const { model: name = modelByDefault, baseUrl, timeoutMs = TIMEOUT_MS, redact } = options;
   const { concurrency = CONCURRENCY, requestsPerMinute, pricePerMillionTokens } = options;
-  // It stands in the path of the request.
+  // The name becomes part of the request's path.
   if (typeof name !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)) {
     throw invalid("model", `the name of a model, such as ${modelByDefault}`, name);
   }
@@ -66,7 +66,7 @@ export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): 
   return { apiKey, model, baseUrl, timeoutMs, concurrency, requestsPerMinute, prices, redact };
 }
 
-/** @throws {StoreError} `OPTION_INVALID` for what is no whole number from `min` to `max`. */
+/** @throws {StoreError} `OPTION_INVALID` unless the value is a whole number from `min` to `max`. */
 export function checkWhole(option: string, value: unknown, max: number, min = 1): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
   throw invalid(option, `a whole number from ${min} to ${max.toLocaleString("en-US")}`, value);
@@ -82,10 +82,10 @@ function checkPrices(prices: TokenPrices): void {
 function keyOf({ apiKey }: GeminiOptions, model: string): string {
   const { GOOGLE_API_KEY, GEMINI_API_KEY } = process.env;
   const given: unknown = apiKey ?? (GOOGLE_API_KEY || GEMINI_API_KEY);
-  // Files and shells like to add a line break.
+  // Files and shells often add a line break.
   const key = typeof given === "string" ? given.trim() : given;
   if (key === undefined || key === "") throw new StoreError("MODEL_KEY_MISSING", { model });
-  // What no header can carry would be quoted in the error of whoever tries.
+  // A key that no HTTP header can hold would be quoted in an error of fetch.
   if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
     throw invalid("apiKey", "a text without white space", "[not shown]");
   }
@@ -94,7 +94,7 @@ function keyOf({ apiKey }: GeminiOptions, model: string): string {
 
 function checkBaseUrl(baseUrl: unknown): void {
   const url = typeof baseUrl === "string" && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  // Where a name, a password or a key may stand.
+  // Such an address may contain a password or a key.
   const mayHoldSecret = /[@?#]/.test(String(baseUrl));
   if (!mayHoldSecret && (url?.protocol === "https:" || url?.protocol === "http:")) return;
   throw invalid(

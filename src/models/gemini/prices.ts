@@ -1,16 +1,16 @@
 import type { ModelUsage } from "../usage.ts";
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface TokenPrices {
-  /** Of what is sent, whether the service had it cached or not. */
+  /** For tokens sent, cached by the service or not. */
   input: number;
-  /** Of what comes back, thoughts included. */
+  /** For tokens received, including reasoning. */
   output: number;
 }
 
 /**
- * What text costs in the paid tier, by https://ai.google.dev/gemini-api/docs/pricing, read in copies from April to October
- * 2026. Models whose price depends on the length of a prompt or on the date are left out.
+ * Prices of the paid tier for text, from copies of https://ai.google.dev/gemini-api/docs/pricing of April to October 2026.
+ * Models whose price depends on the prompt's length or on the date are left out.
  */
 const PRICES: Record<string, TokenPrices> = {
   "gemini-3.5-flash": { input: 1.5, output: 9 },
@@ -22,12 +22,12 @@ const PRICES: Record<string, TokenPrices> = {
   "gemini-embedding-001": { input: 0.15, output: 0 },
 };
 
-/** Undefined where it is not known. */
+/** Returns undefined for an unknown price. */
 export function pricesOf(model: string): TokenPrices | undefined {
   return Object.hasOwn(PRICES, model) ? PRICES[model] : undefined;
 }
 
-/** With its cost, where the prices are known. */
+/** Adds the cost if the prices are known. */
 export function withCost(
   { inputTokens, outputTokens }: { inputTokens: number; outputTokens: number },
   prices: TokenPrices | undefined,

@@ -2,10 +2,10 @@ import { promptElement, promptText, type Redact } from "../prompt-text.ts";
 import type { Pace } from "../source-reader.ts";
 import type { SummarizeRequest } from "../summarizer.ts";
 
-/** Changes with every change of wording below, and of the answer's schema. */
+/** Must change whenever the wording below or the answer's schema changes. */
 export const PROMPT_VERSION = 2;
 
-/** Words to a token of the budget: English has 0.75, and the seqs behind each line take their part. */
+/** Words per token of the budget. English has 0.75; citations take the remaining tokens. */
 const WORDS_PER_TOKEN = 0.55;
 const WORDS_MIN = 10;
 
@@ -17,7 +17,7 @@ Write as a colleague would who was there: complete, concrete sentences in the la
 
 Copy identifiers, paths, numbers, error messages and versions letter by letter, and use none that is not there. Give with every statement the seqs of the messages that say so. Say each thing once. Lists may be empty.`;
 
-/** The texts of a request as they leave the machine. */
+/** The texts of a request after `redact`. */
 export interface PromptTexts {
   previous: { title: string; text: string }[];
   sources: { seq: number; role: string; name: string | undefined; text: string }[];
@@ -42,7 +42,7 @@ export async function promptTexts(
   return texts;
 }
 
-/** What was said, then how much may be said of it: models keep best to what stands last. */
+/** Puts the length limit last, because models follow the end of a prompt best. */
 export function promptOf({ previous, sources }: PromptTexts, tokensMax: number): string {
   const wordsMax = Math.max(WORDS_MIN, Math.floor(tokensMax * WORDS_PER_TOKEN));
   return [

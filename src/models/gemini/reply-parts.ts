@@ -1,31 +1,30 @@
 import type { JsonValue } from "../../core/message.ts";
 import type { ReplyPart } from "../chat-model.ts";
-import type { ChunkPart } from "./chat-chunk.ts";
+import type { ChunkPart } from "./reply.ts";
 
 /**
- * The parts of a reply, put together from the pieces in which it comes.
+ * Joins the chunks of a streamed reply into parts.
  *
- * A signature proves to Gemini what it thought before it said or called something; it is refused a call of the current turn
- * without its own. So it stays in the part it came with, and one that comes by itself, as the last thing of a stream, goes
- * to the first call, or where nothing is called to the text.
+ * Gemini refuses a call of the current turn without the thought signature that came with it. So a signature stays in its
+ * part. A signature that comes alone at the end of a stream goes to the first call, or to the text if there is no call.
  */
 export class ReplyParts {
   readonly parts: ReplyPart[] = [];
   #callCount = 0;
 
-  /** Nothing but white space and thoughts. */
+  /** True while there is only white space and reasoning. */
   get isEmpty(): boolean {
     return !this.parts.some((part) => part.type === "tool_call" || (part.type === "text" && /\S/.test(part.text)));
   }
 
-  /** @returns the text that is new. */
+  /** @returns the new text. */
   add(pieces: readonly ChunkPart[]): string {
     let said = "";
     for (const { text, thought, thoughtSignature, functionCall } of pieces) {
       const signed = thoughtSignature ? { thoughtSignature } : {};
       if (functionCall) {
         const { id, name, args } = functionCall;
-        // Ids of one's own may repeat from reply to reply: results answer calls of their own step.
+        // Our own ids may repeat in the next reply, because results answer calls of their own step.
         const call = { toolCallId: id ?? `call_${this.#callCount++}`, name, args: (args ?? {}) as JsonValue };
         this.parts.push({ type: "tool_call", ...call, ...(id && { id }), ...signed });
       } else if (text) {

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { StoreError } from "../../core/errors.ts";
 import { cutLine, oneLine } from "../lines.ts";
+import type { ModelUsage } from "../usage.ts";
+import { tokensIn, USAGE } from "./usage.ts";
 
-/** Ends that are about what was said: the same again would end the same. */
-export const BLOCKED: ReadonlySet<string> = new Set([
+/** Finish reasons that depend on the content. The same request would end the same way. */
+const BLOCKED: ReadonlySet<string> = new Set([
   "SAFETY",
   "RECITATION",
   "LANGUAGE",
@@ -12,48 +14,99 @@ export const BLOCKED: ReadonlySet<string> = new Set([
   "SPII",
 ]);
 
-/** What is read of a reply: the SDK passes on whatever came, under types that promise more. */
-const PART = z.object({ text: z.string().nullish(), thought: z.boolean().nullish() });
+// The SDK passes on any response, under types that promise more. These are the fields that we read.
+const PART = z.object({
+  text: z.string().nullish(),
+  thought: z.boolean().nullish(),
+  thoughtSignature: z.string().nullish(),
+  functionCall: z
+    .object({
+      id: z.string().min(1).nullish(),
+      name: z.string().min(1),
+      args: z.record(z.string(), z.unknown()).nullish(),
+    })
+    .nullish(),
+});
 const CANDIDATE = z.object({
   finishReason: z.string().nullish(),
   content: z.object({ parts: z.array(PART).nullish() }).nullish(),
 });
-const REPLY = z.object({
+const CHUNK = z.object({
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
   candidates: z.array(CANDIDATE).nullish(),
+  usageMetadata: USAGE,
 });
 
+export type ChunkPart = z.infer<typeof PART>;
+
+/** A piece of a streamed reply, or a whole one. */
+export interface Chunk {
+  parts: ChunkPart[];
+  /** Undefined except in the last chunk of a stream. */
+  finishReason: string | undefined;
+  /** The usage of the reply so far. */
+  usage: ModelUsage | undefined;
+}
+
 /**
- * The text of a reply that came to its end.
+ * Reads a chunk of a reply.
  *
- * @param response  What the SDK gives for it, of any shape.
- * @throws {StoreError} `MODEL_REFUSED` where the prompt or the reply was blocked; `MODEL_ANSWER_INVALID` where the reply is
- *   cut off, empty, or has another shape.
+ * @param response  The SDK's response, of any shape.
+ * @throws {StoreError} `MODEL_REFUSED` if the prompt is blocked; `MODEL_ANSWER_INVALID` for another shape.
+ */
+export function parseChunk(response: unknown, model: string): Chunk {
+  const parsed = CHUNK.safeParse(response);
+  if (!parsed.success) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: firstIssue(parsed.error) });
+  const { promptFeedback, candidates, usageMetadata } = parsed.data;
+  const blocked = promptFeedback?.blockReason ?? "";
+  if (blocked !== "") {
+    throw new StoreError("MODEL_REFUSED", { model, reason: `the prompt is blocked (${serverWord(blocked)})` });
+  }
+  const [candidate] = candidates ?? [];
+  return {
+    parts: candidate?.content?.parts ?? [],
+    finishReason: candidate?.finishReason ?? undefined,
+    usage: usageMetadata ? tokensIn(usageMetadata) : undefined,
+  };
+}
+
+/**
+ * Checks that a reply is complete.
+ *
+ * @param isEmpty  True if the reply has no text and no call.
+ * @throws {StoreError} `MODEL_REFUSED` if it was blocked; `MODEL_ANSWER_INVALID` if it is cut off or empty.
+ */
+export function checkFinish(finishReason: string | undefined, isEmpty: boolean, model: string): void {
+  if (finishReason !== undefined && BLOCKED.has(finishReason)) {
+    throw new StoreError("MODEL_REFUSED", { model, reason: `the reply is blocked (${finishReason})` });
+  }
+  const isWhole = finishReason === "STOP" || (finishReason === undefined && isEmpty);
+  if (!isWhole) {
+    const reason = `it is cut off (${serverWord(finishReason ?? "the stream ended early")})`;
+    throw new StoreError("MODEL_ANSWER_INVALID", { model, reason });
+  }
+  if (isEmpty) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is empty" });
+}
+
+/**
+ * Returns the text of a reply that came as a whole.
+ *
+ * @param response  The SDK's response, of any shape.
+ * @throws {StoreError} as `parseChunk` and `checkFinish`.
  */
 export function replyText(response: unknown, model: string): string {
-  const refused = (reason: string) => new StoreError("MODEL_REFUSED", { model, reason });
-  const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });
-  const parsed = REPLY.safeParse(response);
-  if (!parsed.success) throw invalid(firstIssue(parsed.error));
-  const { promptFeedback, candidates } = parsed.data;
-  const blocked = promptFeedback?.blockReason ?? "";
-  if (blocked !== "") throw refused(`the prompt is blocked (${serverWord(blocked)})`);
-  const [candidate] = candidates ?? [];
-  const finish = candidate?.finishReason ?? "STOP";
-  if (BLOCKED.has(finish)) throw refused(`the reply is blocked (${finish})`);
-  if (finish !== "STOP") throw invalid(`it is cut off (${serverWord(finish)})`);
-  const parts = candidate?.content?.parts ?? [];
+  const { parts, finishReason = "STOP" } = parseChunk(response, model);
   const text = parts.map((part) => (part.thought === true ? "" : (part.text ?? ""))).join("");
-  if (text.trim() === "") throw invalid("it is empty");
+  checkFinish(finishReason, text.trim() === "", model);
   return text;
 }
 
-/** A name that the service gives, as an error may show it, whatever was sent in its place. */
-export function serverWord(word: string): string {
+/** Makes any text from the service short enough for an error message. */
+function serverWord(word: string): string {
   return cutLine(oneLine(word), 60);
 }
 
-/** Where a reply has another shape first, and what it has there. */
+/** Describes the first difference from the expected shape. */
 export function firstIssue({ issues: [issue] }: z.ZodError): string {
   return `${issue?.path.join(".") || "it"}: ${issue?.message ?? "has another shape"}`;
 }

@@ -7,7 +7,7 @@ import type { SummarizeRequest, Summarizer, SummaryText } from "../summarizer.ts
 import { ANSWER_SCHEMA, type Answer, parseAnswer } from "./answer.ts";
 import { takeCitations } from "./citations.ts";
 import { GeminiClient } from "./client.ts";
-import { evidenceOf, type Piece } from "./evidence.ts";
+import { type SourcePiece, sourcePieces } from "./evidence.ts";
 import { type GroundedClaim, groundName, groundStatement, isGrounded } from "./grounding.ts";
 import { checkWhole, type GeminiOptions, geminiSettings } from "./options.ts";
 import { PROMPT_VERSION, promptOf, promptTexts, SYSTEM } from "./prompt.ts";
@@ -15,8 +15,8 @@ import { type GroundedAnswer, mostImportant, writeSummary } from "./write-summar
 
 export interface GeminiSummarizerOptions extends GeminiOptions {
   /**
-   * Most tokens of one reply, by the model's count, from 1 to 65,536; 8,192, unless told otherwise. A reply that needs more
-   * fails, so leave room for three times `summaryTokensMax`: names, citations and JSON take theirs.
+   * The most tokens of a reply, by the model's count: 1 to 65,536. Default: 8,192. A longer reply fails, so leave room for
+   * three times `summaryTokensMax`: names, citations and JSON need tokens too.
    */
   outputTokensMax?: number;
 }
@@ -28,23 +28,23 @@ const TITLE_CHARS_MAX = 80;
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
 /**
- * Summaries by Gemini: sentences a person would have written, each with the seqs of the messages behind it, as in
+ * Creates a summarizer that uses Gemini. It writes sentences, each with the seqs of its source messages:
  * `Decided: The old host stays for a week. [5,7-9]`.
  *
- * What leaves the machine are the texts of the messages and earlier summaries of the theme in question, each passed through
- * `redact` and cut to 8,000 characters; no ids, times or reasoning. One call is one request: nothing is tried again here.
+ * The theme's messages and earlier summaries leave the machine, each text after `redact` and cut to 8,000 characters. Ids,
+ * times and reasoning do not. One call is one request, and nothing is retried here.
  *
- * An answer is checked against what was sent before anything of it is kept. Citations of messages that were not sent are
- * dropped or mended; identifiers and files that stand nowhere are left out; a statement that names something that stands
- * nowhere, a number say, or that nothing speaks for, is marked `[unverified]`, and is no evidence for later summaries. This
- * tells invented names from real ones, not true sentences from false ones.
+ * An answer is checked against the sources before it is kept. Citations of messages that were not sent are dropped or
+ * corrected. Identifiers and files that occur nowhere are left out. A statement is marked `[unverified]` if it has no
+ * source, or contains a name or number that occurs nowhere. Such a statement is not a source for later summaries. The check
+ * finds invented names; it cannot tell true sentences from false ones.
  *
- * By `countTokens` the text costs at most `tokensMax`, and no more than what it was made from. Messages without words are
- * counted, and nothing is sent.
+ * The text costs at most `tokensMax` by `countTokens`, and never more than its sources. Messages without words are only
+ * counted, and nothing is sent for them.
  *
- * @throws {StoreError} at once: `MODEL_KEY_MISSING`, `OPTION_INVALID`. `summarize` rejects with the signal's reason once that
- *   is aborted; else with `MODEL_REFUSED`, where the same request would be refused again; `MODEL_UNAVAILABLE`, with
- *   `retryAfterMs` where the service says how long to wait; `MODEL_ANSWER_INVALID`; `REDACT_FAILED`. No error holds the key.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `summarize` rejects with the signal's reason once it is
+ *   aborted; with `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service
+ *   names a delay; with `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */
 export function geminiSummarizer(options: GeminiSummarizerOptions = {}): Summarizer {
   const { outputTokensMax = OUTPUT_TOKENS_MAX, ...shared } = options;
@@ -67,7 +67,7 @@ async function summarize(
   const pace = new Pace(signal);
   const texts = await promptTexts(request, redact, pace);
   const given = [...texts.previous, ...texts.sources].map(({ text }) => text);
-  const tokensMax = await smallerCost(given, request, pace);
+  const tokensMax = await sourceTokens(given, request, pace);
   if (!given.some((text) => HAS_WORDS.test(text))) {
     const line = wordlessLine(given.length);
     return {
@@ -86,25 +86,25 @@ async function summarize(
     onUsage,
   });
   const answer = parseAnswer(reply, model);
-  const pieces = evidenceOf(texts);
+  const pieces = sourcePieces(texts);
   const grounded = await groundAnswer(answer, pieces, pace);
   const first = mostImportant(grounded);
   if (first === undefined) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it says nothing" });
   const title = cutLine(takeCitations(replyLine(answer.title)).text, TITLE_CHARS_MAX);
   const isUsable = HAS_WORDS.test(title) && isGrounded(title, pieces);
   const label = labelOf(given);
-  // A title cannot be marked without being spoiled: it names what stands somewhere, or gives way to what does.
+  // A title has no room for a mark, so one with an unknown name is replaced.
   const instead = first.isVerified ? first.text : label;
   const fits = (text: string): boolean => countTokens(text) <= tokensMax;
   return {
     title: cutLine(isUsable ? title : instead, TITLE_CHARS_MAX),
-    // Nor can a few words: where no statement has room with its mark and its seqs, it is words of the messages.
+    // If no statement fits with its mark and seqs, the label is used: it consists of words from the messages.
     text: (await writeSummary(grounded, fits, pace)) || beginningThatFits(label, label.length, fits),
   };
 }
 
-/** What the texts cost, up to `tokensMax`: a summary is never longer than what it stands for. */
-async function smallerCost(
+/** Returns the cost of the texts, at most `tokensMax`: a summary is never longer than its sources. */
+async function sourceTokens(
   texts: readonly string[],
   { tokensMax, countTokens }: SummarizeRequest,
   pace: Pace,
@@ -118,11 +118,11 @@ async function smallerCost(
   return Math.min(tokensMax, cost);
 }
 
-async function groundAnswer(answer: Answer, pieces: readonly Piece[], pace: Pace): Promise<GroundedAnswer> {
+async function groundAnswer(answer: Answer, pieces: readonly SourcePiece[], pace: Pace): Promise<GroundedAnswer> {
   const grounded = async (kind: keyof GroundedAnswer, ground: typeof groundName): Promise<GroundedClaim[]> => {
     const claims: (GroundedClaim | undefined)[] = [];
     for (const claim of answer[kind]) claims.push(await ground(claim, pieces, pace));
-    return distinct(claims);
+    return mergeEqual(claims);
   };
   const files = await grounded("files", groundName);
   const paths = new Set(files.map(({ text }) => text));
@@ -135,8 +135,8 @@ async function groundAnswer(answer: Answer, pieces: readonly Piece[], pace: Pace
   };
 }
 
-/** Each text once, with the seqs of all that say it. */
-function distinct(claims: readonly (GroundedClaim | undefined)[]): GroundedClaim[] {
+/** Merges claims with the same text, and joins their seqs. */
+function mergeEqual(claims: readonly (GroundedClaim | undefined)[]): GroundedClaim[] {
   const byText = new Map<string, GroundedClaim>();
   for (const claim of claims) {
     if (claim === undefined) continue;

@@ -4,24 +4,30 @@ import type { ModelUsage } from "../usage.ts";
 import { type TokenPrices, withCost } from "./prices.ts";
 
 const COUNT = z.int().nonnegative().nullish().catch(undefined);
-const REPLY = z.object({
-  usageMetadata: z
-    .object({ promptTokenCount: COUNT, candidatesTokenCount: COUNT, thoughtsTokenCount: COUNT })
-    .nullish()
-    .catch(undefined),
-});
+
+/** The `usageMetadata` of a response. Malformed counts are ignored: they must not make a good reply fail. */
+export const USAGE = z
+  .object({ promptTokenCount: COUNT, candidatesTokenCount: COUNT, thoughtsTokenCount: COUNT })
+  .nullish()
+  .catch(undefined);
+
+const REPLY = z.object({ usageMetadata: USAGE });
+
+/** Adds up the service's counts. Missing counts are 0. */
+export function tokensIn(usage: NonNullable<z.infer<typeof USAGE>>): ModelUsage {
+  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage;
+  return { inputTokens: promptTokenCount ?? 0, outputTokens: (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0) };
+}
 
 /**
- * What a reply cost, usable or not: by the service's count, else by our estimate of what was sent.
+ * Returns the cost of a reply, usable or not. If the service did not count the input, an estimate of `sent` is used: for
+ * embeddings the SDK (2.32) leaves out the count.
  *
- * Of a reply to embed, the service counts tokens for some models, but the SDK (2.32) leaves that out.
- *
- * @param response  What the SDK gives for it, of any shape.
+ * @param response  The SDK's response, of any shape.
  */
 export function usageOf(response: unknown, sent: readonly string[], prices: TokenPrices | undefined): ModelUsage {
-  const counted = REPLY.safeParse(response).data?.usageMetadata;
+  const counted = REPLY.safeParse(response).data?.usageMetadata ?? {};
   const estimate = (): number => sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);
-  const inputTokens = counted?.promptTokenCount ?? estimate();
-  const outputTokens = (counted?.candidatesTokenCount ?? 0) + (counted?.thoughtsTokenCount ?? 0);
-  return withCost({ inputTokens, outputTokens }, prices);
+  const inputTokens = counted.promptTokenCount ?? estimate();
+  return withCost({ ...tokensIn(counted), inputTokens }, prices);
 }

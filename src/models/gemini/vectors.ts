@@ -2,12 +2,12 @@ import { StoreError } from "../../core/errors.ts";
 import { isUsable, normalize } from "../../vector/vector.ts";
 
 /**
- * The vectors of a reply, brought to unit length: cut to fewer dimensions, those of `gemini-embedding-001` have another. The
- * same reply gives the same bits.
+ * Returns the vectors of a reply, normalized because shortened vectors of `gemini-embedding-001` are not. Equal replies give
+ * equal bits.
  *
- * @param response  What the SDK gives for it, of any shape.
- * @param count  Texts that were sent.
- * @throws {StoreError} `MODEL_ANSWER_INVALID` for another number of vectors, another dimension, and what has no direction.
+ * @param response  The SDK's response, of any shape.
+ * @param count  The number of texts that were sent.
+ * @throws {StoreError} `MODEL_ANSWER_INVALID` for a wrong number of vectors, a wrong dimension, or a zero vector.
  */
 export function replyVectors(response: unknown, count: number, dimension: number, model: string): Float32Array[] {
   const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });

@@ -3,7 +3,7 @@ import type { Pace } from "../source-reader.ts";
 import { citation, LABEL, UNVERIFIED } from "./citations.ts";
 import type { GroundedClaim } from "./grounding.ts";
 
-/** What a summary has to say, each list with the most important first. */
+/** The checked claims of an answer, each list with the most important first. */
 export interface GroundedAnswer {
   summary: GroundedClaim[];
   decisions: GroundedClaim[];
@@ -14,7 +14,7 @@ export interface GroundedAnswer {
 
 type Kind = keyof GroundedAnswer;
 
-/** Where room is short, this is the order in which it is given: what happened can be looked up, what was decided must be known. */
+/** The order in which claims get room. Decisions come first; events can be looked up. */
 const STATEMENTS = ["decisions", "openQuestions", "summary"] as const satisfies Kind[];
 const LISTS = ["identifiers", "files"] as const satisfies Kind[];
 
@@ -23,16 +23,17 @@ const LINE_CHARS_MAX = 1_000;
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
 /**
- * The text of a summary: what happened in the order in which it did, what was decided, what is open, then the lists of names
- * and files. One statement a line, each with the seqs it rests on.
+ * Writes the text of a summary: events in order, decisions, open questions, then the lists of names and files. Each line
+ * holds one statement with its seqs.
  *
  *     The login page answered 500 because LOGIN_DB_URL pointed at the old host. [1-3]
  *     Decided: The old host stays as a fallback for a week. [5]
  *     names: LOGIN_DB_URL [3]
  *     files: config/production.yaml [3], src/auth/login.ts [1]
  *
- * Statements are whole or left out: as many as fit, the most important first, unverified ones after all others, the lists last. Where
- * none fits, it is the beginning of the most important one with its mark and its seqs; "" where not even a letter fits.
+ * Statements are kept whole or left out. As many as fit are kept: the most important first, unverified ones after all others,
+ * and the lists last. If none fits, the text is the beginning of the most important one with its mark and seqs, or "" if not
+ * even a letter fits.
  */
 export async function writeSummary(
   answer: GroundedAnswer,
@@ -50,12 +51,12 @@ export async function writeSummary(
   return textWith(answer, chosen) || beginningOf(candidates[0], fits);
 }
 
-/** The claim for which there is always room; undefined where there is none. */
+/** Returns the first claim to get room, or undefined if there is no claim. */
 export function mostImportant(answer: GroundedAnswer): GroundedClaim | undefined {
   return candidatesOf(answer)[0];
 }
 
-/** Without its mark, a claim would pass for a fact, and be evidence for the next summary. */
+/** Keeps the mark and the seqs: without its mark, a claim would be a source for the next summary. */
 function beginningOf(claim: GroundedClaim | undefined, fits: (text: string) => boolean): string {
   if (claim === undefined) return "";
   const begun = (text: string): string => cited({ ...claim, text });
@@ -90,7 +91,7 @@ function cited({ text, seqs, isVerified }: GroundedClaim): string {
   return [text, isVerified ? "" : UNVERIFIED, citation(seqs)].filter((piece) => piece !== "").join(" ");
 }
 
-/** By the first message each rests on; what rests on none stays where it is among its equals, at the end. */
+/** Sorts claims by their first source. Claims without a source come last. */
 function inOrder(claims: readonly GroundedClaim[]): GroundedClaim[] {
   const firstOf = ({ seqs }: GroundedClaim): number =>
     seqs.reduce((min, seq) => Math.min(min, seq), Number.MAX_SAFE_INTEGER);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { evidenceOf } from "../../../../src/models/gemini/evidence.ts";
+import { sourcePieces } from "../../../../src/models/gemini/evidence.ts";
 import { groundName, groundStatement, isGrounded } from "../../../../src/models/gemini/grounding.ts";
 import { Pace } from "../../../../src/models/source-reader.ts";
 import { turnsDuring } from "../../../support/turns.ts";
 
 const pace = new Pace(new AbortController().signal);
 
-const PIECES = evidenceOf({
+const PIECES = sourcePieces({
   previous: [
     {
       title: "The login page",
@@ -77,7 +77,7 @@ describe("a statement", () => {
   });
 
   test("with a figure of one or two digits is verified by its own sources alone", async () => {
-    const pieces = evidenceOf({
+    const pieces = sourcePieces({
       previous: [],
       sources: [
         { seq: 0, role: "user", name: undefined, text: "There are 7 hosts." },
@@ -104,10 +104,10 @@ describe("a statement", () => {
 
   test("gets it for that name alone, not for longer ones that hold it", async () => {
     const text = "On dev2 runs V2, not v2.1 of api/v2; my_api_key is no api_KEY.";
-    const pieces = evidenceOf({ previous: [], sources: [{ seq: 0, role: "user", name: undefined, text }] });
+    const pieces = sourcePieces({ previous: [], sources: [{ seq: 0, role: "user", name: undefined, text }] });
     const spelled = async (said: string) => (await groundStatement({ text: said, seqs: [0] }, pieces, pace))?.text;
     expect(await spelled("dev2 runs v2; API_key is not my_api_key.")).toBe("dev2 runs v2; api_KEY is not my_api_key.");
-    const upper = evidenceOf({
+    const upper = sourcePieces({
       previous: [],
       sources: [{ seq: 0, role: "user", name: undefined, text: "dev2 runs V2, and Lib/V2.md says so" }],
     });
@@ -170,7 +170,7 @@ describe("a long conversation", () => {
     name: undefined,
     text: `Message ${seq} tells of foo_${seq} and of nothing that any other message has.`,
   }));
-  const pieces = evidenceOf({ previous: [], sources });
+  const pieces = sourcePieces({ previous: [], sources });
   const groundAll = async (ground: typeof groundName, textOf: (index: number) => string) => {
     for (let index = 0; index < 60; index++) await ground({ text: textOf(index), seqs: [index] }, pieces, pace);
   };
@@ -185,7 +185,7 @@ describe("a long conversation", () => {
 
   test("is compared with a statement with pauses in which others run", async () => {
     // 1,500 texts of about 70 characters are read once.
-    const once = evidenceOf({ previous: [], sources });
+    const once = sourcePieces({ previous: [], sources });
     const said = { text: "Nobody says anything like that.", seqs: [] };
     expect(await turnsDuring(groundStatement(said, once, pace))).toBeGreaterThanOrEqual(5);
   });

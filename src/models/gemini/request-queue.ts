@@ -4,54 +4,54 @@ import { StoreError } from "../../core/errors.ts";
 
 const MINUTE_MS = 60_000;
 
-export interface TurnLimits {
-  /** Requests under way at once. */
+export interface RequestLimits {
+  /** The most concurrent requests. */
   concurrency: number;
-  /** In any 60 seconds; undefined for as many as come. */
+  /** The most requests in any 60 seconds. Undefined for no limit. */
   requestsPerMinute: number | undefined;
 }
 
-export interface Turn {
+export interface QueuedRequest {
   signal: AbortSignal;
-  /** As how many requests the service counts it; 1, unless told otherwise. */
+  /** The number of requests that the service counts. Default: 1. */
   count?: number;
-  /** Whether it goes before others that wait. */
+  /** True to be sent before other waiting requests. */
   isUrgent?: boolean;
 }
 
 /**
- * When the requests of one client are sent: so many at once, so many a minute, first come, first served, and none before the
- * time at which the service said to come again.
+ * Schedules the requests of one client: limited in number at once and per minute, in order of arrival, and none while the
+ * service wants no requests.
  */
-export class Turns {
-  #places: PQueue;
+export class RequestQueue {
+  #slots: PQueue;
   #permits: PQueue | undefined;
   #closed: { untilMs: number; failure: StoreError<"MODEL_UNAVAILABLE"> } | undefined;
 
-  constructor({ concurrency, requestsPerMinute }: TurnLimits) {
-    this.#places = new PQueue({ concurrency });
+  constructor({ concurrency, requestsPerMinute }: RequestLimits) {
+    this.#slots = new PQueue({ concurrency });
     if (requestsPerMinute === undefined) return;
     this.#permits = new PQueue({ interval: MINUTE_MS, intervalCap: requestsPerMinute, strict: true });
   }
 
   /**
-   * Send a request when it is its turn.
+   * Sends a request when it is its turn.
    *
-   * @param send  A `MODEL_UNAVAILABLE` of its with `retryAfterMs` closes the turns for that long.
-   * @throws what `send` does; the signal's reason at once when it is aborted, also while waiting; {StoreError}
-   *   `MODEL_UNAVAILABLE` with what is left of `retryAfterMs` while the turns are closed, without a request.
+   * @param request  If it throws `MODEL_UNAVAILABLE` with `retryAfterMs`, the queue is closed for that time.
+   * @throws the error of `request`; the signal's reason once it is aborted, even while waiting; {StoreError} `MODEL_UNAVAILABLE`
+   *   with the remaining `retryAfterMs` while the queue is closed.
    */
-  async take<T>({ signal, count = 1, isUrgent = false }: Turn, send: () => Promise<T>): Promise<T> {
+  async send<T>({ signal, count = 1, isUrgent = false }: QueuedRequest, request: () => Promise<T>): Promise<T> {
     this.#checkOpen();
     const options = { signal, priority: isUrgent ? 1 : 0 };
-    // Calls share a signal, and Node takes more than ten listeners for a leak.
+    // Calls share a signal, and Node warns of a leak at more than ten listeners.
     setMaxListeners(0, signal);
-    return this.#places.add(async () => {
+    return this.#slots.add(async () => {
       this.#checkOpen();
       await this.#permit(count, options);
       this.#checkOpen();
       try {
-        return await send();
+        return await request();
       } catch (error) {
         this.#closeAfter(error);
         throw error;

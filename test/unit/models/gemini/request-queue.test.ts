@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StoreError } from "../../../../src/index.ts";
-import { Turns } from "../../../../src/models/gemini/turns.ts";
+import { RequestQueue } from "../../../../src/models/gemini/request-queue.ts";
 
 const { signal: neverAborted } = new AbortController();
 const one = { signal: neverAborted };
@@ -27,12 +27,12 @@ afterEach(() => {
 
 describe("requests at once", () => {
   test("are as many as allowed, the others follow in their order", async () => {
-    const turns = new Turns({ concurrency: 3, requestsPerMinute: undefined });
+    const turns = new RequestQueue({ concurrency: 3, requestsPerMinute: undefined });
     let underWay = 0;
     let most = 0;
     const order: number[] = [];
     const requests = Array.from({ length: 10 }, (_, index) =>
-      turns.take(one, async () => {
+      turns.send(one, async () => {
         order.push(index);
         most = Math.max(most, ++underWay);
         await vi.advanceTimersByTimeAsync(10);
@@ -45,18 +45,18 @@ describe("requests at once", () => {
   });
 
   test("let one go first for which somebody waits", async () => {
-    const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
+    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
     const { sent, send } = sender();
-    const requests = ["a", "b", "c"].map((name) => turns.take(one, send(name)));
-    await Promise.all([...requests, turns.take({ ...one, isUrgent: true }, send("urgent"))]);
+    const requests = ["a", "b", "c"].map((name) => turns.send(one, send(name)));
+    await Promise.all([...requests, turns.send({ ...one, isUrgent: true }, send("urgent"))]);
     expect(sent).toEqual(["a", "urgent", "b", "c"]);
   });
 
   test("make room where one fails", async () => {
-    const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
+    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
     const { send } = sender();
-    const failing = turns.take(one, () => Promise.reject(new Error("no")));
-    const next = turns.take(one, send("next"));
+    const failing = turns.send(one, () => Promise.reject(new Error("no")));
+    const next = turns.send(one, send("next"));
     await expect(failing).rejects.toThrow("no");
     expect(await next).toBe("next");
   });
@@ -64,9 +64,9 @@ describe("requests at once", () => {
 
 describe("requests a minute", () => {
   test("are as many as allowed in any 60 seconds", async () => {
-    const turns = new Turns({ concurrency: 100, requestsPerMinute: 3 });
+    const turns = new RequestQueue({ concurrency: 100, requestsPerMinute: 3 });
     const { sent, send } = sender();
-    const take = (name: string) => void turns.take(one, send(name));
+    const take = (name: string) => void turns.send(one, send(name));
     take("a");
     await vi.advanceTimersByTimeAsync(40_000);
     for (const name of ["b", "c", "d", "e"]) take(name);
@@ -81,9 +81,9 @@ describe("requests a minute", () => {
   });
 
   test("count a request as often as the service does", async () => {
-    const turns = new Turns({ concurrency: 100, requestsPerMinute: 10 });
+    const turns = new RequestQueue({ concurrency: 100, requestsPerMinute: 10 });
     const { sent, send } = sender();
-    for (const name of ["a", "b", "c"]) void turns.take({ ...one, count: 4 }, send(name));
+    for (const name of ["a", "b", "c"]) void turns.send({ ...one, count: 4 }, send(name));
     await vi.advanceTimersByTimeAsync(59_000);
     expect(sent).toEqual(["a", "b"]);
     await vi.advanceTimersByTimeAsync(2_000);
@@ -100,39 +100,39 @@ describe("a service that says when to come again", () => {
   });
 
   test("is left alone until then: who waits and who comes is told what is left, and nothing is sent", async () => {
-    const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
+    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
     const { sent, send } = sender();
-    const first = turns.take(one, quota(7_000));
-    const waiting = turns.take(one, send("waiting"));
+    const first = turns.send(one, quota(7_000));
+    const waiting = turns.send(one, send("waiting"));
     await expect(first).rejects.toMatchObject(left(7_000));
     await expect(waiting).rejects.toMatchObject(left(7_000));
     await vi.advanceTimersByTimeAsync(2_000);
-    await expect(turns.take(one, send("early"))).rejects.toMatchObject(left(5_000));
+    await expect(turns.send(one, send("early"))).rejects.toMatchObject(left(5_000));
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await turns.take(one, send("in time"))).toBe("in time");
+    expect(await turns.send(one, send("in time"))).toBe("in time");
     expect(sent).toEqual(["in time"]);
   });
 
   test("is believed where it asks for more, and not where it asks for less", async () => {
-    const turns = new Turns({ concurrency: 2, requestsPerMinute: undefined });
-    const both = [turns.take(one, quota(9_000)), turns.take(one, quota(1_000))];
+    const turns = new RequestQueue({ concurrency: 2, requestsPerMinute: undefined });
+    const both = [turns.send(one, quota(9_000)), turns.send(one, quota(1_000))];
     await Promise.allSettled(both);
-    await expect(turns.take(one, hang)).rejects.toMatchObject(left(9_000));
+    await expect(turns.send(one, hang)).rejects.toMatchObject(left(9_000));
   });
 
   test("that says nothing is asked again", async () => {
-    const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
+    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
     const failure = new StoreError("MODEL_UNAVAILABLE", { model: "m", reason: "overloaded", status: 503 });
-    await expect(turns.take(one, () => Promise.reject(failure))).rejects.toBe(failure);
-    expect(await turns.take(one, async () => "again")).toBe("again");
+    await expect(turns.send(one, () => Promise.reject(failure))).rejects.toBe(failure);
+    expect(await turns.send(one, async () => "again")).toBe("again");
   });
 });
 
 describe("an abort", () => {
-  const aborted = async (turns: Turns, count = 1): Promise<unknown> => {
+  const aborted = async (turns: RequestQueue, count = 1): Promise<unknown> => {
     const controller = new AbortController();
     const { sent, send } = sender();
-    const waiting = turns.take({ signal: controller.signal, count }, send("never"));
+    const waiting = turns.send({ signal: controller.signal, count }, send("never"));
     const reason = new Error("enough");
     queueMicrotask(() => controller.abort(reason));
     await expect(waiting).rejects.toBe(reason);
@@ -141,29 +141,29 @@ describe("an abort", () => {
   };
 
   test("ends the wait for a place, and nothing is sent later", async () => {
-    const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
+    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
     let end = () => {};
-    const first = turns.take(one, () => new Promise<void>((resolve) => (end = resolve)));
+    const first = turns.send(one, () => new Promise<void>((resolve) => (end = resolve)));
     expect(await aborted(turns)).toEqual([]);
     end();
     await first;
-    expect(await turns.take(one, async () => "next")).toBe("next");
+    expect(await turns.send(one, async () => "next")).toBe("next");
   });
 
   test("ends the wait for the next minute, and gives the place to others", async () => {
-    const turns = new Turns({ concurrency: 1, requestsPerMinute: 2 });
-    await turns.take({ ...one, count: 2 }, async () => {});
+    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: 2 });
+    await turns.send({ ...one, count: 2 }, async () => {});
     expect(await aborted(turns, 2)).toEqual([]);
-    expect(await turns.take(one, async () => "next")).toBe("next");
+    expect(await turns.send(one, async () => "next")).toBe("next");
   });
 
   test("ends a request that does not listen", async () => {
-    const turns = new Turns({ concurrency: 1, requestsPerMinute: undefined });
+    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
     const controller = new AbortController();
-    const running = turns.take({ signal: controller.signal }, hang);
+    const running = turns.send({ signal: controller.signal }, hang);
     controller.abort(new Error("enough"));
     await expect(running).rejects.toThrow("enough");
-    expect(await turns.take(one, async () => "next")).toBe("next");
+    expect(await turns.send(one, async () => "next")).toBe("next");
   });
 });
 
@@ -172,9 +172,9 @@ test("a hundred calls share a signal without a warning of a leak", async () => {
   const warnings: Error[] = [];
   const note = (warning: Error): void => void warnings.push(warning);
   process.on("warning", note);
-  const turns = new Turns({ concurrency: 50, requestsPerMinute: 1_000 });
+  const turns = new RequestQueue({ concurrency: 50, requestsPerMinute: 1_000 });
   const { signal } = new AbortController();
-  await Promise.all(Array.from({ length: 100 }, () => turns.take({ signal, count: 3 }, () => sleep(1))));
+  await Promise.all(Array.from({ length: 100 }, () => turns.send({ signal, count: 3 }, () => sleep(1))));
   await sleep(10);
   process.off("warning", note);
   expect(warnings).toEqual([]);
