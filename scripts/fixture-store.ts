@@ -26,10 +26,10 @@ const SETTINGS = {
   resolveTokensMin: 40,
   summaryTokensMax: 150,
   contextTokensMax: 1_600,
-  maximumTokenLimit: 400,
-  normalTokenLimit: 150,
-  targetRetainedTokens: 300,
-  toolResponsePreviewGraphemes: 60,
+  messageTokensMax: 400,
+  oldMessageTokensMax: 150,
+  recentTokensMax: 300,
+  toolPreviewCharsMax: 60,
 } as const;
 
 let now = Date.UTC(2026, 2, 2, 9);
@@ -53,9 +53,9 @@ const lock = store.session("lock-keeper", {
   project: "harbor",
   strategy: "sandwich",
   sandwichTrigger: 0.8,
-  topPreserveThreshold: 0.1,
-  preserveThreshold: 0.25,
-  middleMessagesMin: 6,
+  sandwichHead: 0.1,
+  sandwichTail: 0.25,
+  sandwichMessagesMin: 6,
 });
 for (const round of [4, 5, 6]) await talkOfTheHarbor(lock, round);
 
@@ -67,10 +67,10 @@ const long = { ...SETTINGS, overlap: 12, evictBatch: 16 };
 const split = store.session("split", {
   ...long,
   strategy: "sandwich",
-  topPreserveThreshold: 0.5,
-  preserveThreshold: 0.05,
+  sandwichHead: 0.5,
+  sandwichTail: 0.05,
 });
-const whole = store.session("whole", { ...long, strategy: "flat", middleMessagesMin: 40 });
+const whole = store.session("whole", { ...long, strategy: "flat", sandwichMessagesMin: 40 });
 for (const round of [1, 2, 3]) for (const session of [split, whole]) session.appendAll(messagesOf(round));
 
 const imported = internalsOf(store).importedSession(

@@ -8,7 +8,7 @@ import type { SummaryView } from "./view.ts";
 
 /** Characters of each message but a tool's that a long step keeps: what was asked, how it ended. */
 const SHORTENED_CHARS_MAX = 600;
-const PREVIEW_CHARS_MAX = SESSION_OPTIONS.toolResponsePreviewGraphemes.default;
+const PREVIEW_CHARS_MAX = SESSION_OPTIONS.toolPreviewCharsMax.default;
 
 /** A piece of a theme that the memory block shows: a summary, or a step as text. */
 export type Evidence = SummaryEvidence | StepEvidence;

@@ -102,8 +102,8 @@ export function buildMemory(view: RenderView, tokensMax: number, tokenCounter: T
   }
   for (const { theme, step } of uncoveredNewestFirst(view, cold)) {
     if (room < STEP_TOKENS_MIN) break;
-    if (leastTokens(step, view.toolResponsePreviewGraphemes) > room) continue; // reading megabytes of it takes long
-    choose(theme, stepEvidence(step, tokensMax * VERBATIM_SHARE, tokenCounter, view.toolResponsePreviewGraphemes));
+    if (leastTokens(step, view.toolPreviewCharsMax) > room) continue; // reading megabytes of it takes long
+    choose(theme, stepEvidence(step, tokensMax * VERBATIM_SHARE, tokenCounter, view.toolPreviewCharsMax));
   }
 
   for (;;) {

@@ -4,7 +4,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import { shortenToolMessage } from "./shorten-step.ts";
 
 /** Most tokens that a message of the window may cost, by its age. */
-export type NormalLimits = Pick<SessionSettings, "normalTokenLimit" | "maximumTokenLimit" | "targetRetainedTokens">;
+export type NormalLimits = Pick<SessionSettings, "oldMessageTokensMax" | "messageTokensMax" | "recentTokensMax">;
 
 /** A window, and which of its messages are not what was appended. */
 export interface NormalWindow {
@@ -17,10 +17,10 @@ const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; 
 
 /**
  * The window with results and arguments of calls cut down where a message costs more than one of its age may: recent ones
- * `maximumTokenLimit`, old ones `normalTokenLimit`. Gemini CLI's names and idea, but for what age is.
+ * `messageTokensMax`, old ones `oldMessageTokensMax`. Gemini CLI's names and idea, but for what age is.
  *
  * Age is measured back from where graduation has come to, in tokens as appended. What has not graduated is recent, and so are
- * the `targetRetainedTokens` before it; over as many more tokens the limit falls evenly from the one to the other. That place
+ * the `recentTokensMax` before it; over as many more tokens the limit falls evenly from the one to the other. That place
  * moves with the frontier alone. Were age measured from the newest message, each append would change messages before it, and
  * no prompt cache would hold anything.
  *
@@ -48,10 +48,10 @@ export function normalWindow(
   return { window: messages, shortened };
 }
 
-function limitAt(age: number, { normalTokenLimit, maximumTokenLimit, targetRetainedTokens }: NormalLimits): number {
-  if (age <= targetRetainedTokens) return maximumTokenLimit;
-  const faded = Math.min(1, (age - targetRetainedTokens) / Math.max(1, targetRetainedTokens));
-  return Math.floor(maximumTokenLimit - faded * (maximumTokenLimit - normalTokenLimit));
+function limitAt(age: number, { oldMessageTokensMax, messageTokensMax, recentTokensMax }: NormalLimits): number {
+  if (age <= recentTokensMax) return messageTokensMax;
+  const faded = Math.min(1, (age - recentTokensMax) / Math.max(1, recentTokensMax));
+  return Math.floor(messageTokensMax - faded * (messageTokensMax - oldMessageTokensMax));
 }
 
 function normalMessage(message: Message, limit: number, tokenCounter: TokenCounter): Message {

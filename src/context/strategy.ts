@@ -63,7 +63,7 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
 /** Of the first messages that `sandwich` shows: a share of what the pinned ones leave. */
 function topTokensMax({ state }: StrategySource, tokensMax: number): number {
   const pinnedTokens = state.pinned.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
-  return state.settings.topPreserveThreshold * Math.max(0, tokensMax - pinnedTokens);
+  return state.settings.sandwichHead * Math.max(0, tokensMax - pinnedTokens);
 }
 
 /** The first messages make way for the newest step, by halves, if both have no room. */

@@ -52,7 +52,7 @@ export interface RenderView {
   /** Ids of those whose results or arguments are cut down, see `normalWindow`; none where it is left out. */
   shortened?: ReadonlySet<number>;
   /** The setting of that name; its default where it is left out. */
-  toolResponsePreviewGraphemes?: number;
+  toolPreviewCharsMax?: number;
   /** seq of the first message that has not left the window. Everything before it is pinned or in a theme. */
   evictedSeq: number;
   /** By message id: the graduated part of `window`. */

@@ -102,29 +102,29 @@ export const SESSION_OPTIONS = {
     unit: "share",
     meaning: "likewise: a `sandwich` context that is fuller is to be compacted",
   },
-  topPreserveThreshold: {
+  sandwichHead: {
     default: 0.2,
     min: 0,
     max: 0.99,
     unit: "share",
     meaning: "likewise: the first steps that `sandwich` leaves verbatim",
   },
-  preserveThreshold: {
+  sandwichTail: {
     default: 0.3,
     min: 0,
     max: 0.99,
     unit: "share",
     meaning:
-      "likewise: the newest steps that `sandwich` leaves verbatim; with `topPreserveThreshold` at least 0.2 less than `sandwichTrigger`",
+      "likewise: the newest steps that `sandwich` leaves verbatim; with `sandwichHead` at least 0.2 less than `sandwichTrigger`",
   },
-  middleMessagesMin: {
+  sandwichMessagesMin: {
     default: 4,
     min: 1,
     max: 10_000,
     unit: "messages",
     meaning: "between the two: with fewer to summarize `sandwich` waits",
   },
-  maximumTokenLimit: {
+  messageTokensMax: {
     default: 10_000,
     min: 100,
     max: 100_000_000,
@@ -132,14 +132,14 @@ export const SESSION_OPTIONS = {
     meaning:
       "most tokens that a recent message may cost in a context; of one that costs more, tool results and arguments of calls are cut down to what matters",
   },
-  normalTokenLimit: {
+  oldMessageTokensMax: {
     default: 2_500,
     min: 100,
     max: 100_000_000,
     unit: "tokens",
-    meaning: "the same of an old message that still stands in the window; at most `maximumTokenLimit`",
+    meaning: "the same of an old message that still stands in the window; at most `messageTokensMax`",
   },
-  targetRetainedTokens: {
+  recentTokensMax: {
     default: 4_000,
     min: 0,
     max: 100_000_000,
@@ -147,7 +147,7 @@ export const SESSION_OPTIONS = {
     meaning:
       "tokens before the newest message in the forest whose messages count as recent, as all after it do; over as many more the limit falls evenly",
   },
-  toolResponsePreviewGraphemes: {
+  toolPreviewCharsMax: {
     default: 500,
     min: 40,
     max: 1_000_000,
@@ -208,9 +208,8 @@ function checkedOption(name: SessionOption, allowed: (typeof SESSION_OPTIONS)[Se
 }
 
 function checkTogether(settings: SessionSettings): void {
-  const { overlap, evictBatch, flatTail, flatTrigger, topPreserveThreshold, preserveThreshold, sandwichTrigger } =
-    settings;
-  const { normalTokenLimit, maximumTokenLimit } = settings;
+  const { overlap, evictBatch, flatTail, flatTrigger, sandwichHead, sandwichTail, sandwichTrigger } = settings;
+  const { oldMessageTokensMax, messageTokensMax } = settings;
   if (overlap > evictBatch) {
     const expected = `at most evictBatch (${evictBatch}), so that each batch outlives the overlap`;
     throw new StoreError("OPTION_INVALID", { option: "overlap", expected, actual: overlap });
@@ -219,13 +218,13 @@ function checkTogether(settings: SessionSettings): void {
     const expected = `at least 0.2 less than flatTrigger (${flatTrigger}), so that compacting wins something`;
     throw new StoreError("OPTION_INVALID", { option: "flatTail", expected, actual: flatTail });
   }
-  if (sandwichTrigger - topPreserveThreshold - preserveThreshold < COMPACT_SHARE_MIN) {
-    const expected = `with topPreserveThreshold (${topPreserveThreshold}) at least 0.2 less than sandwichTrigger (${sandwichTrigger}), so that compacting wins something`;
-    throw new StoreError("OPTION_INVALID", { option: "preserveThreshold", expected, actual: preserveThreshold });
+  if (sandwichTrigger - sandwichHead - sandwichTail < COMPACT_SHARE_MIN) {
+    const expected = `with sandwichHead (${sandwichHead}) at least 0.2 less than sandwichTrigger (${sandwichTrigger}), so that compacting wins something`;
+    throw new StoreError("OPTION_INVALID", { option: "sandwichTail", expected, actual: sandwichTail });
   }
-  if (normalTokenLimit > maximumTokenLimit) {
-    const expected = `at most maximumTokenLimit (${maximumTokenLimit}), so that messages do not grow with age`;
-    throw new StoreError("OPTION_INVALID", { option: "normalTokenLimit", expected, actual: normalTokenLimit });
+  if (oldMessageTokensMax > messageTokensMax) {
+    const expected = `at most messageTokensMax (${messageTokensMax}), so that messages do not grow with age`;
+    throw new StoreError("OPTION_INVALID", { option: "oldMessageTokensMax", expected, actual: oldMessageTokensMax });
   }
 }
 

@@ -275,7 +275,7 @@ function viewOf(sessionId: string, state: SessionState, cold: ColdPart, tokenCou
   return {
     ...cold.view,
     ...normalWindow(window, graduatedSeq, settings, tokenCounter),
-    toolResponsePreviewGraphemes: settings.toolResponsePreviewGraphemes,
+    toolPreviewCharsMax: settings.toolPreviewCharsMax,
     sessionId,
     messageCount: messageCountOf(state),
     pinned: state.pinned,

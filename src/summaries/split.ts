@@ -40,8 +40,8 @@ export type NoSplit = "nothing_to_compress" | "middle_too_small";
 
 export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): SplitRule {
   if (strategy === "flat") return { trigger: settings.flatTrigger, top: 0, tail: settings.flatTail, messagesMin: 1 };
-  const { sandwichTrigger: trigger, topPreserveThreshold: top, preserveThreshold: tail, middleMessagesMin } = settings;
-  return { trigger, top, tail, messagesMin: middleMessagesMin };
+  const { sandwichTrigger: trigger, sandwichHead: top, sandwichTail: tail, sandwichMessagesMin } = settings;
+  return { trigger, top, tail, messagesMin: sandwichMessagesMin };
 }
 
 /** Whether a context is to be compacted although nobody asks. */

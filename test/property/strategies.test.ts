@@ -57,7 +57,7 @@ test("keeps every promise of a context with one summary", async () => {
     fc.asyncProperty(lifeArbitrary, async ({ strategy, happenings, contextTokensMax, resolves, otherTokensMax }) => {
       const store = openStore(":memory:", { tokenCounter: quarterCounter, summarizer: scriptedSummarizer("good") });
       try {
-        const session = store.session("s", { strategy, contextTokensMax, middleMessagesMin: 2 });
+        const session = store.session("s", { strategy, contextTokensMax, sandwichMessagesMin: 2 });
         let last: { messages: string[]; isWhole: boolean } | undefined;
         for (const [index, message] of messagesOf(happenings).entries()) {
           session.append(inputOf(message));

@@ -126,7 +126,7 @@ test("shows of a long tool result a preview of its own size", () => {
   };
   expect(previewOf({}).length).toBeGreaterThan(470);
   expect(previewOf({}).length).toBeLessThanOrEqual(500);
-  const short = previewOf({ toolResponsePreviewGraphemes: 240 });
+  const short = previewOf({ toolPreviewCharsMax: 240 });
   expect(short).toMatch(
     /^\[result run\] \$ make\n(cc -c part\.c\n)+\[… \d+ more like these …\]\nmake: exit status 2\n\[shortened from 26,026 /,
   );

@@ -4,7 +4,7 @@ import type { Message, Part } from "../../../src/core/message.ts";
 import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
 
-const limits = { normalTokenLimit: 200, maximumTokenLimit: 1_000, targetRetainedTokens: 500 };
+const limits = { oldMessageTokensMax: 200, messageTokensMax: 1_000, recentTokensMax: 500 };
 
 /** A result that costs about `tokens`, of a step of its own. */
 function output(seq: number, tokens: number): Message {
@@ -72,6 +72,6 @@ test("stays with what it gave when it is asked again, unless the limit has chang
   const large = output(0, 3_000);
   const first = normalWindow([large], 0, limits, quarterCounter).window[0];
   expect(normalWindow([large], 0, limits, quarterCounter).window[0]).toBe(first);
-  const other = normalWindow([large], 0, { ...limits, maximumTokenLimit: 500 }, quarterCounter).window[0]!;
+  const other = normalWindow([large], 0, { ...limits, messageTokensMax: 500 }, quarterCounter).window[0]!;
   expect(other.tokenCount).toBeLessThanOrEqual(500);
 });

@@ -20,7 +20,7 @@ test.each([
   ["strategy", 1, "one of union-find, sandwich, flat, full"],
   ["flatTrigger", 1.01, "a number from 0.01 to 1"],
   ["flatTail", Number.NaN, "a number from 0 to 0.99"],
-  ["preserveThreshold", "0.3", "a number from 0 to 0.99"],
+  ["sandwichTail", "0.3", "a number from 0 to 0.99"],
 ])("refuses %s of %j", (option, value, expected) => {
   expect(() => sessionSettings({ [option]: value })).toThrow(invalid(option, expected, value));
 });
@@ -32,10 +32,10 @@ test("refuses an option that there is not", () => {
 });
 
 test("refuses to let an old message cost more than a recent one, wherever the two come from", () => {
-  const expected = "at most maximumTokenLimit (2000), so that messages do not grow with age";
-  expect(() => sessionSettings({ maximumTokenLimit: 2_000 })).toThrow(invalid("normalTokenLimit", expected, 2_500));
-  const settings = sessionSettings({ normalTokenLimit: 2_000 }, sessionSettings({}));
-  expect(sessionSettings({ maximumTokenLimit: 2_000 }, settings)).toMatchObject({ normalTokenLimit: 2_000 });
+  const expected = "at most messageTokensMax (2000), so that messages do not grow with age";
+  expect(() => sessionSettings({ messageTokensMax: 2_000 })).toThrow(invalid("oldMessageTokensMax", expected, 2_500));
+  const settings = sessionSettings({ oldMessageTokensMax: 2_000 }, sessionSettings({}));
+  expect(sessionSettings({ messageTokensMax: 2_000 }, settings)).toMatchObject({ oldMessageTokensMax: 2_000 });
 });
 
 test("refuses an overlap that outlives its batch, wherever the two come from", () => {
@@ -52,7 +52,7 @@ test("refuses a tail that is not smaller than what triggers cutting to it", () =
 
 test("refuses a sandwich whose ends leave no room between them", () => {
   const expected =
-    "with topPreserveThreshold (0.36) at least 0.2 less than sandwichTrigger (0.85), so that compacting wins something";
-  expect(() => sessionSettings({ topPreserveThreshold: 0.36 })).toThrow(invalid("preserveThreshold", expected, 0.3));
-  expect(sessionSettings({ topPreserveThreshold: 0.35 })).toMatchObject({ preserveThreshold: 0.3 });
+    "with sandwichHead (0.36) at least 0.2 less than sandwichTrigger (0.85), so that compacting wins something";
+  expect(() => sessionSettings({ sandwichHead: 0.36 })).toThrow(invalid("sandwichTail", expected, 0.3));
+  expect(sessionSettings({ sandwichHead: 0.35 })).toMatchObject({ sandwichTail: 0.3 });
 });

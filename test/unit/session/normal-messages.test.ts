@@ -14,7 +14,7 @@ function ask(id: string, content: string): MessageInput[] {
 
 test("a large result is cut down in the context, and stands in the store as it was appended", () => {
   const store = openStore(":memory:");
-  const session = store.session("s1", { hotTokensMax: 1_000_000, maximumTokenLimit: 2_000, normalTokenLimit: 500 });
+  const session = store.session("s1", { hotTokensMax: 1_000_000, messageTokensMax: 2_000, oldMessageTokensMax: 500 });
   session.append({ role: "user", content: "Show me the table." });
   const [, { messageId }] = session.appendAll(ask("c1", output)) as [unknown, { messageId: number }];
   const { messages, sources } = session.render({ tokensMax: 500_000 });
@@ -32,9 +32,9 @@ test("its bytes stay as they are until the frontier moves, and then it may becom
   const settings = { hotTokensMax: 1_000_000, hotSize: 4, overlap: 4, evictBatch: 8 };
   const session = store.session("s1", {
     ...settings,
-    maximumTokenLimit: 2_000,
-    normalTokenLimit: 500,
-    targetRetainedTokens: 0,
+    messageTokensMax: 2_000,
+    oldMessageTokensMax: 500,
+    recentTokensMax: 0,
   });
   session.append({ role: "user", content: "Show me the table." });
   session.appendAll(ask("c1", output));
@@ -62,7 +62,7 @@ test("a session that an earlier version made has the defaults, also where that v
   session.appendAll(ask("c1", output));
   session.render();
   const other = new Database(path);
-  other.exec("UPDATE sessions SET settings = json_remove(settings, '$.normalTokenLimit', '$.maximumTokenLimit')");
+  other.exec("UPDATE sessions SET settings = json_remove(settings, '$.oldMessageTokensMax', '$.messageTokensMax')");
   other.close();
   for (const rendered of [
     session.render({ tokensMax: 500_000 }),
