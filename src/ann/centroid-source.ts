@@ -1,66 +1,52 @@
 /**
- * What the centroids of a store are at the moment: while it stays, they change only where the log says so. `forget` and
- * `verify --rebuild` write clusters anew and count that.
+ * Identifies the state of a store's centroids. While the stamp stays the same, centroids change only where the log says so.
+ * `forget` and `verify --rebuild` write clusters again and count that in `rewriteCount`.
  */
 export interface CentroidStamp {
   generation: number;
-  /** Unix milliseconds: the generations of two stores have hardly ever begun in the same one. */
+  /** Unix milliseconds at which the generation began. It tells apart two stores whose other values agree. */
   createdAtMs: number;
   embedderId: string;
   dimension: number;
   rewriteCount: number;
 }
 
-export function isSameStamp(left: CentroidStamp | undefined, right: CentroidStamp | undefined): boolean {
-  if (left === undefined || right === undefined) return left === right;
-  return (
-    left.generation === right.generation &&
-    left.createdAtMs === right.createdAtMs &&
-    left.embedderId === right.embedderId &&
-    left.dimension === right.dimension &&
-    left.rewriteCount === right.rewriteCount
-  );
-}
-
-/** A cluster that can be compared: its embeddings have a direction. */
+/** A cluster that can be compared. A cluster whose embeddings add up to nothing has no centroid. */
 export interface Centroid {
-  /** A message id. */
+  /** The message id that names the cluster. */
   root: number;
-  /** Log position of its last start or join: with it, the vector changes. */
+  /** The log position of the cluster's last start or join. The vector changes only then. */
   position: number;
-  /** It takes no more members. */
   settled: boolean;
-  /** Of unit length. */
+  /** The direction of the cluster's embeddings, of unit length. */
   vector: Float32Array;
 }
 
-/** Port: the clusters of a store. The store's room has the rows; here they are only compared. */
+/** Port: the clusters of a store. */
 export interface CentroidSource {
   /** Undefined before anything was embedded. */
   stamp(): CentroidStamp | undefined;
   /** The newest position of the log. */
   newestPosition(): number;
-  /** How many clusters there are, with or without a centroid. */
+  /** The number of clusters, with or without a centroid. */
   clusterCount(): number;
-  /** Roots of all clusters, also of those without a centroid. */
+  /** The roots of all clusters, with or without a centroid. */
   roots(): number[];
-  /** Roots of the clusters that were started, joined or settled after a log position. */
+  /** The roots of the clusters that were started, joined or settled after a log position. */
   changedSince(position: number): number[];
-  /** Those of the given clusters that have a centroid, in the order of `roots`. */
+  /** The centroids of the given clusters, in the order of `roots`. Clusters without one are skipped. */
   centroids(roots: Iterable<number>): Iterable<Centroid>;
-  /** Every centroid there is, by root. */
+  /** Every centroid, in the order of the roots. */
   everyCentroid(): Iterable<Centroid>;
 }
 
-/** Port: the file that the clusters are in. */
+/** Port: the database file. */
 export interface IndexedStore {
-  /** Absolute, or `:memory:`. */
+  /** An absolute path, or `:memory:`. */
   readonly path: string;
   readonly readonly: boolean;
-  /** Run single queries; what they throw, in the store's words. */
-  guard<T>(query: () => T): T;
-  /** Run `query` on one snapshot. */
+  /** Runs `query` on one snapshot. */
   read<T>(query: () => T): T;
-  /** Run `change` while no other process writes. */
+  /** Runs `change` while no other process writes. */
   write<T>(operation: string, change: () => T): T;
 }

@@ -5,10 +5,10 @@ import type { Centroid } from "./centroid-source.ts";
 const CAPACITY_MIN = 64;
 
 /**
- * Centroids in memory, side by side, compared one by one: exact, and below a thousand faster than any index.
+ * Centroids in memory, compared one by one. That is exact, and up to a thousand clusters faster than any index.
  *
- * Costs 4 bytes a number: 1.5 KB a cluster of 384 dimensions, 77 MB for 50,000; up to twice that after it has grown, and up
- * to four times after it has shrunk.
+ * A cluster of 384 dimensions costs 1.5 KB, so 50,000 cost 77 MB. The table may hold twice as much after it has grown, and
+ * four times as much after it has shrunk.
  */
 export class CentroidTable {
   readonly #dimension: number;
@@ -30,11 +30,10 @@ export class CentroidTable {
     return this.#rowOf.has(root);
   }
 
-  /** Take a cluster in, or what has become of it. */
+  /** Adds a cluster, or replaces it. */
   put({ vector, ...centroid }: Centroid): void {
     const row = this.#rowOf.get(centroid.root) ?? this.#centroids.length;
-    const end = (row + 1) * this.#dimension;
-    if (end > this.#rows.length) {
+    if ((row + 1) * this.#dimension > this.#rows.length) {
       const larger = new Float32Array(2 * this.#rows.length);
       larger.set(this.#rows);
       this.#rows = larger;
@@ -44,29 +43,25 @@ export class CentroidTable {
     this.#rowOf.set(centroid.root, row);
   }
 
+  /** Removes a cluster if it is there. The last row moves into the gap. */
   delete(root: number): void {
     const row = this.#rowOf.get(root);
     if (row === undefined) return;
     this.#rowOf.delete(root);
     const last = this.#centroids.pop()!;
     if (last.root !== root) {
-      // The last one moves into the gap.
       const lastRow = this.#centroids.length;
       this.#rows.copyWithin(row * this.#dimension, lastRow * this.#dimension, (lastRow + 1) * this.#dimension);
       this.#centroids[row] = last;
       this.#rowOf.set(last.root, row);
     }
-    this.#shrink();
-  }
-
-  /** Only when three quarters are empty, so that what comes and goes at a border does not copy it each time. */
-  #shrink(): void {
-    const used = this.#centroids.length * this.#dimension;
+    // It shrinks only when three quarters are empty, so that a table at the border is not copied at each change.
     const half = this.#rows.length / 2;
-    if (2 * used < half && half >= CAPACITY_MIN * this.#dimension) this.#rows = this.#rows.slice(0, half);
+    const isEmpty = 2 * this.#centroids.length * this.#dimension < half;
+    if (isEmpty && half >= CAPACITY_MIN * this.#dimension) this.#rows = this.#rows.slice(0, half);
   }
 
-  /** One of them, with its vector in the table's own memory: to be used at once, and not to be changed. */
+  /** Returns a cluster. Its vector is the table's own memory: use it at once, and do not change it. */
   get(root: number): Centroid | undefined {
     const row = this.#rowOf.get(root);
     if (row === undefined) return undefined;
@@ -74,12 +69,12 @@ export class CentroidTable {
     return { ...this.#centroids[row]!, vector };
   }
 
-  /** All but their vectors, in no order. */
+  /** Returns all clusters without their vectors, in no order. */
   list(): readonly Omit<Centroid, "vector">[] {
     return this.#centroids;
   }
 
-  /** Offer all of them, or those that `accepts` accepts, with their similarity to a vector of unit length. */
+  /** Offers each cluster that `accepts` accepts, with its similarity to a vector of unit length. */
   offerTo(best: Best, vector: Float32Array, accepts: ((root: number) => boolean) | undefined): void {
     for (let row = 0; row < this.#centroids.length; row++) {
       const { root } = this.#centroids[row]!;

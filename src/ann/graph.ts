@@ -3,39 +3,40 @@ import { assert } from "../core/assert.ts";
 import type { Hnswlib } from "./hnswlib.ts";
 
 /**
- * How the graph is made, and how widely it is searched. Measured on 50,000 centroids of the default embedder with texts of a
- * dozen words as queries, against an exact scan of 21 ms: with 16 links, 64 candidates find 84 % of the ten nearest in
- * 0.2 ms, 256 find 96 % in 0.7 ms, 512 find 98 % in 1.3 ms. With 24 links, as much is found in as much time, and adding a
+ * The form of the graph, and how widely it is searched. Measured on 50,000 centroids of the default embedder, with texts of a
+ * dozen words as queries; an exact scan takes 21 ms. With 16 links, 64 candidates find 84 % of the ten nearest in 0.2 ms,
+ * 256 find 96 % in 0.7 ms, and 512 find 98 % in 1.3 ms. With 24 links, a search finds as many in the same time, and adding a
  * point takes half as long again.
  */
-export const SPACE = "ip"; // 1 - the product: of unit vectors, their cosine
+export const SPACE = "ip"; // 1 - the dot product, which for unit vectors is 1 - the cosine
 export const LINKS = 16;
 export const EF_CONSTRUCTION = 200;
 const EF_SEARCH = 256;
 
-/** The library's own preset; which layers a point gets is drawn from it. */
+/** The library's own default. It decides which layers a point gets. */
 const SEED = 100;
 
 /**
- * Distance up to which two points may be equal, as the library sums in 32 bits; whether they are, their numbers say. Equal
- * clusters share a point: the same few words, said in a thousand sessions, make as many equal centroids, and a graph with
- * points that have none but equal neighbors falls apart. Of 4,000 equal ones among 8,000, it found 39 % of what is near.
+ * The distance up to which two points may be equal: the library adds in 32 bits, so their numbers are compared as well.
+ *
+ * Equal clusters share a point. The same few words, said in a thousand sessions, make a thousand equal centroids, and a graph
+ * whose points have only equal neighbors falls apart: with 4,000 equal ones among 8,000, it found 39 % of what is near.
  */
 const EQUAL_DISTANCE_MAX = 1e-6;
 
-/** Points looked at for an equal one, and candidates for them: equals are nearer than all others, and soon found. */
+/** The points looked at for an equal one, and the candidates for them. Equals are the nearest, and are soon found. */
 const EQUALS = 8;
 const EF_EQUALS = 64;
 
-/** Points that an empty graph has room for; when it is full, its room doubles. */
+/** Points that an empty graph has room for. A full graph doubles its room. */
 export const CAPACITY_MIN = 4_096;
 
-/** Labels are 32 bits wide in the library's interface, and wrap without a word. */
+/** Labels are 32 bits wide in the library's interface, and wrap silently. */
 const LABELS_MAX = 2 ** 32;
 
-/** A point of the graph near to a query. */
+/** A point of the graph that is near a query. */
 export interface Nominee {
-  /** Of the clusters at this point, oldest first; none where they have changed since, or are gone. */
+  /** The clusters at this point, oldest first. None if they have changed since, or are gone. */
   roots: readonly number[];
   /** 1 - the cosine, in 32 bits. */
   distance: number;
@@ -43,18 +44,18 @@ export interface Nominee {
 
 /**
  * An HNSW graph over centroids (Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
- * hierarchical navigable small world graphs", IEEE TPAMI 42(4), 2020). It nominates; what is near is decided exactly.
+ * hierarchical navigable small world graphs", IEEE TPAMI 42(4), 2020).
  *
- * A point cannot be moved cheaply, so a cluster that changes is left out: its label does not lead to it any more, and when
- * it comes again it gets another one. Labels count up from 0.
+ * Moving a point is expensive. So a cluster that changes is left out: its label no longer leads to it, and when the cluster
+ * is added again it gets another label. Labels count up from 0.
  */
 export class Graph {
   readonly #index: HierarchicalNSW;
-  /** By label: the clusters at that point, oldest first. */
+  /** For each label, the clusters at that point, oldest first. */
   readonly #roots: number[][];
   readonly #labelOf = new Map<number, number>();
 
-  /** @param roots  By label, of the points that the index holds. */
+  /** @param roots  For each point of the index, its clusters. */
   constructor(index: HierarchicalNSW, roots: number[][]) {
     this.#index = index;
     this.#roots = roots;
@@ -68,12 +69,12 @@ export class Graph {
   }
 
   /**
-   * The graph in an index file that has been checked: the library crashes on others.
+   * Reads the graph in an index file. The file must have been checked: the library crashes on damaged ones.
    *
-   * @throws where the file cannot be read, or holds something else.
+   * @throws if the file cannot be read, or holds another number of points.
    */
   static read({ HierarchicalNSW }: Hnswlib, dimension: number, path: string, roots: number[][]): Graph {
-    // Always a fresh object: one that has failed to read is broken, whatever it held before.
+    // Always a new object: one that has failed to read crashes later.
     const index = new HierarchicalNSW(SPACE, dimension);
     index.readIndexSync(path);
     const count = index.getCurrentCount();
@@ -81,18 +82,18 @@ export class Graph {
     return new Graph(index, roots);
   }
 
-  /** Clusters it can nominate. */
+  /** The number of clusters it can nominate. */
   get count(): number {
     return this.#labelOf.size;
   }
 
-  /** So many points lead nowhere that it should be made again: they are searched as well. */
+  /** True if most points lead to no cluster. They cost time in every search, so the graph should be made again. */
   get isWorn(): boolean {
     const emptyCount = this.#roots.filter((group) => group.length === 0).length;
     return 2 * emptyCount > this.#roots.length + CAPACITY_MIN;
   }
 
-  /** By label: the clusters at that point, oldest first. */
+  /** For each label, the clusters at that point, oldest first. */
   get roots(): readonly (readonly number[])[] {
     return this.#roots;
   }
@@ -111,6 +112,7 @@ export class Graph {
     this.#labelOf.set(root, label);
   }
 
+  /** Makes the label of a cluster no longer lead to it. */
   leaveOut(root: number): void {
     const label = this.#labelOf.get(root);
     if (label === undefined) return;
@@ -119,7 +121,7 @@ export class Graph {
     this.#labelOf.delete(root);
   }
 
-  /** The `count` points nearest to a vector of unit length, best first; fewer where there are fewer. */
+  /** Returns at most `count` points nearest to a vector of unit length, best first. */
   nominate(vector: Float32Array, count: number): Nominee[] {
     return this.#search(plain(vector), count, EF_SEARCH).map(({ label, distance }) => ({
       roots: this.#roots[label]!,
@@ -127,12 +129,12 @@ export class Graph {
     }));
   }
 
-  /** The label of the point with these numbers; undefined where none is found. */
+  /** Returns the label of the point with exactly these numbers; undefined if none is found. */
   #equalOf(numbers: number[]): number | undefined {
     return this.#search(numbers, EQUALS, EF_EQUALS)
       .filter(({ distance }) => distance <= EQUAL_DISTANCE_MAX)
       .map(({ label }) => label)
-      .find((label) => this.#index.getPoint(label).every((number, place) => number === numbers[place]));
+      .find((label) => this.#index.getPoint(label).every((number, index) => number === numbers[index]));
   }
 
   #addPoint(numbers: number[]): number {
@@ -147,20 +149,20 @@ export class Graph {
   #search(numbers: number[], count: number, ef: number): { label: number; distance: number }[] {
     const wanted = Math.min(count, this.#roots.length);
     if (wanted === 0) return [];
-    this.#index.setEf(Math.max(ef, wanted)); // it is 10 again after a load
+    this.#index.setEf(Math.max(ef, wanted)); // a load resets it to 10
     const { neighbors, distances } = this.#index.searchKnn(numbers, wanted);
-    return neighbors.map((label, place) => ({ label, distance: distances[place]! }));
+    return neighbors.map((label, index) => ({ label, distance: distances[index]! }));
   }
 
-  /** Write the index to a path. No point may be added meanwhile. Success is reported even where the disk is full. */
+  /** Writes the index. No point may be added meanwhile. The library reports success even if the disk is full. */
   async writeTo(path: string): Promise<void> {
     await this.#index.writeIndex(path);
-    // A use after the wait: the library's worker holds only an address, which must not be collected meanwhile.
+    // This use keeps the object alive during the write: the library's worker holds only its address.
     assert(this.#index.getCurrentCount() === this.#roots.length, "nothing is added to a graph while it is written");
   }
 }
 
-/** The library takes nothing but arrays. A loop: `Array.from` takes 14 times as long. */
+/** Returns an array, because the library takes nothing else. `Array.from` takes 14 times as long as this loop. */
 function plain(vector: Float32Array): number[] {
   const numbers = new Array<number>(vector.length);
   for (let i = 0; i < vector.length; i++) numbers[i] = vector[i]!;

@@ -1,20 +1,19 @@
 import { createRequire } from "node:module";
 
-/** What of `hnswlib-node` is used here. */
 export type Hnswlib = typeof import("hnswlib-node");
 
 let loaded: Hnswlib | Error | undefined;
 
 /**
- * The native library, or why it is not there. It is an optional dependency: where it could not be compiled, everything
- * works without it, only more slowly. So it is asked for by a call, and only when there is enough to put into a graph.
+ * Returns the native library, or why it cannot be loaded. It is an optional dependency: if it could not be compiled,
+ * clusters are compared one by one. It is loaded when there is enough to put into a graph, and not before.
  */
 export function loadHnswlib(): Hnswlib | Error {
   if (loaded === undefined) {
     try {
       loaded = createRequire(import.meta.url)("hnswlib-node") as Hnswlib;
     } catch (error) {
-      // Its first line: what follows says where it was looked for.
+      // The lines after the first say where it was looked for.
       loaded = new Error(String(error instanceof Error ? error.message : error).split("\n")[0], { cause: error });
     }
   }

@@ -1,127 +1,137 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { type CentroidSource, type CentroidStamp, type IndexedStore, isSameStamp } from "./centroid-source.ts";
-import { flush, identityOf, lookAt, sha256InTurns, sha256Of } from "./files.ts";
+import { isDeepStrictEqual } from "node:util";
+import { byteLengthOf, flushToDisk } from "../core/files.ts";
+import type { CentroidSource, CentroidStamp, IndexedStore } from "./centroid-source.ts";
+import { sha256InTurns, sha256Of, versionOf } from "./files.ts";
 import { Graph } from "./graph.ts";
 import type { Hnswlib } from "./hnswlib.ts";
 import { layoutFault } from "./index-layout.ts";
-import { IndexPlace } from "./index-place.ts";
+import { IndexPaths } from "./index-paths.ts";
 import { formatSideCar, parseSideCar, type SideCar, samplesOf, sideCarOf } from "./side-car.ts";
 
-/** A side-car holds a number a cluster. Past this, it is none. */
+/** The largest side-car that is read. A side-car holds one number for each cluster. */
 const SIDE_CAR_BYTES_MAX = 1 << 28;
 
 /** A graph as of a log position, or why there is none. */
 export type LoadedIndex = { graph: Graph; position: number } | { refusal: string };
 
-/** Why an index file could not be written, and the kind of obstacle. */
+/** Why an index file could not be written. */
 export interface SaveFailure {
   reason: string;
   cause: "disk full" | "no permission" | "foreign file" | "other";
 }
 
-/** What a side-car says, and which version of it said so. */
-interface Seen {
-  identity: string;
-  /** Undefined where it is none. */
+/** What a version of the side-car says. */
+interface SideCarSummary {
+  version: string;
+  /** Undefined if the file is no side-car of this version of the program. */
   stamp: CentroidStamp | undefined;
-  indexedCount: number;
-  /** Of the index. */
-  sha256: string;
+  clusterCount: number;
+  indexSha256: string;
 }
 
 /**
- * The index file of a store and its side-car: a cache of rows, which can go at any time. Nothing that is wrong with it is
- * an error; it is refused, with the reason, and written anew.
+ * The index file of a store, and its side-car. Both are a cache and may disappear at any time. A file that is damaged, or
+ * does not belong to the store as it is, is no error: it is refused with a reason, and written again.
  */
 export class IndexFile {
-  readonly #place: IndexPlace;
-  /** The side-car is read once, not at every look. */
-  #seen: Seen | undefined;
-  /** The version whose bytes were compared with their checksum, and whether they are those that were written. */
+  readonly #paths: IndexPaths;
+  /** Kept, so that the side-car is parsed once for each version. */
+  #summary: SideCarSummary | undefined;
+  /** The version of both files that was last compared with its checksum, and the result. */
   #checked: { version: string; isWhole: boolean } | undefined;
 
-  /** @param storePath  Absolute; of a file. */
+  /** @param storePath  The absolute path of a file. */
   constructor(storePath: string) {
-    this.#place = new IndexPlace(storePath);
+    this.#paths = new IndexPaths(storePath);
   }
 
-  /** Tells one version of it from the next; undefined where there is none. */
-  identity(): string | undefined {
-    const stats = lookAt(this.#place.sideCar);
-    return stats === undefined ? undefined : identityOf(stats);
+  /** Returns a text that differs for each version of the file; undefined if there is none. */
+  version(): string | undefined {
+    return versionOf(this.#paths.sideCar);
   }
 
   /**
-   * How many clusters of the store are in it; 0 where it cannot be used. The bytes are compared with their checksum once for
-   * each version of the file, with other work of this process in between.
+   * Returns how many clusters of the store are in the file; 0 if the file cannot be used. The file is compared with its
+   * checksum once for each version, and other work of this process runs in between.
    */
   async usableCount(stamp: CentroidStamp): Promise<number> {
-    const seen = this.#look();
-    const version = this.#version();
-    if (seen?.stamp === undefined || version === undefined || !isSameStamp(seen.stamp, stamp)) return 0;
+    const summary = this.#readSummary();
+    const version = this.#versionOfBoth();
+    if (summary?.stamp === undefined || version === undefined || !isDeepStrictEqual(summary.stamp, stamp)) return 0;
     if (this.#checked?.version !== version) {
-      const sha256 = await sha256InTurns(this.#place.index).catch(() => undefined);
-      this.#checked = { version, isWhole: sha256 === seen.sha256 };
+      const sha256 = await sha256InTurns(this.#paths.index).catch(() => undefined);
+      this.#checked = { version, isWhole: sha256 === summary.indexSha256 };
     }
-    return this.#checked.isWhole ? seen.indexedCount : 0;
+    return this.#checked.isWhole ? summary.clusterCount : 0;
   }
 
-  /** Whether what is there is not of the store as it is, by its side-car alone. */
-  #isUnfit(stamp: CentroidStamp): boolean {
-    const seen = this.#look();
-    if (seen === undefined) return lookAt(this.#place.index) !== undefined;
-    return seen.stamp === undefined || !isSameStamp(seen.stamp, stamp);
-  }
-
-  #look(): Seen | undefined {
-    const identity = this.identity();
-    if (identity === undefined) return undefined;
-    if (this.#seen?.identity !== identity) {
-      const { stamp, roots = [], sha256 = "" } = this.#sideCarQuietly() ?? {};
-      this.#seen = { identity, stamp, indexedCount: roots.flat().length, sha256 };
+  #readSummary(): SideCarSummary | undefined {
+    const version = this.version();
+    if (version !== undefined && this.#summary?.version !== version) {
+      let sideCar: SideCar | undefined;
+      try {
+        sideCar = this.#sideCar();
+      } catch {
+        // An unreadable side-car counts as none.
+      }
+      const { stamp, roots = [], sha256: indexSha256 = "" } = sideCar ?? {};
+      this.#summary = { version, stamp, clusterCount: roots.flat().length, indexSha256 };
     }
-    return this.#seen;
+    return version === undefined ? undefined : this.#summary;
   }
 
-  #version(): string | undefined {
-    const stats = lookAt(this.#place.index);
-    return stats === undefined ? undefined : `${this.identity()} ${identityOf(stats)}`;
+  #versionOfBoth(): string | undefined {
+    const index = versionOf(this.#paths.index);
+    return index && `${this.version()} ${index}`;
+  }
+
+  #sideCar(): SideCar | undefined {
+    const path = this.#paths.sideCar;
+    return statSync(path).size > SIDE_CAR_BYTES_MAX ? undefined : parseSideCar(readFileSync(path, "utf8"));
   }
 
   /**
-   * The graph in the file, if it is one of this store's clusters.
+   * Returns the graph in the file if it holds clusters of this store.
    *
-   * The library crashes on damaged files, and answers from foreign ones. So before it sees this one, side-car and file are
-   * compared with their checksums, the stamp with the store's, samples of the entries with its rows, and the file's
-   * outer form with what it must be. Takes 0.1 to 0.3 s for 50,000 clusters.
+   * The library crashes on damaged files, and answers from files of another store. So before the library sees the file, the
+   * checksums of both files, the stamp, samples of the clusters and the layout are compared with what they must be. That
+   * takes 0.1 to 0.3 s for 50,000 clusters.
    */
   load(library: Hnswlib, stamp: CentroidStamp, source: CentroidSource): LoadedIndex {
     try {
       const sideCar = this.#sideCar();
       if (sideCar === undefined) return { refusal: "its side-car is damaged, or of another version" };
-      const refusal = staleness(sideCar, stamp, source) ?? this.#fault(sideCar);
+      const refusal = staleness(sideCar, stamp, source) ?? this.#damage(sideCar);
       if (refusal !== undefined) return { refusal };
-      const before = this.#version();
-      if (sha256Of(this.#place.index) !== sideCar.sha256) return { refusal: "it is damaged: its checksum is another" };
-      const graph = Graph.read(library, stamp.dimension, this.#place.index, sideCar.roots);
-      // Another process may have put a new one in its place while this one was read.
-      if (before === undefined || this.#version() !== before) return { refusal: "it was replaced meanwhile" };
-      this.#checked = { version: before, isWhole: true };
+      const version = this.#versionOfBoth();
+      if (sha256Of(this.#paths.index) !== sideCar.sha256) return { refusal: "it is damaged: its checksum is another" };
+      const graph = Graph.read(library, stamp.dimension, this.#paths.index, sideCar.roots);
+      // Another process may have put a new file there in the meantime.
+      if (version === undefined || this.#versionOfBoth() !== version) return { refusal: "it was replaced meanwhile" };
+      this.#checked = { version, isWhole: true };
       return { graph, position: sideCar.position };
     } catch (error) {
       return { refusal: error instanceof Error ? error.message : String(error) };
     }
   }
 
+  #damage({ stamp, roots, byteLength }: SideCar): string | undefined {
+    const size = byteLengthOf(this.#paths.index);
+    if (size !== byteLength) return `it is damaged: it has ${size} bytes, not ${byteLength}`;
+    const fault = layoutFault(this.#paths.index, stamp.dimension, roots.length);
+    return fault === undefined ? undefined : `it is damaged: ${fault}`;
+  }
+
   /**
-   * Write a graph, to be found by the next process.
+   * Writes a graph for the next process to find.
    *
-   * The library reports success also where the disk is full or the path unwritable. So it writes beside the place, for the
-   * owner's eyes only; what was written is looked at, read back and flushed, and only then put in place, while nobody can
-   * forget anything: a file of clusters that have been forgotten meanwhile is not put there.
+   * The library reports success even if the disk is full or the path cannot be written. So the files are written under other
+   * names, readable by the owner only, then checked, read back and flushed. They are renamed in a write transaction, during
+   * which no process can forget anything: a file that holds forgotten clusters is never put in place.
    *
-   * @param position  Log position as of which the graph's clusters are what the store holds; the present one.
-   * @returns why it could not be written; undefined where it was.
+   * @param position  The log position at which the graph's clusters are what the store holds.
+   * @returns why the file could not be written; undefined if it was.
    */
   async save(
     graph: Graph,
@@ -131,11 +141,11 @@ export class IndexFile {
     source: CentroidSource,
     store: IndexedStore,
   ): Promise<SaveFailure | undefined> {
-    const pending = this.#place.takePending();
+    const pending = this.#paths.reserve();
     try {
-      const before = this.#obstacle();
-      if (before !== undefined) return before;
-      const roots = graph.roots.map((group) => [...group]); // clusters may be left out meanwhile
+      const obstacle = this.#obstacle();
+      if (obstacle !== undefined) return obstacle;
+      const roots = graph.roots.map((group) => [...group]); // the graph may lose clusters in the meantime
       const samples = store.read(() => samplesOf(roots.flat(), source));
       for (const path of [pending.index, pending.sideCar]) {
         rmSync(path, { force: true });
@@ -147,78 +157,64 @@ export class IndexFile {
       const { size: byteLength } = statSync(pending.index);
       const sha256 = await sha256InTurns(pending.index);
       Graph.read(library, stamp.dimension, pending.index, roots);
-      flush(pending.index);
-      const sideCar = sideCarOf({ stamp, position, roots, samples, byteLength, sha256 });
+      flushToDisk(pending.index);
+      const sideCar = sideCarOf({ stamp, position, byteLength, sha256, roots, samples });
       writeFileSync(pending.sideCar, formatSideCar(sideCar), { flush: true });
       return store.write("index", () => {
-        if (!isSameStamp(source.stamp(), stamp)) {
+        if (!isDeepStrictEqual(source.stamp(), stamp)) {
           return { reason: "clusters were forgotten or rebuilt meanwhile", cause: "other" };
         }
-        const obstacle = this.#obstacle();
-        if (obstacle !== undefined) return obstacle;
-        renameSync(pending.index, this.#place.index);
-        renameSync(pending.sideCar, this.#place.sideCar);
-        const version = this.#version();
+        const newObstacle = this.#obstacle();
+        if (newObstacle !== undefined) return newObstacle;
+        renameSync(pending.index, this.#paths.index);
+        renameSync(pending.sideCar, this.#paths.sideCar);
+        const version = this.#versionOfBoth();
         if (version !== undefined) this.#checked = { version, isWhole: true };
         return undefined;
       });
     } catch (error) {
-      return failureOf(error);
+      return saveFailureOf(error);
     } finally {
-      this.#place.giveBack(pending);
+      this.#paths.release(pending);
     }
   }
 
   #obstacle(): SaveFailure | undefined {
-    const path = this.#place.stranger();
+    const path = this.#paths.foreignFile();
     return path === undefined ? undefined : { reason: `${path} is there, and is no index`, cause: "foreign file" };
   }
 
   /**
-   * Delete it where it is not of the store as it is, with what processes that are gone have half written, and with `pending`
-   * all that is half written. What is not ours stays.
+   * Deletes the index if it does not belong to the store as it is, and half-written files of processes that are gone. With
+   * `pending` it deletes all half-written files. It never deletes a file that is not an index.
    *
-   * @returns whether nothing is left that holds what the store does not.
+   * @returns true if no file is left that holds what the store does not.
    */
-  dropUnfit(stamp: CentroidStamp, { pending }: { pending: boolean }): boolean {
-    return this.#place.remove({ finished: this.#isUnfit(stamp), pending });
-  }
-
-  #sideCar(): SideCar | undefined {
-    if (statSync(this.#place.sideCar).size > SIDE_CAR_BYTES_MAX) return undefined;
-    return parseSideCar(readFileSync(this.#place.sideCar, "utf8"));
-  }
-
-  #sideCarQuietly(): SideCar | undefined {
-    try {
-      return this.#sideCar();
-    } catch {
-      return undefined;
-    }
-  }
-
-  #fault({ stamp, roots, byteLength }: SideCar): string | undefined {
-    const { size } = statSync(this.#place.index);
-    if (size !== byteLength) return `it is damaged: it has ${size} bytes, not ${byteLength}`;
-    const fault = layoutFault(this.#place.index, stamp.dimension, roots.length);
-    return fault === undefined ? undefined : `it is damaged: ${fault}`;
+  removeUnfit(stamp: CentroidStamp, { pending }: { pending: boolean }): boolean {
+    const summary = this.#readSummary();
+    const isFit =
+      summary === undefined ? versionOf(this.#paths.index) === undefined : isDeepStrictEqual(summary.stamp, stamp);
+    return this.#paths.remove({ finished: !isFit, pending });
   }
 }
 
-function failureOf(error: unknown): SaveFailure {
+function saveFailureOf(error: unknown): SaveFailure {
   const reason = error instanceof Error ? error.message : String(error);
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") return { reason, cause: "disk full" };
-  return { reason, cause: code === "EACCES" || code === "EPERM" || code === "EROFS" ? "no permission" : "other" };
+  const code = (error as NodeJS.ErrnoException | undefined)?.code ?? "";
+  if (["ENOSPC", "EDQUOT", "EFBIG"].includes(code)) return { reason, cause: "disk full" };
+  return { reason, cause: ["EACCES", "EPERM", "EROFS"].includes(code) ? "no permission" : "other" };
 }
 
-/** Why an index is not one of the store's clusters as they are; undefined where it is. */
+/** Returns why an index does not hold the store's clusters as they are; undefined if it does. */
 function staleness(sideCar: SideCar, stamp: CentroidStamp, source: CentroidSource): string | undefined {
-  if (!isSameStamp(sideCar.stamp, stamp)) return "clusters were forgotten or rebuilt since, or it is another store's";
+  if (!isDeepStrictEqual(sideCar.stamp, stamp))
+    return "clusters were forgotten or rebuilt since, or it is another store's";
   if (sideCar.position > source.newestPosition()) return "it is newer than the store";
   const changed = new Set(source.changedSince(sideCar.position));
   const expected = sideCar.samples.filter(({ root }) => !changed.has(root));
-  const roots = expected.map(({ root }) => root);
-  const isSame = JSON.stringify(samplesOf(roots, source)) === JSON.stringify(expected);
-  return isSame ? undefined : "it holds clusters that the store does not";
+  const found = samplesOf(
+    expected.map(({ root }) => root),
+    source,
+  );
+  return isDeepStrictEqual(found, expected) ? undefined : "it holds clusters that the store does not";
 }

@@ -1,21 +1,20 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { CAPACITY_MIN, LINKS } from "./graph.ts";
 
-/** Bytes of the header that hnswlib 0.8 writes on 64-bit machines (`saveIndex` in hnswalg.h): numbers of 8 and 4 bytes. */
+/** Bytes of the header that hnswlib 0.8 writes on 64-bit machines (`saveIndex` in hnswalg.h). */
 const HEADER_BYTES = 96;
 
-/** A point's level is drawn so that each is 16 times rarer than the one below: past this, it was not drawn. */
+/** Each level is drawn 16 times less often than the one below, so no real point is above this one. */
 const LEVEL_MAX = 32;
 
 /**
- * What is wrong with the outer form of an index file; undefined where nothing is.
+ * Returns what is wrong with the layout of an index file; undefined if nothing is.
  *
- * The library allocates and jumps as the file says, and takes a file that was cut off, or of another dimension, for what it
- * is not. So every number that it will rely on is compared with what it must be, and the lists of links are walked
- * to the last byte. A file is also compared with its SHA-256; this is for what was written wrongly: a disk that was full
- * when the library said that all went well.
+ * The library trusts the numbers in the file, so a file that was cut off, or has another dimension, crashes it. This checks
+ * every number that the library relies on, and walks the lists of links to the last byte. The checksum in the side-car cannot
+ * replace it: the library may have written a wrong file, on a full disk, without an error.
  *
- * @param count  Points that it must hold.
+ * @param count  The number of points that the file must hold.
  * @throws what the file system throws.
  */
 export function layoutFault(path: string, dimension: number, count: number): string | undefined {
@@ -24,9 +23,9 @@ export function layoutFault(path: string, dimension: number, count: number): str
     const { size } = fstatSync(descriptor);
     if (size < HEADER_BYTES) return "it is shorter than its header";
     const header = readAt(descriptor, 0, HEADER_BYTES);
-    const linksBytes = 4 * (2 * LINKS) + 4; // of the lowest level, which has twice as many, after their count
+    const linksBytes = 4 * (2 * LINKS) + 4; // a count, then the links; the lowest level has twice as many
     const dataBytes = 4 * dimension;
-    const pointBytes = linksBytes + dataBytes + 8; // and the label
+    const pointBytes = linksBytes + dataBytes + 8; // 8 for the label
     const numbers: [name: string, at: number, expected: number][] = [
       ["the offset of the lowest level", 0, 0],
       ["the number of points", 16, count],
@@ -56,7 +55,7 @@ export function layoutFault(path: string, dimension: number, count: number): str
   }
 }
 
-/** Each point's links on the levels above the lowest: their bytes, then as many. */
+/** Checks each point's links on the levels above the lowest: a byte count, then that many bytes. */
 function listsFault(lists: Buffer, count: number, levelMax: number): string | undefined {
   const levelBytes = 4 * LINKS + 4;
   let at = 0;

@@ -1,39 +1,36 @@
 import type { Graph } from "./graph.ts";
 
-/** Nominations asked for beyond those wanted: some points lead nowhere any more, and some are as near as the last one. */
+/** Extra nominations: some points lead to no cluster any more, and some are as near as the last one wanted. */
 const SPARE = 8;
 
-/** Distances that differ by less are the same to the graph: it adds in 32 bits. */
+/** The graph adds in 32 bits, so distances that differ by less than this are equal. */
 const ROUNDING = 1e-6;
 
-/** Nominations after which a selective `accepts` is answered by comparing all that it accepts. */
+/** After this many nominations, every cluster that `accepts` accepts is compared instead. */
 const NOMINATIONS_MAX = 250;
 
-/** All clusters of the graph that are accepted. */
-export function acceptedIn({ roots }: Graph, accepts: ((root: number) => boolean) | undefined): number[] {
+type Accepts = ((root: number) => boolean) | undefined;
+
+/** Returns every cluster of the graph that is accepted. */
+export function acceptedIn({ roots }: Graph, accepts: Accepts): number[] {
   return roots.flatMap((group) => (accepts === undefined ? group : group.filter((root) => accepts(root))));
 }
 
 /**
- * Clusters of the graph that are likely to be among the `k` nearest of those accepted.
+ * Returns clusters that are likely to be the `k` nearest of those accepted.
  *
- * The library's own filter is not used: one that throws ends the process, and a selective one takes many times a plain
- * search. Instead, more are asked for until enough are accepted; where few of the nearest are, all accepted ones are
- * compared.
+ * The filter of the library is not used: one that throws ends the process, and a selective one takes many times as long as a
+ * search. Instead the graph is asked for more until enough are accepted. If few of the nearest are, every accepted cluster
+ * is returned.
  */
-export function nominated(
-  graph: Graph,
-  vector: Float32Array,
-  k: number,
-  accepts: ((root: number) => boolean) | undefined,
-): number[] {
+export function nominated(graph: Graph, vector: Float32Array, k: number, accepts: Accepts): number[] {
   for (let count = k + SPARE; ; count *= 4) {
     const nominees = graph.nominate(vector, count);
     const accepted = nominees.flatMap(({ roots, distance }) =>
-      firstOf(roots, k, accepts).map((root) => ({ root, distance })),
+      firstAccepted(roots, k, accepts).map((root) => ({ root, distance })),
     );
     if (accepted.length >= k) {
-      // Which of those as near as the last one come first, their rows decide.
+      // Several may be as near as the last one. The caller orders these by their rows.
       const distanceMax = accepted[k - 1]!.distance + ROUNDING;
       return accepted.filter(({ distance }) => distance <= distanceMax).map(({ root }) => root);
     }
@@ -41,12 +38,13 @@ export function nominated(
   }
 }
 
-/** The first `k` that are accepted: of clusters that are equally near, the oldest. */
-function firstOf(roots: readonly number[], k: number, accepts: ((root: number) => boolean) | undefined): number[] {
+/** Returns the first `k` that are accepted. Of clusters at one point, these are the oldest. */
+function firstAccepted(roots: readonly number[], k: number, accepts: Accepts): number[] {
+  if (accepts === undefined) return roots.slice(0, k);
   const accepted: number[] = [];
   for (const root of roots) {
     if (accepted.length === k) break;
-    if (accepts === undefined || accepts(root)) accepted.push(root);
+    if (accepts(root)) accepted.push(root);
   }
   return accepted;
 }

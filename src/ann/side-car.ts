@@ -2,42 +2,42 @@ import { createHash } from "node:crypto";
 import type { CentroidSource, CentroidStamp } from "./centroid-source.ts";
 import { EF_CONSTRUCTION, LINKS, SPACE } from "./graph.ts";
 
-/** Grows when an older version must not read it. */
-const FORMAT = 1;
+/** Describes the form of an index. Another number makes older versions refuse it. */
+const FORM = { format: 1, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION };
 
-/** Entries compared with the store's rows: so many over all labels, and as many of the newest. */
+/** The number of clusters that are compared with the store's rows: as many spread over all labels, and the newest. */
 const SAMPLES = 64;
 
-/** What stands beside an index file and says what it is. */
+/** The file beside an index that says what the index is. */
 export interface SideCar {
   format: number;
   space: string;
   links: number;
   efConstruction: number;
   stamp: CentroidStamp;
-  /** Log position up to which the entries are what the store holds. */
+  /** The log position at which the clusters of the index were what the store held. */
   position: number;
-  /** Of the index file. */
+  /** The size of the index file. */
   byteLength: number;
+  /** The checksum of the index file. */
   sha256: string;
-  /** By label: the clusters at that point, oldest first. */
+  /** For each label, the clusters at that point, oldest first. */
   roots: number[][];
-  /** Of some of them. */
   samples: readonly Sample[];
 }
 
 export interface Sample {
   root: number;
-  /** SHA-256 of its log position and its centroid. */
+  /** The SHA-256 of the cluster's log position and centroid. */
   sha256: string;
 }
 
-/** One JSON object with the SHA-256 of what it says, so that a changed digit is noticed. */
+/** Writes one JSON object that holds its own SHA-256, so that a changed digit is noticed. */
 export function formatSideCar(sideCar: SideCar): string {
   return `${JSON.stringify({ sha256: sha256Of(JSON.stringify(sideCar)), index: sideCar })}\n`;
 }
 
-/** @returns undefined for anything that `formatSideCar` of this version did not write. */
+/** Returns undefined for any text that `formatSideCar` of this version did not write. */
 export function parseSideCar(text: string): SideCar | undefined {
   let parsed: { sha256?: unknown; index?: SideCar } | null;
   try {
@@ -47,21 +47,15 @@ export function parseSideCar(text: string): SideCar | undefined {
   }
   const index = parsed?.index;
   if (index === undefined || parsed?.sha256 !== sha256Of(JSON.stringify(index))) return undefined;
-  const isOurs =
-    index.format === FORMAT &&
-    index.space === SPACE &&
-    index.links === LINKS &&
-    index.efConstruction === EF_CONSTRUCTION;
+  const isOurs = (Object.keys(FORM) as (keyof typeof FORM)[]).every((key) => index[key] === FORM[key]);
   return isOurs ? index : undefined;
 }
 
-export function sideCarOf(
-  of: Pick<SideCar, "stamp" | "position" | "roots" | "samples" | "byteLength" | "sha256">,
-): SideCar {
-  return { format: FORMAT, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION, ...of };
+export function sideCarOf(content: Omit<SideCar, keyof typeof FORM>): SideCar {
+  return { ...FORM, ...content };
 }
 
-/** Samples of clusters, as they are in the store now. @param roots  In the order in which they came. */
+/** Returns samples of clusters as the store holds them now. @param roots  In the order of their labels. */
 export function samplesOf(roots: readonly number[], source: CentroidSource): Sample[] {
   const spread = Array.from({ length: SAMPLES }, (_, index) => roots[Math.floor((index * roots.length) / SAMPLES)]!);
   const chosen = roots.length <= 2 * SAMPLES ? roots : new Set([...spread, ...roots.slice(-SAMPLES)]);

@@ -13,9 +13,10 @@ const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
 
 /** What the index of clusters is like. Nothing that is wrong with it loses anything: what is near is found more slowly. */
 export function indexFinding(state: IndexState): Finding {
-  const { indexedCount, comparedCount, waitingCount, pays, libraryError, refusal, saveFailure } = state;
+  const { indexedCount, comparedCount, waitingCount, isWorthIndexing, libraryError, refusal, saveFailure } = state;
   const compared = `${formatted(comparedCount)} ${comparedCount === 1 ? "cluster is" : "clusters are"} compared one by one`;
-  if (!pays) return ok("index", `${comparedCount === 0 ? "No cluster is there yet" : compared}: too few for an index.`);
+  if (!isWorthIndexing)
+    return ok("index", `${comparedCount === 0 ? "No cluster is there yet" : compared}: too few for an index.`);
   if (libraryError !== undefined) {
     const text = `The native library hnswlib-node cannot be loaded (${libraryError}), so ${compared}: slower, but as right.`;
     return advice("index", text, "Install what compiles native modules, then run: npm rebuild hnswlib-node");

@@ -1,62 +1,50 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, linkSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
+import { flushToDisk, lookAt } from "../core/files.ts";
+import { isCode } from "./connect.ts";
 import { openDatabase, type StoreDatabase, storeErrorOf } from "./open.ts";
 
-/** Pages copied between two turns of the event loop: a megabyte, some 3 ms. */
+/** Pages copied between two turns of the event loop: 1 MB, about 3 ms. */
 const PAGES_PER_TURN = 256;
 
 export interface BackupOptions {
-  /** Replace a file that is there already; refused unless given. */
+  /** Replace an existing file. Without it, an existing file is an error. */
   overwrite?: boolean;
-  /** Called as the copy grows, with whole numbers of bytes. What it throws ends the backup. */
+  /** Called as the copy grows, with whole numbers of bytes. An error that it throws ends the backup. */
   onProgress?: (progress: { copiedBytes: number; totalBytes: number }) => void;
 }
 
 /** What a backup holds. */
 export interface BackupReport {
-  /** Absolute. */
+  /** The absolute path of the copy. */
   path: string;
   byteLength: number;
   sessionCount: number;
   messageCount: number;
-  /** Position of the last row of the log in it. */
+  /** The position of the last row of the log. */
   logPosition: number;
 }
 
 /**
- * Copy a store to another file while this and other processes go on writing.
+ * Copies a store to another file while this and other processes keep writing.
  *
- * SQLite's online backup, page by page, from a connection of its own that holds a read transaction for as long as it
- * takes. That pins one snapshot: without it, every write of another process would start the copy again
- * (https://sqlite.org/backup.html). `VACUUM INTO` is as consistent, but it holds up the event loop for the whole of it,
- * and refuses to run inside a transaction, so that nobody could say what it should have copied. The price of a snapshot
- * is that the write-ahead log cannot be emptied before the copy is done.
+ * SQLite's online backup copies page by page. It reads from a connection of its own, which holds a read transaction to the
+ * end: without that, each write of another process would start the copy again (https://sqlite.org/backup.html). The price is
+ * that the write-ahead log cannot be emptied until the copy is done. `VACUUM INTO` would block the event loop.
  *
- * The copy is made in a folder of its own beside the target, checked (SQLite's integrity, the count of every table and
- * every log position as they were in the snapshot), flushed, and put in its place in one step. It needs no file beside
- * it, so that it can be read from a read-only disk, and only its owner may read it. A failed backup leaves nothing
- * behind; a killed one leaves a folder `.coppice-backup-…`, and the target as it was.
+ * The copy is made in a new folder beside the target, readable by the owner only. Then it is checked: SQLite's integrity, the
+ * number of rows in every table, and every last id. Then it is flushed and moved into place in one step. It needs no file
+ * beside it, so it can be read from a read-only disk. A backup that fails leaves nothing behind. A killed one leaves a folder
+ * `.coppice-backup-…`, and the target as it was.
  *
- * The copying lets other work of this process in between; the check at its end does so between tables.
+ * Other work of this process runs between pages, and in the check between tables.
  *
  * @param signal  Aborted when the store closes; its reason is thrown.
- * @throws {StoreError} `FILE_EXISTS`, `FILE_NOT_FOUND` for a missing folder, `FILE_NOT_USABLE` where the target cannot
- *   be written, `STORE_CORRUPT` where the store is too damaged to copy.
+ * @throws {StoreError} `FILE_EXISTS`; `FILE_NOT_FOUND` if the folder is missing; `FILE_NOT_USABLE` if the target cannot be
+ *   written; `STORE_CORRUPT` if the store is too damaged to copy.
  */
 export async function backupStore(
   database: StoreDatabase,
@@ -77,21 +65,16 @@ export async function backupStore(
     });
     await checkCopy(copy, source, target, signal);
     const byteLength = inFileSystem(target, () => {
-      flush(copy);
+      flushToDisk(copy);
       return statSync(copy).size;
     });
-    checkTarget(target, database.path, overwrite); // it has had time to change
-    inFileSystem(target, () => putInPlace(copy, target, overwrite));
+    checkTarget(target, database.path, overwrite); // again: the copy took time
+    inFileSystem(target, () => moveIntoPlace(copy, target, overwrite));
     const { sessions = 0, messages = 0 } = source.rowCounts;
-    return {
-      path: target,
-      byteLength,
-      sessionCount: sessions,
-      messageCount: messages,
-      logPosition: source.lastIds.unions ?? 0,
-    };
+    const logPosition = source.lastIds.unions ?? 0;
+    return { path: target, byteLength, sessionCount: sessions, messageCount: messages, logPosition };
   } catch (error) {
-    throw isDamage(error)
+    throw error instanceof DamageError || isCode(error, "CORRUPT|NOTADB")
       ? new StoreError("STORE_CORRUPT", { path: database.path, reason: error.message }, { cause: error })
       : storeErrorOf(error, target);
   } finally {
@@ -99,16 +82,18 @@ export async function backupStore(
   }
 }
 
-/** What tells whether a copy holds all of what was copied. */
+class DamageError extends Error {}
+
+/** What a copy is compared by. */
 interface Inventory {
-  /** By table. */
+  /** The number of rows of each table. */
   rowCounts: Record<string, number>;
-  /** By table that never uses an id again: the last one given. */
+  /** The last id of each table that never reuses an id. */
   lastIds: Record<string, number>;
 }
 
 function inventoryOf(client: Database.Database): Inventory {
-  // A virtual table has no page of its own; the tables that hold its rows do.
+  // Virtual tables have no root page. The tables behind them are counted.
   const tables = client
     .prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name")
     .pluck()
@@ -125,14 +110,14 @@ function inventoryOf(client: Database.Database): Inventory {
   };
 }
 
-/** Fill `copy` with one snapshot of the store. Returns what was in it. */
+/** Fills `copy` with one snapshot of the store, and returns the inventory of that snapshot. */
 async function copyPages(
   database: StoreDatabase,
   copy: string,
   onProgress: NonNullable<BackupOptions["onProgress"]>,
 ): Promise<Inventory> {
   if (database.path === ":memory:") {
-    // No second connection reaches it, and no other process writes to it: a copy in one go is a snapshot.
+    // No second connection can reach it, and nobody else writes to it.
     const inventory = database.read(() => inventoryOf(database.client));
     writeFileSync(copy, database.client.serialize());
     return inventory;
@@ -157,7 +142,7 @@ async function copyPages(
 async function checkCopy(copy: string, source: Inventory, target: string, signal: AbortSignal): Promise<void> {
   const client = new Database(copy, { fileMustExist: true });
   try {
-    // The copy inherits the source's write-ahead log, which a reader could not do without two files beside it.
+    // The copy is in WAL mode like its source, and a reader would need two files beside it.
     client.pragma("journal_mode = DELETE");
     for (const table of Object.keys(source.rowCounts)) {
       await nextTurn();
@@ -174,14 +159,7 @@ async function checkCopy(copy: string, source: Inventory, target: string, signal
   }
 }
 
-class DamageError extends Error {}
-
-function isDamage(error: unknown): error is Error {
-  if (error instanceof DamageError) return true;
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
-}
-
-/** Refuse a target that must not be written to, before any work is done and again at its end. */
+/** Refuses a target that must not be written to. */
 function checkTarget(target: string, source: string, overwrite: boolean): void {
   const refuse = (reason: string): never => {
     throw new StoreError("FILE_NOT_USABLE", { path: target, reason });
@@ -194,43 +172,33 @@ function checkTarget(target: string, source: string, overwrite: boolean): void {
   if (found !== undefined && !overwrite) throw new StoreError("FILE_EXISTS", { path: target });
   if (found !== undefined && !found.isFile() && !found.isSymbolicLink()) refuse("it is not a regular file");
   for (const beside of [`${target}-wal`, `${target}-journal`]) {
-    // SQLite would take it for the copy's own and write old pages of another database into it.
+    // SQLite would write old pages of the other database into the copy.
     if (existsSync(beside)) refuse(`${beside} belongs to a database that is, or was, in its place`);
   }
 }
 
 function isSameFile(target: string, source: string): boolean {
-  const [left, right] = [target, source].map((path) => statSync(path, { throwIfNoEntry: false }));
+  const [left, right] = [lookAt(target), lookAt(source)];
   return left !== undefined && left.ino === right?.ino && left.dev === right.dev;
 }
 
-function putInPlace(copy: string, target: string, overwrite: boolean): void {
+function moveIntoPlace(copy: string, target: string, overwrite: boolean): void {
   if (overwrite) renameSync(copy, target);
   else {
     try {
-      linkSync(copy, target); // unlike a rename, never replaces anything
+      linkSync(copy, target); // unlike a rename, it never replaces a file
     } catch (error) {
-      // Some file systems have no links. Then only a file that appears in the next microsecond is not noticed.
+      // Some file systems have no links. There, a file that appears right after this check would be replaced.
       if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
         throw new StoreError("FILE_EXISTS", { path: target }, { cause: error });
       }
       renameSync(copy, target);
     }
   }
-  if (process.platform !== "win32") flush(dirname(target)); // there, folders cannot be opened
+  if (process.platform !== "win32") flushToDisk(dirname(target)); // Windows cannot open folders
 }
 
-/** Wait until it is on the disk. */
-function flush(path: string): void {
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Run what uses the target's disk; its failures in our words. */
+/** Runs what uses the target's disk. Failures become `FILE_NOT_USABLE`. */
 function inFileSystem<T>(target: string, run: () => T): T {
   try {
     return run();

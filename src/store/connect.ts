@@ -1,7 +1,8 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
+import { byteLengthOf } from "../core/files.ts";
 
 /** The smallest page, and no database is smaller (https://sqlite.org/fileformat.html, 1.2). */
 const DATABASE_BYTES_MIN = 512;
@@ -115,24 +116,15 @@ export function prepareFile(file: string, readonly: boolean): void {
 /** SQLite deletes a log that it finds beside no file or an empty one, with all the messages in it. */
 function refuseLogAlone(file: string): void {
   const log = `${file}-wal`;
-  const byteLength = lookAt(log)?.size ?? 0;
+  const byteLength = byteLengthOf(log);
   if (byteLength === 0) return;
   // Another process that makes the store writes the file before the log: both may have come since the file was looked at.
-  if ((lookAt(file)?.size ?? 0) > 0) return;
+  if (byteLengthOf(file) > 0) return;
   const reason = `it is missing or empty, and ${log} holds ${byteLength} bytes of it; put it back, or move the log away`;
   throw new StoreError("FILE_NOT_USABLE", { path: file, reason });
 }
 
 /** Whether a write-ahead log with anything in it stands beside a file. */
 export function holdsLog(file: string): boolean {
-  return (lookAt(`${file}-wal`)?.size ?? 0) > 0;
-}
-
-/** Undefined where nothing can be found, for whatever reason. */
-export function lookAt(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return byteLengthOf(`${file}-wal`) > 0;
 }

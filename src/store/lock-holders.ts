@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { lookAt } from "../core/files.ts";
 
 /** Bytes that SQLite locks in a database file (https://sqlite.org/src/file/src/os.h): one by writers, many by everyone. */
 const RESERVED_BYTE = 0x40000001;
@@ -26,8 +27,7 @@ export function lockHolders(path: string): LockHolders | undefined {
   } catch {
     return undefined;
   }
-  const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
-  return holdersIn(locks, { database: inodeOf(path), sharedMemory: inodeOf(`${path}-shm`) }, process.pid);
+  return holdersIn(locks, { database: lookAt(path)?.ino, sharedMemory: lookAt(`${path}-shm`)?.ino }, process.pid);
 }
 
 /**

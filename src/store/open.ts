@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { StoreError } from "../core/errors.ts";
-import { type Connection, connect, holdsLog, isCode, lookAt, prepareFile } from "./connect.ts";
+import { lookAt } from "../core/files.ts";
+import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
 import { migrate } from "./migrate.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
 

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { byteLengthOf } from "../core/files.ts";
 import type { VectorStats } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 
@@ -67,12 +67,8 @@ export function storeStats({ database, unions, generations, pendingVectors, full
     ...pendingVectors.stats(),
     unindexedCount: fullText.tailCount(),
     logPosition: unions.newestPosition(),
-    fileBytes: sizeOf(database.path),
-    walBytes: sizeOf(`${database.path}-wal`),
+    fileBytes: byteLengthOf(database.path),
+    walBytes: byteLengthOf(`${database.path}-wal`),
     embedderId: generations.newest()?.embedderId ?? null,
   };
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

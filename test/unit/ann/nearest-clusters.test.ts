@@ -125,7 +125,11 @@ describe("while there are few", () => {
 
   test("no index is made", async () => {
     const rows = circle(temporaryPath(), 999);
-    expect((await carried(rows)).state()).toMatchObject({ indexedCount: 0, comparedCount: 999, pays: false });
+    expect((await carried(rows)).state()).toMatchObject({
+      indexedCount: 0,
+      comparedCount: 999,
+      isWorthIndexing: false,
+    });
     expect(readdirSync(dirname(rows.path))).toEqual([]);
   });
 });
@@ -138,7 +142,7 @@ describe("an index", () => {
       indexedCount: 1_000,
       comparedCount: 0,
       waitingCount: 0,
-      pays: true,
+      isWorthIndexing: true,
       libraryError: undefined,
       refusal: undefined,
       saveFailure: undefined,

@@ -1,0 +1,25 @@
+import { closeSync, fsyncSync, openSync, type Stats, statSync } from "node:fs";
+
+/** Returns what the file system says of a path; undefined if nothing can be found there, for whatever reason. */
+export function lookAt(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the size of a file in bytes; 0 if there is none. */
+export function byteLengthOf(path: string): number {
+  return lookAt(path)?.size ?? 0;
+}
+
+/** Waits until a file or folder is on the disk. */
+export function flushToDisk(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
