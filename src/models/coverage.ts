@@ -1,30 +1,29 @@
-/** Something that may be chosen: the terms it covers, how well it covers them, and what it costs. */
+/** An item to choose from. */
 export interface CoverageItem {
-  /** Indexes into the weights, each at most once. */
+  /** The terms it covers: indexes into the weights, each at most once. */
   terms: readonly number[];
-  /** How much of a term one item covers; 0 covers nothing. Comparable between items, not between runs. */
+  /** How well it covers its terms: at least 0, comparable between the items of one call. */
   value: number;
-  /** Above 0: tokens, characters, whatever the room is measured in. */
+  /** Above 0, in any unit. */
   cost: number;
 }
 
-/** What covering a covered term again is worth: little, but a second request on a subject is still a request. */
+/** The worth of covering a term again: small, but a second request about the same thing still counts. */
 const TAIL = 0.03;
 
 /**
- * Offer items in the order in which they add most to what is covered for what they cost.
+ * Offers items greedily, the best gain in coverage for its cost first.
  *
- * Maximizes Σ weight(t)·(c/(1 + c) + 0.03·c), c(t) being the summed values of the chosen items that hold term t: monotone and
- * submodular, so a second item on the same subject adds less than the first (Lin and Bilmes, "A Class of Submodular
- * Functions for Document Summarization", ACL 2011, with their cost-scaled greedy algorithm). A gain never grows, so an
- * old one is an upper bound, and only items whose bound beats the best of the round are weighed again (Minoux 1978).
+ * It maximizes Σ weight(t)·(c/(1 + c) + 0.03·c), where c(t) is the sum of the values of the chosen items with term t. The
+ * function is monotone and submodular, so a second item with the same terms adds less than the first (Lin and Bilmes, "A
+ * Class of Submodular Functions for Document Summarization", ACL 2011, with their cost-scaled greedy algorithm). A gain
+ * never grows, so an old gain is an upper bound, and only items whose bound beats the current best are computed again
+ * (Minoux 1978). Equal gains go to the earlier item.
  *
- * Equal gains go to the earlier item.
- *
- * @param weights  At least 0 each.
- * @param gainMin  Once one is taken, items that would add no more than this for the root of their cost are not offered.
- * @param refusalsMax  Stops after so many refused offers: what is left is unlikely to fit.
- * @param take  Told an item's index; answers whether there was room for it. No item is offered twice.
+ * @param weights  Each at least 0.
+ * @param gainMin  After the first item, items that gain no more than this per square root of their cost are not offered.
+ * @param refusalsMax  Stops after this many refusals, because the remaining items are unlikely to fit.
+ * @param take  Gets an item's index, once for each item. Returns true if there was room for it.
  */
 export function selectByCoverage(
   items: readonly CoverageItem[],
@@ -34,7 +33,7 @@ export function selectByCoverage(
 ): void {
   const covered = new Float64Array(weights.length);
   const bounds = new Float64Array(items.length).fill(Number.POSITIVE_INFINITY);
-  // By the root of the cost: by the whole cost, only the shortest lines would win; by none, only the longest.
+  // Dividing by the whole cost would favor the shortest lines, and not dividing the longest.
   const scales = items.map(({ cost }) => 1 / Math.sqrt(cost));
 
   const gainOf = (index: number): number => {

@@ -1,9 +1,9 @@
-/** Characters read of one source, if not fewer. */
+/** The default length of an excerpt, in UTF-16 units. */
 const CHARS_MAX = 8_000;
-/** Of which are its beginning; the rest is its end. */
+/** The share of the beginning. The end gets the remaining share. */
 const HEAD_SHARE = 3 / 4;
 
-/** Beginning and end of a text, marked where they are cut, so that no half sentence passes for a whole one. */
+/** Returns the beginning and the end of a long text, with `…` at both cuts. */
 export function excerpt(text: string, charsMax = CHARS_MAX): string {
   if (text.length <= charsMax) return text;
   const headChars = Math.ceil(charsMax * HEAD_SHARE);

@@ -8,18 +8,18 @@ import { lineOf, type Statement } from "./statements.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "./summarizer.ts";
 import { forEachWord } from "./words.ts";
 
-/** Statements that compete; beyond, those that tell least are left out. */
+/** The most statements to choose from. If there are more, the least valuable are left out. */
 const STATEMENTS_MAX = 1_000;
-/** UTF-16 units of a line. What the user asked is cut last. */
+/** The most UTF-16 units of a line. A line of the user may be longer. */
 const LINE_CHARS_MAX = 240;
 const USER_LINE_CHARS_MAX = 360;
 const LINE_CHARS_MIN = 60;
 const TITLE_CHARS_MAX = 60;
-/** A line costs its length and this: where it begins, who speaks, one thing more to read. */
+/** The cost of a line beside its length: its prefix, and one more thing to read. */
 const LINE_COST_CHARS = 40;
-/** About what one new name adds to a line of the model's: with less, a line is not worth its tokens. */
+/** The least gain of a line that is worth its tokens: about what one new name adds to a line of the model. */
 const GAIN_MIN = 0.05;
-/** Most of a summary that the list of files may take where there is more to tell. */
+/** The largest share of a summary for the list of files, if there are statements too. */
 const FILES_SHARE = 0.35;
 const FILES_MAX = 40;
 const TITLE_FILES_MAX = 5;
@@ -27,23 +27,23 @@ const REFUSALS_MAX = 20;
 
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
-/** What covering a term is worth: names more than words, their pieces little, for they come with the name. */
+/** The worth of a covered term. Pieces count little, because they come with their name. */
 const TERM_WEIGHT = { whole: 2, word: 1, gram: 0.5, piece: 0.3 };
 
-/** Lines with a term beyond which it weighs no more: what everyone speaks of must not drown what one said. */
+/** The number of lines from which a term's weight stops growing, so that a common topic does not hide a rare one. */
 const TERM_COUNT_MAX = 25;
 
 /**
- * A summarizer without a model: it chooses statements, and changes nothing in them but white space and length.
+ * Creates a summarizer that needs no model. It selects statements and changes only their white space and length.
  *
- * Messages are split into statements, weighed by what they are (`statements.ts`) and chosen for coverage of the terms of
- * the conversation (`coverage.ts`). They stand in conversation order, one a line, with `user: `, `tool: ` or a name
- * before what is not the model's; the last line, `files: …`, lists the files that were worked on. Earlier summaries
- * compete line by line with the new statements, so nothing nests or repeats.
+ * Messages are split into statements, which are weighed by their kind (`statements.ts`) and chosen to cover the terms of the
+ * conversation (`coverage.ts`). The text has one statement per line, in order. Lines that are not the model's start with
+ * `user: `, `tool: ` or a name. The last line, `files: …`, lists the files that were worked on. Lines of earlier summaries
+ * compete with new statements, so nothing nests or repeats.
  *
- * By `countTokens` the text costs at most `tokensMax`, and no more than what it was made from. Where no whole line fits,
- * it is the beginning of the best; where not even a character fits, it is empty. Of messages without words it says how
- * many they are. Deterministic; yields to the event loop every few milliseconds of work.
+ * The text costs at most `tokensMax` by `countTokens`, and never more than its sources. If no whole line fits, it is the
+ * beginning of the best one, or empty. Messages without words are only counted. The result is deterministic. The function
+ * yields to the event loop every few milliseconds.
  */
 export function extractiveSummarizer(): Summarizer {
   return { id: "extractive", promptVersion: 1, isLocal: true, summarize };
@@ -53,9 +53,9 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   const { countTokens } = request;
   const pace = new Pace(request.signal);
   const reading = await readSources(request, pace);
-  const statements = mostTelling(reading.statements);
+  const statements = mostValuable(reading.statements);
   if (statements.length === 0 && reading.files.length === 0) {
-    // The one text that may be longer than its sources: an empty one would say that there were none.
+    // This text may be longer than its sources: an empty one would say that there were none.
     const line = wordlessLine(reading.wordlessCount);
     const text = beginningThatFits(line, LINE_CHARS_MAX, (beginning) => countTokens(beginning) <= request.tokensMax);
     return { title: line, text };
@@ -67,7 +67,7 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   const filesMax = statements.length > 0 ? tokensMax * FILES_SHARE : tokensMax;
   const files = filesThatFit(reading.files, (line) => countTokens(line) <= filesMax);
 
-  const chosen: number[] = []; // the best first
+  const chosen: number[] = []; // best first
   const textWith = (more: readonly number[]) => {
     const ordered = inOrder([...chosen, ...more]).map((index) => lines[index]!);
     return (files === "" ? ordered : [...ordered, files]).join("\n");
@@ -76,7 +76,7 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   let best: number | undefined;
   selectByCoverage(items, weights, { gainMin: GAIN_MIN, refusalsMax: REFUSALS_MAX }, (index) => {
     best ??= index;
-    // Counting line by line is quick and may be off: where it says no, the whole is asked.
+    // The sum of lines is quick but inexact. Before a line is refused, the whole text is counted.
     let sum = tokens + countTokens(lines[index]!) + 1;
     if (sum > tokensMax) sum = countTokens(textWith([index]));
     if (sum > tokensMax) return false;
@@ -89,7 +89,7 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   const told = chosen.length > 0 ? inOrder(chosen).map((index) => statements[index]!) : statements;
   return { title: titleOf(told, reading.files), text: textWith([]) || oneThatFits() };
 
-  /** Where no whole line fits or tells anything: the best statement, bare if its speaker would take its room, or a file. */
+  /** Used if no whole line fits: returns the best statement, cut and without its speaker if necessary, or one file. */
   function oneThatFits(): string {
     const line = lines[best ?? 0] ?? filesLine(reading.files.slice(0, 1));
     return fits(line) ? line : beginningThatFits(statements[best ?? 0]?.text ?? line, LINE_CHARS_MAX, fits);
@@ -100,8 +100,8 @@ function inOrder(indexes: readonly number[]): number[] {
   return indexes.toSorted((a, b) => a - b);
 }
 
-/** Statements with words, the last of each key, in order; of too many, those of most value, then the newest. */
-function mostTelling(statements: readonly Statement[]): Statement[] {
+/** Returns statements with words, the last of each key, in order. If there are too many, keeps the most valuable, then the newest. */
+function mostValuable(statements: readonly Statement[]): Statement[] {
   const last = new Map<string, Statement>();
   for (const statement of statements) {
     if (!HAS_WORDS.test(statement.text)) continue;
@@ -126,7 +126,7 @@ function lineCharsMax({ speaker }: Statement, tokensMax: number): number {
   return Math.max(LINE_CHARS_MIN, Math.min(charsMax, tokensMax));
 }
 
-/** Each statement's line, what it covers, and what covering is worth: terms in many lines weigh more, sublinearly. */
+/** Returns each statement's line and terms, and the weight of each term, which grows sublinearly with its lines. */
 async function linesOf(statements: readonly Statement[], tokensMax: number, pace: Pace) {
   const lines: string[] = [];
   const ids = new Map<string, number>();
@@ -161,7 +161,7 @@ async function linesOf(statements: readonly Statement[], tokensMax: number, pace
   };
 }
 
-/** The line of as many files, the heaviest first, as fit; "" if none does. */
+/** Returns the line of as many files as fit, heaviest first, or "" if none does. */
 function filesThatFit(files: readonly string[], fits: (line: string) => boolean): string {
   let line = "";
   for (let count = 1; count <= Math.min(files.length, FILES_MAX); count++) {
@@ -172,7 +172,7 @@ function filesThatFit(files: readonly string[], fits: (line: string) => boolean)
   return line;
 }
 
-/** What the user asked first, or the telling words. Several named speakers have no one request. */
+/** Returns the user's first request, or the label of the statements if there is none. */
 function titleOf(statements: readonly Statement[], files: readonly string[]): string {
   const request = statements.find(({ speaker, text }) => speaker === "user" && isProse(text));
   if (request !== undefined) return cutLine(request.text, TITLE_CHARS_MAX);

@@ -5,23 +5,23 @@ import { WordTable } from "./word-table.ts";
 import { forEachWordRange } from "./words.ts";
 
 const DIMENSION = 384;
-/** Numbers that one word touches, one in each quarter of the vector. */
+/** Each word changes one number in each block of the vector. */
 const BLOCKS = 4;
 const BLOCK_LENGTH = DIMENSION / BLOCKS;
 
-/** At most as long as any word that tells; longer runs are cut. */
+/** Matches any word, cut at the length at which words become data. */
 const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 
 /**
- * The default embedder: local, free of state, and the same bits on every machine.
+ * The default embedder. It is local, has no state, and gives the same bits on every machine.
  *
- * Feature hashing (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009): each stemmed word
- * adds the square root of its count, with a sign, at places that its hash gives. It does so at four places, one in each
- * quarter (the block construction of Kane and Nelson, "Sparser Johnson–Lindenstrauss Transforms", J. ACM 61(1), 2014), so
- * that two words rarely collide in all of them: for finding messages that was worth as much as a third more dimensions.
+ * It uses feature hashing (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009): each stemmed
+ * word adds the square root of its count, with a sign, at four indexes given by its hash, one in each quarter of the vector
+ * (the block construction of Kane and Nelson, "Sparser Johnson–Lindenstrauss Transforms", J. ACM 61(1), 2014). Two words
+ * rarely collide in all four. For search this was worth as much as a third more dimensions.
  *
- * All words weigh the same. Weights by length, by kind and from a list of common words were measured and changed nothing;
- * weights from counted documents would make a vector depend on what was stored before it.
+ * All words have the same weight. Weights by length, by kind and from a list of common words were measured and changed
+ * nothing. Weights by document counts would make a vector depend on the messages stored before it.
  */
 export const hashingEmbedder: LocalEmbedder = {
   id: `hashing-v1-${DIMENSION}`,
@@ -36,16 +36,16 @@ export const hashingEmbedder: LocalEmbedder = {
       const term = addStem(terms, source, start, end);
       counts[term] = (counts[term] ?? 0) + 1;
     });
-    // "Do it again" and "ok" are only common words, but they are what was said.
+    // A text of stop words only, such as "ok", still gets a vector.
     if (terms.size === 0) for (const word of text.match(ANY_WORD) ?? []) counts[addWord(terms, word.toLowerCase())] = 1;
     const vector = new Float32Array(DIMENSION);
     for (let term = 0; term < counts.length; term++) addTerm(vector, terms.hashAt(term), Math.sqrt(counts[term]!));
-    // Two words may cancel each other out: no direction is no vector.
+    // The terms may cancel each other out.
     return isUsable(vector) ? normalize(vector) : undefined;
   },
 };
 
-/** @returns the index of a word's stem. */
+/** Adds a word's stem and returns its index. */
 function addStem(terms: WordTable, source: string, start: number, end: number): number {
   if (isPluralOfY(source, start, end)) return addWord(terms, stem(source.slice(start, end).toLowerCase()));
   return terms.add(source, start, stemEnd(source, start, end));
@@ -64,7 +64,7 @@ function addTerm(vector: Float32Array, hashOfTerm: number, weight: number): void
   }
 }
 
-/** The finalizer of MurmurHash3: every bit of the input moves every bit of the output. */
+/** The finalizer of MurmurHash3: each bit of the input changes about half of the output bits. */
 function mix(value: number): number {
   let hash = value | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

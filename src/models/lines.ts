@@ -1,29 +1,29 @@
-/** What terminals add to text: colors, cursor moves, titles. */
+/** Terminal escapes: colors, cursor moves, titles. */
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Longest part of a grapheme that is looked at: longer ones (stacked accents) are cut like any other text. */
+/** The longest grapheme that is kept whole, in UTF-16 units. Longer ones (stacked accents) may be cut. */
 const GRAPHEME_CHARS_MAX = 32;
 
-/** Text as a person would see it: without terminal escapes and control characters, lone surrogates as U+FFFD. Line breaks and tabs stay. */
+/** Removes terminal escapes and control characters, and replaces unpaired surrogates with U+FFFD. Line breaks and tabs stay. */
 export function plainText(text: string): string {
   return text.replace(ANSI, "").replace(CONTROL, " ").replace(LONE_SURROGATE, "\uFFFD").replaceAll("\r", "\n");
 }
 
-/** `plainText` on one line: every run of white space is one space, none at the ends. */
+/** Returns `plainText` on one line, with single spaces and none at the ends. */
 export function oneLine(text: string): string {
   return plainText(text).replace(/\s+/g, " ").trim();
 }
 
 /**
- * The beginning of a line, ending in `…` where something was left out.
+ * Cuts a line to a length, and ends it with `…` if anything was cut.
  *
- * The cut falls between words if that costs at most a third of the room, so that a path or a name is whole or absent;
- * otherwise between graphemes.
+ * The cut falls between words if that costs at most a third of the room, so that a path or a name is whole or absent.
+ * Otherwise it falls between graphemes.
  *
- * @param charsMax  UTF-16 units of the result, at least 1.
+ * @param charsMax  The most UTF-16 units of the result, at least 1.
  */
 export function cutLine(line: string, charsMax: number): string {
   if (line.length <= charsMax) return line;
@@ -33,7 +33,7 @@ export function cutLine(line: string, charsMax: number): string {
   return `${line.slice(0, end).trimEnd()}…`;
 }
 
-/** The longest beginning of a line, at most `charsMax` long, that fits, `…` included; "" if not even `…` does. */
+/** Returns the longest cut of a line, at most `charsMax` long, that fits, or "" if not even `…` does. */
 export function beginningThatFits(line: string, charsMax: number, fits: (text: string) => boolean): string {
   if (line.length <= charsMax && fits(line)) return line;
   let enough = 0;
@@ -46,10 +46,10 @@ export function beginningThatFits(line: string, charsMax: number, fits: (text: s
   return enough === 0 ? "" : cutLine(line, enough);
 }
 
-/** The last place at or before `index` where a grapheme starts. */
+/** Returns the last index up to `index` at which a grapheme starts. */
 function graphemeStart(line: string, index: number): number {
   const from = Math.max(0, index - GRAPHEME_CHARS_MAX);
-  // Looking from the middle of a pair would see half a character.
+  // Do not start in the middle of a surrogate pair.
   const start = from > 0 && isLowSurrogate(line, from) ? from - 1 : from;
   const nearby = line.slice(start, index + GRAPHEME_CHARS_MAX);
   const found = GRAPHEMES.segment(nearby).containing(index - start)?.index ?? 0;

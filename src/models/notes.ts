@@ -6,23 +6,23 @@ import { sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
 import { withoutHarness } from "./statements.ts";
 
-/** Characters read of a message: of a longer one its beginning, which says what it is about, and its end, which says how it went. */
+/** The most characters read of a message. Of a longer one, the beginning and the end are read. */
 const NOTED_CHARS_MAX = 1_500;
 const NOTED_END_CHARS = 500;
 
-/** "yes", "continue": nothing that tells what the work is about. */
+/** The least characters of a request: "yes" and "continue" do not describe the work. */
 const REQUEST_CHARS_MIN = 10;
 const REQUEST_CHARS_MAX = 300;
 const LINE_CHARS_MAX = 200;
 const ACTION_CHARS_MAX = 80;
-/** Lines of one kind from one message: a pasted document must not drive out what others said. */
+/** The most lines of one kind from one message, so that a pasted document does not displace other messages. */
 const LINES_PER_MESSAGE_MAX = 4;
 const FILES_PER_MESSAGE_MAX = 20;
 
-/** Naming a file counts by who does it: an agent acts on what it calls, and a search lists what it never opens. */
+/** The weight of a file by who names it: agents act on files, while a search lists files that nobody opens. */
 const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 const ARGUMENT_WEIGHT = 3;
-/** A call that brings text along changes the file. */
+/** The weight of a file in a call that carries text, and so changes the file. */
 const CHANGE_WEIGHT = 4;
 const CHANGE_CHARS_MIN = 40;
 
@@ -32,15 +32,15 @@ const DECISION =
   /\b(?:decided?|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|instead of|rather than|fixed|resolved|confirmed|verified|works? because|fails? because|the fix)\b/i;
 const INTENT = /^(?:now|next|ok(?:ay)?|i['’]?ll|i will|i need|let me|let['’]s|first|wait)\b/i;
 
-/** Arguments that say what a call is about, the first that is there; otherwise its first string. */
+/** Arguments that describe a call, in order of preference. Without any, the first string does. */
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "path", "pattern", "query", "url"];
 
 /**
- * Read what a message leaves behind. English where words count; shapes otherwise. Linear in `NOTED_CHARS_MAX` and the length
- * of calls' arguments.
+ * Reads a message's notes: files, requests, rules, decisions, calls and results. Words are matched in English; most rules go
+ * by shape. The time is linear in `NOTED_CHARS_MAX` and the length of the calls' arguments.
  *
- * @param message  `text` as it is stored, `parts` for its calls and results; strings in them may be notes of artifacts.
+ * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
  */
 export function notesOf({ role, text, parts }: { role: Role; text: string; parts: readonly Part[] }): Notes {
   const calls = parts.filter((part) => part.type === "tool_call");
@@ -51,7 +51,7 @@ export function notesOf({ role, text, parts }: { role: Role; text: string; parts
     said: saidIn(role, text, words, parts),
     calls: calls.map(({ toolCallId, name, args }) => {
       const main = mainArgument(args as JsonValue);
-      const about = main === undefined ? "" : cutLine(aboutOf(main), ACTION_CHARS_MAX);
+      const about = main === undefined ? "" : cutLine(callSummary(main), ACTION_CHARS_MAX);
       return { callId: toolCallId, name: oneLine(name), about, isCommand: main?.isCommand === true };
     }),
     results: results.map(({ toolCallId, isError: failed = false }) => {
@@ -97,14 +97,14 @@ function saidIn(role: Role, text: string, words: string, parts: readonly Part[])
     .map((sentence) => ({ kind: "decision", text: cutLine(sentence, LINE_CHARS_MAX) }));
 }
 
-/** The beginning of what was asked, and the sentences after it that set limits; of a pasted document only the beginning. */
+/** Returns the beginning of a request, and the sentences in it that set rules. A pasted document gives only its beginning. */
 function saidByUser(words: string, isDocument: boolean): Notes["said"] {
   const said = withoutHarness(words);
   const request = cutLine(oneLine(said), REQUEST_CHARS_MAX);
   if (request.length < REQUEST_CHARS_MIN || !/\p{L}/u.test(request)) return [];
   if (isDocument) return [{ kind: "request", text: request }];
   const rules = tellingSentences(said, RULE).slice(0, LINES_PER_MESSAGE_MAX);
-  // A message that is its rule is not told twice.
+  // A short message that is a rule is noted once.
   const isRule = rules.length > 0 && request.length <= LINE_CHARS_MAX;
   const others = rules.filter((rule) => !request.includes(rule));
   return [
@@ -113,7 +113,7 @@ function saidByUser(words: string, isDocument: boolean): Notes["said"] {
   ];
 }
 
-/** Sentences that say what a pattern looks for, and neither ask nor only announce what follows. */
+/** Returns the sentences that match, without questions and announcements. */
 function tellingSentences(text: string, pattern: RegExp): string[] {
   return sentencesOf(plainText(text)).flatMap(({ kind, text: sentence }) => {
     const isTelling =
@@ -122,7 +122,7 @@ function tellingSentences(text: string, pattern: RegExp): string[] {
   });
 }
 
-/** The line that says what went wrong, the first line where a call that failed has none; and the last count of tests, a linter, a commit. */
+/** Returns the first error line, or the first line of a failed call; and the last count or verdict. */
 function verdictIn(words: string, failed: boolean): { error: string | undefined; outcome: string | undefined } {
   const lines = words.split("\n").filter((line) => /\S/.test(line));
   const told = lines.flatMap((line) => (isCode(line) ? [] : [oneLine(line)]));
@@ -134,12 +134,12 @@ function verdictIn(words: string, failed: boolean): { error: string | undefined;
   };
 }
 
-/** A file by its name alone, for the working set has its path; a command up to a pipe, which only cuts the output. */
-function aboutOf({ text, isCommand }: MainArgument): string {
+/** Describes a call by its file's name, or by its command up to the first pipe. */
+function callSummary({ text, isCommand }: MainArgument): string {
   const beginning = text.slice(0, NOTED_CHARS_MAX);
   if (isCommand) return oneLine(beginning.replace(/\s\d?>&\d/g, "").split(/\s\|\s/)[0]!);
   const [path] = filesIn(beginning);
-  // Arguments that came cut, or as something else than JSON, are one string.
+  // Arguments that are not JSON are one string.
   const isPath = path !== undefined && (beginning.trim().endsWith(path) || /^[{[]/.test(beginning));
   return isPath ? path.slice(path.lastIndexOf("/") + 1) : oneLine(beginning);
 }
@@ -151,12 +151,14 @@ interface MainArgument {
 
 function mainArgument(args: JsonValue): MainArgument | undefined {
   if (typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
-  const key = [...COMMAND_ARGUMENTS, ...PATH_ARGUMENTS, ...Object.keys(args)].find((name) => textOf(args[name]) !== "");
-  return key === undefined ? undefined : { text: textOf(args[key]), isCommand: COMMAND_ARGUMENTS.includes(key) };
+  const key = [...COMMAND_ARGUMENTS, ...PATH_ARGUMENTS, ...Object.keys(args)].find(
+    (name) => argumentText(args[name]) !== "",
+  );
+  return key === undefined ? undefined : { text: argumentText(args[key]), isCommand: COMMAND_ARGUMENTS.includes(key) };
 }
 
-/** Some tools take a command as a list of words. */
-function textOf(value: JsonValue | undefined): string {
+/** Joins an argument that is a list of words, as some tools take a command. */
+function argumentText(value: JsonValue | undefined): string {
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(" ");
   return typeof value === "string" ? value : "";
 }

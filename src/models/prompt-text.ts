@@ -5,24 +5,24 @@ import { oneLine, plainText } from "./lines.ts";
 
 const PLAIN: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"' };
 
-/** What a text may say to the outside: takes one text, returns it without what must not leave the machine. */
+/** Takes a text and returns it without anything that must not leave the machine. */
 export type Redact = (text: string) => string;
 
 /**
- * Characters that nobody sees: direction marks, zero-width spaces, soft hyphens, tags. A text can hide a second one in
- * them, which a model reads and a person does not. Joiners stay: emoji and Indic scripts are written with them.
+ * Invisible characters: direction marks, zero-width spaces, soft hyphens, tags. They can hide a text that a model reads and a
+ * person does not see. Joiners stay, because emoji and Indic scripts need them.
  */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** Joiners and variation selectors between characters of ASCII: no script is written so, and they would split a word unseen. */
+/** Joiners and variation selectors between ASCII characters. No script uses them there, and they would split a word invisibly. */
 const SPLITTING = /(?<=[!-~])(?:\u034f|\u200c|\u200d|[\ufe00-\ufe0f])+(?=[!-~])/g;
 
 /**
- * A text as it enters a prompt, before it is escaped: without terminal escapes, control and invisible characters, redacted, and
- * cut to 8,000 characters from its beginning and end.
+ * Prepares a text for a prompt: redacts it, removes terminal escapes, control and invisible characters, and cuts it to 8,000
+ * characters from both ends. It is not escaped yet.
  *
- * The hook sees it whole, so that no secret is cut in half and missed: as it was written, and again as it will be sent where
- * that differs, since a color code within a secret hides it, and taking the code out would put it together.
+ * `redact` gets the whole text, so that no secret is cut in half and missed. If cleaning changes the text, `redact` gets it
+ * again: a color code inside a secret would hide it from the first call.
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
@@ -32,7 +32,7 @@ export function promptText(text: string, redact: Redact | undefined): string {
   return excerpt(seen === written ? seen : visible(redacted(seen, redact)));
 }
 
-/** The one way in which foreign text enters a prompt: an element that it cannot end, with attributes it cannot leave. */
+/** Wraps foreign text in an element that it cannot close. All foreign text in a prompt must go through here. */
 export function promptElement(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,
@@ -41,7 +41,7 @@ export function promptElement(
   return element(name, attributes, `\n${escapeText(text)}\n`);
 }
 
-/** A text that came out of a model, on one line: without what nobody sees, and with what it copied escaped as it was. */
+/** Returns a model's text on one line, without invisible characters, and with copied entities unescaped. */
 export function replyLine(text: string): string {
   const line = text.replace(INVISIBLE, "").replace(/&(?:lt|gt|amp|quot);/g, (entity) => PLAIN[entity]!);
   return oneLine(line);
@@ -58,7 +58,7 @@ export function redacted(text: string, redact: Redact | undefined): string {
   try {
     result = redact(text);
   } catch (error) {
-    // Its message stays in the cause: it may quote the very text that was not to leave.
+    // The error's message may quote the secret, so only the cause holds it.
     throw new StoreError("REDACT_FAILED", { reason: "it threw an error" }, { cause: error });
   }
   if (typeof result !== "string") throw new StoreError("REDACT_FAILED", { reason: `it returned ${kindOf(result)}` });

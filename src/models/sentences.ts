@@ -1,16 +1,16 @@
 import { oneLine } from "./lines.ts";
 
-/** A line or sentence of prose and what stood around it. */
+/** A sentence or line, and the kind of block it comes from. */
 export interface Sentence {
-  /** One line, without its bullet, quote or heading mark. */
+  /** One line without its bullet, quote or heading mark. */
   text: string;
   kind: "prose" | "heading" | "row" | "quote" | "code";
 }
 
-/** Sentences up to this length are kept with a neighbor: alone, "No." says nothing. */
+/** Sentences up to this length are joined with a neighbor, because "No." alone says nothing. */
 const SHORT_CHARS = 40;
 const JOINED_CHARS_MAX = 200;
-/** A line at least this long that goes on in lower case was wrapped by an editor. */
+/** A line of at least this length is joined with a next line that starts in lower case: an editor wrapped it. */
 const WRAPPED_CHARS_MIN = 50;
 
 const FENCE = /^\s*(?:```|~~~)/;
@@ -19,15 +19,15 @@ const HEADING = /^\s*#{1,6}\s+/;
 const QUOTE = /^\s*>\s?/;
 const ROW = /^\s*\|.*\|\s*$/;
 const RULE = /^[\s|:=_*#~+-]*$/;
-/** After a full stop, mark or the like, closed quotes and brackets, and a space, something that begins a sentence. */
+/** Matches the space after sentence punctuation, if the beginning of a sentence follows. */
 const SENTENCE_END =
   /(?<=[.!?…]["'”’)\]*_`]{0,3})(?<!\b(?:e\.g|i\.e|vs|cf|al|Dr|Mr|Ms|Mrs)\.)\s+(?=["'“‘([*_]{0,3}(?:[\p{Lu}\p{Lt}\p{Lo}\p{N}]|`))|(?<=[。！？])/u;
 
 /**
- * Split text as people and models write it (paragraphs, lists, tables, fenced code) into statements of about a sentence.
+ * Splits text with paragraphs, lists, tables and fenced code into sentences.
  *
- * Short neighbors of one paragraph stay together, hard-wrapped lines are joined, fenced lines come out one by one as
- * `code`. Nothing is reworded; white space becomes single spaces.
+ * Short neighbors in a paragraph stay together, and hard-wrapped lines are joined. Each fenced line is one item of kind
+ * `code`. Only white space changes.
  */
 export function sentencesOf(text: string): Sentence[] {
   const found: Sentence[] = [];
@@ -56,7 +56,7 @@ export function sentencesOf(text: string): Sentence[] {
     else if (BULLET.test(line)) {
       close();
       open = line.replace(BULLET, "");
-    } else if (open !== undefined && goesOn(open, line)) open += ` ${line}`;
+    } else if (open !== undefined && isWrapped(open, line)) open += ` ${line}`;
     else {
       close();
       open = line;
@@ -66,7 +66,7 @@ export function sentencesOf(text: string): Sentence[] {
   return found;
 }
 
-function goesOn(above: string, line: string): boolean {
+function isWrapped(above: string, line: string): boolean {
   return above.length >= WRAPPED_CHARS_MIN && !/[.:;!?。]\s*$/.test(above) && /^\s*\p{Ll}/u.test(line);
 }
 

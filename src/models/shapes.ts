@@ -1,8 +1,8 @@
-/** What kind of thing a line is, by its shape alone. English where words count; other languages fall back on shape. */
+// These tests classify a line by its shape. Where words count they are English ones.
 
 const LINE_CHARS_MAX = 2_000;
 
-/** Ends and beginnings of statements of code, line numbers of listings and searches, data, comments, changed lines. */
+/** Matches statements of code, numbered lines of listings and searches, data, comments and diff lines. */
 const CODE = anyOf("", [
   /[;{}]\s*$/,
   /=>|:=/,
@@ -30,29 +30,29 @@ const OUTCOME = anyOf("i", [
   /\b\d+ files? changed\b/,
   /^(?:tests?|test files|test suites)\b.*\d/,
   /\b(?:build|tests?|lint\w*) (?:succeeded|passed|failed)\b/,
-  // git, of a commit
+  // `git commit`
   /^\[[^\]\s]+ (?:\([^)]*\) )?[0-9a-f]{7,}\] /,
 ]);
 
 const PLAIN_WORD = /^["'“‘(*_`]*[\p{L}\p{M}'’-]+[.,:;!?)"'”’*_`]*$/u;
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]{4}/u;
 
-/** Code, a listing, a diff or data rather than something said. Lines too long to read count as data. */
+/** True for code, a listing, a diff or data. Very long lines count as data. */
 export function isCode(line: string): boolean {
   return line.length > LINE_CHARS_MAX || CODE.test(line);
 }
 
-/** An error as a compiler, test runner, interpreter or shell prints it. Code that mentions errors must be ruled out before. */
+/** True for an error of a compiler, test runner, interpreter or shell. Exclude code first, because it may mention errors. */
 export function isError(line: string): boolean {
   return ERROR.test(line);
 }
 
-/** A count or verdict of tests, a linter, a build, or a commit. */
+/** True for a count or verdict of tests, a linter, a build or a commit. */
 export function isOutcome(line: string): boolean {
   return OUTCOME.test(line);
 }
 
-/** Sentences rather than code or data: half of it plain words, or a script that writes no spaces. */
+/** True for sentences: at least half of the line is plain words, or it has a script without spaces. */
 export function isProse(line: string): boolean {
   if (UNSPACED.test(line)) return true;
   if (isCode(line)) return false;

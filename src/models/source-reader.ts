@@ -4,32 +4,32 @@ import { excerpt } from "./excerpt.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
 
-/** Characters of work between two looks at the event loop: a few milliseconds. */
+/** The characters to process before yielding to the event loop: a few milliseconds of work. */
 const SLICE_CHARS = 16_000;
-/** Where a message has no statement, its first line with words is looked for this far. */
+/** The characters searched for the first line with words, if no message has a statement. */
 const FIRST_LINE_CHARS = 1_000;
 
-/** Naming a file counts by who does it: an agent acts on what it calls, and a search lists what it never opens. */
+/** The weight of a file by who names it: agents act on files, while a search lists files that nobody opens. */
 const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
-/** Files of an earlier summary weigh from this, for the first, down to nothing. */
+/** The weight of the first file of an earlier summary. It falls to 0 for the last. */
 const PREVIOUS_FILE_WEIGHT = 2;
 const FILES_PER_OUTPUT_MAX = 20;
-/** Earlier lines were chosen from many, each time: at full cost, every summary would halve what is left of the oldest. */
+/** The cost factor of earlier lines. At full cost, each summary would lose about half of the oldest lines. */
 const PREVIOUS_COST_FACTOR = 0.5;
 
-/** Everything that may stand in a summary. */
+/** The material for a summary. */
 export interface Reading {
-  /** In conversation order, earlier summaries first. */
+  /** In order, earlier summaries first. */
   statements: Statement[];
   /** Heaviest first. */
   files: string[];
-  /** Messages, where there is nothing to tell of them but that. */
+  /** The number of messages without words. Used only if there is nothing else. */
   wordlessCount: number;
-  /** What all that was read costs; once it is `tokensMax`, counting stops. */
+  /** The tokens of everything read. Counting stops at `tokensMax`. */
   tokenCount: number;
 }
 
-/** Lets others run now and then, and stops when the signal is aborted: a long summary must not block its process. */
+/** Yields to the event loop now and then, and throws once the signal is aborted: long work must not block the process. */
 export class Pace {
   #signal: AbortSignal;
   #chars = 0;
@@ -49,12 +49,12 @@ export class Pace {
   }
 }
 
-/** The line that stands for messages which have no words. */
+/** Returns the summary of messages without words. */
 export function wordlessLine(count: number): string {
   return count === 1 ? "1 message without words" : `${count} messages without words`;
 }
 
-/** Read what a summary is made from. */
+/** Reads the sources of a summary. */
 export async function readSources(request: SummarizeRequest, pace: Pace): Promise<Reading> {
   const { previous, sources, tokensMax, countTokens } = request;
   const statements: Statement[] = [];

@@ -5,31 +5,31 @@ import { type Sentence, sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
 import type { SourceText } from "./summarizer.ts";
 
-/** Something said, asked or reported that may stand in a summary as a line of its own. */
+/** Something said, asked or reported that can be a line of a summary. */
 export interface Statement {
-  /** Who it came from, where that is not plainly the model. */
+  /** Undefined for the model. */
   speaker: string | undefined;
-  /** One line, as written but for white space. */
+  /** One line, as written except for white space. */
   text: string;
-  /** How much it tells, above 0. */
+  /** Above 0. */
   value: number;
-  /** Share of its length that counts against it when statements compete: 1, or less for one that has stood before. */
+  /** The share of its length that counts as its cost: 1, or less if it was in an earlier summary. */
   costFactor: number;
-  /** Statements of one key are one thing at different times: the last holds. */
+  /** Of statements with the same key, only the last is current. */
   key: string;
 }
 
 /**
- * What tells whoever goes on with the work: the user's words are the goal and its limits, errors and counts the state
- * of affairs; the model's prose is half narration, and most output was only read.
+ * The value of each kind of statement for somebody who continues the work. The user's words are the goal and its limits;
+ * errors and counts are the state; half of the model's prose is narration; most tool output was only read.
  */
-const VALUE = { user: 3, todo: 2.5, error: 1.6, outcome: 1.3, assistant: 1, call: 0.15, report: 0.12, rest: 0.02 };
+const VALUE = { user: 3, todo: 2.5, error: 1.6, outcome: 1.3, assistant: 1, call: 0.15, report: 0.12, other: 0.02 };
 const CONCLUSION_FACTOR = { user: 1.2, assistant: 1.7 };
-/** The model's last words before the user speaks again say how things stand. */
+/** The model's last words before the user's next message often describe the state. */
 const CLOSING_FACTOR = 1.5;
 const ANNOUNCEMENT_FACTOR = 0.3;
 const ASIDE_FACTOR = 0.3;
-/** Statements into a message after which the value is halved: the first say what the rest is about. */
+/** The number of statements of a message after which the value is halved: the first ones introduce the others. */
 const HALVING_STATEMENTS = 12;
 
 const STATEMENTS_PER_SOURCE_MAX = 80;
@@ -37,11 +37,11 @@ const CALL_CHARS_MAX = 100;
 const NAME_CHARS_MAX = 40;
 const REPORT_CHARS_MIN = 60;
 
-/** What an agent's harness adds to what was said. */
+/** Tags in which an agent's harness adds text to messages. */
 const HARNESS_TAG = /<(\/?)(system-reminder|command-message|local-command-caveat)>/g;
 const TAG = /<\/?([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,200})?>/g;
 const CLOSING_TAG = /<\/([a-zA-Z][\w-]{0,40})>/g;
-/** Long links and encoded data are known by their beginning. */
+/** Long links and encoded data, of which only the beginning is kept. */
 const LONG_RUN = /(https?:\/\/\S{60})\S{20,}|([\w+/=-]{40})[\w+/=-]{160,}/gu;
 
 const CONCLUSION =
@@ -51,13 +51,13 @@ const ANNOUNCEMENT =
 
 const VERDICT = /\S*\d\S*|\b(?:pass(?:ed|ing)?|fail(?:ed|ing)?|succeeded|skipped|total|ok)\b|[^\p{L}\p{N}]/gu;
 
-/** A call's name, alone on a line. */
+/** A tool's name alone on a line. */
 const CALL_NAME = /^[A-Za-z][\w.:-]{1,63}$/;
 const BEGINS_SENTENCE = /^\p{Lu}/u;
 const TASK_STATUS = /^(?:pending|in_progress|completed|cancelled)$/;
 
 /**
- * The statements of one message, in order.
+ * Returns the statements of a message, in order.
  *
  * @param closing  True for the model's last words before someone else speaks.
  */
@@ -66,15 +66,15 @@ export function statementsOf(source: SourceText, closing: boolean): Statement[] 
   return ofRole(source.role, text, speakerOf(source), closing).slice(0, STATEMENTS_PER_SOURCE_MAX);
 }
 
-/** The first line with words of a message in which nothing is a statement, such as a listing: for want of better. */
+/** Returns the first line with words of a message that has no statements, such as a listing. */
 export function firstLineOf(source: SourceText): Statement[] {
   const first = plainText(source.text)
     .split("\n")
     .find((line) => /[\p{L}\p{N}]/u.test(line));
-  return first === undefined ? [] : [statement(speakerOf(source), first, VALUE.rest)];
+  return first === undefined ? [] : [statement(speakerOf(source), first, VALUE.other)];
 }
 
-/** A line of an earlier summary, as the statement it was. */
+/** Turns a line of an earlier summary back into a statement. */
 export function statementOfLine(line: string): Statement {
   const [, speaker, text] = /^(user|tool|todo|call): (.*)$/.exec(line) ?? [];
   if (text === undefined) return statement(undefined, line, VALUE.assistant * tellingOf(line));
@@ -84,7 +84,7 @@ export function statementOfLine(line: string): Statement {
   return ofOutputLine(text, speaker)[0] ?? output(speaker, text, VALUE.report);
 }
 
-/** The line by which a statement is shown. */
+/** Returns the line of a summary for a statement. */
 export function lineOf({ speaker, text }: Statement): string {
   return speaker === undefined ? text : `${speaker}: ${text}`;
 }
@@ -95,7 +95,7 @@ function ofRole(role: Role, text: string, speaker: string | undefined, closing: 
   return ofPerson(text, speaker);
 }
 
-/** Without the blocks between a harness's tags. What is never closed stays: nothing says where it ends. */
+/** Removes the blocks between a harness's tags. A block that is never closed stays. */
 export function withoutHarness(text: string): string {
   let kept = "";
   let end = 0;
@@ -116,7 +116,7 @@ function speakerOf({ role, name }: SourceText): string | undefined {
   return cutLine(oneLine(name ?? ""), NAME_CHARS_MAX) || (role === "assistant" ? undefined : role);
 }
 
-/** Without the tags that wrap something. One that nothing closes is a placeholder, and part of what was said: `backup-<host>.json`. */
+/** Removes tags that have a closing tag. Others are placeholders in the text: `backup-<host>.json`. */
 function withoutTags(text: string): string {
   const closed = new Set(Array.from(text.matchAll(CLOSING_TAG), ([, name]) => name));
   return text.replace(TAG, (tag, name: string) => (closed.has(name) || tag.match(HARNESS_TAG) !== null ? " " : tag));
@@ -132,7 +132,7 @@ function ofPerson(text: string, speaker: string | undefined): Statement[] {
 
 function ofAssistant(text: string, speaker: string | undefined, factor: number): Statement[] {
   const lines = text.split("\n");
-  // A name alone, with something other than a list after it, begins a call: its name, then its arguments.
+  // A name alone on a line starts a call, unless a list follows: its name, then its arguments.
   const call = lines.findIndex((line, index) => CALL_NAME.test(line) && /^[^\s*#-]/.test(lines[index + 1] ?? ""));
   const prose = call < 0 ? text : lines.slice(0, call).join("\n");
   const said = sentencesOf(prose).flatMap((sentence, index) => {
@@ -143,17 +143,17 @@ function ofAssistant(text: string, speaker: string | undefined, factor: number):
   return call < 0 ? said : [...said, ...ofCalls(lines.slice(call))];
 }
 
-/** Calls of one tool, one after another, are told apart by its name; of different tools, the first stands for all. */
+/** Splits consecutive calls of one tool at its name. Calls of different tools are represented by the first. */
 function ofCalls(lines: readonly string[]): Statement[] {
   const starts = lines.flatMap((line, index) => (line === lines[0] ? [index] : []));
   return starts.flatMap((start, index) => ofCall(lines.slice(start, starts[index + 1])));
 }
 
-/** What a call was for: its name and first argument, and the argument that reads like a reason. */
+/** Describes a call by its name, its first argument, and the argument that reads like a reason. */
 function ofCall([name = "", first = "", ...rest]: readonly string[]): Statement[] {
   const tasks = openTasks([first, ...rest]);
   if (tasks !== undefined) return [todo(tasks.length > 0 ? tasks.join("; ") : "all done")];
-  // A call on a file alone is told by the working set.
+  // The list of files already covers a call whose only argument is a file.
   if (first === "" || filesIn(first)[0] === first.trim()) return [];
   const call = cutLine(oneLine(`${name} ${first}`), CALL_CHARS_MAX);
   if (BEGINS_SENTENCE.test(first) && isProse(first)) return [statement("call", call, VALUE.call)];
@@ -161,7 +161,7 @@ function ofCall([name = "", first = "", ...rest]: readonly string[]): Statement[
   return [statement("call", reason === undefined ? call : `${call} (${oneLine(reason)})`, VALUE.call)];
 }
 
-/** Of a list of tasks, each followed by its status, those that are left; undefined for anything else. */
+/** Returns the open tasks of a task list, in which a status follows each task. Returns undefined for other lines. */
 function openTasks(lines: readonly string[]): string[] | undefined {
   if (!lines.some((line) => TASK_STATUS.test(line))) return undefined;
   return lines.flatMap((line, index) => {
@@ -180,18 +180,18 @@ function ofOutputLine(line: string, speaker: string | undefined): Statement[] {
   return report ? [output(speaker, text, VALUE.report)] : [];
 }
 
-/** A line of output is the same at another time, place or speed: numbers and ids do not count. */
+/** Makes a statement of an output line. Its key ignores numbers and ids, so the line is the same at another time or speed. */
 function output(speaker: string | undefined, text: string, value: number): Statement {
   return { ...statement(speaker, text, value), key: `output ${text.toLowerCase().replace(/\S*\d\S*/g, "0")}` };
 }
 
-/** A count or verdict is the same under another: only the last says how things stand. */
+/** Makes a statement of a count or verdict. Its key ignores the verdict, so only the last one is current. */
 function outcome(speaker: string | undefined, text: string): Statement {
   const subject = text.toLowerCase().replace(VERDICT, " ");
   return { ...statement(speaker, text, VALUE.outcome), key: `outcome ${oneLine(subject)}` };
 }
 
-/** What is left to do, by the latest of the model's own lists. */
+/** Makes a statement of the open tasks. Only the last list is current. */
 function todo(text: string): Statement {
   return { ...statement("todo", text, VALUE.todo), key: "todo" };
 }
@@ -201,13 +201,13 @@ function statement(speaker: string | undefined, words: string, value: number): S
   return { speaker, text, value, costFactor: 1, key: text.toLowerCase() };
 }
 
-/** The model decides, finds and reports, or says what it will do next. */
+/** Weighs a sentence of the model: conclusions more, announcements less. */
 function tellingOf(text: string): number {
   if (CONCLUSION.test(text)) return CONCLUSION_FACTOR.assistant;
   return ANNOUNCEMENT.test(text) ? ANNOUNCEMENT_FACTOR : 1;
 }
 
-/** Late sentences, headings, quotes, table rows and lines that only announce others say little where they stand alone. */
+/** Lowers the value of late sentences, headings, quotes, table rows and lines that announce others. */
 function factorOf({ kind, text }: Sentence, index: number): number {
   const fading = 1 / (1 + index / HALVING_STATEMENTS);
   return kind === "prose" && !/[:：][*_]*$/.test(text) ? fading : fading * ASIDE_FACTOR;

@@ -10,17 +10,17 @@ const S = 115;
 const U = 117;
 
 /**
- * A word without its most frequent English endings: plurals, `-ed`, `-ing`, a last `e`, a doubled last letter, so that
- * `retries`, `retrying` and `retry`, or `stopped` and `stops`, meet. After the S-stemmer of Harman, "How effective is
- * suffixing?", JASIS 42(1), 1991. What comes back is a key for comparing, not a word to show. Cheap enough for every
- * append, and within a point of Porter's stemmer where that was measured.
+ * Removes the most frequent English endings: plurals, `-ed`, `-ing`, a final `e` and a doubled last letter. So `retries`,
+ * `retrying` and `retry` get the same stem, and so do `stopped` and `stops`. The result is a key for comparisons, not a word
+ * to show. It extends the S-stemmer of Harman, "How effective is suffixing?", JASIS 42(1), 1991. It is cheap enough for
+ * every append, and measured within a point of Porter's stemmer.
  */
 export function stem(word: string): string {
   if (isPluralOfY(word, 0, word.length)) return stem(`${word.slice(0, -3)}y`);
   return word.slice(0, stemEnd(word, 0, word.length));
 }
 
-/** Whether `stem` changes the word's letters, `ies` to `y`, before it cuts any. */
+/** True if `stem` first replaces `ies` with `y`. */
 export function isPluralOfY(text: string, start: number, end: number): boolean {
   return (
     end - start >= 4 &&
@@ -30,7 +30,7 @@ export function isPluralOfY(text: string, start: number, end: number): boolean {
   );
 }
 
-/** Where the stem of the word from `start` to before `end` ends, unless the word is a plural of `y`. */
+/** Returns the end of the stem of the word in `[start, end)`. The word must not be a plural in `ies`. */
 export function stemEnd(text: string, start: number, end: number): number {
   let to = end;
   if (to - start < 4) return to;

@@ -1,6 +1,6 @@
 import { WordTable } from "./word-table.ts";
 
-/** English words that say nothing about a subject: function words, contractions without their apostrophe, small talk. */
+/** English function words, contractions without their apostrophe, and small talk. */
 const STOP_WORDS: readonly string[] = `
   a about above actually after again against ain all almost already also although always am an and another any anyone
   anything are aren around as at away back be became because become been before being below between both but by came can
@@ -23,12 +23,12 @@ const STOP_WORDS: readonly string[] = `
 const TABLE = new WordTable();
 for (const word of STOP_WORDS) TABLE.add(word, 0, word.length);
 
-/** True for a lower-cased word that says nothing about a subject. English; other languages' words weigh as they come. */
+/** True for a lower-case English stop word. */
 export function isStopWord(word: string): boolean {
   return isStopRange(word, 0, word.length);
 }
 
-/** The same for the word from `start` to before `end`. */
+/** True if the word in `[start, end)` of a text is a stop word. */
 export function isStopRange(text: string, start: number, end: number): boolean {
   return TABLE.indexOf(text, start, end) !== -1;
 }
