@@ -2,7 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import { isOverHeld } from "../forest/window.ts";
 import type { Embedder } from "../models/embedder.ts";
-import type { MessagePlace, MessageRow } from "../store/messages.ts";
+import type { MessageIdentity, MessageRow } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { advanceOpenStep, loadSessionState, type SessionState } from "../store/session-state.ts";
 import { appendMessages, moveFrontier } from "../store/write.ts";
@@ -109,7 +109,7 @@ function knownAs(
   return known;
 }
 
-function placeOf(state: SessionState, row: MessageRow, id: number): MessagePlace {
+function placeOf(state: SessionState, row: MessageRow, id: number): MessageIdentity {
   const { openStep, nextSeq: seq } = state;
   const answersOpenStep =
     openStep !== undefined &&
@@ -129,7 +129,7 @@ function placeOf(state: SessionState, row: MessageRow, id: number): MessagePlace
   };
 }
 
-function follow(state: SessionState, place: MessagePlace, row: MessageRow): void {
+function follow(state: SessionState, place: MessageIdentity, row: MessageRow): void {
   // Field by field: spreading `place` would take V8 longer than all the rest here.
   const message: Message = {
     id: place.id,

@@ -72,10 +72,10 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
   for (const row of database.read(() => rowsInOrder(repositories, options.sessions))) {
     const isThere = database.read(() => sessions.byId(row.id) !== undefined);
     if (!isThere) continue; // forgotten meanwhile
-    const lastSeq = database.read(() => messages.lastPlace(row.id)?.seq ?? -1);
+    const lastSeq = database.read(() => messages.lastSeq(row.id)?.seq ?? -1);
     yield sessionLine(row);
     for (let first = 0; first <= lastSeq; ) {
-      const places = database.read(() => messages.places(row.id, first, PAGE_MESSAGES));
+      const places = database.read(() => messages.seqsFrom(row.id, first, PAGE_MESSAGES));
       const seqs = places.map(({ seq }) => seq).filter((seq) => seq <= lastSeq);
       for (const message of readable(repositories, row.id, seqs, options)) yield messageLine(message);
       if (places.length < PAGE_MESSAGES) break;

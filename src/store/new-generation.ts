@@ -106,7 +106,7 @@ export function switchGeneration(
     for (const { sessionId, row } of forest.log) {
       unions.add(sessionId, generation.id, { ...row, id: base + row.id });
     }
-    for (const { id, parentId } of messages.allParents()) {
+    for (const { id, parentId } of messages.parents()) {
       const parent = forest.parents.get(id) ?? id;
       if (parent !== parentId) messages.setParent(id, parent);
     }
@@ -130,7 +130,7 @@ export function switchGeneration(
     for (const { summaryId, rootId, logPosition } of forest.carried) {
       summaries.carry(summaryId, rootId, base + logPosition);
     }
-    sessions.countRewriteOfAll(); // other processes hold the forest as it was
+    sessions.countRewrite(); // other processes hold the forest as it was
     return generation;
   });
 }

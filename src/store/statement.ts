@@ -113,6 +113,11 @@ export class Columns<Row> {
     );
   }
 
+  without<K extends keyof Row & string>(...keys: readonly K[]): Columns<Omit<Row, K>> {
+    const others = this.#columns.map(([key]) => key).filter((key) => !keys.includes(key as K));
+    return new Columns(this.#table, others, this.#alias);
+  }
+
   toString(): string {
     const one = ([key, { name }]: NamedColumn): string => this.#alias + (name === key ? name : `${name} AS ${key}`);
     return this.#columns.map(one).join(", ");

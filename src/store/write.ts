@@ -6,7 +6,7 @@ import { encodeVector } from "../vector/codec.ts";
 import type { ClusterState } from "./clusters.ts";
 import type { DerivedRows } from "./derive.ts";
 import type { GenerationRow } from "./generations.ts";
-import type { MessagePlace, MessageRow } from "./messages.ts";
+import type { MessageIdentity, MessageRow } from "./messages.ts";
 import type { ClaimableVector, PendingVectorRepository } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 import type { NewSession } from "./sessions.ts";
@@ -63,8 +63,7 @@ export function createSession({ database, sessions }: Repositories, session: New
   return database.write("session", () => {
     if (sessions.byId(session.id) !== undefined) return session.id;
     const { source, externalId } = session;
-    const known =
-      source === undefined || externalId === undefined ? undefined : sessions.idByExternalId(source, externalId);
+    const known = source == null || externalId == null ? undefined : sessions.idByExternalId(source, externalId);
     if (known === undefined) sessions.insert(session);
     return known;
   });
@@ -100,7 +99,7 @@ export interface AppendPlan<T> {
   /** Called first, inside the transaction: the moment to notice that another process has been here. */
   begin(): void;
   /** Where the next message stands, given the id it gets; undefined if the session holds it already. */
-  place(row: MessageRow, id: number): MessagePlace | undefined;
+  place(row: MessageRow, id: number): MessageIdentity | undefined;
   /** The frontier's move after the message just inserted, planned at the given log position; undefined if it stays. */
   move(position: () => number): FrontierMove | undefined;
   /** What the append returns, when all is written. */
