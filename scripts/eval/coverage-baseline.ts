@@ -1,5 +1,5 @@
-import { inOrder, type Shown, showWhole } from "../../src/context/passages.ts";
-import { blockText } from "../../src/context/recall-block.ts";
+import { blockText } from "../../src/context/evidence-block.ts";
+import { inPassageOrder, type ShownStep, showWhole } from "../../src/context/passages.ts";
 import { estimatingTokenCounter, MESSAGE_TOKENS, type TokenCounter } from "../../src/core/tokens.ts";
 import type { Store } from "../../src/index.ts";
 import type { Corpus } from "./recall-data.ts";
@@ -21,7 +21,7 @@ export function coverageBaseline(
   turns: ReadonlyMap<number, Turn>,
   tokenCounter: TokenCounter = estimatingTokenCounter,
 ): (ranked: readonly string[] | undefined, tokensMax: number) => Set<string> {
-  const shown = new Map<string, Shown>();
+  const shown = new Map<string, ShownStep>();
   for (const { id } of sessions) {
     for (const message of store.resume(id).messages()) {
       const step = {
@@ -40,7 +40,7 @@ export function coverageBaseline(
     .map(({ id }) => id)
     .reverse();
   const fits = (ids: readonly string[], tokensMax: number): boolean =>
-    MESSAGE_TOKENS + tokenCounter.count(blockText(inOrder(ids.map((id) => shown.get(id)!)))) <= tokensMax;
+    MESSAGE_TOKENS + tokenCounter.count(blockText(inPassageOrder(ids.map((id) => shown.get(id)!)))) <= tokensMax;
   return (ranked = newestFirst, tokensMax) => {
     let [count, tooMany] = [0, Math.min(ranked.length, tokensMax) + 1];
     while (tooMany - count > 1) {

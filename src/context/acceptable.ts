@@ -2,32 +2,35 @@ import type { Message, Part } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import type { RenderView } from "./view.ts";
 
-/** Stands in a message that says nothing: every provider refuses one without content. */
+/** Put into a message that says nothing, because every provider refuses a message without content. */
 const NO_TEXT: Part = { type: "text", text: "[no text]" };
 
 /**
- * A view whose messages say the same in a form that every provider accepts. Messages that are accepted as they are come
- * back as the very same objects; of the others
+ * Returns the messages of a view in a form that every provider accepts. A message that is accepted as it is comes back as
+ * the same object. In the others
  *
- * - texts of white space alone go, and a message that says nothing besides (reasoning is not sent to everyone) gets
- *   `[no text]`;
- * - a call whose id an earlier call has gets one of its own, `call_0_2`, and its result the same: Anthropic refuses a
- *   request in which two calls share an id, while others number them anew in every answer.
+ * - texts of white space are removed, and a message that says nothing besides gets `[no text]`. Reasoning does not count,
+ *   because it is not sent to every provider;
+ * - a call whose id an earlier call has gets an id of its own, `call_0_2`, and so does its result. Some providers number
+ *   their calls from zero in every answer, and Anthropic refuses a request in which two calls share an id.
  *
- * What becomes of a message depends on those before it in the view and on none after it, so a prefix stays a prefix.
- * `tokenCount` of a changed message is that of its new parts.
+ * A message depends on the messages before it and on none after it, so a prefix stays a prefix. A changed message has the
+ * `tokenCount` of its new parts.
  */
-export function acceptableView(view: RenderView, tokenCounter: TokenCounter): RenderView {
+export function acceptableMessages(
+  { pinned, window }: RenderView,
+  tokenCounter: TokenCounter,
+): Pick<RenderView, "pinned" | "window"> {
   const callIds = new CallIds();
   const accept = (message: Message): Message => {
-    const parts = callIds.keepApart(message, withoutBlanks(message));
+    const parts = callIds.separate(message, withoutBlanks(message));
     if (parts === message.parts) return message;
     return { ...message, parts, tokenCount: messageTokens({ ...message, parts }, tokenCounter) };
   };
-  return { ...view, pinned: view.pinned.map(accept), window: view.window.map(accept) };
+  return { pinned: pinned.map(accept), window: window.map(accept) };
 }
 
-/** The parts themselves where none is blank. */
+/** Returns the same list if no part is blank. */
 function withoutBlanks({ role, parts }: Message): Part[] {
   if (role === "tool") return mapped(parts, withoutBlankContent);
   const said = parts.some(isBlank) ? parts.filter((part) => !isBlank(part)) : parts;
@@ -43,22 +46,22 @@ function isBlank(part: Part): boolean {
   return part.type === "text" && !/\S/.test(part.text);
 }
 
-/** The list itself where no item changes. */
+/** Maps a list, and returns the same list if no item changes. */
 function mapped(parts: Part[], change: (part: Part) => Part): Part[] {
   const changed = parts.map(change);
   return changed.every((part, index) => part === parts[index]) ? parts : changed;
 }
 
-/** Gives out ids, first come first served. */
+/** Gives each call an id that no earlier call has. */
 class CallIds {
   readonly #taken = new Set<string>();
-  /** By id: the number to try next. */
+  /** The number to try next, by id. */
   readonly #next = new Map<string, number>();
-  /** By step: its calls that wait for a result, as they were appended and as they are now. */
+  /** The ids of the calls that wait for a result, by step: as appended, and as rendered. */
   readonly #waiting = new Map<number, { before: string; after: string }[]>();
 
-  /** The parts themselves where no id changes. Results answer calls of their own step, one each, in order. */
-  keepApart({ stepId }: Message, parts: Part[]): Part[] {
+  /** Returns the same list if no id changes. A result answers the first waiting call of its step that has its id. */
+  separate({ stepId }: Message, parts: Part[]): Part[] {
     return mapped(parts, (part) => {
       if (part.type === "tool_call") return withCallId(part, this.#call(stepId, part.toolCallId));
       if (part.type === "tool_result") return withCallId(part, this.#result(stepId, part.toolCallId));

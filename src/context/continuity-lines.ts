@@ -1,22 +1,22 @@
 import type { NotedMessage } from "../core/notes.ts";
 import { WorkingSet } from "../core/working-set.ts";
 
-/** Something to tell, and the message it comes from. */
+/** A line of the continuity block, and the message that it comes from. */
 export interface NotedLine {
   text: string;
   messageId: number;
   seq: number;
 }
 
-/** Messages after which naming a file counts half. From 60 to 250 it makes no difference worth choosing by. */
+/** A file named this many messages ago counts half. Values from 60 to 250 make no difference that matters. */
 const HALVING_MESSAGES = 120;
 
-/** Actions that are told of. */
+/** Most actions in the block. */
 const ACTIONS_MAX = 16;
 
 /**
- * What the user asked for, what the user ruled out, and what was decided, each text once, as it was last said. The first
- * request stands first, since all others serve it; otherwise the newest first.
+ * Returns what the user asked for, the limits that the user set, and what was decided. Each text comes once, as it was said
+ * last. The first request comes first, because all others serve it; then the newest comes first.
  */
 export function saidLines(notes: readonly NotedMessage[]): Record<"asked" | "rules" | "decided", NotedLine[]> {
   const newest = notes.toReversed().flatMap(({ messageId, seq, said }) => {
@@ -37,9 +37,9 @@ export function saidLines(notes: readonly NotedMessage[]): Record<"asked" | "rul
 }
 
 /**
- * How things stand by the last result of each call that was made: the errors that no success has followed, and the counts
- * of tests, linters and the like, both newest first. What a call only looked at may tell of anybody's errors and counts; a
- * command tells of its own.
+ * Returns the errors that no success of the same call has followed, and the counts of tests, linters and the like, both
+ * newest first. Only the last result of each call counts. An error or a count in the text of a result counts only for a
+ * command, because a file that was read may hold the errors of others.
  */
 export function resultLines(notes: readonly NotedMessage[]): Record<"errors" | "outcomes", NotedLine[]> {
   const calls = new Map<string, NotedMessage["calls"][number]>();
@@ -48,12 +48,12 @@ export function resultLines(notes: readonly NotedMessage[]): Record<"errors" | "
     for (const call of made) calls.set(`${stepId} ${call.callId}`, call);
     for (const { callId, failed, error, outcome } of results) {
       const call = calls.get(`${stepId} ${callId}`);
-      if (call === undefined) continue; // too long ago
+      if (call === undefined) continue; // the call is too old to be noted
       const action = actionOf(call);
       const tell = (kind: "errors" | "outcomes", text: string) => {
         last.set(action, { kind, line: { text: `${action}: ${text}`, messageId, seq } });
       };
-      last.delete(action); // so that the newest stand last
+      last.delete(action); // the newest goes to the end of the map
       if (failed || (call.isCommand && error !== undefined)) tell("errors", error ?? "failed");
       else if (call.isCommand && outcome !== undefined) tell("outcomes", outcome);
     }
@@ -67,7 +67,7 @@ function actionOf({ name, about }: { name: string; about: string }): string {
   return about === "" ? name : `${name} ${about}`;
 }
 
-/** What was done, the newest first; the same thing over and over is one action, and a call about nothing is none. */
+/** Returns the actions, newest first. Repeated calls are one action; a call about nothing is none. */
 export function pathOfActions(notes: readonly NotedMessage[]): NotedLine[] {
   const path: (NotedLine & { count: number })[] = [];
   for (const { messageId, seq, calls } of notes.toReversed()) {
@@ -87,7 +87,7 @@ function pathLines(path: readonly (NotedLine & { count: number })[]): NotedLine[
   return path.map(({ count, ...line }) => (count === 1 ? line : { ...line, text: `${line.text} ×${count}` }));
 }
 
-/** Files, those that the work is about first: by how much was done with each, and how long ago. */
+/** Returns the files, ranked by how much was done with each and how long ago. */
 export function rankedFiles(notes: readonly NotedMessage[]): NotedLine[] {
   const set = new WorkingSet();
   const lastNamed = new Map<string, { messageId: number; seq: number }>();
@@ -95,7 +95,7 @@ export function rankedFiles(notes: readonly NotedMessage[]): NotedLine[] {
   for (const { messageId, seq, files } of notes) {
     const recency = 2 ** ((seq - end) / HALVING_MESSAGES);
     for (const { path, weight } of files) {
-      // A weight must stay above 0 whatever the distance.
+      // A weight must stay above 0 at any distance.
       set.add(path, weight * Math.max(recency, Number.MIN_VALUE / weight));
       lastNamed.set(path, { messageId, seq });
     }

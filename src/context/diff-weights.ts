@@ -9,8 +9,8 @@ export function isDiff(text: string): boolean {
 }
 
 /**
- * How much each line of a diff matters: headers of files most, then headers of hunks, then changed lines, of each hunk the
- * first before the second of any; then what a commit says of itself. Context weighs nothing.
+ * Returns how much each line of a diff matters: headers of files most, then headers of hunks, then changed lines, then the
+ * commit's header and message. The first changed lines of every hunk come before the second ones of any. Context lines weigh 0.
  */
 export function diffWeights(lines: readonly string[]): Int32Array {
   let changed = 0;

@@ -1,27 +1,26 @@
 import { type Child, childrenOf, compactJson, type Span } from "./json-text.ts";
 import { sharesOf } from "./shares.ts";
 
-/** A value of a key is shown with at least so many characters, or all of it; an item of an array, which is mostly an object, with more. */
+/** Least characters of a shown value of a key, and of an item of an array, which is mostly an object. Shorter values are whole. */
 const VALUE_CHARS_MIN = 24;
 const ITEM_CHARS_MIN = 80;
 
-/** Fewer characters of a long string say nothing. */
+/** Fewer characters of a string say nothing. */
 const STRING_CHARS_MIN = 16;
 
-/** Stands for a value that has no room at all. */
+/** Replaces a value that has no room. */
 const NO_ROOM = '"…"';
 
-/** Levels that are looked into. What is deeper stands whole or not at all. */
+/** Levels that are cut. Deeper values are whole or left out. */
 const DEPTH_MAX = 16;
 
 /**
- * JSON cut down along its structure, and still JSON: what is small stands as it is, keys stay, and what is large shares the
- * room. Of long arrays, and of objects with more keys than there is room for, the first and last children stay; a string says
- * how many are left out. Long strings are distilled as what they are.
+ * Cuts JSON along its structure. The result is JSON: small values and keys stay, and large values share the room. Long
+ * arrays and objects keep their first and last children, and a string says how many are left out. Long strings are distilled.
  *
- * @param charsMax  Most UTF-16 units that come back.
- * @param distillText  Cuts a decoded string down to so many UTF-16 units.
- * @returns undefined where the text is not an object or array, or nothing of it has room.
+ * @param charsMax  Most UTF-16 units of the result.
+ * @param distillText  Cuts a decoded string down to a number of UTF-16 units.
+ * @returns undefined if the text is no object or array, or if nothing of it has room.
  */
 export function distillJson(
   text: string,
@@ -79,7 +78,7 @@ export function distillJson(
   }
 }
 
-/** As many children of each end as have room at their least, two of the first to one of the last, and room for a marker. */
+/** Returns as many first and last children as have room when cut, two to one, and leaves room for a marker. */
 function endsOf(children: readonly Child[], room: number): { head: Child[]; tail: Child[] } {
   const least = (child: Child) => {
     const charsMin = child.key === undefined ? ITEM_CHARS_MIN : VALUE_CHARS_MIN;

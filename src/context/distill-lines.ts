@@ -2,43 +2,43 @@ import { diffWeights, isDiff } from "./diff-weights.ts";
 import { FOREIGN_FRAME, outputWeights, REPEATED, WEIGHT_MAX } from "./output-weights.ts";
 import { cutMiddle } from "./shorten.ts";
 
-/** What the first lines get of the room before anything else, and what the last get: what was run, how it ended. */
+/** The share of the room that the first lines get before all others, and the last lines too: what was run, how it ended. */
 const END_SHARE = 0.15;
 
-/** Below this many characters lines are not worth choosing: a marker alone takes 25. */
+/** With fewer characters lines are not worth choosing: a marker alone takes 25. */
 const CHOOSING_CHARS_MIN = 120;
 
-/** A line may take a quarter of the room, and so much of a small room. */
+/** A line may take a quarter of the room, or 80 characters of a small room. */
 const LINE_SHARE = 1 / 4;
 const LINE_CHARS_MIN = 80;
 
 /**
- * The lines of a text that matter, in their order: first and last ones, then those with the greatest weight, then what stands
- * beside the first and the last. Runs of other lines become a marker with their number; lines that are long are cut in the
- * middle.
+ * Keeps the lines of a text that matter, in order: the first and last lines, then the lines with the greatest weight, then
+ * more lines from both ends. A marker counts the lines left out at each gap. Long lines are cut in the middle.
  *
- * @param charsMax  Most UTF-16 units that come back.
+ * @param charsMax  Most UTF-16 units of the result.
  */
 export function distillLines(text: string, charsMax: number): string {
   if (charsMax < CHOOSING_CHARS_MIN) return cutMiddle(text, charsMax, charactersLeftOut);
   const lines = text.split("\n");
   const ofDiff = isDiff(text);
   const weights = ofDiff ? diffWeights(lines) : outputWeights(lines);
-  const choice = new Choice(lines, charsMax);
+  const selection = new LineSelection(lines, charsMax);
+  const [first, last, all] = [0, lines.length - 1, Number.POSITIVE_INFINITY];
 
-  const end = ofDiff ? 0 : charsMax * END_SHARE; // a diff ends with any line
-  choice.walk(0, 1, end, () => true);
-  choice.walk(lines.length - 1, -1, end, () => true);
-  for (const index of byWeight(weights)) choice.take(index);
-  const hasNews = (index: number) => weights[index]! >= 0;
-  choice.walk(0, 1, (choice.room * 2) / 3, hasNews);
-  choice.walk(lines.length - 1, -1, Number.POSITIVE_INFINITY, hasNews);
-  choice.walk(0, 1, Number.POSITIVE_INFINITY, hasNews);
-  choice.walk(0, 1, Number.POSITIVE_INFINITY, () => true);
-  return choice.text(weights);
+  const end = ofDiff ? 0 : charsMax * END_SHARE; // the last lines of a diff say no more than others
+  selection.walk(first, 1, end);
+  selection.walk(last, -1, end);
+  for (const index of byWeight(weights)) selection.take(index);
+  const isNews = (index: number) => weights[index]! >= 0;
+  selection.walk(first, 1, (selection.room * 2) / 3, isNews);
+  selection.walk(last, -1, all, isNews);
+  selection.walk(first, 1, all, isNews);
+  selection.walk(first, 1, all);
+  return selection.text(weights);
 }
 
-/** Indexes of the lines that weigh something: the heaviest first, of equals the first. */
+/** Returns the indexes of the lines that weigh something, the heaviest first, then in order. */
 function byWeight(weights: Int32Array): number[] {
   const lineCount = weights.length;
   const keys = new Float64Array(lineCount);
@@ -49,13 +49,13 @@ function byWeight(weights: Int32Array): number[] {
   return Array.from(keys.subarray(0, count).sort(), (key) => key % lineCount);
 }
 
-/** Lines chosen so far, and the characters they leave. */
-class Choice {
+/** The lines selected so far. */
+class LineSelection {
   readonly #lines: readonly string[];
   readonly #lineCharsMax: number;
   readonly #markerChars: number;
-  readonly #chosen: Uint8Array;
-  /** Characters that are left, once each run of other lines has its marker. */
+  readonly #selected: Uint8Array;
+  /** Characters left when each gap has its marker. */
   room: number;
 
   constructor(lines: readonly string[], charsMax: number) {
@@ -63,29 +63,28 @@ class Choice {
     const share = Math.floor(charsMax * Math.max(LINE_SHARE, 1 / lines.length)) - 1;
     this.#lineCharsMax = Math.max(LINE_CHARS_MIN, share);
     this.#markerChars = markerOf(lines.length, REPEATED).length + 1;
-    this.#chosen = new Uint8Array(lines.length);
-    this.room = charsMax + 1 - this.#markerChars; // no line break after the last line
+    this.#selected = new Uint8Array(lines.length);
+    this.room = charsMax + 1 - this.#markerChars; // no line break follows the last line
   }
 
-  /** @returns whether there was room. */
+  /** Selects a line. @returns false if it has no room. */
   take(index: number): boolean {
-    if (this.#chosen[index] === 1) return true;
-    // A line between two runs needs a marker more; one that closes a run needs none for it.
-    const runs = 1 - this.#isChosen(index - 1) - this.#isChosen(index + 1);
-    const cost = Math.min(this.#lines[index]!.length, this.#lineCharsMax) + 1 + runs * this.#markerChars;
+    if (this.#selected[index] === 1) return true;
+    // A line in the middle of a gap makes one more marker necessary; a line that is all of a gap saves one.
+    const gaps = 1 - this.#isSelected(index - 1) - this.#isSelected(index + 1);
+    const cost = this.#chars(index) + gaps * this.#markerChars;
     if (cost > this.room) return false;
     this.room -= cost;
-    this.#chosen[index] = 1;
+    this.#selected[index] = 1;
     return true;
   }
 
-  /** Take line after line until one has no room, or until `charsMax` are spent. */
-  walk(from: number, by: 1 | -1, charsMax: number, isWanted: (index: number) => boolean): void {
+  /** Selects line after line until one has no room, or until `charsMax` are spent. */
+  walk(from: number, by: 1 | -1, charsMax: number, isWanted: (index: number) => boolean = () => true): void {
     const roomMin = this.room - charsMax;
     for (let index = from; index >= 0 && index < this.#lines.length; index += by) {
       if (!isWanted(index)) continue;
-      const chars = Math.min(this.#lines[index]!.length, this.#lineCharsMax) + 1;
-      if (this.#chosen[index] === 0 && this.room - chars < roomMin) return;
+      if (this.#selected[index] === 0 && this.room - this.#chars(index) < roomMin) return;
       if (!this.take(index)) return;
     }
   }
@@ -93,14 +92,14 @@ class Choice {
   text(weights: Int32Array): string {
     const written: string[] = [];
     for (let index = 0; index < this.#lines.length; ) {
-      if (this.#chosen[index] === 1) {
+      if (this.#selected[index] === 1) {
         written.push(cutMiddle(this.#lines[index++]!, this.#lineCharsMax, charactersLeftOut));
         continue;
       }
       const start = index;
       let chars = -1;
       let kind = weights[start]!;
-      for (; index < this.#lines.length && this.#chosen[index] === 0; index++) {
+      for (; index < this.#lines.length && this.#selected[index] === 0; index++) {
         chars += this.#lines[index]!.length + 1;
         if (weights[index] !== kind) kind = 0;
       }
@@ -111,9 +110,13 @@ class Choice {
     return written.join("\n");
   }
 
-  /** Beyond the ends nothing is left out. */
-  #isChosen(index: number): number {
-    return this.#chosen[index] ?? 1;
+  #chars(index: number): number {
+    return Math.min(this.#lines[index]!.length, this.#lineCharsMax) + 1;
+  }
+
+  /** There is no gap beyond the ends. */
+  #isSelected(index: number): number {
+    return this.#selected[index] ?? 1;
   }
 }
 

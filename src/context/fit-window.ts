@@ -1,71 +1,60 @@
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import { MESSAGE_TOKENS } from "../core/tokens.ts";
-import { coldMessageCount } from "./cold.ts";
+import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
 import { continuityTokensMax } from "./continuity.ts";
-import { fitStep } from "./fit-step.ts";
+import { tokenSum } from "./costs.ts";
 import { gapTokensMax } from "./gap.ts";
-import { type HotLimit, placeHotStart } from "./hot-start.ts";
+import { type HotLimit, limitAt, placeHotStart } from "./hot-start.ts";
 import { buildMemory, type Memory } from "./memory.ts";
+import type { PreparedView } from "./prepare.ts";
 import type { Continuity, RenderOptions } from "./result.ts";
-import { groupSteps, type Piece, piecesOf, tokensOfPieces } from "./steps.ts";
-import type { RenderView } from "./view.ts";
+import { shortenStep } from "./shorten-step.ts";
+import { type PricedMessage, renderStep, type Step } from "./steps.ts";
 
 export interface FittedWindow {
-  /** The end of the window, whole steps. */
-  shown: Piece[];
-  /** Index into it of the newest step's first piece; its length where the window is empty. */
-  newestIndex: number;
-  /** The messages before it. */
+  /** The shown messages before the newest step. */
+  earlier: PricedMessage[];
+  /** The newest step; empty if the window is empty. */
+  newest: PricedMessage[];
+  /** The messages of the window that are not shown. */
   hidden: Message[];
-  /** The memory block that leaves room for what is shown. */
+  /** The memory block that leaves room for the shown messages. */
   memory: Memory;
-  /** Told of what is hidden and what has left the window. */
   continuity: Continuity | undefined;
 }
 
 /**
- * What is shown of the window, and how much of the memory block it leaves.
+ * Decides which steps of the window are shown, and how much room they leave for the memory block and continuity.
  *
- * The newest step always has a place, whole if that is possible at all: then the block gives way, by halves, and last the
- * continuity, down to one pointer line. A step that could not even stand alone beside that line is shortened, to half of
- * the window's share: wherever it stands, since the choice is between head and tail of it or nothing. Only a user message
- * that is the newest step is never shortened.
+ * The newest step is always shown, whole if possible. To make room for it the block is halved as often as necessary, then
+ * continuity is dropped, until only a pointer line remains. A step that does not even fit beside that line is shortened to
+ * half of the window's share, whether it is the newest or not. Only a newest step that is a user message is never
+ * shortened.
  *
- * @param pinnedTokens  What the pinned messages cost.
- * @param memory  At its full share.
+ * @param memory  The block at its full share.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and pointer line do not fit.
  */
-export function fitWindow(
-  view: RenderView,
-  options: RenderOptions,
-  pinnedTokens: number,
-  memory: Memory,
-): FittedWindow {
+export function fitWindow(view: PreparedView, options: RenderOptions, memory: Memory): FittedWindow {
   const { tokensMax, tokenCounter } = options;
+  const { steps, pinnedTokens } = view;
   const gapTokens = gapTokensMax(tokenCounter);
-  const isCold = coldMessageCount(view) > 0;
+  const isCold = view.coldCount > 0;
   const free = tokensMax - pinnedTokens;
-  const told = continuityTokensMax(free, options);
-  const blocks = blockSizes(memory.tokenCount, gapTokens).map((block) => ({ block, told }));
-  if (told > 0) blocks.push({ block: 0, told: 0 });
-  const limits = blocks.map(({ block, told }): HotLimit => {
-    const cut = free - MESSAGE_TOKENS - block - told - gapTokens;
-    if (block > 0) return { whole: cut + gapTokens, cut };
+  const continuityTokens = continuityTokensMax(free, options);
+  const levels = memorySizes(memory.tokenCount, gapTokens).map((size) => ({ size, continuityTokens }));
+  if (continuityTokens > 0) levels.push({ size: 0, continuityTokens: 0 });
+  const limits = levels.map(({ size, continuityTokens }): HotLimit => {
+    const cut = free - MESSAGE_TOKENS - size - continuityTokens - gapTokens;
+    if (size > 0) return { whole: cut + gapTokens, cut };
     return { whole: isCold ? cut : free, cut };
   });
 
-  const steps = groupSteps(view.window, view.shortened);
   const fitted = steps.map((step, index) => {
     const isLast = index === steps.length - 1;
-    const isQuestion = isLast && step.messages[0]!.role === "user";
-    const room = { alone: limitAt(limits.at(-1)!, index), shortened: limits[0]!.cut / 2 };
-    return fitStep(
-      step,
-      { open: isLast && step.messages[0]!.stepId === view.openStepId, whole: isQuestion },
-      room,
-      tokenCounter,
-    );
+    const isWhole = isLast && step.messages[0]!.role === "user";
+    const isOpen = isLast && step.messages[0]!.stepId === view.openStepId;
+    const aloneTokensMax = isWhole ? Number.POSITIVE_INFINITY : limitAt(limits.at(-1)!, index);
+    return fitStep(step, isOpen, aloneTokensMax, limits[0]!.cut / 2, tokenCounter);
   });
   const { start, level, tokenCount } = placeHotStart(
     fitted.map((step) => step.costs),
@@ -74,25 +63,25 @@ export function fitWindow(
 
   if (tokenCount > limitAt(limits[level]!, start)) {
     const newestAlone = tokenCount + MESSAGE_TOKENS + gapTokens;
-    // Nothing, or a few short messages, may cost less than the line that would stand for them.
-    const before = steps.slice(0, -1).flatMap((step) => piecesOf(step, false, tokenCounter));
-    const tokensLeast = isCold ? newestAlone : Math.min(newestAlone, tokenCount + tokensOfPieces(before));
+    // A few short messages may cost less than the line that would stand for them.
+    const before = steps.slice(0, -1).flatMap((step) => renderStep(step, false, tokenCounter));
+    const tokensLeast = isCold ? newestAlone : Math.min(newestAlone, tokenCount + tokenSum(before));
     throw new StoreError("BUDGET_TOO_SMALL", { tokensMax, tokensNeeded: pinnedTokens + tokensLeast });
   }
-  const shown = fitted.slice(start).map((step) => step.pieces());
-  const { block, told: toldMax } = blocks[level]!;
+  const chosen = levels[level]!;
   const hidden = steps.slice(0, start).flatMap((step) => step.messages);
+  const hasContinuity = chosen.continuityTokens > 0 && (isCold || start > 0);
   return {
-    shown: shown.flat(),
-    newestIndex: shown.slice(0, -1).flat().length,
+    earlier: fitted.slice(start, -1).flatMap((step) => step.render()),
+    newest: fitted.at(-1)?.render() ?? [],
     hidden,
-    memory: level === 0 ? memory : buildMemory(view, block, tokenCounter),
-    continuity: toldMax > 0 && (isCold || start > 0) ? options.continuity?.tell(hidden, toldMax) : undefined,
+    memory: level === 0 ? memory : buildMemory(view, chosen.size, tokenCounter),
+    continuity: hasContinuity ? options.continuity?.tell(hidden, chosen.continuityTokens) : undefined,
   };
 }
 
-/** Sizes of the memory block as it gives way: its own, then halves, while these are worth more than a pointer line. */
-function blockSizes(tokenCount: number, gapTokens: number): number[] {
+/** Returns the sizes of the memory block: its own, then halves that are worth more than a pointer line, then 0. */
+function memorySizes(tokenCount: number, gapTokens: number): number[] {
   const sizes: number[] = [];
   for (let size = tokenCount; size > 0; size = Math.floor(size / 2)) {
     if (size === tokenCount || size >= gapTokens) sizes.push(size);
@@ -100,6 +89,35 @@ function blockSizes(tokenCount: number, gapTokens: number): number[] {
   return [...sizes, 0];
 }
 
-function limitAt(limit: HotLimit, start: number): number {
-  return start === 0 ? limit.whole : limit.cut;
+/** A step of the window, priced before it is known whether it will be shown. */
+interface FittedStep {
+  /** The tokens of each message; of a shortened step, one sum that it may cost. */
+  costs: readonly number[];
+  /** Called only if the step is shown, because shortening takes milliseconds and many steps are hidden. */
+  render: () => PricedMessage[];
+}
+
+/**
+ * Returns a step as it is if it can be shown like that, else shortened.
+ *
+ * An open step is measured as if its calls stayed unanswered, so that closing it does not change how it is shown.
+ *
+ * @param aloneTokensMax  A step that costs more is shortened.
+ * @param shortenedTokens  What a shortened step may cost. Its shortest form may cost more.
+ */
+function fitStep(
+  step: Step,
+  isOpen: boolean,
+  aloneTokensMax: number,
+  shortenedTokens: number,
+  tokenCounter: TokenCounter,
+): FittedStep {
+  const rendered = renderStep(step, isOpen, tokenCounter);
+  const asIs = { costs: rendered.map((message) => message.tokenCount), render: () => rendered };
+  const closedTokens = tokenSum(isOpen ? renderStep(step, false, tokenCounter) : rendered);
+  if (closedTokens <= aloneTokensMax) return asIs;
+  const shortestTokens = tokenSum(renderStep(shortenStep(step, 0, tokenCounter), false, tokenCounter));
+  if (shortestTokens >= closedTokens) return asIs; // the markers of a cut cost tokens too
+  const cost = Math.max(shortestTokens, Math.floor(shortenedTokens));
+  return { costs: [cost], render: () => renderStep(shortenStep(step, cost, tokenCounter), isOpen, tokenCounter) };
 }

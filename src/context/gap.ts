@@ -1,28 +1,24 @@
 import { element } from "../core/markup.ts";
 import type { Message } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import { coldMessageCount } from "./cold.ts";
 import type { Memory } from "./memory.ts";
-import type { RenderView } from "./view.ts";
+import type { PreparedView } from "./prepare.ts";
 
-/**
- * Messages between the pinned ones and the window that are only named: hidden steps, and all that is cold when the
- * memory block has no room.
- */
+/** Messages that one pointer line names: hidden steps of the window, and everything cold if there is no memory block. */
 export interface Gap {
   seqFirst: number;
   seqLast: number;
-  /** Pinned messages between the two, and results shown although their step began between them, are not among them. */
+  /** Pinned messages, and shown results of a step that began in the gap, do not count. */
   messageCount: number;
 }
 
-/** @param hidden  Messages of the window that are not shown, by step. @param memory  The memory block that is. */
-export function gapOf(view: RenderView, hidden: readonly Message[], memory: Memory): Gap | undefined {
-  const coldCount = memory.text === undefined ? coldMessageCount(view) : 0;
+/** @param hidden  The hidden messages of the window, by step. @param memory  The memory block that is shown. */
+export function gapOf(view: PreparedView, hidden: readonly Message[], memory: Memory): Gap | undefined {
+  const coldCount = memory.text === undefined ? view.coldCount : 0;
   if (coldCount + hidden.length === 0) return undefined;
   return {
     seqFirst: coldCount > 0 ? 0 : hidden[0]!.seq,
-    // Steps interleave where a result of another step came in between: the last message of the last need not be the last.
+    // Steps may interleave, so the last message of the last step need not be the newest.
     seqLast: hidden.length > 0 ? Math.max(...hidden.map(({ seq }) => seq)) : view.evictedSeq - 1,
     messageCount: coldCount + hidden.length,
   };
@@ -33,7 +29,7 @@ export function gapElement({ seqFirst, seqLast, messageCount }: Gap): string {
   return element("pointer", attributes, "Left out for lack of room; session.messages reads them by seq.");
 }
 
-/** What a gap may cost at most: fixed, so that a number with one more digit does not move the start of the window. */
+/** Returns the most that a gap costs. It is fixed, so that one more digit does not move the start of the window. */
 export function gapTokensMax(tokenCounter: TokenCounter): number {
   const large = 9_999_999; // a session of ten million messages
   return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, messageCount: large }));

@@ -1,18 +1,18 @@
-/** A stretch of a JSON text. */
+/** A range of a JSON text. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** A key with its quotes, and its value. An item of an array has no key. */
+/** The range of a value, and its key with quotes. An item of an array has no key. */
 export interface Child extends Span {
   key: string | undefined;
 }
 
 /**
- * A JSON text without the white space between its tokens; undefined where it is not the text of an object or array.
+ * Removes the white space between the tokens of a JSON text. Returns undefined if it is no object or array.
  *
- * It works on the text and not on parsed values: these would change long numbers, the order of keys and repeated ones.
+ * It works on the text because parsed values would change long numbers, and the order of keys and repeated keys.
  */
 export function compactJson(text: string): string | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
@@ -32,7 +32,7 @@ export function compactJson(text: string): string | undefined {
   return pieces.join("");
 }
 
-/** The children of the object or array that starts at `start` of a compact JSON text. */
+/** Returns the children of the object or array at `start` of a compact JSON text. */
 export function childrenOf(json: string, start: number): Child[] {
   const children: Child[] = [];
   const isObject = json[start] === "{";
@@ -61,7 +61,7 @@ function valueEnd(json: string, start: number): number {
         break;
       case "}":
       case "]":
-        if (depth === 0) return at; // the end of what a number or word stands in
+        if (depth === 0) return at; // the end of the object or array that holds a number or word
         depth--;
         break;
       case ",":
@@ -74,7 +74,7 @@ function valueEnd(json: string, start: number): number {
   }
 }
 
-/** Past the closing quote of the string that starts at `start`. */
+/** Returns the index after the closing quote of the string at `start`. */
 function stringEnd(json: string, start: number): number {
   for (let quote = json.indexOf('"', start + 1); ; quote = json.indexOf('"', quote + 1)) {
     let backslashes = 0;

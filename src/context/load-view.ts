@@ -4,16 +4,16 @@ import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { DoneSummary } from "../store/summaries.ts";
-import type { OverlapView, RenderView, SummaryView, ThemeView } from "./view.ts";
+import { type RenderView, summaryViewOf, type ThemePlace, type ThemeView } from "./view.ts";
 
-/** Uncovered steps that have left the window and are loaded, the newest first; the others are only counted. More would
- *  not fit into a context, and loading them would make the first render depend on the length of the history. */
+/** Uncovered steps that are loaded, the newest first; the others are counted. A context has no room for more, and loading
+ *  them would make the first render depend on the length of the history. */
 const UNCOVERED_STEPS_MAX = 64;
 
 /** The part of a view that only a move of the frontier changes. */
 export type ColdView = Pick<RenderView, "themes" | "overlap">;
 
-/** A theme on its way into the view. */
+/** A theme while the view is made. */
 interface ThemeDraft {
   index: number;
   view: Omit<ThemeView, "uncovered">;
@@ -22,9 +22,9 @@ interface ThemeDraft {
 }
 
 /**
- * Read what a render needs of the cold part of a session.
+ * Reads what a render needs of the cold part of a session.
  *
- * Work is bounded by the themes (at most `maxThemes`), the steps of the overlap and `UNCOVERED_STEPS_MAX`, whatever the
+ * The work is bounded by the themes (at most `maxThemes`), the steps of the overlap and `UNCOVERED_STEPS_MAX`, not by the
  * length of the session.
  */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
@@ -33,23 +33,13 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
 
   const ordered = [...state.themes.values()].sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const drafts = new Map<number, ThemeDraft>();
-  ordered.forEach(({ theme, logPosition }, index) => {
-    drafts.set(theme.root, {
-      index,
-      view: {
-        handle: formatHandle("theme", theme.root, logPosition),
-        label: clusters.labelOf(theme.root),
-        messageCount: theme.messageCount,
-        tokenCount: theme.tokenCount,
-        seqFirst: theme.seqFirst,
-        seqLast: theme.seqLast,
-        summaries: [],
-        uncoveredCount: theme.messageCount,
-      },
-      summaries: [],
-      uncoveredStepIds: [],
-    });
-  });
+  for (const [index, { theme, logPosition }] of ordered.entries()) {
+    const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;
+    const handle = formatHandle("theme", root, logPosition);
+    const label = clusters.labelOf(root);
+    const counts = { messageCount, tokenCount, seqFirst, seqLast, uncoveredCount: messageCount };
+    drafts.set(root, { index, view: { handle, label, ...counts, summaries: [] }, summaries: [], uncoveredStepIds: [] });
+  }
   const themeDraft = (root: number): ThemeDraft => {
     const draft = drafts.get(coverage.themeOf(root));
     if (draft !== undefined) return draft;
@@ -61,7 +51,11 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     draft.summaries.push(summary);
     draft.view.uncoveredCount -= summary.messageCount;
   }
-  for (const draft of drafts.values()) draft.view.summaries = draft.summaries.map(summaryView);
+  for (const { view, summaries } of drafts.values()) {
+    view.summaries = summaries.map((summary) =>
+      summaryViewOf(formatHandle("theme", summary.rootId, summary.logPosition), summary),
+    );
+  }
 
   const overlapSteps = new Map<number, number[]>();
   for (const { id, seq, stepId } of state.window) {
@@ -70,8 +64,8 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     if (ids === undefined) overlapSteps.set(stepId, [id]);
     else ids.push(id);
   }
-  const overlap = new Map<number, OverlapView>();
-  // The steps of the overlap entered the forest last, so they come first; then the newest of what has left the window.
+  const overlap = new Map<number, ThemePlace>();
+  // The steps of the overlap entered the forest last, so they come first, before the newest that have left the window.
   for (const entry of unions.newestEntered(state.sessionId, overlapSteps.size + UNCOVERED_STEPS_MAX)) {
     const draft = themeDraft(entry.clusterRoot);
     const index = draft.summaries.findIndex((summary) => coverage.covers(summary, entry.clusterRoot, entry.position));
@@ -91,16 +85,5 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
       ...view,
       uncovered: uncoveredStepIds.length === 0 ? [] : messages.ofSteps(uncoveredStepIds),
     })),
-  };
-}
-
-function summaryView(summary: DoneSummary): SummaryView {
-  return {
-    handle: formatHandle("theme", summary.rootId, summary.logPosition),
-    title: summary.title,
-    text: summary.text,
-    messageCount: summary.messageCount,
-    seqFirst: summary.seqFirst,
-    seqLast: summary.seqLast,
   };
 }

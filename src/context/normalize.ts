@@ -3,31 +3,31 @@ import type { SessionSettings } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { shortenToolMessage } from "./shorten-step.ts";
 
-/** Most tokens that a message of the window may cost, by its age. */
+/** Most tokens that a message of the window may cost, depending on its age. */
 export type NormalLimits = Pick<SessionSettings, "oldMessageTokensMax" | "messageTokensMax" | "recentTokensMax">;
 
-/** A window, and which of its messages are not what was appended. */
+/** A window, and the ids of the messages that were cut. */
 export interface NormalWindow {
   window: readonly Message[];
   shortened: ReadonlySet<number>;
 }
 
-/** What became of messages: shortening one of megabytes takes long, and the same ones are rendered again and again. */
+/** The cut messages. Cutting a message of megabytes takes long, and a message is rendered many times. */
 const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; normal: Message }>();
 
 /**
- * The window with results and arguments of calls cut down where a message costs more than one of its age may: recent ones
- * `messageTokensMax`, old ones `oldMessageTokensMax`. Gemini CLI's names and idea, but for what age is.
+ * Cuts the results and arguments of messages that cost more than their age allows: recent messages `messageTokensMax`, old
+ * messages `oldMessageTokensMax`. Gemini CLI has the same two limits, but another age.
  *
- * Age is measured back from where graduation has come to, in tokens as appended. What has not graduated is recent, and so are
- * the `recentTokensMax` before it; over as many more tokens the limit falls evenly from the one to the other. That place
- * moves with the frontier alone. Were age measured from the newest message, each append would change messages before it, and
- * no prompt cache would hold anything.
+ * Age is the number of tokens, as appended, between a message and the first message that has not graduated. Messages that
+ * have not graduated are recent, and so are the `recentTokensMax` before them. Over as many more tokens the limit falls
+ * evenly from one value to the other. So age changes only when the frontier moves. If it were measured from the newest
+ * message, each append would change earlier messages, and prompt caches would miss.
  *
- * What a person or the model said, reasoning and files stay as they are, and so does every message within its limit: the
- * very same object.
+ * Texts, reasoning and files stay. A message within its limit comes back as the same object.
  *
- * @param window  In order. @param graduatedSeq  seq of the first message that has not graduated.
+ * @param window  In order.
+ * @param graduatedSeq  The first seq that has not graduated.
  */
 export function normalWindow(
   window: readonly Message[],

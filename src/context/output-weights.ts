@@ -1,20 +1,20 @@
-/** Characters of a line that are looked at. What a line is about stands at its beginning. */
+/** Characters of a line that are read. The beginning of a line says what it is about. */
 const LOOKED_AT_CHARS = 300;
 
-/** Characters by which lines are compared. */
+/** Characters of a line that are compared with other lines. */
 const SHAPE_CHARS = 80;
 
-/** A line is a repetition if one of so many lines before it that were none looks like it. */
+/** A line is a repetition if it looks like one of the last four lines that were no repetitions. */
 const REPEATED_WITHIN = 4;
 
-/** Lines after a failure that are likely to say more about it: what was expected, where it points to. */
+/** Lines after a failure that are likely to say more about it: the expected value, the location. */
 const AFTER_FAILURE = 3;
 
 /** Weights of lines that say nothing new. */
 export const REPEATED = -1;
 export const FOREIGN_FRAME = -2;
 
-/** From one rank to the next. The first of many that look alike weighs this much; each further one is worth one less. */
+/** The weight of one rank. Of lines that look alike, each weighs one less than the one before it. */
 export const RANK = 1_000;
 export const WEIGHT_MAX = 4 * RANK;
 
@@ -25,18 +25,18 @@ const SUMMARY =
 const FRAME = /^\s*(?:at \S.*[:(]|File ".*", line \d|\d+: +(?:0x|\w+::)|goroutine \d|\S+\.go:\d+ \+0x)/;
 const FOREIGN =
   /node_modules|\bnode:|\(internal\/|<anonymous>|site-packages|dist-packages|\/lib\/python|<frozen|\/usr\/(?:local\/)?lib\/|\/go\/pkg\/mod\/|\/usr\/local\/go\/|\/rustc\/|\.cargo\/registry|\b(?:core|std|alloc)::|\b(?:java|javax|jdk|sun|kotlin|scala)\.|org\.(?:junit|springframework|gradle|apache)\.|System\.|Microsoft\./;
-/** A file's name before a line number. It starts once for each run of its characters: otherwise a long run costs its square. */
-const PLACE = /(?<![\w@~.+\\/-])(?=\d*[a-z_@~./\\])[\w@~.+\\/-]+(?=[:(]\d|", line \d|#L\d)/i;
+/** A file's name before a line number. It may start only at the beginning of a run; otherwise a long run takes quadratic time. */
+const FILE_LINE = /(?<![\w@~.+\\/-])(?=\d*[a-z_@~./\\])[\w@~.+\\/-]+(?=[:(]\d|", line \d|#L\d)/i;
 const OUTLINE =
   /^(?:\s*\d+[\t:|→ ]\s*)?(?:#{1,6} \S|\s{0,4}(?:export|public|private|protected|static|abstract|async|def|class|func|function|interface|type|struct|impl|trait|enum|fn|pub|module|package|CREATE)\b)|^\s*(?:✓|✔|√|ok \d|--- |=== |\+ |\$ |> |test \S)/;
 
 /**
- * How much each line of a tool's output matters: failures most, then counts and warnings, then places in files, then outlines
- * and names of tests; 0 for ordinary lines. Lines of every kind of output are told apart one by one, since a test report holds
- * stack traces and a log holds both.
+ * Returns how much each line of a tool's output matters: failures most, then counts and warnings, then locations in files,
+ * then outlines and names of tests. Ordinary lines weigh 0. Each line is judged by itself, because a test report holds stack
+ * traces and a log holds both.
  *
- * Of lines that look alike but for their numbers, each weighs less than the one before it, so that one noisy warning does not
- * take the room of all others; the same goes for places in one file.
+ * Of lines that differ only in their numbers, each weighs less than the one before it, so that one noisy warning does not
+ * take the room of all others. Locations in one file are treated alike.
  */
 export function outputWeights(lines: readonly string[]): Int32Array {
   const weights = new Int32Array(lines.length);
@@ -63,28 +63,26 @@ export function outputWeights(lines: readonly string[]): Int32Array {
       recent.push(shape);
       if (recent.length > REPEATED_WITHIN) recent.shift();
     }
-    const place = PLACE.exec(line)?.[0].match(/.*[./\\].*/)?.[0];
-    let rank = isFrame
-      ? 2
-      : isFailure
-        ? 4
-        : SUMMARY.test(line)
-          ? 3
-          : place !== undefined
-            ? 2
-            : OUTLINE.test(line)
-              ? 1
-              : 0;
+    const file = FILE_LINE.exec(line)?.[0].match(/.*[./\\].*/)?.[0];
+    let rank = rankOf(line, isFrame, isFailure, file !== undefined);
     if (rank === 4) failureLeft = AFTER_FAILURE;
     else if (failureLeft > 0) {
       failureLeft--;
       rank = Math.max(rank, 1);
     }
     if (rank === 0) continue;
-    const key = rank === 2 && place !== undefined ? place : shape;
+    const key = rank === 2 && file !== undefined ? file : shape;
     const count = counts.get(key) ?? 0;
     counts.set(key, count + 1);
     weights[index] = rank * RANK - Math.min(count, RANK - 1);
   }
   return weights;
+}
+
+function rankOf(line: string, isFrame: boolean, isFailure: boolean, hasFile: boolean): number {
+  if (isFrame) return 2;
+  if (isFailure) return 4;
+  if (SUMMARY.test(line)) return 3;
+  if (hasFile) return 2;
+  return OUTLINE.test(line) ? 1 : 0;
 }

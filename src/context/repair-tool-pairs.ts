@@ -1,13 +1,13 @@
 import type { Part, PartInput, Role } from "../core/message.ts";
 
-/** What `repairToolPairs` looks at of a message. Calls and results stand in `parts`, or in `content` where that is a list. */
+/** The fields that `repairToolPairs` reads. Calls and results are in `parts`, or in `content` if that is a list. */
 export interface PairedMessage {
   role: Role;
   content?: string | readonly PartInput[];
   parts?: readonly PartInput[];
 }
 
-/** A call or a result that had to go, or a message that nothing was left of. Indexes are those of the history given. */
+/** A call or a result that was removed, or a message of which nothing was left. Indexes are those of the given history. */
 export type RemovedPair =
   | {
       kind: "call" | "result";
@@ -15,8 +15,8 @@ export type RemovedPair =
       partIndex: number;
       toolCallId: string;
       /**
-       * - `unanswered`: no result in the tool messages right after the call;
-       * - `unasked`: no call of that id in the message that the result's block follows;
+       * - `unanswered`: the tool messages right after the call have no result for it;
+       * - `unasked`: the message before the result's tool messages has no call with that id;
        * - `repeated`: the call has its result already;
        * - `misplaced`: a call outside an assistant message, a result outside a tool message.
        */
@@ -27,23 +27,23 @@ export type RemovedPair =
 export interface RepairedToolPairs<M> {
   messages: M[];
   removed: RemovedPair[];
-  /** Messages that stay with fewer parts: where they stood in the history, and where they stand in `messages`. */
+  /** The messages that lost parts: their indexes in the given history, and in `messages`. */
   changed: { messageIndex: number; index: number }[];
 }
 
 /**
- * A history in which every call is answered in the tool messages right after it, and every result answers a call there.
+ * Removes the calls and results of a history that do not belong together. In the result, the tool messages right after a
+ * call answer it, and every result answers such a call.
  *
- * For histories that arrive broken: cut off at the front, interrupted, put together from several. Providers refuse these.
- * Order counts: a result that comes before its call, or after something else was said, answers nothing, and ids that
- * repeat from step to step are no duplicates. Calls and results without each other go, what was said beside them stays,
- * and a message of which nothing but reasoning or blanks is left goes too. Nothing is moved and nothing is made up; a
- * history that is in order comes back as the very same messages.
+ * Use it for histories that are broken: cut off at the front, interrupted, joined from several. Providers refuse them. Order
+ * counts: a result before its call, or after another message, answers nothing. An id may be used again in a later step. The
+ * other parts of a message stay, and a message is removed if only reasoning or white space is left. Nothing is moved or
+ * added. A history that is in order comes back as the same messages.
  *
- * A call at the very end that is still being answered is unanswered: repair a history before it goes on, not meanwhile.
+ * A call at the end that is still being answered counts as unanswered, so repair a history before the next model call.
  * Rendered contexts need no repair.
  *
- * @returns new messages in place of those that lose parts, and what was done.
+ * @returns the history, with new messages in place of those that lost parts, and a list of the changes.
  */
 export function repairToolPairs<M extends PairedMessage>(history: readonly M[]): RepairedToolPairs<M> {
   const removed = unpairedOf(history);
@@ -75,10 +75,10 @@ export function repairToolPairs<M extends PairedMessage>(history: readonly M[]):
 
 type UnpairedPart = Extract<RemovedPair, { kind: "call" | "result" }>;
 
-/** In the order of the history. */
+/** Returns the calls and results to remove, in the order of the history. */
 function unpairedOf(history: readonly PairedMessage[]): UnpairedPart[] {
   const unpaired: UnpairedPart[] = [];
-  /** Calls of the last message that was no tool message. */
+  /** The unanswered calls of the last message that was no tool message. */
   let waiting: UnpairedPart[] = [];
   let answered = new Set<string>();
   const closeBlock = () => {
@@ -111,7 +111,7 @@ function unpairedOf(history: readonly PairedMessage[]): UnpairedPart[] {
   return unpaired.sort((left, right) => left.messageIndex - right.messageIndex || left.partIndex - right.partIndex);
 }
 
-/** As `append` would find them: it has the last word on their shape, and what is none at all is passed on to it. */
+/** The parts are not checked here, because `append` checks them. */
 function partsOf({ content, parts }: PairedMessage): readonly Part[] {
   return (parts ?? (Array.isArray(content) ? content : [])) as readonly Part[];
 }

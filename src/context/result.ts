@@ -2,48 +2,47 @@ import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 
 export interface RenderOptions {
-  /** Most tokens of the whole context, wrappers and headers included, by `tokenCounter`. At least 1. */
+  /** Most tokens of the whole context, tags and headers included. At least 1. */
   tokensMax: number;
-  /** The one whose counts the messages carry. It must not charge less for a number that has more digits. */
+  /** The counter whose counts are stored with the messages. It must not count less for a number that has more digits. */
   tokenCounter: TokenCounter;
-  /** Tells of what is not shown word for word; without it, nothing does beside the memory block. */
+  /** Writes the continuity block; without it a context has none. */
   continuity?: ContinuityTeller;
 }
 
 /**
- * What went on before the part that is shown word for word, for whoever goes on:
+ * A block that says where the work stood before the part of a context that is shown word for word:
  *
- *     <continuity>(that it is a record, and how to get the messages)
+ *     <continuity>(a note: this is a record, and how to get the messages)
  *     <asked seq="0">Move the clean command under session.</asked>      the user's words
- *     <rule seq="12">Never push to main.</rule>                         the same, where they set limits
+ *     <rule seq="12">Never push to main.</rule>                         the user's words that set limits
  *     <found seq="40">The root cause was a stale lock.</found>          decisions, facts, results of tests
  *     <did seq="52-88">Read root.go; Edit root.go ×2; Bash go test</did>  the newest actions
  *     <error seq="88">Bash go test: FAIL strategy</error>               not followed by a success of the same call
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
  *     </continuity>
  *
- * It quotes and predicts nothing. A line claims no messages: it comes on top of what stands for them, and leads to them by
- * `seq`.
+ * It only quotes. Its lines lead to messages by `seq`, and claim none: `sources` and `omitted` count these messages.
  */
 export interface Continuity {
   text: string;
   tokenCount: number;
-  /** Messages its lines come from, by seq, each once. */
+  /** The messages that its lines come from, in order, each once. */
   messages: { messageId: number; seq: number }[];
 }
 
-/** Tells of what has left the window, the same between two moves of the frontier, and of what is hidden of the window. */
+/** Writes the continuity block of a session until its frontier moves. */
 export interface ContinuityTeller {
-  /** Share of a context that is worth keeping free for it, in [0, 1]. */
+  /** The share of a context that is kept free for the block, in [0, 1]. */
   share: number;
-  /** A block of at most so many tokens; undefined where there is nothing to tell, or no room. */
+  /** Returns a block that tells of everything before the window and of the hidden messages; undefined if nothing fits. */
   tell(hidden: readonly Message[], tokensMax: number): Continuity | undefined;
 }
 
 /**
- * A message as the model gets it. `parts` of a message shown word for word are the very parts that were appended, but
- * for what some provider refuses: texts of white space alone are left out, and a call's id that was used before gets a
- * number (`call_0_2`), in the call and in its result.
+ * A message as the model gets it. A message shown word for word has the parts that were appended, except for what providers
+ * refuse: texts of white space are left out, and the id of a call that was used before gets a number (`call_0_2`), in the
+ * call and in its result.
  */
 export interface ContextMessage {
   role: Role;
@@ -52,10 +51,10 @@ export interface ContextMessage {
   metadata?: Record<string, JsonValue>;
 }
 
-/** A message that stands in the context: `verbatim` with every word of it, `shortened` with some left out. */
+/** A message that the context shows: `verbatim` with every word, `shortened` with some left out. */
 export interface MessageSource {
   how: "verbatim" | "shortened";
-  /** Index of the rendered message it stands in. */
+  /** Index of the rendered message that holds it. */
   messageIndex: number;
   messageId: number;
   seqFirst: number;
@@ -63,7 +62,7 @@ export interface MessageSource {
   messageCount: 1;
 }
 
-/** A summary that stands for the members of its handle. */
+/** A summary that covers the members of its handle. */
 export interface SummarySource {
   how: "summary";
   messageIndex: number;
@@ -74,19 +73,19 @@ export interface SummarySource {
 }
 
 /**
- * What stands behind the rendered lines, in the order in which the entries claim messages.
+ * The source of a rendered text.
  *
- * An entry claims those messages of its id or handle that no entry before it has claimed, and `messageCount` says how
- * many these are. So a message that is shown in the window, and covered by a summary too, counts once, as shown.
+ * Entries claim messages in order. Each claims the messages of its id or handle that no entry before it has claimed, and
+ * `messageCount` is their number. So a message that is shown and also covered by a summary counts once, as shown.
  */
 export type Source = MessageSource | SummarySource;
 
 /**
- * A pointer line: messages that the context only names. Entries go on claiming where `sources` ends.
+ * A pointer line, which names messages that the context leaves out. Its entries claim what `sources` did not claim.
  *
- * - `range`: messages between two seqs, inclusive, read with `session.messages`. 0 of them are left to claim when
- *   shown summaries cover them all, or the evidence for a query shows them.
- * - `theme`: members of a theme that neither a summary nor their own text stands for, read by expanding its handle.
+ * - `range`: the messages between two seqs, inclusive. `session.messages` reads them. The count may be 0, if summaries
+ *   cover them all or evidence shows them.
+ * - `theme`: the members of a theme that are neither shown nor summarized. `expand` reads them by the handle.
  */
 export type Omission = {
   messageIndex: number;
@@ -114,19 +113,16 @@ export interface ContinuitySource {
 /** `messageCount` over `sources` and `omitted` adds up to the messages of the session. */
 export interface RenderResult {
   messages: ContextMessage[];
-  /** Indexes of the messages that are nobody's: the memory, and what was found for the query. Their texts are elements. */
+  /** Indexes of the messages that Coppice has written: the memory and the evidence. Their texts are elements. */
   composed: number[];
-  /** Of the whole context, but for `metadata`, which is the host's and not the model's; never more than `tokensMax`. */
+  /** The tokens of the whole context, at most `tokensMax`. `metadata` does not count, because it is not for the model. */
   tokenCount: number;
-  /** Of the messages before the first that depends on the query; of all of them without one. */
+  /** The tokens of the messages before the first that depends on the query; of all messages without a query. */
   stablePrefixTokens: number;
   sources: Source[];
   omitted: Omission[];
-  /**
-   * What was found for the query, in the order in which it stands in the context, of whichever session. Those of the
-   * rendered session are among `sources`, too; those of others claim nothing.
-   */
+  /** The messages that the evidence shows, in its order. Those of the rendered session are also in `sources`. */
   recalled: Recalled[];
-  /** What the continuity block quotes and lists, by seq. It claims nothing: `sources` and `omitted` do, of these as of others. */
+  /** The messages that the continuity block quotes, in order. They are also claimed by `sources` or `omitted`. */
   continuity: ContinuitySource[];
 }

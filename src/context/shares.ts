@@ -1,8 +1,8 @@
 /**
- * Divide `room` so that what needs little gets all of it and what needs much gets an equal share of the rest.
+ * Divides `room`: small needs are met, and large ones share the remaining room equally.
  *
- * @param needs  At least 0, in any order.
- * @returns of each, at most its need; whole numbers, together at most `room`.
+ * @param needs  Each at least 0, in any order.
+ * @returns whole numbers, each at most its need, together at most `room`.
  */
 export function sharesOf(needs: readonly number[], room: number): number[] {
   const shares = needs.map(() => 0);

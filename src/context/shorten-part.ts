@@ -4,12 +4,12 @@ import { distill } from "./distill.ts";
 import { shorten } from "./shorten.ts";
 
 /**
- * A part in which no string has more than `charsMax` UTF-16 units; the part itself where none has. Results are distilled,
- * what was said keeps its head and its tail, files are only named. Of a call's arguments the strings are cut and the keys
- * stay: arguments without their names mean nothing. Reasoning is never touched: providers sign it and refuse it when a letter
- * is missing.
+ * Cuts every string of a part to `charsMax` UTF-16 units. Returns the same part if no string is longer.
  *
- * @param source  Names the message in what is left: `message 12`.
+ * Results are distilled, texts keep head and tail, and files are replaced by their names. Arguments keep their keys, because
+ * they mean nothing without. Reasoning never changes, because providers sign it.
+ *
+ * @param source  Names the message in the markers: `message 12`.
  */
 export function shortenPart(part: Part, charsMax: number, source: string): Part {
   switch (part.type) {
@@ -32,7 +32,7 @@ export function shortenPart(part: Part, charsMax: number, source: string): Part 
   }
 }
 
-/** As `shortenPart`; what is neither a call nor a result comes back as it is. */
+/** Cuts a call or a result like `shortenPart`, and returns any other part as it is. */
 export function shortenToolPart(part: Part, charsMax: number, source: string): Part {
   if (part.type === "tool_call") {
     const args = shortenStrings(part.args as JsonValue, charsMax, source);
@@ -49,7 +49,7 @@ export function shortenToolPart(part: Part, charsMax: number, source: string): P
   return content.every((item, index) => item === part.content[index]) ? part : { ...part, content };
 }
 
-/** The value itself where no string in it is long; else a copy. */
+/** Returns the same value if no string in it is long. */
 function shortenStrings(value: JsonValue, charsMax: number, source: string): JsonValue {
   if (typeof value === "string") return value.length <= charsMax ? value : shorten(value, charsMax, source);
   if (typeof value !== "object" || value === null) return value;

@@ -1,22 +1,22 @@
 import type { Message, Part } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
+import { tokenSum } from "./costs.ts";
 import { shortenPart, shortenToolPart } from "./shorten-part.ts";
-import { piecesOf, type Step, tokensOfPieces } from "./steps.ts";
+import { renderStep, type Step } from "./steps.ts";
 
 /** Least characters that a shortened text keeps, marker included: a line of head, a line of tail. */
 const CHARS_MIN = 240;
 
-/** The next limit to try is at most this share of one that was too much. Costs at most a tenth of the room. */
+/** A limit that was too high is followed by at most this share of it. That wastes at most a tenth of the room. */
 const CHARS_RATIO = 0.9;
 
 /**
- * A step cut down to `tokensMax`: the same messages, calls and results, with what matters of whatever is long.
+ * Cuts a step down to `tokensMax`. Its messages, calls and results stay; long texts lose what matters least. All texts get
+ * the same limit, so short ones stay whole.
  *
- * Every string gets the same limit, so the small ones stay whole and the large ones pay.
+ * A step with an open call is measured as if it were closed, so that closing it does not change it.
  *
- * A step whose results are still to come is measured as if it were closed, so that its closing does not change it.
- *
- * @returns the longest form that was found to fit, or the shortest there is if none does.
+ * @returns the longest form that was found to fit, or the shortest form if none fits.
  */
 export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCounter): Step {
   const shortenTo = (charsMax: number): Step => {
@@ -28,12 +28,12 @@ export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCo
     });
     return { messages, shortened };
   };
-  return longestWithin(tokensMax, shortenTo, (shorter) => tokensOfPieces(piecesOf(shorter, false, tokenCounter)));
+  return longestWithin(tokensMax, shortenTo, (shorter) => tokenSum(renderStep(shorter, false, tokenCounter)));
 }
 
 /**
- * A message whose results and arguments are cut down so that it costs `tokensMax`, or the least it can; the message itself
- * where it costs no more. What was said, reasoning and files stay.
+ * Cuts the results and arguments of a message, so that it costs `tokensMax` or the least it can. Other parts stay. Returns
+ * the same message if it costs no more already.
  */
 export function shortenToolMessage(message: Message, tokensMax: number, tokenCounter: TokenCounter): Message {
   if (message.tokenCount <= tokensMax) return message;
@@ -48,13 +48,13 @@ function longestWithin<T>(tokensMax: number, shortenTo: (charsMax: number) => T,
     const candidate = shortenTo(charsMax);
     const tokenCount = tokensOf(candidate);
     if (charsMax === CHARS_MIN || tokenCount <= tokensMax) return candidate;
-    // The cost is concave in the limit (strings that are short enough stop growing), so going down in proportion to
-    // what was too much does not overshoot: with a hundred long results, three tries instead of thirty.
+    // Short texts stop growing as the limit grows, so the cost is concave in the limit. Lowering the limit in proportion
+    // therefore does not overshoot, and a hundred long results take three tries instead of thirty.
     charsMax = Math.max(CHARS_MIN, Math.floor(charsMax * Math.min(CHARS_RATIO, tokensMax / tokenCount)));
   }
 }
 
-/** The message itself where no part changes. */
+/** Returns the same message if no part changes. */
 function withParts(message: Message, change: (part: Part) => Part, tokenCounter: TokenCounter): Message {
   const parts = message.parts.map(change);
   if (parts.every((part, index) => part === message.parts[index])) return message;

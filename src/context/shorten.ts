@@ -1,15 +1,15 @@
 import { cutAtGrapheme } from "../core/text.ts";
 
-/** UTF-16 units looked at on either side of a cut. The longest emoji sequences in use have about 30. */
+/** UTF-16 units that are segmented on either side of a cut. The longest emoji sequences in use have about 30. */
 const CUT_CONTEXT_CHARS = 64;
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
- * The head and the tail of what somebody said, two to one, with a marker between them that says how much is left out and
- * where to get it. For what a tool said, see `distill`.
+ * Returns the head and the tail of a text, two to one, and between them a marker that says how much is left out and where to
+ * get it. Outputs of tools are cut by `distill`.
  *
- * @param charsMax  Most UTF-16 units that come back, marker included. Where the marker does not fit, the head comes back, with a `…`.
+ * @param charsMax  Most UTF-16 units of the result. If the marker does not fit, the result is the head and a `…`.
  * @param source  Names the whole text: `message 12`.
  */
 export function shorten(text: string, charsMax: number, source: string): string {
@@ -17,12 +17,11 @@ export function shorten(text: string, charsMax: number, source: string): string 
 }
 
 /**
- * The head and the tail of a text, two to one, with a marker between them.
+ * Returns the head and the tail of a text, two to one, with a marker between them.
  *
- * No grapheme is cut in two. Only the surroundings of the two cuts are segmented, so 10 MB cost what 1 KB costs.
+ * No grapheme is cut in two. Only the surroundings of the two cuts are segmented, so 10 MB cost as much as 1 KB.
  *
- * @param charsMax  As for `shorten`.
- * @param markerOf  The marker for so many UTF-16 units; not longer for fewer.
+ * @param markerOf  Returns the marker for a number of UTF-16 units; fewer units give no longer marker.
  */
 export function cutMiddle(text: string, charsMax: number, markerOf: (charCount: number) => string): string {
   if (text.length <= charsMax) return text;
@@ -33,7 +32,7 @@ export function cutMiddle(text: string, charsMax: number, markerOf: (charCount: 
   return head + markerOf(text.length - head.length - tail.length) + tail;
 }
 
-/** The first grapheme boundary at or after `index`. */
+/** Returns the first grapheme boundary at or after `index`. */
 function boundaryAfter(text: string, index: number): number {
   const from = Math.max(0, index - CUT_CONTEXT_CHARS);
   const to = index + CUT_CONTEXT_CHARS;
@@ -41,6 +40,6 @@ function boundaryAfter(text: string, index: number): number {
     const end = from + segment.index + segment.segment.length;
     if (end >= index && (end < to || end === text.length)) return end;
   }
-  // One grapheme larger than all that was looked at: cut it, but not within a surrogate pair.
+  // One grapheme is larger than the segmented text: cut it, but not within a surrogate pair.
   return /[\udc00-\udfff]/.test(text[index] ?? "") ? index + 1 : index;
 }

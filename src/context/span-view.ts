@@ -3,92 +3,93 @@ import type { Message } from "../core/message.ts";
 import { countWithin, windowSteps } from "../forest/window.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
-import type { DoneSpan, SpanStrategy } from "../store/spans.ts";
-import type { RenderView, SummaryView, ThemeView } from "./view.ts";
+import type { SpanStrategy } from "../store/spans.ts";
+import { type RenderView, summaryViewOf, type ThemeView } from "./view.ts";
 
 /**
- * Places after the summary from which on the window is read in full; twice as many at most. More than a context has room
- * for are there only while nobody lets summaries be made, and the first render must not read a whole history then.
+ * The seqs after the summary from which on the window is read in full, up to twice as many. A window is longer than a
+ * context only while nobody makes summaries. The first render must not read a whole history then.
  */
-const WINDOW_PLACES = 500;
+const WINDOW_SEQS = 500;
 
-/** What of a session a strategy reads. */
+/** What the strategies without themes read of a session. */
 export interface SpanSource {
   repositories: Repositories;
   state: SessionState;
-  /** Messages from a place on that are not pinned, in order. */
+  /** Returns the messages from a seq on that are not pinned, in order. */
   unpinnedFrom(seq: number): readonly Message[];
 }
 
-/** All messages, and nothing that stands for any. */
+/** Returns all messages, without any summary. */
 export function wholeView({ state, unpinnedFrom }: SpanSource): RenderView {
   return viewOf(state, state.pinned, unpinnedFrom(0), undefined);
 }
 
 /**
- * A session as its newest summary of one stretch leaves it: what comes before the stretch, the summary, what comes after.
+ * Returns a session with its newest summary of one span, as a view with one theme:
  *
- *     pinned   the caller's own, then the first steps up to `topTokensMax`
- *     theme    one: the rest of those steps, what the summary covers, and what has not been read
- *     window   all after it
+ *     pinned   the caller's pinned messages, then the first steps up to `headTokensMax`
+ *     theme    the remaining steps before the span, what the summary covers, and messages that were not read
+ *     window   all messages after it
  *
- * So everything that a context of themes promises holds here, too; the theme's handle names a stretch, `span:12@480`.
+ * So a context of spans keeps the promises of a context of themes. The handle of the theme names a span, `span:12@480`.
  *
- * @param topTokensMax  Tokens of the steps before the stretch that stand before its summary; a budget that is smaller than
- *   the one it was made for has room for fewer of them.
+ * @param headTokensMax  Most tokens of the steps that are shown before the summary.
  */
-export function spanView(source: SpanSource, strategy: SpanStrategy, topTokensMax: number): RenderView {
+export function spanView(source: SpanSource, strategy: SpanStrategy, headTokensMax: number): RenderView {
   const { repositories, state } = source;
   const { spans, messages } = repositories;
   const summary = spans.shown(state.sessionId, strategy);
-  const restFrom = summary === undefined ? 0 : summary.seqLast + 1;
-  const window = wholeSteps(source, windowFrom(restFrom, state.nextSeq), restFrom);
-  const unread = spans.boundsOf(state.sessionId, restFrom, (window[0]?.seq ?? state.nextSeq) - 1);
+  const stepSeq = summary === undefined ? 0 : summary.seqLast + 1;
+  const window = wholeSteps(source, windowFrom(stepSeq, state.nextSeq), stepSeq);
+  const unread = spans.boundsOf(state.sessionId, stepSeq, (window[0]?.seq ?? state.nextSeq) - 1);
 
   const before =
     summary === undefined
       ? []
       : messages.range(state.sessionId, 0, summary.seqFirst - 1).filter(({ pinned }) => !pinned);
-  const top = stepsWithin(before, topTokensMax);
-  const rest = before.slice(top.length);
-  const firstId = rest[0]?.id ?? summary?.firstId ?? unread?.firstId;
+  const head = stepsWithin(before, headTokensMax);
+  const unshown = before.slice(head.length);
+  const firstId = unshown[0]?.id ?? summary?.firstId ?? unread?.firstId;
   const lastId = unread?.lastId ?? summary?.lastId;
-  if (firstId === undefined || lastId === undefined) return viewOf(state, [...state.pinned, ...top], window, undefined);
+  if (firstId === undefined || lastId === undefined)
+    return viewOf(state, [...state.pinned, ...head], window, undefined);
   const theme: ThemeView = {
     handle: formatHandle("span", firstId, lastId),
     label: summary?.title ?? "",
-    messageCount: rest.length + (summary?.messageCount ?? 0) + (unread?.messageCount ?? 0),
+    messageCount: unshown.length + (summary?.messageCount ?? 0) + (unread?.messageCount ?? 0),
     tokenCount: (summary?.sourceTokenCount ?? 0) + (unread?.tokenCount ?? 0),
-    seqFirst: rest[0]?.seq ?? summary?.seqFirst ?? 0,
+    seqFirst: unshown[0]?.seq ?? summary?.seqFirst ?? 0,
     seqLast: (window[0]?.seq ?? state.nextSeq) - 1,
-    summaries: summary === undefined ? [] : [summaryView(summary)],
-    uncovered: rest,
-    uncoveredCount: rest.length + (unread?.messageCount ?? 0),
+    summaries:
+      summary === undefined ? [] : [summaryViewOf(formatHandle("span", summary.firstId, summary.lastId), summary)],
+    uncovered: unshown,
+    uncoveredCount: unshown.length + (unread?.messageCount ?? 0),
   };
-  return viewOf(state, [...state.pinned, ...top], window, theme);
+  return viewOf(state, [...state.pinned, ...head], window, theme);
 }
 
-/** Moves by hundreds of messages, so that a prompt cache seldom misses for it. */
-function windowFrom(restFrom: number, nextSeq: number): number {
-  return restFrom + Math.max(0, Math.floor((nextSeq - restFrom) / WINDOW_PLACES) - 1) * WINDOW_PLACES;
+/** Returns the first seq that is read. It moves by hundreds of messages, so that prompt caches seldom miss. */
+function windowFrom(stepSeq: number, nextSeq: number): number {
+  return stepSeq + Math.max(0, Math.floor((nextSeq - stepSeq) / WINDOW_SEQS) - 1) * WINDOW_SEQS;
 }
 
 /**
- * From a place on, without the end of a step that began before it; but where nothing else is there, all of that step: the
- * newest must not be missing, however many messages it has.
+ * Returns the messages from a seq on, without the end of a step that began before it. If nothing is left, it returns all of
+ * the newest step, which must not be missing.
  *
- * @param restFrom  A step begins there.
+ * @param stepSeq  A seq at which a step begins.
  */
-function wholeSteps(source: SpanSource, from: number, restFrom: number): readonly Message[] {
+function wholeSteps(source: SpanSource, from: number, stepSeq: number): readonly Message[] {
   const messages = source.unpinnedFrom(from);
   const firstId = messages[0]?.id ?? 0;
   const whole = messages.slice(messages.findLastIndex(({ stepId }) => stepId < firstId) + 1);
-  if (whole.length > 0 || from === restFrom) return whole;
-  const all = source.unpinnedFrom(restFrom);
+  if (whole.length > 0 || from === stepSeq) return whole;
+  const all = source.unpinnedFrom(stepSeq);
   return all.filter(({ seq }) => seq >= (windowSteps(all).at(-1)?.seqFirst ?? 0));
 }
 
-/** As many of the first steps as cost no more than that. No step of them goes on behind the cut. */
+/** Returns the first steps that cost at most `tokensMax`. None of them has messages after the cut. */
 function stepsWithin(messages: readonly Message[], tokensMax: number): readonly Message[] {
   const steps = windowSteps(messages);
   const end = steps[countWithin(steps, tokensMax)];
@@ -111,8 +112,4 @@ function viewOf(
     themes: theme === undefined ? [] : [theme],
     openStepId: state.openStep?.id,
   };
-}
-
-function summaryView({ firstId, lastId, title, text, messageCount, seqFirst, seqLast }: DoneSpan): SummaryView {
-  return { handle: formatHandle("span", firstId, lastId), title, text, messageCount, seqFirst, seqLast };
 }

@@ -1,34 +1,28 @@
-import { MESSAGE_TOKENS } from "../core/tokens.ts";
-import { acceptableView } from "./acceptable.ts";
+import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
+import { tokenSum } from "./costs.ts";
 import { gapTokensMax } from "./gap.ts";
-import { pinnedPieces } from "./pinned.ts";
-import type { RenderOptions } from "./result.ts";
-import { groupSteps, piecesOf, tokensOfPieces } from "./steps.ts";
-import type { RenderView } from "./view.ts";
+import type { PreparedView } from "./prepare.ts";
+import { renderStep } from "./steps.ts";
 
-/** Tokens that evidence may take before anything but the pinned messages and the newest step. */
+/** Tokens that evidence gets first, after the pinned messages and the newest step. */
 const EVIDENCE_FIRST = 2_000;
 
-/** Its share of the rest. Most of what answers a question stands in the first few thousand tokens. */
+/** The share of the remaining tokens that evidence gets. The first few thousand tokens hold most of what answers a question. */
 const EVIDENCE_SHARE = 1 / 3;
 
 /**
- * What is left of `tokensMax` for the part of a context that does not depend on the query.
+ * Returns the tokens for the part of a context that does not depend on the query.
  *
- * A small budget goes to evidence, but for the pinned messages, the newest step and a pointer line; of a larger one the
- * memory block and the window get most of what is over. The split does not depend on what is found: the bytes before the
+ * A small budget goes to evidence, except for the pinned messages, the newest step and a pointer line. Of a larger budget,
+ * the memory block and the window get most. The split does not depend on what is found, because the bytes before the
  * evidence must not.
  *
- * @returns no less than what a context needs, where `tokensMax` is not: evidence refuses no budget.
+ * @returns at least what a context needs, if `tokensMax` has it: evidence never makes a budget too small.
  */
-export function stableTokensMax(stored: RenderView, { tokensMax, tokenCounter }: RenderOptions): number {
-  const view = acceptableView(stored, tokenCounter);
-  const newest = groupSteps(view.window).at(-1);
-  const least =
-    tokensOfPieces(pinnedPieces(view, tokenCounter)) +
-    (newest === undefined ? 0 : tokensOfPieces(piecesOf(newest, false, tokenCounter))) +
-    MESSAGE_TOKENS +
-    gapTokensMax(tokenCounter);
-  const rest = Math.max(0, tokensMax - EVIDENCE_FIRST);
-  return Math.min(tokensMax, Math.max(least, Math.floor(rest * (1 - EVIDENCE_SHARE))));
+export function stableTokensMax(view: PreparedView, tokensMax: number, tokenCounter: TokenCounter): number {
+  const newest = view.steps.at(-1);
+  const newestTokens = newest === undefined ? 0 : tokenSum(renderStep(newest, false, tokenCounter));
+  const least = view.pinnedTokens + newestTokens + MESSAGE_TOKENS + gapTokensMax(tokenCounter);
+  const beyondFirst = Math.max(0, tokensMax - EVIDENCE_FIRST);
+  return Math.min(tokensMax, Math.max(least, Math.floor(beyondFirst * (1 - EVIDENCE_SHARE))));
 }

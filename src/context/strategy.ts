@@ -1,91 +1,79 @@
 import { StoreError } from "../core/errors.ts";
 import type { Strategy } from "../core/options.ts";
-import { acceptableView } from "./acceptable.ts";
-import type { Memory } from "./memory.ts";
-import { pinnedPieces } from "./pinned.ts";
-import { type Findings, renderUnionFind } from "./render.ts";
+import { tokenSum } from "./costs.ts";
+import { prepareView } from "./prepare.ts";
+import { renderContext } from "./render.ts";
 import type { RenderOptions, RenderResult } from "./result.ts";
 import { type SpanSource, spanView, wholeView } from "./span-view.ts";
-import { groupSteps, piecesOf, tokensOfPieces } from "./steps.ts";
+import { renderStep } from "./steps.ts";
 import type { RenderView } from "./view.ts";
 
-/** What of a session strategies read. */
+/** What a strategy reads of a session. */
 export interface StrategySource extends SpanSource {
-  /** The session with its themes, and the block of these. */
-  forest(): { view: RenderView; memory: Memory };
+  /** Returns the session with its themes. */
+  themesView(): RenderView;
 }
 
 /**
- * Port: a session to a context within a budget.
+ * Returns the part of a session that a strategy renders.
  *
- * Whatever the strategy, a context is legal, obeys its budget, keeps its prefix until something is compacted, shows the
- * newest step, and accounts for every message: see `renderUnionFind`, which writes all of them down. One prefix more may
- * break: that of a `sandwich` whose newest step is so large that first messages make way for it. Strategies differ in
- * what they read. It never waits for a summary: while there is none, or a newer one is due, the newest messages that fit
- * are shown and the others named.
- *
- * @param findings  For a query; `union-find` alone takes them.
- * @throws {StoreError} `BUDGET_TOO_SMALL`.
- */
-export type RenderStrategy = (source: StrategySource, options: RenderOptions, findings?: Findings) => RenderResult;
-
-/**
  * - `union-find`: a summary for each theme, the newest messages verbatim.
- * - `flat`: one running summary of all before the newest messages.
- * - `sandwich`: the first messages verbatim, one summary of the middle, the newest verbatim, in chronological order
- *   (the middle-out compression of llxprt-code).
- * - `full`: every message, or `BUDGET_TOO_SMALL`.
+ * - `flat`: one running summary of everything before the newest messages.
+ * - `sandwich`: the first messages verbatim, one summary of the middle, the newest messages verbatim, in chronological
+ *   order (the middle-out compression of llxprt-code).
+ * - `full`: every message.
  */
-export const RENDER_STRATEGIES: Readonly<Record<Strategy, RenderStrategy>> = {
-  "union-find": ({ forest }, options, findings) => {
-    const { view, memory } = forest();
-    return renderUnionFind(view, options, memory, findings);
-  },
-  flat: (source, options) => renderUnionFind(strategyView("flat", source, options.tokensMax), options),
-  sandwich: renderSandwich,
-  full: renderFull,
-};
-
-/** What a strategy makes its context of. */
 export function strategyView(strategy: Strategy, source: StrategySource, tokensMax: number): RenderView {
   switch (strategy) {
     case "union-find":
-      return source.forest().view;
+      return source.themesView();
     case "flat":
       return spanView(source, "flat", 0);
     case "sandwich":
-      return spanView(source, "sandwich", topTokensMax(source, tokensMax));
+      return spanView(source, "sandwich", headTokensMax(source, tokensMax));
     case "full":
       return wholeView(source);
   }
 }
 
-/** Of the first messages that `sandwich` shows: a share of what the pinned ones leave. */
-function topTokensMax({ state }: StrategySource, tokensMax: number): number {
-  const pinnedTokens = state.pinned.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
-  return state.settings.sandwichHead * Math.max(0, tokensMax - pinnedTokens);
+/**
+ * Renders a session by a strategy.
+ *
+ * Every strategy keeps the promises of `renderContext`, with one exception: the prefix of a `sandwich` also breaks if its
+ * newest step is so large that first messages make way for it. A render never waits for a summary. Until there is one, it
+ * shows the newest messages that fit and names the others.
+ *
+ * @throws {StoreError} `BUDGET_TOO_SMALL`; with `full` if not every message fits.
+ */
+export function renderStrategy(strategy: Strategy, source: StrategySource, options: RenderOptions): RenderResult {
+  const { tokensMax, tokenCounter } = options;
+  if (strategy === "sandwich") return renderSandwich(source, options);
+  const view = prepareView(strategyView(strategy, source, tokensMax), tokenCounter);
+  if (strategy === "full") {
+    // An open step counts as if it stayed unanswered, so that closing it pushes nothing out.
+    const window = view.steps.flatMap((step) => renderStep(step, false, tokenCounter));
+    const tokensNeeded = view.pinnedTokens + tokenSum(window);
+    if (tokensNeeded > tokensMax) throw new StoreError("BUDGET_TOO_SMALL", { tokensMax, tokensNeeded, strategy });
+  }
+  return renderContext(view, options);
 }
 
-/** The first messages make way for the newest step, by halves, if both have no room. */
+/** Halves the tokens of the first messages until the newest step fits as well. */
 function renderSandwich(source: StrategySource, options: RenderOptions): RenderResult {
-  const top = topTokensMax(source, options.tokensMax);
-  for (const tokensMax of [top, top / 2, top / 4, top / 8]) {
+  const render = (headTokens: number) =>
+    renderContext(prepareView(spanView(source, "sandwich", headTokens), options.tokenCounter), options);
+  const head = headTokensMax(source, options.tokensMax);
+  for (const headTokens of [head, head / 2, head / 4, head / 8]) {
     try {
-      return renderUnionFind(spanView(source, "sandwich", tokensMax), options);
+      return render(headTokens);
     } catch (error) {
       if (!StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
     }
   }
-  return renderUnionFind(spanView(source, "sandwich", 0), options);
+  return render(0);
 }
 
-function renderFull(source: StrategySource, options: RenderOptions): RenderResult {
-  const { tokensMax, tokenCounter } = options;
-  const stored = strategyView("full", source, tokensMax);
-  const view = acceptableView(stored, tokenCounter);
-  // An open step as it will be if nobody answers it: closing it must not push anything out.
-  const window = groupSteps(view.window).flatMap((step) => piecesOf(step, false, tokenCounter));
-  const tokensNeeded = tokensOfPieces(pinnedPieces(view, tokenCounter)) + tokensOfPieces(window);
-  if (tokensNeeded > tokensMax) throw new StoreError("BUDGET_TOO_SMALL", { tokensMax, tokensNeeded, strategy: "full" });
-  return renderUnionFind(stored, options);
+/** Returns the tokens of the first messages that `sandwich` shows: a share of what the pinned messages leave. */
+function headTokensMax({ state }: StrategySource, tokensMax: number): number {
+  return state.settings.sandwichHead * Math.max(0, tokensMax - tokenSum(state.pinned));
 }

@@ -1,66 +1,87 @@
+import { assert } from "../core/assert.ts";
 import { element } from "../core/markup.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import { type Evidence, lineTokens, type SummaryEvidence, summaryElement } from "./evidence.ts";
-import type { ThemeView } from "./view.ts";
+import { lineTokens, tokenSum } from "./costs.ts";
+import { type MemoryItem, type SummaryItem, summaryElement } from "./memory-items.ts";
+import type { RenderView, ThemeView } from "./view.ts";
 
 /**
- * One theme of the memory block: a pointer line at first, an element once anything of it is shown.
+ * One theme of the memory block. It is a pointer line until an item of it is shown, and an element from then on.
  *
- * What is not shown stays named: `<pointer messages="4"/>` inside the element stands for that many more members of the
- * theme. A theme that one summary covers altogether is that summary, without a frame around it.
+ * Inside the element, `<pointer messages="4"/>` stands for the members that no item shows. If one summary covers the whole
+ * theme, the theme is written as that summary.
  */
 export interface ThemeBlock {
+  /** Index into the view's themes. */
+  theme: number;
   view: ThemeView;
-  /** Members that have left the window, at least 1. */
+  /** The number of members that have left the window, at least 1. */
   coldCount: number;
-  shown: readonly Evidence[];
+  /** How many of the cold members each of the theme's summaries covers. */
+  coveredCounts: readonly number[];
+  shown: readonly MemoryItem[];
 }
 
-/** Cold members that nothing shown stands for. */
-export function restCount({ coldCount, shown }: ThemeBlock): number {
-  return coldCount - shown.reduce((sum, evidence) => sum + evidence.messageCount, 0);
+/** Returns the themes that have cold members, in the view's order, with nothing shown yet. */
+export function coldThemeBlocks({ themes, overlap }: RenderView): ThemeBlock[] {
+  const blocks = themes.map((view, theme) => ({
+    theme,
+    view,
+    coldCount: view.messageCount,
+    coveredCounts: view.summaries.map((summary) => summary.messageCount),
+    shown: [],
+  }));
+  for (const { theme, summary } of overlap.values()) {
+    blocks[theme]!.coldCount--;
+    if (summary !== undefined) blocks[theme]!.coveredCounts[summary]!--;
+  }
+  for (const { view, coldCount, coveredCounts } of blocks) {
+    const covered = coveredCounts.reduce((sum, count) => sum + count, 0);
+    assert(covered + view.uncoveredCount === coldCount, `${view.handle} is its covered and its uncovered members`);
+  }
+  return blocks.filter(({ coldCount }) => coldCount > 0);
 }
 
-/** With one more piece of evidence: summaries stand before steps, each oldest first. */
-export function withEvidence(block: ThemeBlock, evidence: Evidence): ThemeBlock {
-  const rank = ({ kind }: Evidence) => (kind === "summary" ? 0 : 1);
-  const shown = [...block.shown, evidence].sort(
+/** Returns the number of cold members that no shown item stands for. */
+export function unshownCount({ coldCount, shown }: ThemeBlock): number {
+  return coldCount - shown.reduce((sum, item) => sum + item.messageCount, 0);
+}
+
+/** Adds an item. Summaries come before steps, each oldest first. */
+export function withItem(block: ThemeBlock, item: MemoryItem): ThemeBlock {
+  const rank = ({ kind }: MemoryItem) => (kind === "summary" ? 0 : 1);
+  const shown = [...block.shown, item].sort(
     (left, right) => rank(left) - rank(right) || left.seqFirst - right.seqFirst,
   );
   return { ...block, shown };
-}
-
-export function withoutEvidence(block: ThemeBlock, evidence: Evidence): ThemeBlock {
-  return { ...block, shown: block.shown.filter((shown) => shown !== evidence) };
 }
 
 export function themeText(block: ThemeBlock): string {
   if (block.shown.length === 0) return element("pointer", attributesOf(block.view));
   const whole = wholeSummary(block);
   if (whole !== undefined) return summaryElement("theme", whole.summary);
-  const lines = block.shown.map((evidence) => evidence.text);
-  if (restCount(block) > 0) lines.push(restPointer(block));
+  const lines = block.shown.map((item) => item.text);
+  if (unshownCount(block) > 0) lines.push(unshownPointer(block));
   return element("theme", attributesOf(block.view), `\n${lines.join("\n")}\n`);
 }
 
-/** About what `themeText` costs with its line break: the sum of its lines. */
+/** Estimates the tokens of `themeText` and its line break by the sum of its lines. */
 export function themeTokens(block: ThemeBlock, tokenCounter: TokenCounter): number {
   if (block.shown.length === 0) return lineTokens(themeText(block), tokenCounter);
-  let tokenCount = block.shown.reduce((sum, evidence) => sum + evidence.tokenCount, 0);
-  if (wholeSummary(block) === undefined)
-    tokenCount += lineTokens(element("theme", attributesOf(block.view), "\n"), tokenCounter);
-  if (restCount(block) > 0) tokenCount += lineTokens(restPointer(block), tokenCounter);
-  return tokenCount;
+  const lines: string[] = [];
+  if (wholeSummary(block) === undefined) lines.push(element("theme", attributesOf(block.view), "\n"));
+  if (unshownCount(block) > 0) lines.push(unshownPointer(block));
+  return tokenSum(block.shown) + lines.reduce((sum, line) => sum + lineTokens(line, tokenCounter), 0);
 }
 
-/** The summary that alone stands for everything cold in the theme. */
-function wholeSummary(block: ThemeBlock): SummaryEvidence | undefined {
+/** Returns the summary that alone covers everything cold in the theme. */
+function wholeSummary(block: ThemeBlock): SummaryItem | undefined {
   const [first, ...others] = block.shown;
-  return first?.kind === "summary" && others.length === 0 && restCount(block) === 0 ? first : undefined;
+  return first?.kind === "summary" && others.length === 0 && unshownCount(block) === 0 ? first : undefined;
 }
 
-function restPointer(block: ThemeBlock): string {
-  return element("pointer", { messages: restCount(block) });
+function unshownPointer(block: ThemeBlock): string {
+  return element("pointer", { messages: unshownCount(block) });
 }
 
 function attributesOf({ handle, messageCount, seqFirst, seqLast, label }: ThemeView) {

@@ -1,64 +1,72 @@
 import type { Message } from "../core/message.ts";
 
-/** A summary that the frontier has accepted, and what it stands for. */
+/** A summary that the frontier has accepted. */
 export interface SummaryView {
-  /** `theme:123@456`: what the theme rooted at message 123 held at log position 456. Means the same for ever. */
+  /** `theme:123@456` names what the theme with root 123 held at log position 456. */
   handle: string;
   title: string;
   text: string;
-  /** Messages it covers, those still in the window included. */
+  /** The number of messages it covers, including those still in the window. */
   messageCount: number;
   seqFirst: number;
   seqLast: number;
 }
 
-/** One theme of the cold forest, as a context shows it. */
+/** @param handle  Names what the summary covers. */
+export function summaryViewOf(
+  handle: string,
+  { title, text, messageCount, seqFirst, seqLast }: Omit<SummaryView, "handle">,
+): SummaryView {
+  return { handle, title, text, messageCount, seqFirst, seqLast };
+}
+
+/** One theme, as a context shows it. */
 export interface ThemeView {
-  /** `theme:123@456` at the position of the last union of the session. */
+  /** `theme:123@456`, at the position of the session's last union. */
   handle: string;
-  /** Its telling words, for a line that only names it. May be empty. */
+  /** A few telling words for a line that only names the theme. May be empty. */
   label: string;
-  /** All members, covered or not, those still in the window included. */
+  /** The number of all members, covered or not, including those still in the window. */
   messageCount: number;
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** Disjoint: the newest accepted summaries of the theme's maximal covered subtrees, oldest first. */
+  /** The newest accepted summaries, oldest first. No two cover the same message. */
   summaries: readonly SummaryView[];
-  /** The newest members that no summary covers and that have left the window, in order: as many as are at hand, the
-   *  rest (`uncoveredCount - uncovered.length`) is only counted. Whole steps. */
+  /** The newest members that have left the window and that no summary covers, in order and in whole steps. Only some of
+   *  the `uncoveredCount` members are loaded. */
   uncovered: readonly Message[];
-  /** Members that no summary covers and that have left the window. */
+  /** The number of members that have left the window and that no summary covers. */
   uncoveredCount: number;
 }
 
-/** Where a message of the window that has already graduated stands in the forest. */
-export interface OverlapView {
+/** The theme of a message, and the summary that covers it. */
+export interface ThemePlace {
   /** Index into `themes`. */
   theme: number;
-  /** Index into that theme's `summaries`, or undefined where no accepted summary covers the message. */
+  /** Index into the theme's `summaries`; undefined if no accepted summary covers the message. */
   summary: number | undefined;
 }
 
-/** Everything a render reads: a pure function of what is stored. */
+/** Everything of a session that a render reads. */
 export interface RenderView {
   sessionId: string;
-  /** All messages of the session. */
+  /** The number of all messages of the session. */
   messageCount: number;
-  /** System messages and those the caller pinned, in order, wherever they stand. They never enter the forest. */
+  /** System messages and messages that the caller pinned, in order. They never enter the forest. */
   pinned: readonly Message[];
-  /** The other messages from the frontier on, in order. Steps are whole. */
+  /** The other messages from the frontier on, in order and in whole steps. */
   window: readonly Message[];
-  /** Ids of those whose results or arguments are cut down, see `normalWindow`; none where it is left out. */
+  /** Ids of the window's messages that `normalWindow` has cut. */
   shortened?: ReadonlySet<number>;
-  /** The setting of that name; its default where it is left out. */
+  /** The setting of that name; its default if left out. */
   toolPreviewCharsMax?: number;
-  /** seq of the first message that has not left the window. Everything before it is pinned or in a theme. */
+  /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
   evictedSeq: number;
-  /** By message id: the graduated part of `window`. */
-  overlap: ReadonlyMap<number, OverlapView>;
+  /** Where the graduated messages of the window are in the forest, by message id. */
+  overlap: ReadonlyMap<number, ThemePlace>;
   /** Oldest first, by `seqFirst`. */
   themes: readonly ThemeView[];
-  /** The step to which results may still come, by its first message. Its calls are left open only at the very end. */
+  /** The id of the step to which results may still come. */
   openStepId: number | undefined;
 }

@@ -1,35 +1,36 @@
+import { tokenSum } from "../context/costs.ts";
 import type { RenderResult } from "../context/result.ts";
 import type { RenderView } from "../context/view.ts";
 import type { SessionState } from "../store/session-state.ts";
 
-/** How full a session's context is, and what there is to win. Tokens are those of the store's counter. */
+/** How full a session's context is, and what compacting would gain. Tokens are those of the store's counter. */
 export interface Pressure {
-  /** The budget that was asked about. */
+  /** The budget. */
   tokensMax: number;
-  /** Of all messages as they were appended: what a host without a memory would send. */
+  /** The tokens of all messages as they were appended: what a host without Coppice would send. */
   fullTokens: number;
-  /** Of the context that `render` gives now; where none fits, what the smallest would cost. */
+  /** The tokens of the context that `render` returns now; if none fits, the tokens of the smallest. */
   contextTokens: number;
-  /** `contextTokens` of `tokensMax`: from 0 to 1, above 1 where `render` would throw `BUDGET_TOO_SMALL`. */
+  /** `contextTokens / tokensMax`: from 0 to 1, or above 1 if `render` would throw `BUDGET_TOO_SMALL`. */
   share: number;
-  /** Whether `render` would throw. */
+  /** True if `render` would throw. */
   isTooSmall: boolean;
-  /** Of the messages that no summary is to stand for yet, pinned ones included: shown word for word where there is room. */
+  /** The tokens of the pinned messages and the window, which are shown word for word if there is room. */
   hotTokens: number;
-  /** How much of these the context leaves out or shortens. Above 0 it is time to compact, or for a larger budget. */
+  /** The part of `hotTokens` that the context leaves out or shortens. Above 0, compact or use a larger budget. */
   hiddenTokens: number;
-  /** How much of these `compact()` would leave to a summary now. */
+  /** The part of `hotTokens` that `compact()` would leave to a summary now. */
   compactableTokens: number;
-  /** Messages that are old enough for a summary and that none in the context covers: work for `resolveDirty()`. */
+  /** The number of messages before the window that no summary covers: work for `resolveDirty()`. */
   unsummarizedCount: number;
 }
 
 /**
- * Reckoned from what a session holds in memory and from its context: of `union-find` no message is read for it.
+ * Computes the pressure from a session in memory and its context.
  *
- * @param view  As the strategy has it.
- * @param compactableTo  Place of the first message that `compact` would leave in the window.
- * @param rendered  The context without a query, or what the smallest would cost.
+ * @param view  The view of the strategy.
+ * @param compactableTo  The first seq that `compact` would leave in the window.
+ * @param rendered  The context without a query, or the tokens of the smallest context.
  */
 export function pressureOf(
   state: SessionState,
@@ -38,8 +39,7 @@ export function pressureOf(
   tokensMax: number,
   rendered: RenderResult | { tokensNeeded: number },
 ): Pressure {
-  const hotTokens = tokensOf(pinned) + tokensOf(window);
-  const forestTokens = Array.from(state.themes.values()).reduce((sum, { theme }) => sum + theme.tokenCount, 0);
+  const forestTokens = tokenSum(Array.from(state.themes.values(), ({ theme }) => theme));
   const notInForest = [...state.pinned, ...state.window.filter(({ seq }) => seq >= state.graduatedSeq)];
   const isTooSmall = "tokensNeeded" in rendered;
   const contextTokens = isTooSmall ? rendered.tokensNeeded : rendered.tokenCount;
@@ -48,17 +48,13 @@ export function pressureOf(
   );
   return {
     tokensMax,
-    fullTokens: forestTokens + tokensOf(notInForest),
+    fullTokens: forestTokens + tokenSum(notInForest),
     contextTokens,
     share: contextTokens / tokensMax,
     isTooSmall,
-    hotTokens,
-    hiddenTokens: tokensOf([...pinned, ...window].filter(({ id }) => !verbatim.has(id))),
-    compactableTokens: tokensOf(window.filter(({ seq }) => seq < compactableTo)),
+    hotTokens: tokenSum([...pinned, ...window]),
+    hiddenTokens: tokenSum([...pinned, ...window].filter(({ id }) => !verbatim.has(id))),
+    compactableTokens: tokenSum(window.filter(({ seq }) => seq < compactableTo)),
     unsummarizedCount: themes.reduce((sum, { uncoveredCount }) => sum + uncoveredCount, 0),
   };
-}
-
-function tokensOf(messages: readonly { tokenCount: number }[]): number {
-  return messages.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
 }

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { buildContinuity, continuityShare } from "../../src/context/continuity.ts";
-import { renderUnionFind } from "../../src/context/render.ts";
+import { prepareView } from "../../src/context/prepare.ts";
+import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityTeller } from "../../src/context/result.ts";
 import { type Message, StoreError } from "../../src/index.ts";
 import { notesOf } from "../../src/models/notes.ts";
@@ -38,7 +39,7 @@ test("obeys the budget, claims nothing, and lets no text break out", () => {
       const options = { tokensMax, tokenCounter: quarterCounter, continuity: tellerOf(model) };
       const render = () => {
         try {
-          return renderUnionFind(model.view, options);
+          return renderContext(prepareView(model.view, quarterCounter), options);
         } catch (error) {
           if (StoreError.is(error, "BUDGET_TOO_SMALL")) return undefined;
           throw error;
@@ -47,7 +48,9 @@ test("obeys the budget, claims nothing, and lets no text break out", () => {
       const result = render();
       if (result === undefined) {
         // Continuity costs no budget that would do without it.
-        expect(() => renderUnionFind(model.view, { tokensMax, tokenCounter: quarterCounter })).toThrow(StoreError);
+        expect(() =>
+          renderContext(prepareView(model.view, quarterCounter), { tokensMax, tokenCounter: quarterCounter }),
+        ).toThrow(StoreError);
         refused++;
         return;
       }

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { renderMemory } from "../../src/context/memory.ts";
-import { renderUnionFind } from "../../src/context/render.ts";
+import { prepareView } from "../../src/context/prepare.ts";
+import { renderContext } from "../../src/context/render.ts";
 import type { ContextMessage } from "../../src/context/result.ts";
 import type { RenderView } from "../../src/context/view.ts";
 import type { Message } from "../../src/core/message.ts";
@@ -48,7 +49,7 @@ test("keeps its prefix until the window has used up half of its room", () => {
         const after = others.toSpliced(large.place, 0, { kind: "assistant", text });
         const all = messagesOf([...before, ...after]);
         const start = modelOf(all.slice(0, messagesOf(before).length), division).view;
-        const memory = renderMemory(start, options);
+        const memory = renderMemory(prepareView(start, quarterCounter), options);
         const pinnedTokens = start.pinned.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
         if (pinnedTokens > tokensMax / 4) return;
 
@@ -57,8 +58,11 @@ test("keeps its prefix until the window has used up half of its room", () => {
         let appended = 0;
         for (let count = start.messageCount + 1; count <= all.length; count++) {
           const view = grown(start, all.slice(0, count));
-          const result = renderUnionFind(view, options, memory);
-          if (count % 5 === 0) expect(JSON.stringify(result)).toBe(JSON.stringify(renderUnionFind(view, options)));
+          const result = renderContext(prepareView(view, quarterCounter), options, memory);
+          if (count % 5 === 0)
+            expect(JSON.stringify(result)).toBe(
+              JSON.stringify(renderContext(prepareView(view, quarterCounter), options)),
+            );
 
           const messages = result.messages.map((message) => JSON.stringify(message));
           const first = firstShown(view, result.sources);

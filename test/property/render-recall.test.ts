@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RecalledStep } from "../../src/context/recalled.ts";
-import { renderUnionFind } from "../../src/context/render.ts";
+import type { EvidenceStep } from "../../src/context/evidence.ts";
+import { prepareView } from "../../src/context/prepare.ts";
+import { renderContext } from "../../src/context/render.ts";
 import type { RenderResult } from "../../src/context/result.ts";
 import { stableTokensMax } from "../../src/context/split-budget.ts";
 import { groupSteps } from "../../src/context/steps.ts";
-import type { OverlapView } from "../../src/context/view.ts";
+import type { ThemePlace } from "../../src/context/view.ts";
 import { StoreError } from "../../src/core/errors.ts";
 import { allElements, pairFaults, parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";
 import {
@@ -20,7 +21,7 @@ import {
 const RUNS = 500;
 
 /** Where a message of the model stands in the forest, if it has left the window. */
-function coldPlace({ view, members }: SessionModel, id: number): OverlapView | undefined {
+function coldPlace({ view, members }: SessionModel, id: number): ThemePlace | undefined {
   if (view.overlap.has(id)) return undefined;
   const theme = view.themes.findIndex(({ handle }) => members.get(handle)!.has(id));
   if (theme === -1) return undefined;
@@ -30,7 +31,7 @@ function coldPlace({ view, members }: SessionModel, id: number): OverlapView | u
 
 interface Found {
   model: SessionModel;
-  steps: RecalledStep[];
+  steps: EvidenceStep[];
 }
 
 /** Steps of the session, shown or not, and of another one, in an order of worth that has nothing to do with time. */
@@ -51,7 +52,7 @@ const foundArbitrary: fc.Arbitrary<Found> = fc
         createdAtMs: 60_000,
       };
     });
-    const steps = [...groupSteps(model.messages), ...groupSteps(foreign)].map(({ messages }, index): RecalledStep => {
+    const steps = [...groupSteps(model.messages), ...groupSteps(foreign)].map(({ messages }, index): EvidenceStep => {
       const [first] = messages;
       const key = keys[index % keys.length]!;
       return {
@@ -72,9 +73,12 @@ const foundArbitrary: fc.Arbitrary<Found> = fc
 /** The context, or the budget it needs. */
 function tryRender({ model, steps }: Found, tokensMax: number): RenderResult | number {
   const options = { tokensMax, tokenCounter: quarterCounter };
-  const stable = { ...options, tokensMax: stableTokensMax(model.view, options) };
+  const stable = {
+    ...options,
+    tokensMax: stableTokensMax(prepareView(model.view, quarterCounter), tokensMax, quarterCounter),
+  };
   try {
-    return renderUnionFind(model.view, stable, undefined, { steps, tokensMax });
+    return renderContext(prepareView(model.view, quarterCounter), stable, undefined, { steps, tokensMax });
   } catch (error) {
     if (StoreError.is(error, "BUDGET_TOO_SMALL")) return error.details.tokensNeeded;
     throw error;
@@ -139,10 +143,12 @@ test("stands before the newest step, and refuses no budget that the session can 
       const result = tryRender(found, tokensMax);
       if (typeof result === "number") {
         reached.refused++;
-        expect(() => renderUnionFind(view, { tokensMax, tokenCounter: quarterCounter })).toThrow(StoreError);
+        expect(() =>
+          renderContext(prepareView(view, quarterCounter), { tokensMax, tokenCounter: quarterCounter }),
+        ).toThrow(StoreError);
         return;
       }
-      const plain = renderUnionFind(view, { tokensMax, tokenCounter: quarterCounter });
+      const plain = renderContext(prepareView(view, quarterCounter), { tokensMax, tokenCounter: quarterCounter });
       const newest = view.window.at(-1);
       const later = view.pinned.some(({ role, seq }) => role !== "system" && seq > (newest?.seq ?? 0));
       const open = newest !== undefined && !later;

@@ -2,7 +2,8 @@ import { isDeepStrictEqual as isEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { breachesOf, withOpenCallsAnswered } from "../../scripts/eval/provider-rules.ts";
-import { renderUnionFind } from "../../src/context/render.ts";
+import { prepareView } from "../../src/context/prepare.ts";
+import { renderContext } from "../../src/context/render.ts";
 import type { RenderResult } from "../../src/context/result.ts";
 import { StoreError } from "../../src/core/errors.ts";
 import type { Part } from "../../src/core/message.ts";
@@ -14,7 +15,7 @@ const RUNS = 600;
 /** The context, or the budget it needs. */
 function tryRender({ view }: SessionModel, tokensMax: number): RenderResult | number {
   try {
-    return renderUnionFind(view, { tokensMax, tokenCounter: quarterCounter });
+    return renderContext(prepareView(view, quarterCounter), { tokensMax, tokenCounter: quarterCounter });
   } catch (error) {
     if (StoreError.is(error, "BUDGET_TOO_SMALL")) return error.details.tokensNeeded;
     throw error;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { OverlapView, RenderView, ThemeView } from "../../src/context/view.ts";
+import type { RenderView, ThemePlace, ThemeView } from "../../src/context/view.ts";
 import type { Message, Part } from "../../src/core/message.ts";
 import { messageTokens, type TokenCounter } from "../../src/core/tokens.ts";
 import { advanceOpenStep, type OpenStep } from "../../src/store/session-state.ts";
@@ -105,7 +105,7 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
   }));
 
   const members = new Map<string, Set<number>>();
-  const overlap = new Map<number, OverlapView>();
+  const overlap = new Map<number, ThemePlace>();
   const themes: ThemeView[] = [];
   for (const theme of new Set(cold.map((entry) => entry.theme))) {
     const inTheme = cold.filter((entry) => entry.theme === theme);

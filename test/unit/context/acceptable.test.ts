@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { acceptableView } from "../../../src/context/acceptable.ts";
+import { acceptableMessages } from "../../../src/context/acceptable.ts";
 import type { Message, Part } from "../../../src/core/message.ts";
 import { call, messageOf, result } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
@@ -8,7 +8,7 @@ import { viewOf } from "../../support/render-view.ts";
 const text = (said: string): Part => ({ type: "text", text: said });
 
 function accepted(window: Message[], pinned: Message[] = []): { pinned: Message[]; window: Message[] } {
-  const view = acceptableView(viewOf({ window, pinned }), quarterCounter);
+  const view = acceptableMessages(viewOf({ window, pinned }), quarterCounter);
   return { pinned: [...view.pinned], window: [...view.window] };
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { renderMemory } from "../../../src/context/memory.ts";
+import { prepareView } from "../../../src/context/prepare.ts";
 import type { RenderView } from "../../../src/context/view.ts";
 import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
@@ -7,7 +8,7 @@ import { summaryOf, themeOf, viewOf } from "../../support/render-view.ts";
 
 /** The block of a view at a budget, and what it costs. */
 function memoryOf(view: RenderView, tokensMax: number) {
-  return renderMemory(view, { tokensMax, tokenCounter: quarterCounter });
+  return renderMemory(prepareView(view, quarterCounter), { tokensMax, tokenCounter: quarterCounter });
 }
 
 const NOTE =
@@ -55,7 +56,7 @@ test("is nothing when nothing has left the window", () => {
     overlap: new Map([[0, { theme: 0, summary: undefined }]]),
     themes: [themeOf(0, 1, { uncoveredCount: 0 })],
   });
-  expect(memoryOf(view, 10_000)).toEqual({ text: undefined, tokenCount: 0, themes: new Map() });
+  expect(memoryOf(view, 10_000)).toEqual({ text: undefined, tokenCount: 0, themes: [] });
 });
 
 test("counts only what has left the window, and names themes that have", () => {
@@ -72,7 +73,7 @@ test("counts only what has left the window, and names themes that have", () => {
   const { text, themes } = memoryOf(view, 10_000);
   expect(text).toContain('<theme handle="theme:0@50"');
   expect(text).not.toContain("theme:9@99");
-  expect(themes.get(0)!.coldCount).toBe(8);
+  expect(themes[0]!.coldCount).toBe(8);
 });
 
 const manyThemes = viewOf({
@@ -162,7 +163,10 @@ test("gives choices back when the whole costs more than its lines", () => {
   // A tokenizer that charges a long text more than the sum of its parts.
   const steep = { name: "steep", count: (text: string) => Math.ceil(text.length ** 1.1 / 8) };
   for (let tokensMax = 500; tokensMax < 4_000; tokensMax += 100) {
-    const { text, tokenCount } = renderMemory(manyThemes, { tokensMax, tokenCounter: steep });
+    const { text, tokenCount } = renderMemory(prepareView(manyThemes, quarterCounter), {
+      tokensMax,
+      tokenCounter: steep,
+    });
     expect(tokenCount).toBe(text === undefined ? 0 : steep.count(text));
     expect(tokenCount).toBeLessThanOrEqual(Math.floor(tokensMax * 0.4) - 4);
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { renderUnionFind } from "../../../src/context/render.ts";
+import { prepareView } from "../../../src/context/prepare.ts";
+import { renderContext } from "../../../src/context/render.ts";
 import type { RenderView } from "../../../src/context/view.ts";
 import type { Message } from "../../../src/core/message.ts";
 import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
@@ -7,7 +8,7 @@ import { quarterCounter } from "../../support/render-model.ts";
 import { summaryOf, themeOf, viewOf } from "../../support/render-view.ts";
 
 function render(view: RenderView, tokensMax: number) {
-  return renderUnionFind(view, { tokensMax, tokenCounter: quarterCounter });
+  return renderContext(prepareView(view, quarterCounter), { tokensMax, tokenCounter: quarterCounter });
 }
 
 function tokensNeeded(view: RenderView, tokensMax: number): unknown {

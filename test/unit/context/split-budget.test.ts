@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { prepareView } from "../../../src/context/prepare.ts";
 import { stableTokensMax } from "../../../src/context/split-budget.ts";
 import { messageOf, textMessage } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
@@ -8,7 +9,7 @@ const view = viewOf({
   pinned: [textMessage(0, "system", 40)],
   window: [textMessage(1, "user", 500), textMessage(2, "user", 100)],
 });
-const stable = (tokensMax: number) => stableTokensMax(view, { tokensMax, tokenCounter: quarterCounter });
+const stable = (tokensMax: number) => stableTokensMax(prepareView(view, quarterCounter), tokensMax, quarterCounter);
 
 // Pinned 40, newest step 100, 4 of a message and 31 of the longest pointer line.
 const LEAST = 175;
@@ -28,11 +29,11 @@ test("is never more than the budget", () => {
 });
 
 test("leaves nothing to the rest where there is nothing", () => {
-  expect(stableTokensMax(viewOf({}), { tokensMax: 2_000, tokenCounter: quarterCounter })).toBe(35);
+  expect(stableTokensMax(prepareView(viewOf({}), quarterCounter), 2_000, quarterCounter)).toBe(35);
 });
 
 test("prices what a context adds or changes: a line before an assistant's first message, words for a blank one", () => {
   const blank = messageOf(0, "assistant", [{ type: "text", text: " " }]);
   // The line 12 and 4, `[no text]` 3 and 4, 4 of a message and 31 of the pointer line.
-  expect(stableTokensMax(viewOf({ window: [blank] }), { tokensMax: 2_000, tokenCounter: quarterCounter })).toBe(58);
+  expect(stableTokensMax(prepareView(viewOf({ window: [blank] }), quarterCounter), 2_000, quarterCounter)).toBe(58);
 });

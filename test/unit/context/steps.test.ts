@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { groupSteps, piecesOf } from "../../../src/context/steps.ts";
+import { groupSteps, renderStep } from "../../../src/context/steps.ts";
 import type { Message, Part } from "../../../src/core/message.ts";
 import { call, messageOf, result } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
 
 function render(messages: Message[], open = false) {
   const [step] = groupSteps(messages);
-  return piecesOf(step!, open, quarterCounter);
+  return renderStep(step!, open, quarterCounter);
 }
 
 const calls = messageOf(4, "assistant", [call("c1", "read_file"), call("c2", "run")]);
@@ -19,7 +19,7 @@ describe("groupSteps", () => {
   });
 });
 
-describe("piecesOf", () => {
+describe("renderStep", () => {
   test("hands on the very parts that were appended, with name and metadata", () => {
     const parts: Part[] = [{ type: "text", text: "Hi <there>", cache: { ttl: 5 } }];
     const message: Message = { ...messageOf(1, "user", parts), name: "bob", metadata: { k: [1] } };

@@ -119,7 +119,7 @@ test("takes a text with its vector, and refuses what is no query", () => {
   expect(refusal({ query: "region", scope: "world" })).toBe("OPTION_INVALID");
   expect(refusal({ query: "region", scope: "project" })).toBe("OPTION_INVALID");
   expect(() => session.render({ query: "region", scope: "project" })).toThrow(
-    'Expected scope to be "session", for this session has no project; store.session(id, { project }) gives it one, got "project".',
+    'Expected scope to be "session", because this session has no project; store.session(id, { project }) sets it, got "project".',
   );
 });
 

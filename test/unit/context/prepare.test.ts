@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pinnedPieces } from "../../../src/context/pinned.ts";
+import { prepareView } from "../../../src/context/prepare.ts";
 import type { RenderView } from "../../../src/context/view.ts";
 import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
@@ -7,7 +7,7 @@ import { themeOf, viewOf } from "../../support/render-view.ts";
 
 /** Roles of what stands first; the line of ours is "opening". */
 function rolesOf(fields: Partial<RenderView>): string[] {
-  return pinnedPieces(viewOf(fields), quarterCounter).map(({ message, source }) =>
+  return prepareView(viewOf(fields), quarterCounter).pinnedMessages.map(({ message, source }) =>
     source === undefined && message.role === "user" ? "opening" : message.role,
   );
 }
@@ -40,5 +40,5 @@ test("answers the calls of pinned steps", () => {
 
 test("counts the line", () => {
   // 4, and a quarter of the 46 characters of "[This conversation begins with the assistant.]", rounded up.
-  expect(pinnedPieces(viewOf({ window: [greeting] }), quarterCounter)[0]!.tokenCount).toBe(16);
+  expect(prepareView(viewOf({ window: [greeting] }), quarterCounter).pinnedMessages[0]!.tokenCount).toBe(16);
 });

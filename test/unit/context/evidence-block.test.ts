@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { buildRecallBlock } from "../../../src/context/recall-block.ts";
-import type { RecalledStep } from "../../../src/context/recalled.ts";
+import type { EvidenceStep } from "../../../src/context/evidence.ts";
+import { buildEvidenceBlock } from "../../../src/context/evidence-block.ts";
 import type { Message, Role } from "../../../src/core/message.ts";
 import { call, messageOf, result } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
@@ -16,7 +16,7 @@ function said(seq: number, text: string, fields: Partial<Message> = {}): Message
   };
 }
 
-function step(messages: Message | Message[], fields: Partial<RecalledStep> = {}): RecalledStep {
+function step(messages: Message | Message[], fields: Partial<EvidenceStep> = {}): EvidenceStep {
   const all = Array.isArray(messages) ? messages : [messages];
   return {
     sessionId: all[0]!.sessionId,
@@ -29,12 +29,12 @@ function step(messages: Message | Message[], fields: Partial<RecalledStep> = {})
   };
 }
 
-function block(steps: readonly RecalledStep[], tokensMax = 10_000) {
-  return buildRecallBlock(steps, tokensMax, quarterCounter);
+function block(steps: readonly EvidenceStep[], tokensMax = 10_000) {
+  return buildEvidenceBlock(steps, tokensMax, quarterCounter);
 }
 
 /** What stands between the note and the end. */
-function passages(steps: readonly RecalledStep[], tokensMax = 10_000): string[] {
+function passages(steps: readonly EvidenceStep[], tokensMax = 10_000): string[] {
   return block(steps, tokensMax)!.text.split("\n").slice(1, -1);
 }
 
