@@ -16,7 +16,7 @@ export interface Compiled {
  * Compile a script and all of `src` that it uses, once: processes that live for a fraction of a second should not spend
  * most of it on compiling. Into a folder of its own, beside which Node finds the packages; `dist` is somebody else's.
  */
-export function compile(script: string): Compiled {
+export function compile(script: string, ...others: readonly string[]): Compiled {
   const cache = join(ROOT, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "coppice-"));
@@ -24,7 +24,7 @@ export function compile(script: string): Compiled {
   const config = {
     extends: join(ROOT, "tsconfig.json"),
     compilerOptions: { noEmit: false, rootDir: ROOT, outDir: folder },
-    files: [script],
+    files: [script, ...others],
     include: [],
   };
   try {

@@ -1,17 +1,21 @@
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Worker } from "node:worker_threads";
-import { afterAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { compile } from "../../scripts/crash/compile.ts";
 import type { walkFiles as sourceWalk } from "../../src/importers/files.ts";
 import type { ImportRun as SourceRun } from "../../src/imports/import-run.ts";
 import type { openStore as sourceOpen } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
 
-// The built package: a thread is started from a file as Node finds it.
-const built = (module: string): string => pathToFileURL(join(inject("packageFolder"), "dist", module)).href;
+// Compiled, because a thread is started from a file that Node itself runs.
+const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
+const modules = ["index.ts", "imports/import-run.ts", "importers/files.ts"].map((file) => join(SOURCE, file));
+const compiled = compile(modules[0]!, ...modules.slice(1));
+const built = (module: string): string => pathToFileURL(join(dirname(compiled.path), module)).href;
 const { ImportRun } = (await import(built("imports/import-run.js"))) as { ImportRun: typeof SourceRun };
 const { walkFiles } = (await import(built("importers/files.js"))) as { walkFiles: typeof sourceWalk };
 const { openStore } = (await import(built("index.js"))) as { openStore: typeof sourceOpen };
@@ -23,6 +27,7 @@ process.on("worker", note);
 beforeEach(() => void threads.splice(0));
 afterAll(() => {
   process.off("worker", note);
+  compiled.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 

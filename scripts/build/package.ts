@@ -1,0 +1,30 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bundlePrograms } from "./programs.ts";
+import { bundleTypes } from "./types.ts";
+
+const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
+
+/** Every entry by the name that its files have in the package. Its types are published if users import it. */
+function entries(): { programs: Record<string, string>; typed: string[] } {
+  const adapters = readdirSync(join(SOURCE, "adapters")).filter((name) => name.endsWith(".ts"));
+  const published = {
+    index: "index.ts",
+    ...Object.fromEntries(adapters.map((file) => [`adapters/${file.slice(0, -".ts".length)}`, `adapters/${file}`])),
+  };
+  const programs = { ...published, cli: "cli/main.ts", "import-thread": "imports/import-thread.ts" };
+  return { programs, typed: Object.keys(published) };
+}
+
+/**
+ * Builds everything in `dist`: one program for each entry with shared chunks, so that `StoreError` is one class in all of
+ * them, and one `.d.ts` for each entry that users import.
+ */
+export async function buildPackage(out: string): Promise<void> {
+  const folder = resolve(out);
+  rmSync(folder, { recursive: true, force: true });
+  const { programs, typed } = entries();
+  await bundlePrograms(SOURCE, programs, folder);
+  await bundleTypes(SOURCE, Object.fromEntries(typed.map((name) => [name, programs[name]!])), folder);
+}

@@ -1,0 +1,60 @@
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
+import { licensesOf } from "./licenses.ts";
+
+const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+
+/** Modules that read files of the repository. The bundle holds their values instead. */
+const INLINED = ["core/version.ts", "store/migrations.ts"];
+
+/**
+ * Bundles the source with every package that is not a dependency of users.
+ *
+ * All chunks lie in one folder with `import-thread.js`, which the chunk that starts the thread expects beside itself.
+ *
+ * @param programs  The source of each entry, by the name of its program.
+ */
+export async function bundlePrograms(source: string, programs: Record<string, string>, out: string): Promise<void> {
+  const dependencies = Object.keys({ ...PACKAGE.dependencies, ...PACKAGE.optionalDependencies });
+  const bundle = await rolldown({
+    input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(source, file)])),
+    platform: "node",
+    external: [/^node:/, ...dependencies.map((name) => new RegExp(`^${name}(/|$)`))],
+    plugins: [inlineValues(INLINED.map((file) => join(source, file)))],
+    onLog: (_level, log) => {
+      throw new Error(log.message);
+    },
+  });
+  const output = await bundle.write({
+    dir: out,
+    entryFileNames: "[name].js",
+    chunkFileNames: "chunk-[name]-[hash].js",
+    // Names stay, so that stack traces tell where an error comes from.
+    minify: { compress: true, mangle: { keepNames: true }, codegen: true },
+    comments: false,
+  });
+  chmodSync(join(out, "cli.js"), 0o755);
+  writeFileSync(join(out, "licenses.txt"), licensesOf(modulesOf(output)));
+}
+
+function inlineValues(files: readonly string[]): Plugin {
+  return {
+    name: "inline-values",
+    async load(id) {
+      if (!files.includes(id)) return null;
+      const values = Object.entries(await import(pathToFileURL(id).href));
+      return values.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`).join("\n");
+    },
+  };
+}
+
+/** The files that something was bundled from. */
+function modulesOf({ output }: RolldownOutput): string[] {
+  return output.flatMap((chunk) =>
+    chunk.type !== "chunk"
+      ? []
+      : Object.entries(chunk.modules).flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : [])),
+  );
+}
