@@ -1,7 +1,8 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX } from "./limits.ts";
 import { PART_TYPES, ROLES } from "./message-words.ts";
+import { firstIssue, lazySchema } from "./schema.ts";
 
 export { PART_TYPES, ROLES };
 
@@ -10,57 +11,97 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | { [key:
 
 export type Role = (typeof ROLES)[number];
 
-// Loose objects: a field that a provider added to a part stays in the part, and goes back to the provider with it.
+/** A field that a provider added to a part stays in the part, and goes back to the provider with it. */
+interface ProviderFields {
+  [field: string]: unknown;
+}
 
-const TextPart = z.looseObject({ type: z.literal("text"), text: z.string() });
+export interface TextPart extends ProviderFields {
+  type: "text";
+  text: string;
+}
 
-/** The model's own thinking. Kept and rendered while hot; never embedded, searched or summarized. */
-const ReasoningPart = z.looseObject({ type: z.literal("reasoning"), text: z.string() });
+/** The model's own thinking. It is kept, and rendered while hot, but never embedded, searched or summarized. */
+export interface ReasoningPart extends ProviderFields {
+  type: "reasoning";
+  text: string;
+}
 
-const ToolCallPart = z.looseObject({
-  type: z.literal("tool_call"),
-  /** Joins the call to its result. Providers repeat these across turns; only the newest open call is meant. */
-  toolCallId: z.string().min(1),
-  name: z.string().min(1),
-  args: z.unknown(),
-});
+export interface ToolCallPart extends ProviderFields {
+  type: "tool_call";
+  /** Joins the call to its result. Providers repeat these ids across turns; a result answers the newest open call. */
+  toolCallId: string;
+  name: string;
+  args: unknown;
+}
 
-const FilePart = z.looseObject({
-  type: z.literal("file"),
-  mediaType: z.string().min(1),
-  name: z.string().optional(),
+export interface ToolResultPart extends ProviderFields {
+  type: "tool_result";
+  toolCallId: string;
+  name?: string | undefined;
+  content: string | (TextPart | FilePart | DataPart)[];
+  isError?: boolean | undefined;
+}
+
+export interface FilePart extends ProviderFields {
+  type: "file";
+  mediaType: string;
+  name?: string | undefined;
   /** Base64, exactly as given. */
-  data: z.string().optional(),
-  url: z.string().optional(),
-});
+  data?: string | undefined;
+  url?: string | undefined;
+}
 
 /** Structured content of any other kind, kept as it is. */
-const DataPart = z.looseObject({ type: z.literal("data"), data: z.unknown() });
+export interface DataPart extends ProviderFields {
+  type: "data";
+  data: unknown;
+}
 
-const ToolResultPart = z.looseObject({
-  type: z.literal("tool_result"),
-  toolCallId: z.string().min(1),
-  name: z.string().optional(),
-  content: z.union([z.string(), z.array(z.discriminatedUnion("type", [TextPart, FilePart, DataPart]))]),
-  isError: z.boolean().optional(),
+export type Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart | DataPart;
+
+/** The schemas of a message. They hold the types above to what is checked. */
+export const messageSchemas = lazySchema(() => {
+  const nonEmpty = z.string().check(z.minLength(1));
+  const name = z.optional(z.string());
+  const text = z.looseObject({ type: z.literal("text"), text: z.string() });
+  const reasoning = z.looseObject({ type: z.literal("reasoning"), text: z.string() });
+  const call = z.looseObject({ type: z.literal("tool_call"), toolCallId: nonEmpty, name: nonEmpty, args: z.unknown() });
+  const file = z.looseObject({
+    type: z.literal("file"),
+    mediaType: nonEmpty,
+    name,
+    data: z.optional(z.string()),
+    url: z.optional(z.string()),
+  });
+  const data = z.looseObject({ type: z.literal("data"), data: z.unknown() });
+  const result = z.looseObject({
+    type: z.literal("tool_result"),
+    toolCallId: nonEmpty,
+    name,
+    content: z.union([z.string(), z.array(z.discriminatedUnion("type", [text, file, data]))]),
+    isError: z.optional(z.boolean()),
+  });
+  const part: z.ZodMiniType<Part> = z.discriminatedUnion("type", [text, reasoning, call, result, file, data]);
+  // Kept in a column of its own, and SQLite's text has no lone surrogates.
+  const identifier = z.string().check(
+    z.maxLength(ID_CHARS_MAX),
+    z.refine((id) => id.isWellFormed(), "half of a surrogate pair cannot be kept here"),
+  );
+  const message = z.looseObject({
+    role: z.enum(ROLES).check(z.describe("Who says it")),
+    content: z.optional(z.union([z.string(), z.array(part)])).check(z.describe("What is said: a text, or parts")),
+    parts: z.optional(z.array(part)).check(z.describe("The same as content, if it is parts; give one of the two")),
+    name: z.optional(identifier).check(z.describe("The speaker's name")),
+    id: z.optional(identifier.check(z.minLength(1))).check(z.describe("Your own name for it, unique in its session")),
+    createdAt: z
+      .optional(z.union([z.number(), z.string()]))
+      .check(z.describe("Unix milliseconds or an ISO 8601 time; now if left out")),
+    pinned: z.optional(z.boolean()).check(z.describe("True if every context must show it")),
+    metadata: z.optional(z.record(z.string(), z.unknown())).check(z.describe("Other data to store with the message")),
+  });
+  return { message, part };
 });
-
-const PartSchema = z.discriminatedUnion("type", [
-  TextPart,
-  ReasoningPart,
-  ToolCallPart,
-  ToolResultPart,
-  FilePart,
-  DataPart,
-]);
-
-export type TextPart = z.infer<typeof TextPart>;
-export type ReasoningPart = z.infer<typeof ReasoningPart>;
-export type ToolCallPart = z.infer<typeof ToolCallPart>;
-export type ToolResultPart = z.infer<typeof ToolResultPart>;
-export type FilePart = z.infer<typeof FilePart>;
-export type DataPart = z.infer<typeof DataPart>;
-export type Part = z.infer<typeof PartSchema>;
 
 /** What a part of each role may be. A call by the user or an answer by the assistant has no meaning to any provider. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
@@ -69,30 +110,6 @@ const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
   assistant: ["text", "reasoning", "tool_call", "file", "data"],
   tool: ["tool_result"],
 };
-
-/** Kept in a column of its own, and SQLite's text has no lone surrogates. */
-const Identifier = z
-  .string()
-  .max(ID_CHARS_MAX)
-  .refine((text) => text.isWellFormed(), "half of a surrogate pair cannot be kept here");
-
-/** The fields of a message that is handed over; `parseMessage` also knows how they go together. */
-export const MessageSchema = z.looseObject({
-  role: z.enum(ROLES).describe("Who says it"),
-  content: z
-    .union([z.string(), z.array(PartSchema)])
-    .optional()
-    .describe("What is said: a text, or parts"),
-  parts: z.array(PartSchema).optional().describe("The same as content, where it is parts; one of the two"),
-  name: Identifier.optional().describe("The speaker's name"),
-  id: Identifier.min(1).optional().describe("Your own name for it, unique in its session"),
-  createdAt: z
-    .union([z.number(), z.string()])
-    .optional()
-    .describe("Unix milliseconds or an ISO 8601 time; now if left out"),
-  pinned: z.boolean().optional().describe("Whether it is to stay in every context"),
-  metadata: z.record(z.string(), z.unknown()).optional().describe("Whatever else is to be kept with it"),
-});
 
 /**
  * A message as the caller hands it over: `content` (a string or parts) or `parts`, never both.
@@ -164,13 +181,10 @@ export interface Message {
  * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason.
  */
 export function parseMessage(input: unknown): ParsedMessage {
-  const result = MessageSchema.safeParse(input);
-  if (!result.success) {
-    const issue = result.error.issues[0]!;
-    throw new StoreError("MESSAGE_INVALID", { path: pathOf(issue.path), reason: issue.message });
-  }
+  const issue = firstIssue(messageSchemas().message, input);
+  if (issue !== undefined) invalid(pathOf(issue.path), issue.message);
   // The input itself, now that its shape is known: zod's copy has lost the keys that are named `__proto__`.
-  const message = input as z.infer<typeof MessageSchema>;
+  const message = input as z.infer<ReturnType<typeof messageSchemas>["message"]>;
   const { role, content, parts: given, name, id, createdAt, pinned, metadata = {}, ...unknownFields } = message;
   if (content !== undefined && given !== undefined) invalid("content", "give `content` or `parts`, not both");
   const parts = given ?? (typeof content === "string" ? [{ type: "text" as const, text: content }] : content);

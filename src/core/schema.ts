@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import english from "zod/v4/locales/en.js";
 import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX } from "./limits.ts";
 
@@ -78,6 +79,18 @@ export function port<T extends object>(expected: string, ...methods: (keyof T)[]
   return z.custom<T>(hasMethods, { error: expected });
 }
 
+const messages = lazySchema(() => ({ error: english().localeError }));
+
+/** Parses a value. Issues without a message of their own get zod's English one, which zod/mini leaves out. */
+export function safeParse<S extends z.ZodMiniType>(schema: S, value: unknown) {
+  return z.safeParse(schema, value, messages());
+}
+
+/** Returns the first thing that is wrong with a value, or undefined if it is what the schema asks for. */
+export function firstIssue(schema: z.ZodMiniType, value: unknown): z.core.$ZodIssue | undefined {
+  return safeParse(schema, value).error?.issues[0];
+}
+
 /**
  * Returns the options of an operation, with defaults for those that were left out.
  *
@@ -98,18 +111,38 @@ export function parseArguments<S extends ObjectSchema>(schema: S, given: unknown
 }
 
 function parsed<S extends ObjectSchema>(schema: S, given: unknown, one: string, all: string): z.output<S> {
-  const result = z.safeParse(schema, given);
+  const result = safeParse(schema, given);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   if (issue.code === "unrecognized_keys") {
     const expected = `one of ${Object.keys(schema.shape).join(", ")}`;
     throw new StoreError("OPTION_INVALID", { option: one, expected, actual: issue.keys[0] });
   }
-  const [name] = issue.path;
-  const option = name === undefined ? all : String(name);
-  const expected = name === undefined ? "an object" : issue.message;
+  const option = issue.path.join(".") || all;
+  const expected = option === all ? "an object" : expectedBy(issue);
   const actual = issue.path.reduce((value: unknown, key) => (value as Record<PropertyKey, unknown>)?.[key], given);
   throw new StoreError("OPTION_INVALID", { option, expected, actual });
+}
+
+/** Turns zod's own messages, which schemas of messages have, into the end of our sentence. */
+function expectedBy({ message }: z.core.$ZodIssue): string {
+  const [, type] = /^Invalid input: expected (.*), received/.exec(message) ?? [];
+  if (type !== undefined) return `of type ${type}`;
+  return /^[A-Z]/.test(message) ? `valid (${message})` : message;
+}
+
+/**
+ * Returns the JSON Schema of a schema, for models. Each word of it is sent with each call, so bounds that all whole numbers
+ * have are left out.
+ */
+export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.core.JSONSchema.BaseSchema {
+  return z.toJSONSchema(schema, {
+    io,
+    override: ({ jsonSchema: node }) => {
+      if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
+      if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
+    },
+  });
 }
 
 /** What a page, a command line or a tool says of an option. */

@@ -1,53 +1,53 @@
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
-import { z } from "zod";
+import * as z from "zod/mini";
+import { jsonSchemaOf, type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
-import { parseInput } from "../session/inputs.ts";
 import type { ResultBudget } from "../session/result-pages.ts";
 import { failedCall } from "./failure.ts";
 import type { LiveStore } from "./live-store.ts";
 
-/** Most tokens of a result: a page of a book. */
+/** The limits of `tokensMax`: a few messages, and a short book. */
 const TOKENS_MAX = 100_000;
 const TOKENS_MIN = 200;
 
-/** What every tool works with. */
+/** What a tool is given by the server. */
 export interface ToolPorts {
   live: LiveStore;
-  /** The only project that can be seen; every one if left out. */
+  /** The only project that is visible; undefined if all are. */
   project: string | undefined;
 }
 
-/** A call, checked. */
+/** A call whose arguments have been checked. */
 export interface ToolCall extends ToolPorts {
   budget: ResultBudget;
   signal: AbortSignal;
 }
 
-/** What comes back: a value for programs, and the same as text for clients that show their model no values. */
+/** A result as a value, and as text for clients that show their model only text. */
 export interface ToolAnswer<Value> {
   value: Value;
   text: string;
 }
 
-/** One word of what a model can do here. It translates arguments and results; it decides nothing. */
+/** One tool of the server. It translates arguments and results, and decides nothing. */
 export interface Tool<Input extends object = object, Value extends object = object> {
   name: string;
   title: string;
-  /** For a model: when to use it, what comes back, how to go on. */
+  /** For a model: when to use the tool, what it returns, and what to call next. */
   description: string;
-  input: z.ZodObject & z.ZodType<Input>;
-  output: z.ZodType<Value>;
-  /** Most tokens of a result where the caller does not say. */
+  input: ObjectSchema & z.ZodMiniType<Input>;
+  output: z.ZodMiniType<Value>;
+  /** The most tokens of a result if the caller gives no limit. */
   tokensMaxDefault: number;
-  /** Whether it only reads, as all do unless they say otherwise. */
+  /** True if the tool writes. */
   writes?: boolean;
   run(input: Input, call: ToolCall): ToolAnswer<Value> | Promise<ToolAnswer<Value>>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what its input parses to is a tool's own business.
+// biome-ignore lint/suspicious/noExplicitAny: only the tool knows its own input and output.
 export type AnyTool = Tool<any, any>;
 
-/** Offer a tool. Whatever goes wrong in a call is answered as an error of the tool, never as one of the protocol. */
+/** Registers a tool. A failed call is answered with the tool's error, never with a protocol error. */
 export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts): void {
   const { name, title, description, output, tokensMaxDefault, writes = false } = tool;
   const input = inputOf(tool, ports.project);
@@ -66,46 +66,42 @@ export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts)
   };
   server.registerTool(name, config, async (args, { mcpReq: { signal } }): Promise<CallToolResult> => {
     try {
-      const { tokensMax = tokensMaxDefault, ...asked } = parseInput(input, args ?? {}) as { tokensMax?: number };
+      const { tokensMax = tokensMaxDefault, ...asked } = parseArguments(input, args ?? {}) as { tokensMax?: number };
       const budget = { tokensMax, tokenCounter: estimatingTokenCounter };
       const { value, text } = await tool.run(asked, { ...ports, budget, signal });
       return { content: [{ type: "text", text }], structuredContent: value };
     } catch (error) {
-      if (signal.aborted) throw error; // nobody waits for an answer, and it is no bug
+      if (signal.aborted) throw error; // nobody waits for the answer
       return failedCall(error);
     }
   });
 }
 
-/** With a budget; and where there is one project only, nobody needs to name it. */
-function inputOf({ input, tokensMaxDefault, writes }: AnyTool, project: string | undefined): z.ZodObject {
-  const own = project !== undefined && "project" in input.shape ? input.omit({ project: true }) : input;
+/** Adds the budget, and leaves out the project if the server shows only one. */
+function inputOf({ input, tokensMaxDefault, writes }: AnyTool, project: string | undefined): ObjectSchema {
+  const own = project !== undefined && "project" in input.shape ? z.omit(input, { project: true }) : input;
   if (writes) return own;
-  const meaning = `Most tokens of the result: ${TOKENS_MIN} to ${TOKENS_MAX}, ${tokensMaxDefault} if left out. What has no room is counted, with a way to it`;
-  return own.extend({ tokensMax: z.int().min(TOKENS_MIN).max(TOKENS_MAX).optional().describe(meaning) });
+  const meaning = `The most tokens of the result: ${TOKENS_MIN} to ${TOKENS_MAX}, ${tokensMaxDefault} if left out. What does not fit is counted, with a way to read it`;
+  return z.extend(own, { tokensMax: z.optional(whole(TOKENS_MIN, TOKENS_MAX)).check(z.describe(meaning)) });
 }
 
-/** The schema as clients see it. What they send is checked by the tool, which says what is wrong in the library's words. */
-function advertised(schema: z.ZodType): StandardSchemaWithJSON {
-  const standard = schema["~standard"] as StandardSchemaWithJSON["~standard"];
-  return { "~standard": { ...standard, jsonSchema: jsonSchemaOf(schema), validate: (value) => ({ value }) } };
+/** The schema as clients see it. The tool itself checks what they send, and says what is wrong in the library's words. */
+function advertised(schema: z.ZodMiniType): StandardSchemaWithJSON {
+  return standardSchema(schema, (value) => ({ value }));
 }
 
-/** The schema of what comes back. The server holds each result against it before it is sent. */
-function checked(schema: z.ZodType): StandardSchemaWithJSON {
-  const standard = schema["~standard"] as StandardSchemaWithJSON["~standard"];
-  return { "~standard": { ...standard, jsonSchema: jsonSchemaOf(schema) } };
+/** The schema of results. The server checks each result against it before sending. */
+function checked(schema: z.ZodMiniType): StandardSchemaWithJSON {
+  return standardSchema(schema, schema["~standard"].validate);
 }
 
-/** Every word of it is sent to a model with each of its calls: the bounds that all whole numbers have say nothing. */
-function jsonSchemaOf(schema: z.ZodType): StandardSchemaWithJSON["~standard"]["jsonSchema"] {
-  const jsonSchema = (io: "input" | "output"): Record<string, unknown> =>
-    z.toJSONSchema(schema, {
-      io,
-      override: ({ jsonSchema: node }) => {
-        if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
-        if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
-      },
-    });
-  return { input: () => jsonSchema("input"), output: () => jsonSchema("output") };
+function standardSchema(
+  schema: z.ZodMiniType,
+  validate: StandardSchemaWithJSON["~standard"]["validate"],
+): StandardSchemaWithJSON {
+  const jsonSchema = {
+    input: (): Record<string, unknown> => jsonSchemaOf(schema, "input"),
+    output: (): Record<string, unknown> => jsonSchemaOf(schema, "output"),
+  };
+  return { "~standard": { version: 1, vendor: "zod", jsonSchema, validate } };
 }

@@ -1,10 +1,11 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
 import { escapeText } from "../core/markup.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { parseArguments } from "../core/schema.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatTool } from "../models/chat-model.ts";
-import { EXPAND_INPUT, RECALL_INPUT } from "./inputs.ts";
+import { EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
 import { hitsPage, membersPage, pieceOf, type ResultBudget } from "./result-pages.ts";
 import type { Store } from "./store.ts";
 
@@ -15,15 +16,8 @@ const HITS_DEFAULT = 8;
 /** Members that one page is chosen from. */
 const PAGE_MAX = 100;
 
-const RECALL = RECALL_INPUT.pick({ query: true }).extend({
-  limit: z
-    .int()
-    .min(1)
-    .max(HITS_MAX)
-    .exactOptional()
-    .describe(`Most messages that come back: 1 to ${HITS_MAX}, ${HITS_DEFAULT} if left out`),
-});
-const EXPAND = EXPAND_INPUT.omit({ limit: true, seqFrom: true });
+const RECALL = z.extend(z.pick(RECALL_INPUT, { query: true }), { limit: limitOf("messages", HITS_DEFAULT, HITS_MAX) });
+const EXPAND = z.omit(EXPAND_INPUT, { limit: true, seqFrom: true });
 
 /** What a model may ask of the store. */
 export const CHAT_TOOLS: readonly ChatTool[] = [
@@ -90,9 +84,9 @@ function contentOf(
   const budget = { tokensMax, tokenCounter: ports.tokenCounter };
   switch (name) {
     case "recall":
-      return recalled(parsed(RECALL, args), budget, ports, signal);
+      return recalled(parseArguments(RECALL, args), budget, ports, signal);
     case "expand":
-      return expanded(parsed(EXPAND, args), budget, ports);
+      return expanded(parseArguments(EXPAND, args), budget, ports);
     default:
       throw new CallError(`There is no tool "${name}". There are: ${CHAT_TOOLS.map((tool) => tool.name).join(", ")}.`);
   }
@@ -133,15 +127,8 @@ function piece(target: string, from: number, budget: ResultBudget, store: Store)
   return text;
 }
 
-function parsed<T>(schema: z.ZodType<T>, args: unknown): T {
-  const result = schema.safeParse(args);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new CallError(`The arguments are wrong: ${issue!.path.join(".") || "they"}: ${issue!.message}.`);
-}
-
 /** In the few words of JSON Schema that every model's interface knows; bounds are told in the descriptions. */
-function schemaOf(schema: z.ZodType): object {
+function schemaOf(schema: z.ZodMiniType): object {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io: "input",
     override: ({ jsonSchema: node }) => {

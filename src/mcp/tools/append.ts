@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { MessageInput } from "../../core/message.ts";
 import { APPEND_INPUT } from "../../session/inputs.ts";
 import type { Tool } from "../tool.ts";
@@ -7,8 +7,8 @@ import { writableSession } from "../visible-session.ts";
 const OUTPUT = z.object({
   sessionId: z.string(),
   messageId: z.int(),
-  seq: z.int().describe("0-based place in its session"),
-  appended: z.boolean().describe("False where the session held the same message under the same id already"),
+  seq: z.int().check(z.describe("0-based place in its session")),
+  appended: z.boolean().check(z.describe("False where the session held the same message under the same id already")),
 });
 
 /** `append` adds a message. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
 import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/inputs.ts";
@@ -9,10 +9,10 @@ import { visibleSession } from "../visible-session.ts";
 
 const OUTPUT = z.object({
   ...PAGE,
-  root: z.string().nullable().describe("The handle that was expanded; null for a step"),
+  root: z.nullable(z.string()).check(z.describe("The handle that was expanded; null for a step")),
   level: z.string(),
-  nextSeq: z.int().exactOptional().describe("The seqFrom to go on with, of a session"),
-  memberCount: z.int().describe("All messages behind it, returned here or not"),
+  nextSeq: z.exactOptional(z.int()).check(z.describe("The seqFrom to go on with, of a session")),
+  memberCount: z.int().check(z.describe("All messages behind it, returned here or not")),
   members: z.array(z.union([PIECE, MEMBER])),
 });
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ROLES } from "../../core/message.ts";
 import { contextPage } from "../../session/context-page.ts";
 import { CONTEXT_INPUT } from "../../session/inputs.ts";
@@ -9,14 +9,16 @@ import { visibleSession } from "../visible-session.ts";
 const OUTPUT = z.object({
   note: z.string(),
   sessionId: z.string(),
-  project: z.string().nullable(),
+  project: z.nullable(z.string()),
   tokenCount: z.int(),
   messages: z
-    .array(z.object({ role: z.enum(ROLES), name: z.string().exactOptional(), text: z.string() }))
-    .describe("Oldest first. Elements such as <memory> tell of old messages; expand their handles to read them"),
-  shownCount: z.int().describe("Messages of the session that are shown, whole or shortened"),
-  summarizedCount: z.int().describe("Those that a summary stands for"),
-  omittedCount: z.int().describe("Those that are only named"),
+    .array(z.object({ role: z.enum(ROLES), name: z.exactOptional(z.string()), text: z.string() }))
+    .check(
+      z.describe("Oldest first. Elements such as <memory> stand for old messages; expand their handles to read them"),
+    ),
+  shownCount: z.int().check(z.describe("Messages of the session that are shown, whole or shortened")),
+  summarizedCount: z.int().check(z.describe("Those that a summary stands for")),
+  omittedCount: z.int().check(z.describe("Those that are only named")),
 });
 
 /** `get_context` says where a session stands. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf } from "../../core/times.ts";
 import { SESSIONS_INPUT, SESSIONS_LIMIT_DEFAULT } from "../../session/inputs.ts";
@@ -9,14 +9,14 @@ import type { Tool } from "../tool.ts";
 
 const SESSION = z.object({
   sessionId: z.string(),
-  project: z.string().nullable(),
-  title: z.string().nullable(),
-  source: z.string().nullable().describe("The agent whose history it was imported from"),
-  parentSessionId: z.string().nullable().describe("The session that started it, as a fork or for a subagent"),
+  project: z.nullable(z.string()),
+  title: z.nullable(z.string()),
+  source: z.nullable(z.string()).check(z.describe("The agent whose history it was imported from")),
+  parentSessionId: z.nullable(z.string()).check(z.describe("The session that started it, as a fork or for a subagent")),
   messageCount: z.int(),
   tokenCount: z.int(),
-  createdAt: z.string().describe("To the minute, UTC"),
-  updatedAt: z.string().describe("Of its last message"),
+  createdAt: z.string().check(z.describe("To the minute, UTC")),
+  updatedAt: z.string().check(z.describe("Of its last message")),
 });
 const OUTPUT = z.object({ ...PAGE, sessionCount: z.int(), sessions: z.array(SESSION) });
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf } from "../../core/times.ts";
@@ -13,15 +13,15 @@ import type { Tool } from "../tool.ts";
 const SESSIONS_NAMED_MAX = 5;
 
 const SUBJECT = z.object({
-  subject: z.string().describe("Its handle, for expand"),
-  project: z.string().nullable(),
-  label: z.string().describe("Its telling words"),
+  subject: z.string().check(z.describe("Its handle, for expand")),
+  project: z.nullable(z.string()),
+  label: z.string().check(z.describe("Its telling words")),
   sessionCount: z.int(),
   messageCount: z.int(),
   tokenCount: z.int(),
-  firstAt: z.string().describe("To the minute, UTC"),
+  firstAt: z.string().check(z.describe("To the minute, UTC")),
   lastAt: z.string(),
-  sessionIds: z.array(z.string()).describe(`Its newest sessions, at most ${SESSIONS_NAMED_MAX}`),
+  sessionIds: z.array(z.string()).check(z.describe(`Its newest sessions, at most ${SESSIONS_NAMED_MAX}`)),
 });
 const OUTPUT = z.object({ ...PAGE, subjects: z.array(SUBJECT) });
 

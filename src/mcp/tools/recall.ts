@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
 import { RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
 import { timeOf } from "../../core/times.ts";

@@ -60,7 +60,7 @@ test.each([
   [{ level: "here" }, 'Expected level to be one of near, far, got "here".'],
   [{ isDeep: "yes" }, 'Expected isDeep to be true or false, got "yes".'],
   [{ roles: "user" }, 'Expected roles to be a list, got "user".'],
-  [{ roles: ["user", "cook"] }, 'Expected roles to be one of user, tool, got "cook".'],
+  [{ roles: ["user", "cook"] }, 'Expected roles.1 to be one of user, tool, got "cook".'],
   [{ project: "" }, 'Expected project to be a text of 1 to 512 characters without control characters, got "".'],
   [
     { project: "a\nb" },

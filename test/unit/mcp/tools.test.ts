@@ -409,12 +409,12 @@ test("what was said can end no element, and hides nothing", async () => {
 });
 
 test.each([
-  ["recall", {}, "Expected query to be of type string, got nothing."],
+  ["recall", {}, "Expected query to be a text of at most 10000 characters, got nothing."],
   ["recall", { query: "" }, "The query is empty."],
-  ["recall", { query: "x", limit: 0 }, "Expected limit to be at least 1, got 0."],
-  ["recall", { query: "x", limit: 1.5 }, "Expected limit to be a whole number, got 1.5."],
+  ["recall", { query: "x", limit: 0 }, "Expected limit to be a whole number from 1 to 1000, got 0."],
+  ["recall", { query: "x", limit: 1.5 }, "Expected limit to be a whole number from 1 to 1000, got 1.5."],
   ["recall", { query: "x", lmit: 1 }, "Expected an argument to be one of query, limit, "],
-  ["recall", { query: "x", tokensMax: 1 }, "Expected tokensMax to be at least 200, got 1."],
+  ["recall", { query: "x", tokensMax: 1 }, "Expected tokensMax to be a whole number from 200 to 100000, got 1."],
   ["recall", { query: "x", since: "yesterday" }, "Expected since to be a date or a time such as 2026-11-01,"],
   ["recall", { query: "x", roles: ["human"] }, "Expected roles.0 to be one of system, user, assistant, tool"],
   ["expand", { target: "x<y" }, 'HANDLE_INVALID: "x<y" is not a handle'],
@@ -429,7 +429,7 @@ test.each([
     { sessionId: "web-1", strategy: "flat", query: "x" },
     "Expected strategy to be union-find with a query",
   ],
-  ["list_sessions", { limit: "all" }, 'Expected limit to be of type number, got "all".'],
+  ["list_sessions", { limit: "all" }, 'Expected limit to be a whole number from 1 to 10000, got "all".'],
   ["list_sessions", ["web"], "Expected the arguments to be"],
 ])("%s(%j) is answered with what is wrong", async (name, args, message) => {
   const client = await served(twoProjects());

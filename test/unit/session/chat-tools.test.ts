@@ -34,8 +34,8 @@ test("what a model is told of the tools", () => {
   expect(CHAT_TOOLS[0]!.schema).toEqual({
     type: "object",
     properties: {
-      query: { type: "string", description: 'Words to look for; "in double quotes" they must stand so' },
-      limit: { type: "integer", description: "Most messages that come back: 1 to 20, 8 if left out" },
+      query: { type: "string", description: 'Words to look for; a phrase "in double quotes" must occur exactly so' },
+      limit: { type: "integer", description: "The most messages that come back: 1 to 20, 8 if left out" },
     },
     required: ["query"],
   });
@@ -128,10 +128,10 @@ describe("expand", () => {
 });
 
 test.each([
-  ["recall", {}, "The arguments are wrong: query: "],
-  ["recall", "lamp", "The arguments are wrong: they: "],
-  ["recall", { query: "lamp", limit: 21 }, "The arguments are wrong: limit: "],
-  ["recall", { query: "lamp", project: "x" }, "The arguments are wrong: they: "],
+  ["recall", {}, "Expected query to be a text of at most 10000 characters, got nothing."],
+  ["recall", "lamp", 'Expected the arguments to be an object, got "lamp".'],
+  ["recall", { query: "lamp", limit: 21 }, "Expected limit to be a whole number from 1 to 20, got 21."],
+  ["recall", { query: "lamp", project: "x" }, 'Expected an argument to be one of query, limit, got "project".'],
   ["recall", { query: "..." }, "No message has words of the query."],
   ["recall", { query: "" }, "The query is empty. Give the words"],
   ["expand", { target: "x<y" }, '"x&lt;y" is not a handle'],

@@ -4,7 +4,12 @@ import { replyText } from "../../../../src/models/gemini/reply.ts";
 const textOf = (candidate: unknown): string => replyText({ candidates: [candidate] }, "m");
 
 test("is all of the parts, without thoughts and what is no text", () => {
-  const parts = [{ text: "I think", thought: true }, { text: '{"a"' }, { functionCall: { name: "recall" } }, { text: ":1}" }];
+  const parts = [
+    { text: "I think", thought: true },
+    { text: '{"a"' },
+    { functionCall: { name: "recall" } },
+    { text: ":1}" },
+  ];
   expect(textOf({ content: { parts }, finishReason: "STOP" })).toBe('{"a":1}');
 });
 
