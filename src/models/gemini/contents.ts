@@ -1,11 +1,16 @@
-import type { Content, Part as GeminiPart } from "@google/genai";
-import type { FilePart, JsonValue, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import type { Content } from "@google/genai";
+import { toGemini } from "../../adapters/gemini.ts";
+import { keep, ownOf } from "../../adapters/shared/own.ts";
+import type { FilePart, JsonValue, Part, ToolCallPart } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import type { ChatMessage } from "../chat-model.ts";
 import { type Redact, redacted } from "../prompt-text.ts";
 
 /** Replaces the signature of a call that another model made, as Google documents. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
+
+/** Matches models that refuse calls without a signature. */
+const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
 
 /**
  * The media types that Gemini reads, by Google's documentation. It refuses requests with any other, such as `image/gif`, and
@@ -22,15 +27,8 @@ const READABLE = new RegExp(
   "i",
 );
 
-/** Characters that Gemini refuses in the name of a tool. */
-const NOT_IN_NAMES = /[^\w.:-]/g;
-const NAME_CHARS_MAX = 64;
-
 /** Replaces an empty text, which Gemini refuses. */
 const NO_TEXT = "…";
-
-/** Matches models that refuse calls without a signature. */
-const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
 
 interface ContentsOptions {
   /** The model that gets them. */
@@ -44,103 +42,77 @@ export interface Contents {
   contents: Content[];
 }
 
-/** Consecutive messages of one role. */
-interface RoleRun {
-  role: "user" | "assistant" | "tool";
-  messages: ChatMessage[];
-}
-
 /**
- * Converts a rendered context for Gemini. Neighbors of one role become one content, because Gemini does not join them.
- * Results are put into the order of their calls, and a call without a result gets one that says so.
+ * Converts a rendered context for a chat with Gemini. Compared with `toGemini`, it keeps back what must not be sent, and
+ * whatever Gemini would refuse:
  *
- * Texts are sent unchanged, except for `redact` and for unpaired surrogates. `redact` sees each text whole: message texts, strings
- * in arguments, and tool results. Reasoning is not sent. Files of the user that Gemini can read are sent with their bytes,
- * unless there is a `redact`, which cannot look into them. All other files are sent as their name, type and size.
+ * - `redact` sees each text whole: message texts, strings in arguments, and tool results.
+ * - Reasoning is not sent. Signatures and ids are sent to the model that gave them.
+ * - Files of the user that Gemini can read are sent with their bytes, unless there is a `redact`, which cannot look into
+ *   them. All other files are sent as their name, type and size.
+ * - Unpaired surrogates are replaced, and a call without a result gets one that says so.
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
-export function contentsOf(messages: readonly ChatMessage[], options: ContentsOptions): Contents {
-  const system: string[] = [];
-  const turns: RoleRun[] = [];
-  for (const message of messages) {
-    const { role, parts } = message;
-    if (role === "system") {
-      system.push(parts.map((part) => textOf(part, options.redact)).join("\n"));
-      continue;
-    }
-    const last = turns.at(-1);
-    if (last?.role === role) last.messages.push(message);
-    else turns.push({ role, messages: [message] });
-  }
-  return { system, contents: turns.flatMap((turn, index) => turnContents(turn, turns[index + 1], options)) };
-}
-
-/** Results are converted together with their calls. */
-function turnContents({ role, messages }: RoleRun, next: RoleRun | undefined, options: ContentsOptions): Content[] {
-  if (role === "tool") return [];
-  if (role === "user") {
-    const parts = messages.flatMap((message) => message.parts.map((part) => userPart(part, options.redact)));
-    return [{ role: "user", parts }];
-  }
-  const calls = messages.flatMap(({ parts }) => parts.filter((part) => part.type === "tool_call"));
-  const model = { role: "model", parts: messages.flatMap((message) => modelParts(message, options)) };
-  if (calls.length === 0) return [model];
-  const results = next?.role === "tool" ? next.messages.flatMap(({ parts }) => parts.filter(isResult)) : [];
-  return [model, { role: "user", parts: calls.map((call) => responseTo(call, results, options.redact)) }];
-}
-
-function userPart(part: Part, redact: Redact | undefined): GeminiPart {
-  const bytes = redact === undefined && part.type === "file" ? inlineData(part) : undefined;
-  return bytes ?? { text: textOf(part, redact) || NO_TEXT };
-}
-
-function inlineData({ mediaType, data }: FilePart): GeminiPart | undefined {
-  // Many programs write `image/jpg`, which Gemini refuses.
-  const mimeType = mediaType.replace(/^image\/jpg$/i, "image/jpeg");
-  return data === undefined || !READABLE.test(mimeType) ? undefined : { inlineData: { mimeType, data } };
-}
-
-function modelParts({ parts, metadata }: ChatMessage, { model, redact }: ContentsOptions): GeminiPart[] {
-  const isOwn = metadata?.model === model;
-  const sent = parts.flatMap((part): GeminiPart[] => {
-    if (part.type === "reasoning") return [];
-    const { thoughtSignature } = part;
-    const signed = isOwn && typeof thoughtSignature === "string" ? { thoughtSignature } : {};
-    if (part.type !== "tool_call") return [{ text: textOf(part, redact) || NO_TEXT, ...signed }];
-    return [
-      {
-        functionCall: { ...idOf(part), name: nameOf(part), args: redactedArgs(part.args as JsonValue, redact) },
-        ...signed,
-      },
-    ];
+export function contentsOf(messages: readonly ChatMessage[], { model, redact }: ContentsOptions): Contents {
+  const said = messages.filter(({ role }) => role !== "system");
+  const sent = said.flatMap((message, index): ChatMessage[] => {
+    const isOwn = message.metadata?.model === model;
+    const parts = message.parts.flatMap((part) => sendablePart(part, message.role, isOwn, redact));
+    const { role } = message;
+    return [{ role, parts }, ...interruptedResults(message, said.slice(index + 1))];
   });
-  // The signature of the first call counts for all calls of a step.
-  const first = sent.find(({ functionCall }) => functionCall !== undefined);
-  if (first !== undefined && first.thoughtSignature === undefined && SIGNING_MODEL.test(model)) {
-    first.thoughtSignature = NO_SIGNATURE;
+  const options = SIGNING_MODEL.test(model) ? { missingSignature: NO_SIGNATURE } : {};
+  return {
+    system: messages.flatMap(({ role, parts }) =>
+      role === "system" ? [parts.map((part) => textOf(part, redact)).join("\n")] : [],
+    ),
+    contents: toGemini(sent, options).contents,
+  };
+}
+
+function sendablePart(part: Part, role: ChatMessage["role"], isOwn: boolean, redact: Redact | undefined): Part[] {
+  const { fields, form } = ownOf(part, "gemini");
+  const own = isOwn ? fields : {};
+  switch (part.type) {
+    case "reasoning":
+      return [];
+    case "tool_call": {
+      const args = redactedValue((part.args ?? {}) as JsonValue, redact);
+      const { toolCallId, name } = part;
+      const id = isOwn ? form.id : "absent";
+      return [{ type: "tool_call", toolCallId, name, args, ...keep("gemini", own, { id }) }];
+    }
+    case "tool_result": {
+      const { toolCallId, isError } = part;
+      return [{ type: "tool_result", toolCallId, content: textOf(part, redact), ...(isError && { isError }) }];
+    }
+    default: {
+      const file = role === "user" && redact === undefined && part.type === "file" ? readableFile(part) : undefined;
+      return [file ?? { type: "text", text: textOf(part, redact) || NO_TEXT, ...keep("gemini", own) }];
+    }
   }
-  return sent;
 }
 
-/** Converts a call's result and removes it from `results`. */
-function responseTo(call: ToolCallPart, results: ToolResultPart[], redact: Redact | undefined): GeminiPart {
-  const index = results.findIndex(({ toolCallId }) => toolCallId === call.toolCallId);
-  const [result] = index === -1 ? [] : results.splice(index, 1);
-  const text = result === undefined ? "Interrupted: this call has no result." : textOf(result, redact);
-  const isError = result === undefined || result.isError === true;
-  const response = isError ? { error: text } : { output: text };
-  return { functionResponse: { ...idOf(call), name: nameOf(call), response } };
+function readableFile({ mediaType: written, data, name }: FilePart): FilePart | undefined {
+  // Many programs write `image/jpg`, which Gemini refuses.
+  const mediaType = written.replace(/^image\/jpg$/i, "image/jpeg");
+  if (data === undefined || !READABLE.test(mediaType)) return undefined;
+  return { type: "file", mediaType, data, ...(name !== undefined && { name }) };
 }
 
-function nameOf({ name }: ToolCallPart): string {
-  const allowed = name.replace(NOT_IN_NAMES, "_").slice(0, NAME_CHARS_MAX);
-  return /^[A-Za-z_]/.test(allowed) ? allowed : `_${allowed.slice(1)}`;
-}
-
-/** Returns the id that Gemini gave the call, if any. */
-function idOf({ id }: ToolCallPart): { id?: string } {
-  return typeof id === "string" ? { id } : {};
+/** Answers the calls of a message that the tool messages after it do not answer. */
+function interruptedResults({ parts }: ChatMessage, later: readonly ChatMessage[]): ChatMessage[] {
+  const end = later.findIndex(({ role }) => role !== "tool");
+  const answers = later.slice(0, end === -1 ? later.length : end).flatMap((message) => message.parts);
+  const answered = new Set(answers.map((part) => part.type === "tool_result" && part.toolCallId));
+  const open = parts.filter(
+    (part): part is ToolCallPart => part.type === "tool_call" && !answered.has(part.toolCallId),
+  );
+  const content = "Interrupted: this call has no result.";
+  return open.map(({ toolCallId }) => {
+    return { role: "tool", parts: [{ type: "tool_result", toolCallId, content, isError: true }] };
+  });
 }
 
 function textOf(part: Part, redact: Redact | undefined): string {
@@ -160,28 +132,16 @@ function textOf(part: Part, redact: Redact | undefined): string {
   }
 }
 
-/** Gemini takes only objects as arguments. */
-function redactedArgs(args: JsonValue, redact: Redact | undefined): Record<string, unknown> {
-  const value = redactedValue(args ?? {}, redact);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : { value };
-}
-
 function redactedValue(value: JsonValue, redact: Redact | undefined): JsonValue {
   if (typeof value === "string") return sendable(value, redact);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => redactedValue(item, redact));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [wellFormed(key), redactedValue(item, redact)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), redactedValue(item, redact)]),
+  );
 }
 
 /** Applies `redact`, and replaces unpaired surrogates, which UTF-8 cannot encode. Agents leave them when they cut texts. */
 function sendable(text: string, redact: Redact | undefined): string {
-  return wellFormed(redacted(text, redact));
-}
-
-function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, "\uFFFD");
-}
-
-function isResult(part: Part): part is ToolResultPart {
-  return part.type === "tool_result";
+  return redacted(text, redact).toWellFormed();
 }

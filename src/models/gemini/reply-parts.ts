@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../core/message.ts";
+import { fromGemini } from "../../adapters/gemini.ts";
 import type { ReplyPart } from "../chat-model.ts";
 import type { ChunkPart } from "./reply.ts";
 
@@ -9,41 +9,47 @@ import type { ChunkPart } from "./reply.ts";
  * part. A signature that comes alone at the end of a stream goes to the first call, or to the text if there is no call.
  */
 export class ReplyParts {
-  readonly parts: ReplyPart[] = [];
-  #callCount = 0;
+  readonly #received: ChunkPart[] = [];
+
+  /** The parts so far, as the Gemini adapter converts them. */
+  get parts(): ReplyPart[] {
+    const [message] = fromGemini({ role: "model", parts: this.#received as object[] });
+    return message!.parts as ReplyPart[];
+  }
 
   /** True while there is only white space and reasoning. */
   get isEmpty(): boolean {
-    return !this.parts.some((part) => part.type === "tool_call" || (part.type === "text" && /\S/.test(part.text)));
+    return !this.#received.some(
+      ({ functionCall, text, thought }) => functionCall || (!thought && /\S/.test(text ?? "")),
+    );
   }
 
   /** @returns the new text. */
-  add(pieces: readonly ChunkPart[]): string {
+  add(chunk: readonly ChunkPart[]): string {
     let said = "";
-    for (const { text, thought, thoughtSignature, functionCall } of pieces) {
+    for (const { text, thought, thoughtSignature, functionCall } of chunk) {
       const signed = thoughtSignature ? { thoughtSignature } : {};
       if (functionCall) {
         const { id, name, args } = functionCall;
-        // Our own ids may repeat in the next reply, because results answer calls of their own step.
-        const call = { toolCallId: id ?? `call_${this.#callCount++}`, name, args: (args ?? {}) as JsonValue };
-        this.parts.push({ type: "tool_call", ...call, ...(id && { id }), ...signed });
+        this.#received.push({ functionCall: { ...(id && { id }), name, args: args ?? {} }, ...signed });
       } else if (text) {
-        this.#join(thought === true ? "reasoning" : "text", text, signed);
+        this.#join(text, thought === true, signed);
         if (thought !== true) said += text;
       } else if (thoughtSignature) this.#sign(thoughtSignature);
     }
     return said;
   }
 
-  #join(type: "text" | "reasoning", text: string, signed: object): void {
-    const last = this.parts.at(-1);
-    if (last?.type === type) this.parts[this.parts.length - 1] = { ...last, text: last.text + text, ...signed };
-    else this.parts.push({ type, text, ...signed });
+  #join(text: string, thought: boolean, signed: object): void {
+    const last = this.#received.at(-1);
+    const isSame = last?.text !== undefined && (last.thought === true) === thought;
+    if (isSame) Object.assign(last, { text: `${last.text}${text}` }, signed);
+    else this.#received.push({ text, ...(thought && { thought }), ...signed });
   }
 
   #sign(thoughtSignature: string): void {
-    const call = this.parts.find(({ type }) => type === "tool_call");
-    const part = call ?? this.parts.findLast(({ type }) => type === "text");
-    if (part !== undefined && part.thoughtSignature === undefined) part.thoughtSignature = thoughtSignature;
+    const call = this.#received.find(({ functionCall }) => functionCall);
+    const part = call ?? this.#received.findLast(({ text, thought }) => text && !thought);
+    if (part !== undefined) part.thoughtSignature ??= thoughtSignature;
   }
 }

@@ -75,7 +75,7 @@ test("a reply may take longer than the longest wait for a piece of it", async ()
   expect((await read(ask(modelAt(server, { timeoutMs: 1_000 })))).join("")).toBe("xxxxx");
 });
 
-test("calls keep what Gemini needs to see again, also a signature that comes at the end", async () => {
+test("parts keep the signatures and ids that Gemini needs again, even a signature at the end of the stream", async () => {
   const call = (name: string, fields: object = {}) =>
     piece({ functionCall: { name, args: { query: "region" } }, ...fields });
   const server = await geminiServer(
@@ -91,19 +91,20 @@ test("calls keep what Gemini needs to see again, also a signature that comes at 
     return reply.parts;
   };
   const args = { query: "region" };
+  const own = (fields: object = {}) => ({ gemini: { ...fields, coppice: { id: "absent" } } });
   expect(await partsOf()).toEqual([
     { type: "text", text: "I look. " },
-    { type: "tool_call", toolCallId: "call_0", name: "recall", args, thoughtSignature: "c2ln" },
-    { type: "tool_call", toolCallId: "call_1", name: "expand", args },
+    { type: "tool_call", toolCallId: "recall_0", name: "recall", args, ...own({ thoughtSignature: "c2ln" }) },
+    { type: "tool_call", toolCallId: "expand_0", name: "expand", args, ...own() },
   ]);
   expect(await partsOf()).toEqual([
-    { type: "tool_call", toolCallId: "call_0", name: "recall", args, thoughtSignature: "bGF0ZQ==" },
+    { type: "tool_call", toolCallId: "recall_0", name: "recall", args, ...own({ thoughtSignature: "bGF0ZQ==" }) },
   ]);
-  expect(await partsOf()).toEqual([{ type: "text", text: "Oslo.", thoughtSignature: "dGV4dA==" }]);
-  expect(await partsOf()).toEqual([{ type: "tool_call", toolCallId: "f-7", id: "f-7", name: "recall", args: {} }]);
+  expect(await partsOf()).toEqual([{ type: "text", text: "Oslo.", gemini: { thoughtSignature: "dGV4dA==" } }]);
+  expect(await partsOf()).toEqual([{ type: "tool_call", toolCallId: "f-7", name: "recall", args: {} }]);
 });
 
-test("a reply is none the worse for a wrong bill", async () => {
+test("a malformed token count does not make a reply fail", async () => {
   const wrong = { promptTokenCount: "12", candidatesTokenCount: 3 };
   const candidates = [{ content: { role: "model", parts: [{ text: "Here." }] }, finishReason: "STOP" }];
   for (const usageMetadata of [wrong, { promptTokenCount: -1, candidatesTokenCount: 3 }]) {
@@ -124,7 +125,7 @@ test("whatever the service gives as its reason, an error shows one short line of
   }
 });
 
-test("thoughts are kept and not said", async () => {
+test("reasoning is kept, and is not part of the streamed text", async () => {
   const server = await geminiServer({
     pieces: [
       piece({ text: "Hm, ", thought: true }),
@@ -136,7 +137,7 @@ test("thoughts are kept and not said", async () => {
   const reply = ask(modelAt(server));
   expect(await read(reply)).toEqual(["It was the key."]);
   expect(reply.parts).toEqual([
-    { type: "reasoning", text: "Hm, keys" },
+    { type: "reasoning", text: "Hm, keys", gemini: { thought: true, coppice: { as: "thought" } } },
     { type: "text", text: "It was the key." },
   ]);
 });
