@@ -4,7 +4,9 @@ import Database from "better-sqlite3";
 import { BATCH_MESSAGES_MAX } from "../../src/core/limits.ts";
 import { walkFiles } from "../../src/importers/files.ts";
 import { ImportRun } from "../../src/imports/import-run.ts";
+import { summarizeSessions } from "../../src/imports/summarize-sessions.ts";
 import { openStore } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
 import { randomFrom } from "../bench/messages.ts";
 import { saidAt } from "./conversation.ts";
 import type { Line } from "./promises.ts";
@@ -105,7 +107,7 @@ async function importFile(): Promise<void> {
     },
   });
   for await (const one of walkFiles([file])) await run.read(one);
-  await run.resolve(() => {});
+  await summarizeSessions(internalsOf(store), run.sessionIds, {});
   sayStored();
 }
 

@@ -1,75 +1,78 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../core/errors.ts";
-import type { ImportEvent, ImportFile } from "../importers/importer.ts";
-import { openImport } from "../importers/registry.ts";
+import type { ImportEvent, Importer, ImportFile } from "../importers/importer.ts";
+import { IMPORTERS, openImport } from "../importers/registry.ts";
 import { inputOf, type PreparedMessage, revived } from "../session/prepared.ts";
 import type { ReadReply, ReadRequest, ThreadEvent } from "./import-thread.ts";
 
-/** The very module beside this one, built or not. */
+/** The module of the thread, next to this one, as source or built. */
 const THREAD = new URL(`./import-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Bytes of a file from which on it is worth a thread, which takes a tenth of a second to start and 30 MB. */
+/** The bytes from which a file is read in a thread. Starting a thread takes 0.1 s and 30 MB. */
 export const THREAD_BYTES_MIN = 1024 * 1024;
 
-/** Of the thread's memory: what it makes is handed over at once, so room for more of it would only stay empty for longer. */
+/** The thread's heap for new objects. It posts what it makes at once, so a larger heap would only hold garbage. */
 const YOUNG_MB_MAX = 8;
 
-/** How long a thread waits for another file. */
+/** How long a thread waits for another file before it ends, in milliseconds. */
 const IDLE_MS_MAX = 2_000;
 
-/** What is in a file. A message from a thread brings what is stored of it. */
+/** An event of a file. A message that was read in a thread comes with the row that a store keeps. */
 export type ReadEvent =
   | Exclude<ImportEvent, { kind: "message" }>
   | (Extract<ImportEvent, { kind: "message" }> & { prepared?: PreparedMessage | undefined });
 
 export interface ReadOptions {
-  /** One of `IMPORT_FORMATS`. */
+  /** `auto`, or the name of an importer. */
   format: string;
-  /** Whether the store takes what is prepared elsewhere. */
+  /** The importers to choose from, in the order in which they are asked. */
+  importers: readonly Importer[];
+  /** True if the store accepts messages that were prepared in a thread. */
   takesPrepared: boolean;
   /** Called once, before the first event. */
   onFormat: (format: string | undefined) => void;
 }
 
 /**
- * Reads files, large ones in a thread of its own.
+ * Reads files, large ones in a thread. Files that other importers than the built-in ones may read stay in this thread,
+ * because functions cannot be posted.
  *
- * A thread that dies costs nothing: the file is read again in this one, and what had come of it is passed over. From then
- * on everything is read here.
+ * If the thread dies, the file is read again in this thread, and the events that were yielded before are skipped. Every
+ * later file is then read in this thread.
  */
 export class ImportReader {
   #worker: Worker | undefined;
   #isBroken = false;
-  #idle: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
 
-  /** The events of a file, in order. @throws {StoreError} as `openImport` and what it gives. */
+  /** Yields the events of a file in order. @throws {StoreError} like `openImport` and its events. */
   async *read(file: ImportFile, options: ReadOptions): AsyncGenerator<ReadEvent> {
-    let passedOver = 0;
+    let yieldedCount = 0;
     if (this.#isWorthThread(file, options)) {
-      const isRead = yield* this.#readInThread(file, options, () => passedOver++);
-      if (isRead) return;
+      const isComplete = yield* this.#readInThread(file, options, () => yieldedCount++);
+      if (isComplete) return;
       this.#isBroken = true;
     }
-    const { format, events } = await openImport(file, options.format);
+    const { format, events } = await openImport(file, options.format, options.importers);
     options.onFormat(format);
     for await (const event of events) {
-      if (passedOver > 0) passedOver -= 1;
+      if (yieldedCount > 0) yieldedCount -= 1;
       else yield event;
     }
   }
 
-  #isWorthThread({ byteLength = 0 }: ImportFile, { takesPrepared }: ReadOptions): boolean {
-    return takesPrepared && !this.#isBroken && byteLength >= THREAD_BYTES_MIN;
+  #isWorthThread({ byteLength = 0 }: ImportFile, { takesPrepared, importers }: ReadOptions): boolean {
+    return takesPrepared && !this.#isBroken && byteLength >= THREAD_BYTES_MIN && importers === IMPORTERS;
   }
 
-  /** @returns whether the file was read to its end: otherwise the thread has died, after as many events as were given. */
+  /** @returns false if the thread died before the end of the file. */
   async *#readInThread(
     { chunks: _, ...file }: ImportFile,
     { format, onFormat }: ReadOptions,
     onEvent: () => void,
   ): AsyncGenerator<ReadEvent, boolean> {
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     const worker = this.#worker ?? this.#start();
     worker.ref();
     let isDone = false;
@@ -83,7 +86,7 @@ export class ImportReader {
           case "events":
             for (const event of reply.events) {
               onEvent();
-              yield takeOver(event);
+              yield revivedEvent(event);
             }
             worker.postMessage("more");
             break;
@@ -97,9 +100,9 @@ export class ImportReader {
       }
       return false;
     } finally {
-      if (isDone) this.#rest(worker);
+      if (isDone) this.#keepForNext(worker);
       else {
-        // It is dead, or in the middle of a file that nobody reads on.
+        // The thread is dead, or in the middle of a file that nobody reads on.
         this.#worker = undefined;
         await worker.terminate();
       }
@@ -110,22 +113,22 @@ export class ImportReader {
     const worker = new Worker(THREAD, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX } });
     this.#worker = worker;
     const drop = (): void => {
-      if (this.#worker === worker) this.#worker = undefined; // one that is dead would never answer
+      if (this.#worker === worker) this.#worker = undefined; // a dead thread would never answer
     };
     return worker.on("error", drop).on("exit", drop);
   }
 
-  /** It keeps no process alive, nor itself for long. */
-  #rest(worker: Worker): void {
+  /** Keeps the thread for the next file, for a short while, without keeping the process alive. */
+  #keepForNext(worker: Worker): void {
     worker.unref();
-    this.#idle = setTimeout(() => {
+    this.#idleTimer = setTimeout(() => {
       this.#worker = undefined;
       void worker.terminate();
     }, IDLE_MS_MAX).unref();
   }
 }
 
-/** What a thread says, until it is dead. */
+/** Yields what a thread posts, until the thread is dead. */
 async function* repliesOf(worker: Worker): AsyncGenerator<ReadReply> {
   const replies: ReadReply[] = [];
   let isDead = false;
@@ -155,7 +158,7 @@ async function* repliesOf(worker: Worker): AsyncGenerator<ReadReply> {
   }
 }
 
-function takeOver(event: ThreadEvent): ReadEvent {
+function revivedEvent(event: ThreadEvent): ReadEvent {
   if (event.kind !== "prepared") return event;
   const { session, line } = event;
   const prepared = revived(event.prepared);

@@ -3,7 +3,8 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
-import type { ImportedSession, ImportFile } from "../importers/importer.ts";
+import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
+import { IMPORTERS } from "../importers/registry.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
 import type { Session } from "../session/session.ts";
@@ -11,90 +12,93 @@ import type { Store } from "../session/store.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
 
-/** Something that was left out, or is not as the file says. */
+/** Something in a file that did not become a message, or not as the file says. */
 export interface ImportWarning {
-  /** 1-based; null where it is not one line's doing. */
+  /** 1-based; null if the warning is not about one line. */
   line: number | null;
   reason: string;
 }
 
-/** What became of one file. */
+/** The result of importing one file. */
 export interface FileReport {
   path: string;
-  /** Null where it could not be told: the file is empty, or was not read. */
+  /** The importer's name; null if the file is blank, could not be read, or is in no known format. */
   format: string | null;
-  /** Sessions of the store that it holds a piece of. */
+  /** The sessions of the store that have messages of this file. */
   sessionIds: string[];
+  /** Messages that were added to the store. */
   newCount: number;
-  /** Messages that were in the store before. */
+  /** Messages that were in the store already. */
   knownCount: number;
   warnings: ImportWarning[];
-  /** Why it could not be read, or not to its end; what was read by then is in the store. */
+  /** The reason why the file could not be read to its end. Everything before is in the store. */
   error: { code: string; message: string } | null;
 }
 
-export interface ImportOptions {
-  /** One of `IMPORT_FORMATS`. */
-  format: string;
-  /** In place of what the files say. */
-  project?: string;
+export interface ImportRunOptions {
+  /** `auto`, which is the default, or the name of an importer. */
+  format?: string;
+  /** The importers to choose from, in the order in which they are asked. */
+  importers?: readonly Importer[];
+  /** The project of all sessions, instead of what the files say. */
+  project?: string | undefined;
+  /** Ends the import after the batch that is being written. */
+  signal?: AbortSignal | undefined;
   /** Called after each batch. */
-  onProgress: (report: FileReport) => void;
-  /** Whether so many new messages need not wait for their vectors, because somebody else sees to them. None may unless given. */
+  onProgress?: ((report: FileReport) => void) | undefined;
+  /** Called while the import waits for vectors. */
+  onEmbedding?: ((progress: { embedded: number; waiting: number }) => void) | undefined;
+  /** Returns true if so many new messages need not wait for their vectors, because something else collects the vectors. */
   mayLackVectors?: (newCount: number) => boolean;
-  /** Called while it waits for vectors. */
-  onEmbedding?: (progress: { embedded: number; waiting: number }) => void;
 }
 
 type AppendResult = ReturnType<Session["append"]>;
 type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
 
-/** How long an import waits for an embedder that is away. */
+/** How long an import waits for an embedder that does not answer, in milliseconds. */
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
-/** A session while a file of it is read, and its messages that are not yet in the store. */
-interface OpenSession {
+/** A session of the file that is being read. */
+interface OpenImport {
   session: OpenedSession;
+  /** Messages that are not yet in the store. */
   pending: PendingMessage[];
-  /** The first message that was not known before. */
+  /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
 }
 
 /**
- * An import into one store: files to sessions, and at the end to summaries.
+ * Imports files into one store, one file after another.
  *
- * Transactions are short, with pauses between them, so that other processes get their turn. An import that was stopped has
- * lost nothing: the next one finds by external id what is there already. What the store refuses is reported and costs no
- * other message.
+ * Transactions are short, with pauses in between, so that other processes get their turn. An import that was stopped loses
+ * nothing: the next one recognizes stored messages by their external ids. A message that the store refuses is reported and
+ * costs no other message.
  */
 export class ImportRun {
   readonly #store: OpenedStore;
-  readonly #options: ImportOptions;
-  /** The sessions seen, by source and external id. */
-  readonly #sessions = new Map<string, OpenedSession>();
+  readonly #options: ImportRunOptions;
   readonly #reader = new ImportReader();
   readonly #pace = new ImportPace();
+  /** The sessions of all files read so far. */
+  readonly sessionIds = new Set<string>();
 
-  constructor(store: Store, options: ImportOptions) {
+  constructor(store: Store, options: ImportRunOptions = {}) {
     this.#store = internalsOf(store);
     this.#options = options;
   }
 
-  get sessionCount(): number {
-    return this.#sessions.size;
-  }
-
   /**
-   * Bring what is new in a file into the store. A file that cannot be read is reported, not thrown.
+   * Adds what is new in a file to the store. A file that cannot be read is reported, not thrown.
    *
-   * @throws {StoreError} what hits every file alike: `STORE_BUSY`, `FILE_NOT_USABLE`, `OPTION_INVALID` for the format or
-   *   the project, what the embedder failed with. What was read by then is in the store.
+   * @throws {StoreError} errors that concern every file: `STORE_BUSY`, `FILE_NOT_USABLE`, `OPTION_INVALID` for the format or
+   *   the project, and the error of an embedder that fails for ten minutes; or the signal's reason. Everything read before
+   *   is in the store.
    */
   async read(file: ImportFile): Promise<FileReport> {
-    const { path } = file;
+    const { onProgress, mayLackVectors, signal } = this.#options;
     const report: FileReport = {
-      path,
+      path: file.path,
       format: null,
       sessionIds: [],
       newCount: 0,
@@ -102,29 +106,33 @@ export class ImportRun {
       warnings: [],
       error: null,
     };
-    const open = new Map<string, OpenSession>();
+    const open = new Map<string, OpenImport>();
     let pendingCount = 0;
     const flush = async (): Promise<void> => {
+      signal?.throwIfAborted();
       const newCountBefore = report.newCount;
       for (const one of open.values()) await this.#flush(one, report);
       pendingCount = 0;
-      this.#options.onProgress(report);
-      if (this.#options.mayLackVectors?.(report.newCount - newCountBefore) !== true) await this.#embed();
+      onProgress?.(report);
+      if (mayLackVectors?.(report.newCount - newCountBefore) !== true) await this.#embed();
     };
     for await (const event of this.#eventsOf(file, report)) {
       if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });
       else if (event.kind === "paused") {
         await flush();
-        // What was told now may be told again: that is no rewriting.
+        // The importer may yield messages again after a pause. That does not mean that the file was rewritten.
         for (const one of open.values()) one.firstNew = undefined;
-      } else if (event.kind === "title") this.#title(open.get(event.session)?.session, event.title);
-      else if (event.kind === "session") {
-        // A fork begins after a message of its parent, which may still be on its way.
+      } else if (event.kind === "title") {
+        const session = open.get(event.session)?.session;
+        if (session !== undefined) this.#store.session(session.id, { title: titleOf(event.title) });
+      } else if (event.kind === "session") {
+        // A fork begins after a message of its parent, which may still be pending.
         if (event.session.forkedAfter !== undefined) await flush();
-        const session = this.#open(event.session, report);
+        const session = this.#openSession(event.session, report);
         if (session === undefined) continue;
         open.set(event.session.externalId, { session, pending: [], firstNew: undefined, isRewritten: false });
         report.sessionIds.push(session.id);
+        this.sessionIds.add(session.id);
       } else if (open.has(event.session)) {
         open.get(event.session)!.pending.push(event);
         pendingCount += 1;
@@ -136,14 +144,16 @@ export class ImportRun {
     return report;
   }
 
-  /** What is in a file, as far as it can be read; why no further goes into the report, and so does the format. */
+  /** Yields the events of a file as far as it can be read, and notes its format and its error in the report. */
   async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
+    const { format = "auto", importers = IMPORTERS } = this.#options;
     try {
       yield* this.#reader.read(file, {
-        format: this.#options.format,
+        format,
+        importers,
         takesPrepared: this.#store.takesPrepared,
-        onFormat: (format) => {
-          report.format = format ?? null;
+        onFormat: (found) => {
+          report.format = found ?? null;
         },
       });
     } catch (error) {
@@ -153,107 +163,47 @@ export class ImportRun {
   }
 
   /**
-   * Let the store do its upkeep, and give every session that was seen its summaries, where it lacks any. Where nothing is to
-   * be done, nothing is written.
-   */
-  async resolve(onProgress: (doneCount: number) => void): Promise<Awaited<ReturnType<Session["resolveDirty"]>>> {
-    const total = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
-    await this.#store.upkeep(); // sessions that come to rest have more to summarize
-    let doneCount = 0;
-    for (const session of this.#sessions.values()) {
-      onProgress(doneCount++);
-      session.compact({ strategy: "union-find" });
-      const { resolved, failed, stale, parked, deferred } = await session.resolveAlone();
-      session.compact({ strategy: "union-find" }); // takes the summaries into the context
-      total.resolved += resolved;
-      total.failed += failed;
-      total.stale += stale;
-      total.parked += parked;
-      total.deferred += deferred;
-    }
-    return total;
-  }
-
-  /** A title that a file tells late is taken where the session has none. */
-  #title(session: OpenedSession | undefined, title: string): void {
-    if (session !== undefined) this.#store.session(session.id, { title: titleOf(title) });
-  }
-
-  /**
-   * Wait for the vectors of what was appended: without them it would fill the windows, and go into the forest with none.
-   *
-   * @throws what the embedder failed with, once it has for ten minutes.
+   * Waits for the vectors of the appended messages. Without the wait, messages would fill the windows and enter the forest
+   * without vectors.
    */
   async #embed(): Promise<void> {
-    const { onEmbedding } = this.#options;
+    const { onEmbedding, signal } = this.#options;
     const { waiting, error } = await this.#store.embedPending({
       waitMsMax: EMBED_WAIT_MS_MAX,
       ...(onEmbedding !== undefined && { onProgress: onEmbedding }),
+      ...(signal !== undefined && { signal }),
     });
     if (waiting > 0 && error !== undefined) throw error;
   }
 
-  /** The session a file speaks of; undefined, with a warning, where the store cannot hold one of that name. */
-  #open(
-    { parentExternalId, project, title, ...origin }: ImportedSession,
-    report: FileReport,
-  ): OpenedSession | undefined {
-    const from = parentExternalId === undefined ? origin : { ...origin, parentExternalId };
+  /** @returns undefined, with a warning in the report, if the store cannot hold a session of that name. */
+  #openSession({ project, title, ...origin }: ImportedSession, report: FileReport): OpenedSession | undefined {
     const names = title === undefined ? {} : { title: titleOf(title) };
     const given = this.#options.project;
-    // Folders may have any name.
-    const wanted = given ?? (project === undefined ? undefined : nameOf(project));
-    let session: OpenedSession;
+    // A folder's name may have characters that the name of a project may not have.
+    const wanted = given ?? (project === undefined ? undefined : cleanName(project));
     try {
-      session = this.#store.importedSession(from, wanted === undefined ? names : { ...names, project: wanted });
+      return this.#store.importedSession(origin, wanted === undefined ? names : { ...names, project: wanted });
     } catch (error) {
       if (StoreError.is(error, "SESSION_CONFLICT")) {
-        // Imported before, under another project. It stays there: a project is a session's for good.
-        session = this.#store.importedSession(from, names);
+        // The session was imported before under another project, and keeps that project permanently.
         if (given !== undefined) report.warnings.push({ line: null, reason: error.message });
-      } else if (
-        StoreError.is(error, "OPTION_INVALID") &&
-        !(given !== undefined && error.details.option === "project")
-      ) {
-        const reason = `session ${JSON.stringify(origin.externalId)} is left out: ${error.message}`;
-        report.warnings.push({ line: null, reason });
-        return undefined;
-      } else throw error;
+        return this.#store.importedSession(origin, names);
+      }
+      const isGivenProject =
+        given !== undefined && StoreError.is(error, "OPTION_INVALID") && error.details.option === "project";
+      if (!StoreError.is(error, "OPTION_INVALID") || isGivenProject) throw error;
+      const reason = `session ${JSON.stringify(origin.externalId)} is left out: ${error.message}`;
+      report.warnings.push({ line: null, reason });
+      return undefined;
     }
-    this.#sessions.set(keyOf(origin.source, origin.externalId), session);
-    return session;
   }
 
   /**
-   * A message that was imported while it was still being written has grown: what has come since follows as a message of
-   * its own, under an id that the next import finds again.
-   *
-   * @returns whether what is stored is the beginning of what the file says now.
+   * Appends what is pending, and warns if the file was rewritten: if a new message comes before known ones in the file, but
+   * after them in the session. Tool results may do that, because other messages may be said while a tool runs.
    */
-  #appendRest(
-    session: OpenedSession,
-    { message, ...event }: PendingMessage,
-    error: StoreError,
-    report: FileReport,
-  ): boolean {
-    if (!StoreError.is(error, "MESSAGE_CONFLICT")) return false;
-    const { seq } = this.#store.find(error.details.messageId);
-    const [stored] = session.messages({ seqFrom: seq, seqTo: seq });
-    const { parts } = parseMessage(message);
-    const begun = stored?.parts ?? [];
-    if (stored?.role !== message.role || !isDeepStrictEqual(begun, parts.slice(0, begun.length))) return false;
-    const { content: _, ...rest } = message;
-    const more = { ...rest, id: `${message.id}+${begun.length}`, parts: parts.slice(begun.length) };
-    this.#append(session, [{ ...event, message: more } as PendingMessage], report);
-    return true;
-  }
-
-  /**
-   * Append what is pending. What is new and now stands behind what was known, and before it in the file, is no growth: the
-   * file was rewritten. Only results may come so, where something was said while their tool ran. What another import of the
-   * same file has appended meanwhile stands where it should.
-   */
-  async #flush(open: OpenSession, report: FileReport): Promise<void> {
+  async #flush(open: OpenImport, report: FileReport): Promise<void> {
     const pending = open.pending.splice(0);
     const results: (AppendResult | undefined)[] = [];
     while (results.length < pending.length) {
@@ -268,21 +218,22 @@ export class ImportRun {
       if (result === undefined) continue;
       const { appended, seq } = result;
       if (appended && message.role !== "tool") open.firstNew ??= { line, seq };
+      // A known message after the first new one was appended meanwhile by another import of the same file.
       if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten) continue;
       open.isRewritten = true;
-      const reason = `the file was rewritten: what is new here, in session ${JSON.stringify(open.session.id)}, stands before messages that were imported earlier, and is kept behind them`;
+      const reason = `the file was rewritten: what is new from here on, in session ${JSON.stringify(open.session.id)}, comes before messages that were imported earlier, and is stored after them`;
       report.warnings.push({ line: open.firstNew.line, reason });
     }
   }
 
-  /** @returns what became of each; undefined for what was refused, or of which only the rest was new. */
+  /** @returns the result for each message; undefined for a message that was refused or had grown. */
   #append(
     session: OpenedSession,
     pending: readonly PendingMessage[],
     report: FileReport,
   ): (AppendResult | undefined)[] {
     try {
-      // A session comes whole from another store, or whole from another program.
+      // All messages of a session are restored, or none.
       const restored = pending.filter((one) => one.kind === "restored");
       const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
       const results =
@@ -291,37 +242,57 @@ export class ImportRun {
           : prepared.length === pending.length
             ? session.appendPrepared(prepared)
             : session.appendAll(pending.map(({ message }) => message));
-      for (const { appended } of results) {
-        if (appended) report.newCount += 1;
-        else report.knownCount += 1;
-      }
+      const newCount = results.filter(({ appended }) => appended).length;
+      report.newCount += newCount;
+      report.knownCount += results.length - newCount;
       return results;
     } catch (error) {
       if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
-      // Of several messages none was written, and the others are fine.
+      // Nothing of the batch was written. Only one message is at fault.
       if (pending.length > 1) return pending.flatMap((one) => this.#append(session, [one], report));
-      if (!this.#appendRest(session, pending[0]!, error, report)) {
+      if (!this.#appendGrowth(session, pending[0]!, error, report)) {
         report.warnings.push({ line: pending[0]!.line, reason: error.message });
       }
       return [undefined];
     }
   }
+
+  /**
+   * Appends the new parts of a message that has grown since it was imported, as a message of its own. Its id is derived, so
+   * that the next import recognizes it.
+   *
+   * @returns false if the stored message is not the beginning of this one.
+   */
+  #appendGrowth(
+    session: OpenedSession,
+    { message, ...event }: PendingMessage,
+    error: StoreError,
+    report: FileReport,
+  ): boolean {
+    if (!StoreError.is(error, "MESSAGE_CONFLICT")) return false;
+    const { seq } = this.#store.find(error.details.messageId);
+    const [stored] = session.messages({ seqFrom: seq, seqTo: seq });
+    const { parts } = parseMessage(message);
+    const storedParts = stored?.parts ?? [];
+    if (stored?.role !== message.role || !isDeepStrictEqual(storedParts, parts.slice(0, storedParts.length)))
+      return false;
+    const { content: _, ...others } = message;
+    const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: parts.slice(storedParts.length) };
+    this.#append(session, [{ ...event, prepared: undefined, message: growth } as PendingMessage], report);
+    return true;
+  }
 }
 
-/** Titles are made by models, and hold anything. */
+/** Titles are made by models and may hold any character. */
 function titleOf(title: string): string {
-  return nameOf(title.replace(/\s+/g, " ")) ?? "untitled";
+  return cleanName(title.replace(/\s+/g, " ")) ?? "untitled";
 }
 
-/** One line that the store accepts; undefined where nothing is left of it. */
-function nameOf(words: string): string | undefined {
-  const line = words
+/** Returns one line that the store accepts as a name; undefined if nothing is left of it. */
+function cleanName(text: string): string | undefined {
+  const line = text
     .toWellFormed()
     .replace(/[\0-\x1f\x7f-\x9f]+/g, " ")
     .trim();
   return cutAtGrapheme(line, ID_CHARS_MAX) || undefined;
-}
-
-function keyOf(source: string, externalId: string): string {
-  return JSON.stringify([source, externalId]);
 }

@@ -6,87 +6,86 @@ import type { ImportEvent, ImportFile } from "../importers/importer.ts";
 import { openImport } from "../importers/registry.ts";
 import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts";
 
-/** A file that the thread reads, without what cannot be handed over. */
+/** A file for the thread to read. The thread opens the file itself, because `chunks` cannot be posted. */
 export interface ReadRequest {
   file: Omit<ImportFile, "chunks">;
   format: string;
 }
 
-/** What is in a file; of a message, what a store keeps of it in its stead. */
+/** An event of a file, with the row that a store keeps in place of a message. */
 export type ThreadEvent =
   | Exclude<ImportEvent, { kind: "message" }>
   | { kind: "prepared"; session: string; prepared: PostedMessage; line: number };
 
-/** What the thread says of the file it reads. After `end` or `failed` comes nothing. */
+/** What the thread posts about the file it reads. `end` and `failed` come last. */
 export type ReadReply =
   | { kind: "opened"; format: string | undefined }
   | { kind: "events"; events: ThreadEvent[] }
   | { kind: "end" }
   | { kind: "failed"; code: ErrorCode; details: ErrorDetails[ErrorCode] };
 
-/** Batches that may be under way: one is being written while the next is made. */
+/** The number of batches under way: one is being written while the next is made. */
 const BATCHES_AHEAD = 2;
 
-/** Characters of messages after which a batch is full, however few they are. */
+/** A batch is full when its messages have this many characters, even if there are few of them. */
 const BATCH_CHARS_MAX = 256 * 1024;
 
 /**
- * The thread of an import that reads: files to events, and messages to what is stored of them, so that the thread that
- * writes does nothing else. It takes one file after another, and says no more of one than it is asked for.
+ * The thread of an import that reads. It turns files into events, and messages into the rows that a store keeps, so that the
+ * main thread only writes. It takes one file after another, and posts a batch only when one is wanted.
  */
 class ReadingThread {
-  /** Batches that are asked for. */
-  #wanted = 0;
-  #isWanted: () => void = () => {};
+  #wantedCount = 0;
+  #wake: () => void = () => {};
 
-  /** The writer has taken a batch. */
+  /** Called when the main thread has taken a batch. */
   want(): void {
-    this.#wanted += 1;
-    this.#isWanted();
+    this.#wantedCount += 1;
+    this.#wake();
   }
 
   async read({ file, format }: ReadRequest): Promise<void> {
-    this.#wanted = BATCHES_AHEAD;
+    this.#wantedCount = BATCHES_AHEAD;
     try {
       const opened = await openImport({ ...file, chunks: chunksOf(file.path) }, format);
-      say({ kind: "opened", format: opened.format });
+      post({ kind: "opened", format: opened.format });
       let events: ThreadEvent[] = [];
       let chars = 0;
       for await (const event of opened.events) {
-        const handed = handOver(event);
-        events.push(handed);
-        if (handed.kind === "prepared") chars += handed.prepared.partsJson.length;
+        const prepared = prepare(event);
+        events.push(prepared);
+        if (prepared.kind === "prepared") chars += prepared.prepared.partsJson.length;
         if (events.length < BATCH_MESSAGES_MAX && chars < BATCH_CHARS_MAX) continue;
-        await this.#give(events);
+        await this.#postBatch(events);
         events = [];
         chars = 0;
       }
-      if (events.length > 0) await this.#give(events);
-      say({ kind: "end" });
+      if (events.length > 0) await this.#postBatch(events);
+      post({ kind: "end" });
     } catch (error) {
       if (!StoreError.is(error)) throw error; // ends the thread
-      say({ kind: "failed", code: error.code, details: error.details });
+      post({ kind: "failed", code: error.code, details: error.details });
     }
   }
 
-  async #give(events: ThreadEvent[]): Promise<void> {
-    while (this.#wanted === 0) {
+  async #postBatch(events: ThreadEvent[]): Promise<void> {
+    while (this.#wantedCount === 0) {
       await new Promise<void>((resolve) => {
-        this.#isWanted = resolve;
+        this.#wake = resolve;
       });
     }
-    this.#wanted -= 1;
-    say({ kind: "events", events });
+    this.#wantedCount -= 1;
+    post({ kind: "events", events });
   }
 }
 
-function handOver(event: ImportEvent): ThreadEvent {
+function prepare(event: ImportEvent): ThreadEvent {
   if (event.kind !== "message") return event;
   const { session, message, line } = event;
   return { kind: "prepared", session, prepared: posted(prepareApart(message)), line };
 }
 
-function say(reply: ReadReply): void {
+function post(reply: ReadReply): void {
   parentPort!.postMessage(reply);
 }
 

@@ -1,7 +1,7 @@
-import { homedir } from "node:os";
 import { Option } from "commander";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
-import type { FileReport, ImportRun } from "../../imports/import-run.ts";
+import type { ImportProgress, ImportResult } from "../../imports/import-files.ts";
+import type { FileReport } from "../../imports/import-run.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
@@ -17,31 +17,18 @@ interface ImportFlags {
   dryRun?: true;
 }
 
-interface ImportReport {
-  files: FileReport[];
-  sessionCount: number;
-  newCount: number;
-  knownCount: number;
-  /** Files of folders that are in no format that is known. */
-  passedOverCount: number;
-  isDryRun: boolean;
-  /** Warnings, and files that could not be read. */
-  warningCount: number;
-  summaries: Awaited<ReturnType<ImportRun["resolve"]>>;
-}
-
 export const command: Command<ImportFlags> = {
   details:
-    "Formats are told by content. Folders are searched for *.jsonl, *.json and *.db files, `-` is standard input. What was " +
-    "imported before is not imported again, so a file that has grown can be given again. Lines that cannot be read are " +
-    "reported and cost no other line. `coppice watch --once` finds the folders of your agents by itself. " +
+    "Formats are recognized by content. Folders are searched for *.jsonl, *.json and *.db files; `-` is standard input. What " +
+    "was imported before is not imported again, so a file that has grown can be imported again. A line that cannot be read " +
+    "is reported and costs no other line. `coppice watch --once` finds the folders of your agents by itself. " +
     "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
   argument: "files, folders and patterns; without any, shows what agents keep here",
   options: [
-    new Option("--format <format>", "of the files").choices(IMPORT_FORMATS).default("auto"),
+    new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
     new Option("--strict", "fail if there is any warning"),
-    new Option("--dry-run", "say what would be imported, and import nothing"),
+    new Option("--dry-run", "show what would be imported, and import nothing"),
   ],
   examples: [
     "~/.claude/projects",
@@ -50,87 +37,66 @@ export const command: Command<ImportFlags> = {
     "- < chat.jsonl",
   ],
 
-  async run({ args: paths, options: { format, project, strict = false, dryRun = false }, loadStores, terminal, json }) {
+  async run({ args: paths, options: { strict = false, dryRun = false, ...options }, loadStores, terminal, json }) {
     if (paths.length === 0) throw await nothingNamed();
-    const { walkFiles } = await import("../../importers/files.ts");
-    const { ImportRun } = await import("../../imports/import-run.ts");
+    const { importFiles } = await import("../../imports/import-files.ts");
     const stores = await loadStores();
     const store = dryRun ? await stores.openToTry() : stores.openToWrite();
-    const files: FileReport[] = [];
-    let passedOverCount = 0;
-    const sum = (count: (file: FileReport) => number): number => files.reduce((total, file) => total + count(file), 0);
-    const hint = dryRun ? "Nothing was imported." : "What was read by then is in the store. Run it again for the rest.";
-    const { run, summaries } = await interruptible(hint, async (signal) => {
-      const reading = new Progress(terminal, "messages");
-      const summarizing = new Progress(terminal, "summarizing sessions");
-      const run = new ImportRun(store, {
-        format,
-        ...(project === undefined ? {} : { project }),
-        onProgress: ({ path, newCount, knownCount }) => {
-          signal.throwIfAborted();
-          reading.update(sum(messageCountOf) + newCount + knownCount, undefined, oneLine(path));
+    const hint = dryRun ? "Nothing was imported." : "What was read so far is in the store. Run it again to continue.";
+    const result = await interruptible(hint, (signal) =>
+      importFiles(store, paths, {
+        ...options,
+        summarize: !dryRun,
+        signal,
+        onProgress: progressPrinter(terminal),
+        onFile: (report) => {
+          if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
         },
-        onEmbedding: ({ waiting }) => {
-          signal.throwIfAborted();
-          terminal.progress(`embedding: ${formatCount(waiting, "message")} to go`);
-        },
-      });
-      for await (const file of walkFiles(paths)) {
-        signal.throwIfAborted();
-        const report = await run.read(file);
-        if (file.isUncertain && report.format === null && report.error === null) {
-          passedOverCount += 1;
-          continue;
-        }
-        files.push(report);
-        if (!json) for (const line of warningLines(report, paths)) terminal.note(line);
-      }
-      if (dryRun) return { run, summaries: { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 } };
-      const summaries = await run.resolve((doneCount) => {
-        signal.throwIfAborted();
-        summarizing.update(doneCount, run.sessionCount);
-      });
-      return { run, summaries };
-    });
-    const report: ImportReport = {
-      files,
-      sessionCount: run.sessionCount,
-      newCount: sum(({ newCount }) => newCount),
-      knownCount: sum(({ knownCount }) => knownCount),
-      passedOverCount,
+      }),
+    );
+    const { files, sessionCount, newCount, knownCount, skippedCount, warningCount, summaries } = result;
+    const counts = {
+      sessionCount,
+      newCount,
+      knownCount,
+      passedOverCount: skippedCount,
       isDryRun: dryRun,
-      warningCount: sum(warningCountOf),
-      summaries,
+      warningCount,
     };
-    return { value: report, lines: lines(report, terminal), failure: failureOf(report, paths, strict) };
+    const failure = importFailure(result, paths, strict);
+    return { value: { files, ...counts, summaries }, lines: resultLines(result, dryRun, terminal), failure };
   },
 };
 
-/** Says what could be imported; nothing is read that nobody named. */
+function progressPrinter(terminal: Terminal): (progress: ImportProgress) => void {
+  const reading = new Progress(terminal, "messages");
+  const summarizing = new Progress(terminal, "summarizing sessions");
+  return (progress) => {
+    if (progress.phase === "read") reading.update(progress.messageCount, undefined, oneLine(progress.path));
+    else if (progress.phase === "summarize") summarizing.update(progress.doneCount, progress.totalCount);
+    else terminal.progress(`embedding: ${formatCount(progress.waitingCount, "message")} to go`);
+  };
+}
+
+/** Lists what could be imported, without reading it. */
 async function nothingNamed(): Promise<Failure> {
-  const { surveyPlaces } = await import("../../imports/survey.ts");
-  const { env, platform } = process;
-  const places = await surveyPlaces([], { env, platform, home: homedir() });
-  const there = places.filter(({ fileCount }) => fileCount !== null && fileCount > 0);
-  const named = there.map(
+  const { surveyLocations } = await import("../../imports/survey.ts");
+  const locations = (await surveyLocations()).filter(({ fileCount }) => fileCount !== null && fileCount > 0);
+  const named = locations.map(
     ({ agent, path, fileCount }) => `${oneLine(path)} (${agent}, ${formatCount(fileCount!, "file")})`,
   );
   const hint =
     named.length === 0
-      ? "No agent keeps conversations at its standard place here. `coppice help import` says what can be named."
-      : `Agents keep conversations in ${named.join(", ")}. \`coppice watch --once\` brings in all of them.`;
+      ? "No agent keeps transcripts in its standard location here. `coppice help import` explains what can be named."
+      : `Agents keep transcripts in ${named.join(", ")}. \`coppice watch --once\` imports all of them.`;
   return new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint, exitCode: 2 });
-}
-
-function messageCountOf({ newCount, knownCount }: FileReport): number {
-  return newCount + knownCount;
 }
 
 function warningCountOf({ warnings, error }: FileReport): number {
   return warnings.length + (error === null ? 0 : 1);
 }
 
-/** What is wrong with a file. Where it is one that was named and cannot be read, that is said at the end. */
+/** Yields what is wrong with a file. The error of a file that was named comes at the end of the command instead. */
 function* warningLines({ path, warnings, error }: FileReport, paths: readonly string[]): Generator<string> {
   for (const { line, reason } of warnings) yield oneLine(`${path}:${line === null ? "" : `${line}:`} ${reason}`);
   if (error !== null && !paths.includes(path)) yield oneLine(`${path}: ${error.message}`);
@@ -145,17 +111,11 @@ const COLUMNS: readonly Column<FileReport>[] = [
   { header: "Warnings", value: warningCountOf },
 ];
 
-function* lines(
-  { files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries }: ImportReport,
-  terminal: Terminal,
-): Generator<string> {
-  if (passedOverCount > 0)
-    terminal.note(`${formatCount(passedOverCount, "file")} passed over: in no format that is known.`);
-  if (files.length === 0) {
-    terminal.note("No transcript is there.");
-    return;
-  }
-  // To look at, where something has come of it: an agent's folder has thousands of files, most of them known.
+function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Terminal): Generator<string> {
+  const { files, sessionCount, newCount, knownCount, skippedCount, warningCount, summaries } = result;
+  if (skippedCount > 0) terminal.note(`${formatCount(skippedCount, "file")} skipped: in no known format.`);
+  if (files.length === 0) return terminal.note("No transcripts found.");
+  // An agent's folder has thousands of files, most of them known. A person wants to see the others.
   const shown = terminal.width === undefined ? files : files.filter((file) => file.newCount + warningCountOf(file) > 0);
   if (shown.length > 0) yield* tableLines(COLUMNS, shown, terminal);
   const counts = [
@@ -168,14 +128,12 @@ function* lines(
   const { resolved, failed, deferred } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "theme")} summarized.`;
   if (failed > 0) yield `${formatCount(failed, "theme")} could not be summarized; the next import tries again.`;
-  if (!isDryRun && newCount > 0) {
-    terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
-  }
   if (deferred > 0) yield `${formatCount(deferred, "theme")} will be summarized later.`;
+  if (!isDryRun && newCount > 0) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
 }
 
-function failureOf(
-  { files, warningCount }: ImportReport,
+function importFailure(
+  { files, warningCount }: ImportResult,
   paths: readonly string[],
   strict: boolean,
 ): Failure | undefined {
@@ -186,6 +144,6 @@ function failureOf(
     return new Failure(code, errors.map(({ message }) => message).join(" "), { hint });
   }
   if (!strict || warningCount === 0) return undefined;
-  const hint = "What could be read was imported. Without --strict, warnings are no failure.";
+  const hint = "Everything readable was imported. Without --strict, warnings are not a failure.";
   return new Failure("IMPORT_INCOMPLETE", `There were warnings: ${formatNumber(warningCount)}.`, { hint });
 }

@@ -1,79 +1,80 @@
-/** Milliseconds without a change after which a file is visited: agents write the pieces of a message in one go. */
-const QUIET_MS = 150;
+/** Milliseconds without a change after which a file is visited. Agents write the pieces of a message in one go. */
+const WRITE_GAP_MS = 150;
 
-/** Milliseconds after its first change at which a file is visited however restless it is. */
+/** The longest delay after a file's first change, in milliseconds, however often it changes. */
 const DELAY_MS_MAX = 1_000;
 
-/** A file that takes long to be read is left alone for so many times as long: a great document may change with every word. */
+/** A file whose visit takes this long is next visited after a break, because a large document may change with every word. */
 const LONG_VISIT_MS = 500;
-const REST_FACTOR = 4;
-const REST_MS_MAX = 30_000;
+/** The break, as a multiple of the time that the visit took. */
+const BREAK_FACTOR = 4;
+const BREAK_MS_MAX = 30_000;
 
-interface Due {
+interface ChangedFile {
   changedAtMs: number;
   dueAtMs: number;
 }
 
 /**
- * Files that are to be visited, and when: those that were there at the beginning one after the other, and before them whatever
- * has changed. Times are of a clock that never jumps, in milliseconds.
+ * The files to visit, and when: changed files first, then those that existed at the start, then those that have been quiet
+ * for long. Times come from a monotonic clock, in milliseconds.
  */
 export class DueFiles {
-  readonly #changed = new Map<string, Due>();
-  readonly #waiting = new Set<string>();
-  readonly #resting = new Map<string, number>();
-  readonly #restUntilMs = new Map<string, number>();
+  readonly #changed = new Map<string, ChangedFile>();
+  readonly #found = new Set<string>();
+  readonly #quiet = new Map<string, number>();
+  readonly #breakUntilMs = new Map<string, number>();
 
-  /** Whether some that were there at the beginning were not visited yet. */
+  /** True if some files that existed at the start were not visited yet. */
   get isCatchingUp(): boolean {
-    return this.#waiting.size > 0;
+    return this.#found.size > 0;
   }
 
-  /** A file was written to: it is visited when its writer falls quiet. */
-  changed(path: string, nowMs: number): void {
+  /** Schedules a file that was written to, for when its writer pauses. */
+  addChanged(path: string, nowMs: number): void {
     const changedAtMs = this.#changed.get(path)?.changedAtMs ?? nowMs;
-    const quietAtMs = Math.min(nowMs + QUIET_MS, changedAtMs + DELAY_MS_MAX);
-    this.#changed.set(path, { changedAtMs, dueAtMs: Math.max(quietAtMs, this.#restUntilMs.get(path) ?? 0) });
+    const pausedAtMs = Math.min(nowMs + WRITE_GAP_MS, changedAtMs + DELAY_MS_MAX);
+    this.#changed.set(path, { changedAtMs, dueAtMs: Math.max(pausedAtMs, this.#breakUntilMs.get(path) ?? 0) });
   }
 
-  /** A file is to be visited when there is time. */
-  found(path: string): void {
-    this.#waiting.add(path);
+  /** Schedules a file that existed at the start, for when there is time. */
+  addFound(path: string): void {
+    this.#found.add(path);
   }
 
-  /** A file is to be visited once more, when nothing will have been written to it for long. */
-  resting(path: string, dueAtMs: number): void {
-    this.#resting.set(path, dueAtMs);
+  /** Schedules one more visit of a file, for when it has been quiet for long. */
+  addQuiet(path: string, dueAtMs: number): void {
+    this.#quiet.set(path, dueAtMs);
   }
 
-  /** The next that is due, which then counts as visited; or in how many milliseconds one will be, if any. */
+  /** Takes the next file that is due. @returns the file; or the milliseconds until one is due; or undefined if there is none. */
   take(nowMs: number): string | number | undefined {
-    let soonestMs: number | undefined;
+    let nextAtMs: number | undefined;
     for (const [path, { dueAtMs }] of this.#changed) {
       if (dueAtMs <= nowMs) {
         this.#changed.delete(path);
-        this.#waiting.delete(path);
+        this.#found.delete(path);
         return path;
       }
-      soonestMs = Math.min(soonestMs ?? dueAtMs, dueAtMs);
+      nextAtMs = Math.min(nextAtMs ?? dueAtMs, dueAtMs);
     }
-    for (const path of this.#waiting) {
-      this.#waiting.delete(path);
+    for (const path of this.#found) {
+      this.#found.delete(path);
       return path;
     }
-    for (const [path, dueAtMs] of this.#resting) {
+    for (const [path, dueAtMs] of this.#quiet) {
       if (dueAtMs <= nowMs) {
-        this.#resting.delete(path);
+        this.#quiet.delete(path);
         return path;
       }
-      soonestMs = Math.min(soonestMs ?? dueAtMs, dueAtMs);
+      nextAtMs = Math.min(nextAtMs ?? dueAtMs, dueAtMs);
     }
-    return soonestMs === undefined ? undefined : soonestMs - nowMs;
+    return nextAtMs === undefined ? undefined : nextAtMs - nowMs;
   }
 
-  /** How long it took to read a file that will be read from its beginning again. */
-  visited(path: string, tookMs: number, nowMs: number): void {
-    if (tookMs < LONG_VISIT_MS) this.#restUntilMs.delete(path);
-    else this.#restUntilMs.set(path, nowMs + Math.min(REST_MS_MAX, tookMs * REST_FACTOR));
+  /** Records how long it took to visit a file that is read from its beginning each time. */
+  noteVisit(path: string, tookMs: number, nowMs: number): void {
+    if (tookMs < LONG_VISIT_MS) this.#breakUntilMs.delete(path);
+    else this.#breakUntilMs.set(path, nowMs + Math.min(BREAK_MS_MAX, tookMs * BREAK_FACTOR));
   }
 }

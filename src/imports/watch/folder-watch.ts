@@ -2,20 +2,20 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename, join } from "node:path";
 
 export interface FolderWatchOptions {
-  /** Something has happened to this file or folder: it is new, was written to, or is gone. */
+  /** Called when a file or folder may be new, changed or gone. */
   onChange: (path: string) => void;
-  /** The system watches no more folders for us. */
+  /** Called when the system has no more watches to give. */
   onExhausted: (reason: string) => void;
 }
 
-/** What the system says when it has no more watches to give. */
+/** The errors of a system that has no more watches to give. */
 const EXHAUSTED: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
 /**
- * Watches folders, each by itself: one watch tells of every file in it, so that thousands of files cost nothing.
+ * Watches folders, each without its subfolders. One watch reports every file in its folder, so thousands of files cost
+ * nothing.
  *
- * Who watches adds each folder before reading it, and adds those that come to be; a folder that was put in the place of
- * another is added anew. Events say that something may have changed, and no more.
+ * The caller adds each folder before reading it, and adds new subfolders. A folder that replaced another is added again.
  */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
@@ -25,11 +25,7 @@ export class FolderWatch {
     this.#options = options;
   }
 
-  get count(): number {
-    return this.#watches.size;
-  }
-
-  /** Watch a folder that may be watched already. One that is gone or may not be read is passed over. */
+  /** Watches a folder. Does nothing if it is watched already, is gone, or may not be read. */
   add(folder: string): void {
     const inode = inodeOf(folder);
     const known = this.#watches.get(folder);
@@ -51,7 +47,7 @@ export class FolderWatch {
 
   #changed(folder: string, name: string | null): void {
     if (name !== null) this.#options.onChange(join(folder, name));
-    // A folder that goes says so under its own name.
+    // The event of a folder that is deleted carries the folder's own name.
     if (name !== null && name !== basename(folder)) return;
     if (this.#watches.get(folder)?.inode !== inodeOf(folder)) this.#remove(folder);
     this.#options.onChange(folder);

@@ -1,79 +1,85 @@
 import { stat } from "node:fs/promises";
 import { StoreError } from "../../core/errors.ts";
 import { chunksOf, QUIET_MS } from "../../importers/files.ts";
-import { canFollow, READING_VERSION } from "../../importers/registry.ts";
+import type { Importer } from "../../importers/importer.ts";
+import { canFollow, IMPORTERS, READING_VERSION } from "../../importers/registry.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import { LiveFile } from "./live-file.ts";
+import type { WatchEvent } from "./watch-events.ts";
 
-/** What a visit to a file brought. */
+/** The result of a visit to a file. */
 export interface Visit {
   path: string;
   format: string | null;
   sessionIds: readonly string[];
   newCount: number;
-  /** Those that were not told of an earlier visit. */
+  /** The warnings that no earlier visit reported. */
   warnings: FileReport["warnings"];
-  /** Set where it cannot be read, unless that was told before. */
+  /** The reason why the file cannot be read, unless an earlier visit reported it. */
   error: FileReport["error"];
 }
 
-/** Where it is kept in which state files were brought in, from one watch to the next. */
-export interface KeptStates {
+/** Remembers the states in which files were imported whole, from one watch to the next. A store does this. */
+export interface ImportedFileStates {
   hasImportedFile(path: string, state: string): boolean;
   forgetCount(): number;
   noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void;
 }
 
-interface Followed {
+interface FollowedFile {
   path: string;
+  /** True if the file is skipped silently when it is in no known format. */
   isUncertain: boolean;
-  /** Its reader, as long as it is likely to grow. */
+  /** The file's reader, while the file is likely to grow. */
   live: LiveFile | undefined;
-  /** Its size, its times and the like, when it was last brought into the store. */
+  /** The size, times and inode of the file when it was last read. */
   stamp: string | undefined;
-  /** Whether nothing had been written to it for long by then, so that nothing of it waits for more. */
-  isRested: boolean;
-  /** `KeptStates.forgetCount()` before its first byte was read. */
+  /** True if the file was quiet when it was last read, so that nothing was held back. */
+  isComplete: boolean;
+  /** `forgetCount()` before the first byte was read. */
   forgetCount: number;
-  /** Unix milliseconds at which it was seen to have changed, whatever its own times say. */
+  /** When the file was seen to change, in Unix milliseconds. */
   changedAtMs: number;
-  /** Of a database: what its sessions looked like then. */
+  /** For a database: see `ImportFile.fingerprints`. */
   fingerprints: Map<string, string>;
-  /** As its reader counts them. */
+  /** The newest report of the file's reader. */
   report: FileReport | undefined;
-  /** Of the same reader, what was told of already. */
-  newCountTold: number;
-  told: Set<string>;
+  /** The part of `report.newCount` that visits have reported. */
+  newCountReported: number;
+  /** The warnings and errors that visits have reported. */
+  reasonsReported: Set<string>;
 }
 
-/** Readers that are kept: of the files that have grown last. One holds a few words for each message of its file. */
+/** The number of live readers, for the files that have grown last. A reader holds a few words for each message of its file. */
 const LIVE_MAX = 32;
 
-/** After which a file counts as left. If it grows again, it is read again. */
+/** A reader whose file has not grown for this long is dropped, in milliseconds. If the file grows later, it is read again. */
 const LIVE_MS_MAX = 24 * 60 * 60 * 1_000;
 
-const FOLLOWED_NAME = /\.jsonl$/;
+const LIVE_NAME = /\.jsonl$/;
 const DATABASE_NAME = /\.db$/;
 
 /**
- * The files that are watched, and how far each is in the store.
+ * The files of a watch, and how much of each is in the store.
  *
- * Of a transcript with an entry on each line the reader stays alive, and reads on. Anything else is read again when it has
- * changed: what is in the store is not appended again.
+ * The reader of a transcript with an entry on each line stays alive and reads on. Any other file is read again when it has
+ * changed; messages that are in the store are not appended again.
  */
 export class FollowedFiles {
   readonly #run: ImportRun;
-  readonly #kept: KeptStates;
-  readonly #files = new Map<string, Followed>();
-  /** Files that were read, and are not kept as such yet. */
-  #unkept = new Set<Followed>();
+  readonly #states: ImportedFileStates;
+  readonly #importers: readonly Importer[];
+  readonly #files = new Map<string, FollowedFile>();
+  /** Files that were imported whole since the last `keep`. */
+  readonly #unkept = new Set<FollowedFile>();
 
-  constructor(run: ImportRun, kept: KeptStates) {
+  constructor(run: ImportRun, states: ImportedFileStates, importers = IMPORTERS) {
     this.#run = run;
-    this.#kept = kept;
+    this.#states = states;
+    this.#importers = importers;
   }
 
-  /** @param isUncertain  Whether it is passed over where it is in no format that is known. */
+  /** @param isUncertain  True if the file is skipped silently when it is in no known format. */
   add(path: string, isUncertain: boolean): void {
     if (this.#files.has(path)) return;
     this.#files.set(path, {
@@ -81,32 +87,32 @@ export class FollowedFiles {
       isUncertain,
       live: undefined,
       stamp: undefined,
-      isRested: false,
+      isComplete: false,
       forgetCount: 0,
       changedAtMs: Number.POSITIVE_INFINITY,
       fingerprints: new Map(),
       report: undefined,
-      newCountTold: 0,
-      told: new Set(),
+      newCountReported: 0,
+      reasonsReported: new Set(),
     });
   }
 
-  /** Whether only what comes will be read of it. */
+  /** Returns true if the file has a live reader, so that only new lines will be read. */
   isLive(path: string): boolean {
     return this.#files.get(path)?.live !== undefined;
   }
 
-  /** To be called by the run with its report of a file after each batch. */
+  /** Takes the run's report of a file after each batch. */
   note(report: FileReport): void {
     const file = this.#files.get(report.path);
     if (file !== undefined) file.report = report;
   }
 
   /**
-   * Bring what is new in a file into the store.
+   * Imports what is new in a file.
    *
-   * @returns undefined where there is nothing to tell: it has not changed, or is gone.
-   * @throws what `ImportRun.read` throws. The next visit then begins anew, and finds what is in the store.
+   * @returns undefined if there is nothing to report: the file has not changed, is gone, or was imported by an earlier watch.
+   * @throws what `ImportRun.read` throws. The next visit then reads the file from its beginning.
    */
   async visit(path: string, nowMs: number): Promise<Visit | undefined> {
     const file = this.#files.get(path);
@@ -118,64 +124,65 @@ export class FollowedFiles {
     }
     const { stamp } = found;
     if (stamp !== file.stamp) file.changedAtMs = Math.min(found.writtenAtMs, nowMs);
-    const isResting = nowMs - file.changedAtMs > QUIET_MS;
-    if (stamp === file.stamp && (file.isRested || !isResting)) return undefined;
-    if (file.stamp === undefined && isResting && !this.#isLikely(file, nowMs)) {
-      if (this.#kept.hasImportedFile(path, keptOf(stamp))) {
+    const isQuiet = nowMs - file.changedAtMs > QUIET_MS;
+    if (stamp === file.stamp && (file.isComplete || !isQuiet)) return undefined;
+    const isGrowing = isLikelyToGrow(file, nowMs);
+    if (file.stamp === undefined && isQuiet && !isGrowing) {
+      if (this.#states.hasImportedFile(path, this.#stateOf(stamp))) {
         file.stamp = stamp;
-        file.isRested = true;
+        file.isComplete = true;
         return undefined;
       }
     }
     try {
-      if (FOLLOWED_NAME.test(path) && this.#isLikely(file, nowMs)) await this.#follow(file, isResting);
-      else await this.#readWhole(file, isResting, found.byteLength);
+      if (isGrowing) await this.#readOn(file, isQuiet);
+      else await this.#readWhole(file, isQuiet, found.byteLength);
       file.stamp = stamp;
-      file.isRested = isResting;
-      if (isResting && file.report?.error == null) this.#unkept.add(file);
+      file.isComplete = isQuiet;
+      if (isQuiet && file.report?.error == null) this.#unkept.add(file);
     } catch (error) {
-      this.#forget(file);
-      if (StoreError.is(error) || !isOfFile(error)) throw error;
+      this.#reset(file);
+      if (StoreError.is(error) || !isFileSystemError(error)) throw error;
       if (error.code === "ENOENT") return undefined;
-      return this.#tell(file, { code: "IMPORT_UNREADABLE", message: error.message });
+      return visitOf(file, { code: "IMPORT_UNREADABLE", message: error.message });
     }
-    this.#letGoOfOldest(nowMs);
-    return this.#tell(file, file.report?.error ?? null);
+    this.#dropOldReaders(nowMs);
+    return visitOf(file, file.report?.error ?? null);
   }
 
-  /** In how many milliseconds a file that was read will have rested, if it does; undefined where nothing of it waits for that. */
-  restsInMs(path: string, nowMs: number): number | undefined {
+  /** Returns the milliseconds until a file will have been quiet for long; undefined if nothing of it is held back. */
+  quietInMs(path: string, nowMs: number): number | undefined {
     const file = this.#files.get(path);
-    if (file?.stamp === undefined || file.isRested) return undefined;
-    // A clock that was put back does not make it longer.
+    if (file?.stamp === undefined || file.isComplete) return undefined;
+    // A clock that was set back must not extend the wait.
     return Math.min(QUIET_MS, Math.max(0, file.changedAtMs + QUIET_MS - nowMs)) + 1;
   }
 
-  /** No file will grow any more: what is still held of them goes into the store. @throws as `visit`. */
+  /** Ends all readers, and imports everything that they hold back. @throws like `visit`. */
   async close(): Promise<Visit[]> {
     const visits: Visit[] = [];
     for (const file of this.#files.values()) {
       if (file.live === undefined) continue;
-      await this.#closeLive(file);
-      const visit = this.#tell(file, file.report?.error ?? null);
+      await this.#closeReader(file);
+      const visit = visitOf(file, file.report?.error ?? null);
       if (visit !== undefined) visits.push(visit);
     }
     return visits;
   }
 
-  /**
-   * Keep that what was read of files that rest need not be read by the next watch.
-   *
-   * @throws what `Store.noteImportedFiles` throws.
-   */
+  /** Notes in the store which files the next watch need not read. @throws what `noteImportedFiles` throws. */
   keep(): void {
     if (this.#unkept.size === 0) return;
     const states = new Map<string, string>();
-    const now = this.#kept.forgetCount();
-    for (const { path, stamp, isRested, forgetCount } of this.#unkept) {
-      if (stamp !== undefined && isRested && forgetCount === now) states.set(path, keptOf(stamp));
+    const forgetCount = this.#states.forgetCount();
+    for (const file of this.#unkept) {
+      const { path, stamp, isComplete, report } = file;
+      // A later version of somebody's own importer may read more from the same file.
+      const isOwnFormat = IMPORTERS.every(({ name }) => name !== report?.format) && report?.format != null;
+      if (stamp === undefined || !isComplete || file.forgetCount !== forgetCount || isOwnFormat) continue;
+      states.set(path, this.#stateOf(stamp));
     }
-    if (states.size > 0) this.#kept.noteImportedFiles(states, now);
+    if (states.size > 0) this.#states.noteImportedFiles(states, forgetCount);
     this.#unkept.clear();
   }
 
@@ -183,107 +190,110 @@ export class FollowedFiles {
     return this.#unkept.size;
   }
 
-  /** Whether it is likely to grow: then its reader is kept, or made, so that what comes then is there at once. */
-  #isLikely({ path, live, changedAtMs }: Followed, nowMs: number): boolean {
-    return FOLLOWED_NAME.test(path) && (live !== undefined || nowMs - changedAtMs <= LIVE_MS_MAX);
+  /** The state as the store keeps it. Other importers, or other versions of them, may read more from the same file. */
+  #stateOf(stamp: string): string {
+    const own = this.#importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
+    return [READING_VERSION, ...own, stamp].join(" ");
   }
 
-  async #follow(file: Followed, isResting: boolean): Promise<void> {
-    if (file.live === undefined) this.#begin(file);
-    let growth = await file.live!.look(isResting);
+  async #readOn(file: FollowedFile, isQuiet: boolean): Promise<void> {
+    if (file.live === undefined) this.#startReader(file);
+    let growth = await file.live!.look(isQuiet);
     if (growth === "other") {
-      this.#begin(file);
-      growth = await file.live!.look(isResting);
+      this.#startReader(file);
+      growth = await file.live!.look(isQuiet);
     }
-    // It may be in a format that is known when there is more of it; or in one that is read as a whole.
-    const isFollowed = !file.live!.hasPaused || canFollow(file.report?.format ?? null);
-    if (growth === "over" || !isFollowed) await this.#closeLive(file);
+    const isFollowed = !file.live!.hasPaused || canFollow(file.report?.format ?? null, this.#importers);
+    // If the format is not known yet, the file is read from its beginning when it has grown.
+    if (growth === "over" || !isFollowed) await this.#closeReader(file);
   }
 
-  #begin(file: Followed): void {
-    this.#forget(file);
-    file.forgetCount = this.#kept.forgetCount();
+  #startReader(file: FollowedFile): void {
+    this.#reset(file);
+    file.forgetCount = this.#states.forgetCount();
     file.live = new LiveFile(file.path, this.#run);
   }
 
-  async #readWhole(file: Followed, isFinished: boolean, byteLength: number): Promise<void> {
-    this.#forget(file);
+  async #readWhole(file: FollowedFile, isFinished: boolean, byteLength: number): Promise<void> {
+    this.#reset(file);
     const { path, isUncertain } = file;
-    file.forgetCount = this.#kept.forgetCount();
+    file.forgetCount = this.#states.forgetCount();
     const fingerprints = new Map(file.fingerprints);
-    file.report = await this.#run.read({
-      path,
-      chunks: chunksOf(path),
-      byteLength,
-      isUncertain,
-      isFinished,
-      fingerprints,
-    });
+    const chunks = chunksOf(path);
+    file.report = await this.#run.read({ path, chunks, byteLength, isUncertain, isFinished, fingerprints });
     if (file.report.error === null) file.fingerprints = fingerprints;
   }
 
-  /** What its reader knew is gone; what was told to the user is not told again. */
-  #forget(file: Followed): void {
+  /** Drops the reader and what it knew. What was reported is not reported again. */
+  #reset(file: FollowedFile): void {
     file.live = undefined;
     file.stamp = undefined;
     file.report = undefined;
-    file.newCountTold = 0;
+    file.newCountReported = 0;
   }
 
-  async #closeLive(file: Followed): Promise<void> {
+  async #closeReader(file: FollowedFile): Promise<void> {
     const { live } = file;
     file.live = undefined;
     if (live === undefined) return;
     try {
       file.report = await live.close();
     } catch (error) {
-      this.#forget(file);
+      this.#reset(file);
       throw error;
     }
   }
 
-  /** Let go of the readers of files that have not grown for long. What they hold is read again when the file rests. */
-  #letGoOfOldest(nowMs: number): void {
+  /** Drops readers of files that have not grown for long. What they hold back is read again when the file is quiet. */
+  #dropOldReaders(nowMs: number): void {
     const live = [...this.#files.values()].filter((file) => file.live !== undefined);
-    live.sort((a, b) => b.live!.grownAtMs - a.live!.grownAtMs);
+    live.sort((left, right) => right.live!.grownAtMs - left.live!.grownAtMs);
     for (const [index, file] of live.entries()) {
       if (index >= LIVE_MAX || nowMs - file.live!.grownAtMs > LIVE_MS_MAX) file.live = undefined;
     }
   }
-
-  #tell(file: Followed, error: FileReport["error"]): Visit | undefined {
-    const { path, isUncertain, told } = file;
-    const { format = null, sessionIds = [], newCount = 0, warnings = [] } = file.report ?? {};
-    if (isUncertain && format === null && error === null) return undefined;
-    const isNews = (reason: string): boolean => told.size < told.add(reason).size;
-    const visit: Visit = {
-      path,
-      format,
-      sessionIds: [...new Set(sessionIds)],
-      newCount: newCount - file.newCountTold,
-      warnings: warnings.filter(({ line, reason }) => isNews(`${line} ${reason}`)),
-      error: error !== null && isNews(error.message) ? error : null,
-    };
-    file.newCountTold = newCount;
-    return visit;
-  }
 }
 
-/** A state as it is kept: what other versions make of a file may be more. */
-function keptOf(stamp: string): string {
-  return `${READING_VERSION} ${stamp}`;
+/** Yields the events of a visit. A visit that brought nothing has none. */
+export function* eventsOfVisit({ path, format, sessionIds, newCount, warnings, error }: Visit): Generator<WatchEvent> {
+  for (const { line, reason } of warnings) yield { event: "warning", path, line, reason };
+  if (error !== null) yield { event: "warning", path, line: null, reason: error.message };
+  if (newCount > 0) yield { event: "imported", path, format, sessionIds, newCount };
 }
 
-interface Look {
-  /** What changes when the file does. */
+/** Returns true if the file deserves a live reader, so that new lines are in the store at once. */
+function isLikelyToGrow({ path, live, changedAtMs }: FollowedFile, nowMs: number): boolean {
+  return LIVE_NAME.test(path) && (live !== undefined || nowMs - changedAtMs <= LIVE_MS_MAX);
+}
+
+/** Returns what is new since the last report; undefined for an uncertain file in no known format. */
+function visitOf(file: FollowedFile, error: FileReport["error"]): Visit | undefined {
+  const { path, isUncertain, reasonsReported } = file;
+  const { format = null, sessionIds = [], newCount = 0, warnings = [] } = file.report ?? {};
+  if (isUncertain && format === null && error === null) return undefined;
+  const isNews = (reason: string): boolean => reasonsReported.size < reasonsReported.add(reason).size;
+  const visit: Visit = {
+    path,
+    format,
+    sessionIds: [...new Set(sessionIds)],
+    newCount: newCount - file.newCountReported,
+    warnings: warnings.filter(({ line, reason }) => isNews(`${line} ${reason}`)),
+    error: error !== null && isNews(error.message) ? error : null,
+  };
+  file.newCountReported = newCount;
+  return visit;
+}
+
+interface FileLook {
+  /** Changes when the file changes. */
   stamp: string;
   /** Unix milliseconds. */
   writtenAtMs: number;
   byteLength: number;
 }
 
-/** Undefined where there is no file. A database's newest changes stand beside it. */
-async function lookAt(path: string): Promise<Look | undefined> {
+/** Returns undefined if there is no file. For a database, the write-ahead log is part of the look. */
+async function lookAt(path: string): Promise<FileLook | undefined> {
   const parts = DATABASE_NAME.test(path) ? [path, `${path}-wal`] : [path];
   const found = await Promise.all(parts.map((part) => stat(part).catch(() => undefined)));
   if (found[0]?.isFile() !== true) return undefined;
@@ -296,6 +306,6 @@ async function lookAt(path: string): Promise<Look | undefined> {
   };
 }
 
-function isOfFile(error: unknown): error is NodeJS.ErrnoException {
+function isFileSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === "string";
 }

@@ -4,19 +4,13 @@ import type { FileReport, ImportRun } from "../import-run.ts";
 
 const LINE_FEED = 0x0a;
 
-/**
- * What a look at a live file came to: as `Growth`; or `over`, where its reader has no more use for it: it is in no format that
- * is known, or not yet.
- */
+/** The result of a look at a live file: a `Growth`, or `over` if the importer reads no further. */
 export type LiveGrowth = Growth | "over";
 
-/**
- * A transcript that is being written, with the reader that has read it so far: what comes is read and parsed once, however
- * long the file is.
- */
+/** A growing transcript with the importer that has read it so far. New lines are read once, however long the file is. */
 export class LiveFile {
   readonly #bytes: GrowingFile;
-  readonly #chunks = new Conduit();
+  readonly #chunks = new ChunkChannel();
   readonly #reading: Promise<FileReport>;
   #hasLine = false;
   #hasPaused = false;
@@ -24,87 +18,84 @@ export class LiveFile {
   constructor(path: string, run: ImportRun) {
     this.#bytes = new GrowingFile(path);
     this.#reading = run.read({ path, chunks: this.#chunks });
-    const over = (): void => this.#chunks.end();
-    this.#reading.then(over, over);
+    const end = (): void => this.#chunks.end();
+    this.#reading.then(end, end);
   }
 
-  /** When it was last written to, in Unix milliseconds. */
+  /** The time of the last write, in Unix milliseconds. */
   get grownAtMs(): number {
     return this.#bytes.writtenAtMs;
   }
 
-  /** Whether its reader was told that for now there is no more, and has said so if it can. */
+  /** True once the importer has been told to pause. By then its format is known. */
   get hasPaused(): boolean {
     return this.#hasPaused;
   }
 
   /**
-   * Bring what has come since the last look into the store: when this is over, all that is complete is there.
+   * Imports what was written since the last look. When this returns, every complete message is in the store.
    *
-   * @param isResting  Nothing was written for long: what is held, because more may belong to it, goes there, too.
-   * @throws what `ImportRun.read` throws, after which it is of no more use; what the file system says.
+   * @param isQuiet  True if nothing was written for long. Then incomplete messages are imported too.
+   * @throws what `ImportRun.read` throws, after which the object is of no more use; errors of the file system.
    */
-  async look(isResting: boolean): Promise<LiveGrowth> {
+  async look(isQuiet: boolean): Promise<LiveGrowth> {
     const growth = await this.#bytes.look(async (chunk) => {
       this.#hasLine ||= chunk.includes(LINE_FEED);
       await this.#give(chunk);
       return !this.#chunks.isEnded;
     });
-    if (growth === "other" || (growth === "same" && !isResting)) return growth;
-    // Before its first line is whole, its format cannot be told.
-    if (this.#hasLine || isResting) {
-      await this.#give(isResting ? QUIET : PAUSE);
+    if (growth === "other" || (growth === "same" && !isQuiet)) return growth;
+    // The format cannot be recognized before the first line is complete.
+    if (this.#hasLine || isQuiet) {
+      await this.#give(isQuiet ? QUIET : PAUSE);
       this.#hasPaused = true;
     }
     return this.#chunks.isEnded ? "over" : growth;
   }
 
-  /** It has come to its end: whatever is still held of it goes into the store. @throws what `ImportRun.read` throws. */
+  /** Ends the file, and imports everything that the importer still holds. @throws what `ImportRun.read` throws. */
   close(): Promise<FileReport> {
     this.#chunks.end();
     return this.#reading;
   }
 
-  /** Ends when the reader is done with the chunk, or with the file. */
+  /** Returns when the importer has processed the chunk, or has ended. */
   async #give(chunk: Uint8Array): Promise<void> {
     await this.#chunks.give(chunk);
     if (this.#chunks.isEnded) await this.#reading;
   }
 }
 
-/** Chunks from one who has them to one who reads them, one at a time. */
-class Conduit implements AsyncIterableIterator<Uint8Array> {
+/** Passes chunks from a giver to a reader, one at a time. */
+class ChunkChannel implements AsyncIterableIterator<Uint8Array> {
   #given: Uint8Array | undefined;
-  /** Whether nobody gives or reads any more. */
+  /** True if nobody gives or reads any more. */
   isEnded = false;
-  /** Of a reader that waits. */
-  #wake: (() => void) | undefined;
-  /** Of a giver whose chunk is being read. */
-  #done: (() => void) | undefined;
+  #wakeReader: (() => void) | undefined;
+  #wakeGiver: (() => void) | undefined;
 
-  /** @returns when the reader asks for the next chunk, or will ask for no more. */
+  /** Returns when the reader asks for the next chunk, or will ask for no more. */
   give(chunk: Uint8Array): Promise<void> {
     if (this.isEnded) return Promise.resolve();
     this.#given = chunk;
-    this.#wake?.();
+    this.#wakeReader?.();
     return new Promise((resolve) => {
-      this.#done = resolve;
+      this.#wakeGiver = resolve;
     });
   }
 
-  /** No more is given, nor read. */
   end(): void {
     this.isEnded = true;
-    this.#wake?.();
-    this.#done?.();
+    this.#wakeReader?.();
+    this.#wakeGiver?.();
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
     if (this.#given === undefined) {
-      this.#done?.();
+      this.#wakeGiver?.();
       if (!this.isEnded) {
         await new Promise<void>((resolve) => {
-          this.#wake = resolve;
+          this.#wakeReader = resolve;
         });
       }
     }

@@ -2,26 +2,30 @@ import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import { StoreError } from "../../core/errors.ts";
-import { internalsOf } from "../../session/opened-store.ts";
+import type { Importer } from "../../importers/importer.ts";
+import { internalsOf, type OpenedStore } from "../../session/opened-store.ts";
 import type { Store } from "../../session/store.ts";
 import { ImportRun } from "../import-run.ts";
+import { summarizeSessions } from "../summarize-sessions.ts";
 import { DueFiles } from "./due-files.ts";
-import { FollowedFiles, type Visit } from "./followed-files.ts";
-import { Summaries } from "./summaries.ts";
-import { eventsOfVisit, type WatchEvent } from "./watch-events.ts";
+import { eventsOfVisit, FollowedFiles, type Visit } from "./followed-files.ts";
+import { SummaryFollower } from "./summary-follower.ts";
+import type { WatchEvent } from "./watch-events.ts";
 import { WatchedPaths } from "./watched-paths.ts";
 
-export interface WatchOptions {
+export interface WatchRunOptions {
   paths: readonly string[];
-  /** In place of what the files say. */
-  project?: string;
-  onEvent: (event: WatchEvent) => void;
+  /** The importers to choose from, in the order in which they are asked. */
+  importers?: readonly Importer[];
+  /** The project of all sessions, instead of what the files say. */
+  project?: string | undefined;
+  onEvent?: ((event: WatchEvent) => void) | undefined;
   /** Ends the watch after the batch that is being written. */
-  signal: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
-/** What passes with time: the store is locked or its disk full, the embedder does not answer; or a session was forgotten. */
-const PASSING: ReadonlySet<string> = new Set([
+/** Errors that pass with time: a locked store, a full disk, an embedder that does not answer, a forgotten session. */
+const PASSING_ERRORS: ReadonlySet<string> = new Set([
   "STORE_BUSY",
   "FILE_NOT_USABLE",
   "MODEL_UNAVAILABLE",
@@ -29,90 +33,93 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 const BACKOFF: Backoff = { delayMsMin: 500, delayMsMax: 30_000 };
 
-/** New messages at once, after the beginning, that do not wait for an embedder that is elsewhere: those of a turn. */
+/** The most new messages that do not wait for a remote embedder, about those of a turn. */
 const LIVE_MESSAGES_MAX = 32;
 
-/** How often the clock is looked at. One that was put forward, or a timer that came late, means that events were missed. */
+/** How often the clock is checked, in milliseconds. A jump, or a late timer, means that events were missed. */
 const CLOCK_MS = 30_000;
 const LATE_MS_MIN = 5_000;
 
-/** How often everything is looked at all the same: not every file system tells of every change. */
+/** How often everything is scanned, in milliseconds, because not every file system reports every change. */
 const RESCAN_MS = 10 * 60 * 1_000;
 
-/** And where the system watches no more folders. */
+/** How often everything is scanned if the system watches no more folders, in milliseconds. */
 const POLL_MS = 30_000;
 
 /**
- * A watch over files and folders: what is there is brought into the store, and then what comes, within a second or so.
+ * A watch over files and folders. It imports what exists, and then what is written, within about a second.
  *
- * One file is visited at a time. What the store does not take is tried again until it does; nothing is remembered outside the
- * store, so a watch that was killed has lost nothing. When nothing changes it sleeps, but for a look at the clock.
+ * It visits one file at a time. What the store refuses for now is tried again until the store accepts it. Nothing is
+ * remembered outside the store, so a watch that was killed loses nothing. When nothing changes, the watch sleeps, except for
+ * a regular check of the clock.
  */
 export class WatchRun {
-  readonly #options: WatchOptions;
+  readonly #options: WatchRunOptions;
+  readonly #store: OpenedStore;
   readonly #storePath: string;
   readonly #files: FollowedFiles;
   readonly #due = new DueFiles();
   readonly #paths: WatchedPaths;
-  readonly #summaries: Summaries;
-  /** Aborted by the user's signal, and by what ends the watch from within. */
+  readonly #summaries: SummaryFollower;
+  /** Aborted by the caller's signal, and by errors that end the watch. */
   readonly #stopping = new AbortController();
-  readonly #unreadableTold = new Set<string>();
-  /** Whether all that was there at the beginning is known, if not read. */
+  readonly #unreadablePaths = new Set<string>();
+  /** True once every file that existed at the start was found. */
   #isScanned = false;
-  /** Whether that was brought in. */
+  /** True once these files are imported. */
   #isCaughtUp = false;
-  /** Whether that was summarized, too: a watch that is killed before begins again with all of it. */
+  /** True once their sessions are summarized. A watch that is killed earlier reads all of the files again. */
   #isComplete = false;
   #newCount = 0;
   #rescanMs = RESCAN_MS;
   #wake: () => void = () => {};
 
-  constructor(store: Store, options: WatchOptions) {
-    const { project, signal } = options;
+  constructor(store: Store, options: WatchRunOptions) {
+    const { project, importers, signal, paths } = options;
     this.#options = options;
+    this.#store = internalsOf(store);
     this.#storePath = resolve(store.path);
-    const stop = (): void => this.#stopping.abort(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
+    const stop = (): void => this.#stopping.abort(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop, { once: true });
     this.#stopping.signal.addEventListener("abort", () => this.#wake());
     const run = new ImportRun(store, {
-      format: "auto",
-      ...(project === undefined ? {} : { project }),
-      // Their session's summaries, which follow it, see to them.
+      ...(importers !== undefined && { importers }),
+      project,
+      // The session's summaries, which are kept current, collect these vectors.
       mayLackVectors: (newCount) => this.#isCaughtUp && newCount <= LIVE_MESSAGES_MAX,
       onProgress: (report) => {
         this.#files.note(report);
         this.#stopping.signal.throwIfAborted();
       },
     });
-    this.#files = new FollowedFiles(run, internalsOf(store));
-    this.#summaries = new Summaries(store, this.#stopping.signal);
-    this.#paths = new WatchedPaths(options.paths, {
+    this.#files = new FollowedFiles(run, this.#store, importers);
+    this.#summaries = new SummaryFollower(this.#store);
+    this.#paths = new WatchedPaths(paths, {
       onFile: (path, isUncertain) => this.#changed(path, isUncertain),
       onUnreadable: (path, error) => this.#unreadable(path, error),
       onExhausted: (reason) => this.#poll(reason),
     });
   }
 
-  /** Messages that it has brought into the store. */
+  /** Messages that the watch has added to the store. */
   get newCount(): number {
     return this.#newCount;
   }
 
-  /** Bring in what is there, summarize it, and end. @throws as `follow`. */
+  /** Imports and summarizes what exists, and ends. @throws like `follow`. */
   async once(): Promise<void> {
     await this.#untilStopped(async () => {
       const sessionIds = await this.#catchUp();
-      for (const visit of await this.#persist(() => this.#files.close())) this.#tell(visit);
+      for (const visit of await this.#persist(() => this.#files.close())) this.#report(visit);
       await this.#complete(sessionIds);
     }).finally(() => this.#paths.close());
   }
 
   /**
-   * Bring in what is there, and then what comes, until the signal.
+   * Imports what exists, and then what is written, until the signal.
    *
-   * @throws what does not pass: `STORE_CORRUPT`, `FILE_REPLACED`, `OPTION_INVALID` for the project and the like.
+   * @throws errors that do not pass: `STORE_CORRUPT`, `FILE_REPLACED`, `OPTION_INVALID` for the project and the like.
    */
   async follow(): Promise<void> {
     const clock = this.#watchClock();
@@ -140,17 +147,17 @@ export class WatchRun {
     }
   }
 
-  /** Work that ends in silence when it is told to stop. */
+  /** Runs work that ends in silence when the caller's signal stops it. */
   async #untilStopped(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
       this.#stopping.abort(error);
-      if (!this.#options.signal.aborted) throw error;
+      if (this.#options.signal?.aborted !== true) throw error;
     }
   }
 
-  /** @returns the sessions of the files that were read: summaries may lack where no message is new. */
+  /** @returns the sessions of all files that were read, because a session without new messages may lack summaries too. */
   async #catchUp(): Promise<Set<string>> {
     const sessionIds = new Set<string>();
     let fileCount = 0;
@@ -162,7 +169,7 @@ export class WatchRun {
       fileCount += 1;
     }
     this.#isCaughtUp = true;
-    this.#options.onEvent({ event: "caught_up", fileCount, newCount: this.#newCount });
+    this.#options.onEvent?.({ event: "caught_up", fileCount, newCount: this.#newCount });
     return sessionIds;
   }
 
@@ -171,26 +178,27 @@ export class WatchRun {
     const fromMs = performance.now();
     const visit = await this.#persist(() => this.#files.visit(path, Date.now()));
     const nowMs = performance.now();
-    if (!this.#files.isLive(path)) this.#due.visited(path, nowMs - fromMs, nowMs);
-    const restsInMs = this.#files.restsInMs(path, Date.now());
-    if (restsInMs !== undefined) this.#due.resting(path, nowMs + restsInMs);
-    if (visit !== undefined) this.#tell(visit);
+    if (!this.#files.isLive(path)) this.#due.noteVisit(path, nowMs - fromMs, nowMs);
+    const quietInMs = this.#files.quietInMs(path, Date.now());
+    if (quietInMs !== undefined) this.#due.addQuiet(path, nowMs + quietInMs);
+    if (visit !== undefined) this.#report(visit);
     return visit;
   }
 
-  #tell(visit: Visit): void {
+  #report(visit: Visit): void {
     this.#newCount += visit.newCount;
-    for (const event of eventsOfVisit(visit)) this.#options.onEvent(event);
+    for (const event of eventsOfVisit(visit)) this.#options.onEvent?.(event);
   }
 
-  /** Summarize what was there at the beginning. From then on it need not be read again. */
+  /** Summarizes what existed at the start. From then on, the next watch need not read it again. */
   async #complete(sessionIds: ReadonlySet<string>): Promise<void> {
-    await this.#persist(() => this.#summaries.complete(sessionIds));
+    const { signal } = this.#stopping;
+    await this.#persist(() => summarizeSessions(this.#store, sessionIds, { signal }));
     this.#isComplete = true;
     this.#tryToKeep();
   }
 
-  /** Where the store does not take it now, it will the next time, or the files are read once more. */
+  /** If the store refuses, it is tried again later, or the next watch reads the files again. */
   #tryToKeep(): void {
     if (!this.#isComplete) return;
     try {
@@ -200,7 +208,7 @@ export class WatchRun {
     }
   }
 
-  /** Do it until the store takes it. */
+  /** Repeats work until the store accepts it. */
   async #persist<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
     for (let failureCount = 1; ; failureCount++) {
@@ -208,17 +216,17 @@ export class WatchRun {
         return await work();
       } catch (error) {
         signal.throwIfAborted();
-        if (!StoreError.is(error) || !PASSING.has(error.code)) throw error;
-        // Its work has ended for good, and the session may be there again; that of others begins anew with their next message.
+        if (!StoreError.is(error) || !PASSING_ERRORS.has(error.code)) throw error;
+        // The forgotten session may come back. Background work begins again with the next message of each session.
         if (error.code === "SESSION_NOT_FOUND") await this.#summaries.stop();
         const retryInMs = backoffMs(failureCount, BACKOFF);
-        this.#options.onEvent({ event: "waiting", code: error.code, reason: error.message, retryInMs });
+        this.#options.onEvent?.({ event: "waiting", code: error.code, reason: error.message, retryInMs });
         await wait(retryInMs, undefined, { signal });
       }
     }
   }
 
-  /** @param ms  Until something changes, if not given. */
+  /** @param ms  Undefined to sleep until something changes. */
   async #sleep(ms: number | undefined): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((wake) => {
@@ -231,34 +239,34 @@ export class WatchRun {
   }
 
   #changed(path: string, isUncertain: boolean): void {
-    // A store that lies among transcripts changes with every message.
+    // A store that is kept among transcripts changes with every message.
     if (path === this.#storePath) return;
     this.#files.add(path, isUncertain);
-    if (this.#isScanned) this.#due.changed(path, performance.now());
-    else this.#due.found(path);
+    if (this.#isScanned) this.#due.addChanged(path, performance.now());
+    else this.#due.addFound(path);
     this.#wake();
   }
 
   #unreadable(path: string, error: unknown): void {
+    if (this.#unreadablePaths.has(path)) return;
+    this.#unreadablePaths.add(path);
     const reason = error instanceof Error ? error.message : String(error);
-    if (this.#unreadableTold.has(path)) return;
-    this.#unreadableTold.add(path);
-    this.#options.onEvent({ event: "warning", path, line: null, reason });
+    this.#options.onEvent?.({ event: "warning", path, line: null, reason });
   }
 
   #poll(reason: string): void {
     if (this.#rescanMs === POLL_MS) return;
     this.#rescanMs = POLL_MS;
-    this.#options.onEvent({ event: "polling", reason, everyMs: POLL_MS });
+    this.#options.onEvent?.({ event: "polling", reason, everyMs: POLL_MS });
   }
 
   #watchClock(): NodeJS.Timeout {
-    let lookedAtMs = Date.now();
-    let scannedAtMs = lookedAtMs;
+    let checkedAtMs = Date.now();
+    let scannedAtMs = checkedAtMs;
     return setInterval(() => {
       const nowMs = Date.now();
-      const isOff = Math.abs(nowMs - lookedAtMs - CLOCK_MS) > LATE_MS_MIN;
-      lookedAtMs = nowMs;
+      const isOff = Math.abs(nowMs - checkedAtMs - CLOCK_MS) > LATE_MS_MIN;
+      checkedAtMs = nowMs;
       this.#tryToKeep();
       if (!isOff && nowMs - scannedAtMs < this.#rescanMs) return;
       scannedAtMs = nowMs;

@@ -4,36 +4,36 @@ import { isTranscriptName, walkFiles } from "../../importers/files.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
 export interface WatchedPathsOptions {
-  /** A file that may be new, or have changed. */
+  /** Called for each file that may be new or changed. */
   onFile: (path: string, isUncertain: boolean) => void;
-  /** A folder that cannot be looked through. */
+  /** Called for each folder that cannot be read. */
   onUnreadable: (path: string, error: unknown) => void;
-  /** The system watches no more folders. */
+  /** Called when the system has no more watches to give. */
   onExhausted: (reason: string) => void;
 }
 
-/** Nobody types here. */
+/** Watched paths are never standard input. */
 const NO_INPUT = (async function* (): AsyncGenerator<Uint8Array> {})();
 
-/** How files beside a database are called that hold its newest changes. */
+/** The files next to a database that hold its newest changes. */
 const BESIDE_DATABASE = /-(wal|journal)$/;
 
 /**
- * The files and folders that a watch is about, whether they are there or not: tells of each file below them, and of each that
- * changes or comes to be.
+ * Finds every file below the paths of a watch, and every file that is created or changed there. The paths need not exist.
  *
- * Of a path that is not there the nearest folder above is watched; one that is has the folder above it watched, too, so that
- * its end is noticed. Where a file is a link, the folder of what it leads to is watched. What the system's events miss, another `scan` finds.
+ * For a path that does not exist, the nearest existing folder above it is watched. For one that exists, the folder above is
+ * watched too, so that its deletion is noticed. For a link, the folder of its target is watched. Changes that the system
+ * does not report are found by the next `scan`.
  */
 export class WatchedPaths {
   readonly #roots: readonly string[];
   readonly #options: WatchedPathsOptions;
   readonly #folders: FolderWatch;
-  /** Folders that are to be looked through, and whether that is under way. */
-  readonly #waiting = new Set<string>();
+  /** Folders to scan. */
+  readonly #unscanned = new Set<string>();
   #scanning: Promise<void> | undefined;
   #isClosed = false;
-  /** Files that links lead to: what changes is the file, what is followed the link. */
+  /** The link to each target. The target changes, but the link is followed. */
   readonly #linkByTarget = new Map<string, string>();
 
   constructor(paths: readonly string[], options: WatchedPathsOptions) {
@@ -42,44 +42,44 @@ export class WatchedPaths {
     this.#folders = new FolderWatch({ onChange: (path) => this.#changed(path), onExhausted: options.onExhausted });
   }
 
-  /** Look at everything that is there, and watch it from then on. @returns when all of it was told of. */
+  /** Reports every existing file, and watches all folders from then on. */
   scan(): Promise<void> {
-    for (const root of this.#roots) this.#lookThrough(root);
+    for (const root of this.#roots) this.#requestScan(root);
     return this.#scanning ?? Promise.resolve();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#waiting.clear();
+    this.#unscanned.clear();
     this.#folders.close();
   }
 
   #changed(path: string): void {
     if (this.#isClosed) return;
-    for (const root of this.#roots) if (isWithin(root, path)) this.#lookThrough(root);
+    for (const root of this.#roots) if (isWithin(root, path)) this.#requestScan(root);
     const file = path.replace(BESIDE_DATABASE, "");
     const link = this.#linkByTarget.get(file);
     if (link !== undefined) this.#changed(link);
     if (!this.#roots.some((root) => isWithin(file, root))) return;
     const isRoot = this.#roots.includes(file);
-    if (isFolder(path)) this.#lookThrough(path);
+    if (isFolder(path)) this.#requestScan(path);
     else if (isRoot || isTranscriptName(basename(file))) {
       this.#watchTarget(file);
       this.#options.onFile(file, !isRoot && isUncertain(file));
     }
   }
 
-  /** One folder at a time; what is asked for twice before its turn comes is done once. */
-  #lookThrough(path: string): void {
-    this.#waiting.add(path);
+  /** Scans one folder at a time. A folder that is requested twice before its turn is scanned once. */
+  #requestScan(path: string): void {
+    this.#unscanned.add(path);
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
     });
   }
 
   async #scan(): Promise<void> {
-    for (const path of this.#waiting) {
-      this.#waiting.delete(path);
+    for (const path of this.#unscanned) {
+      this.#unscanned.delete(path);
       if (this.#roots.includes(path)) this.#watchAbove(path);
       if (!existsSync(path)) continue;
       for await (const file of walkFiles([path], NO_INPUT, (folder) => this.#folders.add(folder))) {
@@ -92,7 +92,7 @@ export class WatchedPaths {
     }
   }
 
-  /** Where a file is a link: watch the folder of what it leads to. */
+  /** If a file is a link, watches the folder of its target. */
   #watchTarget(path: string): void {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
     try {
@@ -100,23 +100,23 @@ export class WatchedPaths {
       this.#linkByTarget.set(target, path);
       this.#folders.add(dirname(target));
     } catch {
-      // It leads nowhere any more.
+      // The target is gone.
     }
   }
 
-  /** Watch the folder that would have to change for `path` to come to be, or to go. */
+  /** Watches the folder that changes when `path` is created or deleted. */
   #watchAbove(path: string): void {
     let above = dirname(path);
     while (!isFolder(above) && above !== dirname(above)) above = dirname(above);
     this.#folders.add(above);
-    // What came to be before it was watched.
+    // A folder on the way to `path` may have been created before the watch began.
     const [next] = path.slice(join(above, sep).length).split(sep);
     const below = join(above, next ?? "");
     if (below !== path && isFolder(below)) this.#watchAbove(path);
   }
 }
 
-/** Whether `path` is `folder` or stands somewhere below it. */
+/** Returns true if `path` is `folder` or is below it. */
 function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }

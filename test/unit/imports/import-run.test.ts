@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
+import { summarizeSessions } from "../../../src/imports/summarize-sessions.ts";
 import { OpenedSession } from "../../../src/session/opened-session.ts";
-import { openStore } from "../../../src/session/opened-store.ts";
+import { internalsOf, openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { Upkeep } from "../../../src/session/upkeep.ts";
 import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
@@ -142,13 +143,13 @@ describe("ImportRun", () => {
     const lines = Array.from({ length: 120 }, (_, index) => say("s", `m${index}`, `${text} ${index}`));
     const run = newRun();
     await read(lines, { run });
-    const { resolved } = await run.resolve(() => {});
+    const { resolved } = await summarizeSessions(internalsOf(store), run.sessionIds, {});
     expect(resolved).toBeGreaterThan(0);
     expect(store.stats().unindexedCount).toBe(0);
     const roots = store.resume("s").roots();
     expect(roots.map(({ uncoveredCount }) => uncoveredCount)).toEqual(roots.map(() => 0));
     expect(roots.flatMap(({ summaries }) => summaries!.map(({ shown }) => shown))).toEqual(roots.map(() => true));
-    expect(await run.resolve(() => {})).toMatchObject({ resolved: 0, failed: 0 });
+    expect(await summarizeSessions(internalsOf(store), run.sessionIds, {})).toMatchObject({ resolved: 0, failed: 0 });
   });
 
   test("does the upkeep of the store once, however many sessions it summarizes", async () => {
@@ -158,7 +159,7 @@ describe("ImportRun", () => {
       { run },
     );
     const upkeep = vi.spyOn(Upkeep.prototype, "run");
-    await run.resolve(() => {});
+    await summarizeSessions(internalsOf(store), run.sessionIds, {});
     expect(upkeep).toHaveBeenCalledTimes(1);
   });
 

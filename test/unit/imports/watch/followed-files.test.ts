@@ -42,13 +42,13 @@ describe("a followed file", () => {
     const { path, store, files } = scene(PROMPT + THOUGHT);
     const nowMs = Date.now();
     expect(await files.visit(path, nowMs)).toMatchObject({ newCount: 1 });
-    const restsInMs = files.restsInMs(path, nowMs)!;
-    expect(restsInMs).toBeGreaterThan(9 * MINUTE_MS);
-    expect(await files.visit(path, nowMs + restsInMs - MINUTE_MS)).toBeUndefined();
-    expect(await files.visit(path, nowMs + restsInMs)).toMatchObject({ newCount: 1, warnings: [] });
+    const quietInMs = files.quietInMs(path, nowMs)!;
+    expect(quietInMs).toBeGreaterThan(9 * MINUTE_MS);
+    expect(await files.visit(path, nowMs + quietInMs - MINUTE_MS)).toBeUndefined();
+    expect(await files.visit(path, nowMs + quietInMs)).toMatchObject({ newCount: 1, warnings: [] });
     expect(rolesIn(store)).toEqual(["user", "assistant"]);
-    expect(files.restsInMs(path, nowMs + restsInMs)).toBeUndefined();
-    expect(await files.visit(path, nowMs + 2 * restsInMs)).toBeUndefined();
+    expect(files.quietInMs(path, nowMs + quietInMs)).toBeUndefined();
+    expect(await files.visit(path, nowMs + 2 * quietInMs)).toBeUndefined();
   });
 
   test("comes whole, too, when its reader was let go of meanwhile", async () => {

@@ -1,0 +1,134 @@
+import * as z from "zod/mini";
+import { StoreError } from "../core/errors.ts";
+import {
+  abortSignal,
+  callback,
+  type FieldsOf,
+  identifier,
+  lazySchema,
+  parseOptions,
+  text,
+  trueOrFalse,
+} from "../core/schema.ts";
+import { walkFiles } from "../importers/files.ts";
+import type { Importer } from "../importers/importer.ts";
+import { internalsOf } from "../session/opened-store.ts";
+import type { Store } from "../session/store.ts";
+import { importerList, importersWith } from "./define-importer.ts";
+import { type FileReport, ImportRun } from "./import-run.ts";
+import { type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
+
+export interface ImportFilesOptions {
+  /** `auto` (default) recognizes each file by its content. Or the name of an importer, for files it does not recognize. */
+  format?: string;
+  /** The project of all sessions, instead of what the files say. */
+  project?: string;
+  /** Importers of your own. Each file is offered to them before the built-in ones. */
+  importers?: readonly Importer[];
+  /** Makes the summaries that the imported sessions lack, at the end. True by default. */
+  summarize?: boolean;
+  /** Ends the import after the batch that is being written. Everything written by then stays. */
+  signal?: AbortSignal;
+  /** Called often, between small pieces of work. */
+  onProgress?: (progress: ImportProgress) => void;
+  /** Called with each report when its file has been read. */
+  onFile?: (report: FileReport) => void;
+}
+
+export type ImportProgress =
+  /** A batch of the file was written. `messageCount` counts all messages read so far. */
+  | { phase: "read"; path: string; messageCount: number }
+  /** The import waits for a remote embedder. */
+  | { phase: "embed"; waitingCount: number }
+  /** Sessions are being summarized. */
+  | { phase: "summarize"; doneCount: number; totalCount: number };
+
+export interface ImportResult {
+  /** A report for each file, except those that were skipped. */
+  files: FileReport[];
+  sessionCount: number;
+  /** Messages that were added to the store. */
+  newCount: number;
+  /** Messages that were in the store already. */
+  knownCount: number;
+  /** Files that were found in folders and are in no known format. */
+  skippedCount: number;
+  /** Warnings, and files that could not be read to their end. */
+  warningCount: number;
+  /** The themes that were summarized, or not: see `Session.resolveDirty`. */
+  summaries: SummaryCounts;
+}
+
+const OPTIONS = lazySchema(() =>
+  z.strictObject({
+    format: z._default(text(), "auto"),
+    project: z.optional(identifier()),
+    importers: z._default(importerList(), []),
+    summarize: z._default(trueOrFalse(), true),
+    signal: z.optional(abortSignal()),
+    onProgress: z.optional(callback<(progress: ImportProgress) => void>()),
+    onFile: z.optional(callback<(report: FileReport) => void>()),
+  } satisfies FieldsOf<ImportFilesOptions>),
+);
+
+/**
+ * Imports transcripts into a store. What was imported before is not imported again, so a file that has grown can be imported
+ * again, and an import that was stopped is continued by repeating it.
+ *
+ * @param paths  Files, folders, patterns such as `logs/**\/*.jsonl`, and `-` for standard input. Folders are searched for
+ *   *.jsonl, *.json and *.db files.
+ * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`, `STORE_BUSY`, `FILE_NOT_USABLE`, and the error of an embedder that
+ *   fails for ten minutes; or the signal's reason. A file that cannot be read is reported, not thrown.
+ */
+export async function importFiles(
+  store: Store,
+  paths: string | readonly string[],
+  options: ImportFilesOptions = {},
+): Promise<ImportResult> {
+  const { summarize, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
+  const { signal, onProgress } = given;
+  const result = {
+    files: [] as FileReport[],
+    sessionCount: 0,
+    newCount: 0,
+    knownCount: 0,
+    skippedCount: 0,
+    warningCount: 0,
+  };
+  const run = new ImportRun(store, {
+    ...given,
+    importers: importersWith(own),
+    onProgress: ({ path, newCount, knownCount }) =>
+      onProgress?.({ phase: "read", path, messageCount: result.newCount + result.knownCount + newCount + knownCount }),
+    onEmbedding: ({ waiting }) => onProgress?.({ phase: "embed", waitingCount: waiting }),
+  });
+  for await (const file of walkFiles(checkedPaths(paths))) {
+    signal?.throwIfAborted();
+    const report = await run.read(file);
+    if (file.isUncertain && report.format === null && report.error === null) {
+      result.skippedCount += 1;
+      continue;
+    }
+    result.files.push(report);
+    result.newCount += report.newCount;
+    result.knownCount += report.knownCount;
+    result.warningCount += report.warnings.length + (report.error === null ? 0 : 1);
+    onFile?.(report);
+  }
+  result.sessionCount = run.sessionIds.size;
+  if (!summarize) return { ...result, summaries: { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 } };
+  const summaries = await summarizeSessions(internalsOf(store), run.sessionIds, {
+    signal,
+    onProgress: (doneCount) => onProgress?.({ phase: "summarize", doneCount, totalCount: run.sessionIds.size }),
+  });
+  return { ...result, summaries };
+}
+
+/** @throws {StoreError} `OPTION_INVALID`. */
+export function checkedPaths(given: string | readonly string[]): readonly string[] {
+  const paths = typeof given === "string" ? [given] : given;
+  const isUsable =
+    Array.isArray(paths) && paths.length > 0 && paths.every((path) => typeof path === "string" && path !== "");
+  if (isUsable) return paths;
+  throw new StoreError("OPTION_INVALID", { option: "paths", expected: "a path or a list of paths", actual: given });
+}

@@ -1,0 +1,41 @@
+import { StoreError } from "../core/errors.ts";
+import type { OpenedStore } from "../session/opened-store.ts";
+import type { Session } from "../session/session.ts";
+
+export type SummaryCounts = Awaited<ReturnType<Session["resolveDirty"]>>;
+
+export interface SummarizeSessionsOptions {
+  signal?: AbortSignal | undefined;
+  onProgress?: ((doneCount: number) => void) | undefined;
+}
+
+/**
+ * Does the store's upkeep, makes the summaries that sessions lack, and takes these into their contexts. Writes nothing if
+ * nothing is due. A session that was forgotten meanwhile is skipped.
+ *
+ * @throws the signal's reason; what `Session.resolveDirty` throws.
+ */
+export async function summarizeSessions(
+  store: OpenedStore,
+  sessionIds: Iterable<string>,
+  { signal, onProgress }: SummarizeSessionsOptions,
+): Promise<SummaryCounts> {
+  const total = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
+  const withSignal = signal === undefined ? {} : { signal };
+  await store.upkeep(withSignal); // makes sessions idle, which then have more to summarize
+  let doneCount = 0;
+  for (const sessionId of sessionIds) {
+    signal?.throwIfAborted();
+    onProgress?.(doneCount++);
+    try {
+      const session = store.resume(sessionId);
+      session.compact({ strategy: "union-find" });
+      const counts = await session.resolveAlone(withSignal);
+      session.compact({ strategy: "union-find" }); // takes the summaries into the context
+      for (const name of Object.keys(total) as (keyof SummaryCounts)[]) total[name] += counts[name];
+    } catch (error) {
+      if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
+    }
+  }
+  return total;
+}

@@ -1,0 +1,65 @@
+import * as z from "zod/mini";
+import {
+  abortSignal,
+  callback,
+  type FieldsOf,
+  identifier,
+  lazySchema,
+  parseOptions,
+  trueOrFalse,
+} from "../core/schema.ts";
+import type { Importer } from "../importers/importer.ts";
+import type { Store } from "../session/store.ts";
+import { importerList, importersWith } from "./define-importer.ts";
+import { checkedPaths } from "./import-files.ts";
+import type { WatchEvent } from "./watch/watch-events.ts";
+import { WatchRun } from "./watch/watch-run.ts";
+
+export interface WatchFilesOptions {
+  /** The project of all sessions, instead of what the files say. */
+  project?: string;
+  /** Importers of your own. Each file is offered to them before the built-in ones. */
+  importers?: readonly Importer[];
+  /** Imports and summarizes what exists, and ends. False by default. */
+  once?: boolean;
+  /** Ends the watch after the batch that is being written. Without it, the watch ends with the process. */
+  signal?: AbortSignal;
+  /** Called with everything that happens. */
+  onEvent?: (event: WatchEvent) => void;
+}
+
+export interface WatchResult {
+  /** Messages that the watch has added to the store. */
+  newCount: number;
+}
+
+const OPTIONS = lazySchema(() =>
+  z.strictObject({
+    project: z.optional(identifier()),
+    importers: z._default(importerList(), []),
+    once: z._default(trueOrFalse(), false),
+    signal: z.optional(abortSignal()),
+    onEvent: z.optional(callback<(event: WatchEvent) => void>()),
+  } satisfies FieldsOf<WatchFilesOptions>),
+);
+
+/**
+ * Imports what files and folders hold, and then what is written to them, about a quarter of a second later, until the signal.
+ *
+ * Paths need not exist yet. A store that is locked or full is tried again until it accepts the messages. Everything that
+ * an event reports is in the store. A watch that was killed loses nothing.
+ *
+ * @param paths  Files and folders, such as those of `findAgentLocations()`.
+ * @returns when the signal was aborted; with `once`, when everything that exists is imported and summarized.
+ * @throws {StoreError} errors that do not pass: `OPTION_INVALID`, `STORE_READONLY`, `STORE_CORRUPT`, `FILE_REPLACED`.
+ */
+export async function watchFiles(
+  store: Store,
+  paths: string | readonly string[],
+  options: WatchFilesOptions = {},
+): Promise<WatchResult> {
+  const { once, importers, ...given } = parseOptions("watchFiles", OPTIONS(), options);
+  const run = new WatchRun(store, { ...given, paths: checkedPaths(paths), importers: importersWith(importers) });
+  await (once ? run.once() : run.follow());
+  return { newCount: run.newCount };
+}

@@ -1,0 +1,31 @@
+import type { Resolving } from "../../session/background.ts";
+import type { OpenedStore } from "../../session/opened-store.ts";
+
+/** The number of sessions whose summaries are kept current: those that were written to last. */
+const RESOLVING_MAX = 16;
+
+/** Keeps the summaries of growing sessions current, in the background. No append waits for a summary. */
+export class SummaryFollower {
+  readonly #store: OpenedStore;
+  readonly #resolving = new Map<string, Resolving>();
+
+  constructor(store: OpenedStore) {
+    this.#store = store;
+  }
+
+  /** Keeps a session's summaries current, until too many other sessions have been written to since. */
+  follow(sessionId: string): void {
+    const known = this.#resolving.get(sessionId);
+    this.#resolving.delete(sessionId);
+    this.#resolving.set(sessionId, known ?? this.#store.resume(sessionId).startResolving());
+    if (this.#resolving.size <= RESOLVING_MAX) return;
+    const [oldest, resolving] = this.#resolving.entries().next().value!;
+    this.#resolving.delete(oldest);
+    void resolving.stop();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#resolving.values()].map((resolving) => resolving.stop()));
+    this.#resolving.clear();
+  }
+}

@@ -1,0 +1,244 @@
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import {
+  defineImporter,
+  type FileReport,
+  findAgentLocations,
+  type ImportEvent,
+  type ImportFile,
+  type ImportProgress,
+  importFiles,
+  PAUSE,
+  QUIET,
+  surveyLocations,
+  type WatchEvent,
+  watchFiles,
+} from "../../../src/imports/index.ts";
+import type { Store } from "../../../src/index.ts";
+import { openedStore, temporaryFolder } from "../../support/temporary-store.ts";
+
+/** A store, and a folder for transcripts. */
+function scene(): { store: Store; folder: string; write: (name: string, content: string) => string } {
+  const folder = join(temporaryFolder(), "transcripts");
+  mkdirSync(folder);
+  const store = openedStore(join(folder, "..", "agent.db"));
+  const write = (name: string, content: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  return { store, folder, write };
+}
+
+const say = (session: string, id: string, content: string): string =>
+  `${JSON.stringify({ session, id, role: "user", content })}\n`;
+
+/** Reads lines such as `ada> hello`. */
+const irc = defineImporter({
+  name: "irc",
+  detect: (head) => /^\w+> /.test(head),
+  isFollowable: true,
+  async *read({ chunks }) {
+    yield { kind: "session", session: { externalId: "harbor", source: "irc" } };
+    let text = "";
+    let line = 0;
+    for await (const chunk of chunks) {
+      if (chunk === PAUSE || chunk === QUIET) {
+        yield { kind: "paused" };
+        continue;
+      }
+      const lines = (text + Buffer.from(chunk).toString("utf8")).split("\n");
+      text = lines.pop()!;
+      for (const said of lines) {
+        line += 1;
+        const [, name, content] = /^(\w+)> (.*)$/.exec(said) ?? [];
+        if (content === undefined) yield { kind: "warning", line, reason: "this is no line of a chat" };
+        else
+          yield {
+            kind: "message",
+            session: "harbor",
+            line,
+            message: { id: `${line}`, role: "user", name: name!, content },
+          };
+      }
+    }
+  },
+});
+
+const textsIn = (store: Store, session: string): unknown[] =>
+  store
+    .resume(session)
+    .messages()
+    .map(({ parts }) => (parts[0]?.type === "text" ? parts[0].text : parts));
+
+describe("importFiles", () => {
+  test("imports a folder, counts what is new, and the second time adds nothing", async () => {
+    const { store, folder, write } = scene();
+    write("a.jsonl", say("a", "1", "one") + say("b", "1", "two"));
+    write("settings.json", '{"theme":"dark"}');
+    const first = await importFiles(store, folder);
+    expect(first).toMatchObject({ sessionCount: 2, newCount: 2, knownCount: 0, skippedCount: 1, warningCount: 0 });
+    expect(first.files).toMatchObject([{ format: "jsonl", sessionIds: ["a", "b"], newCount: 2, error: null }]);
+    expect(await importFiles(store, [folder])).toMatchObject({ newCount: 0, knownCount: 2 });
+  });
+
+  test("reports a file that is missing and a damaged line, and imports everything else", async () => {
+    const { store, folder, write } = scene();
+    const path = write("a.jsonl", `${say("a", "1", "one")}{"session":\n${say("a", "2", "two")}`);
+    const reports: FileReport[] = [];
+    const result = await importFiles(store, [join(folder, "gone.jsonl"), path], {
+      onFile: (file) => reports.push(file),
+    });
+    expect(result).toMatchObject({ newCount: 2, warningCount: 2 });
+    expect(reports).toEqual(result.files);
+    expect(reports).toMatchObject([{ error: { code: "FILE_NOT_FOUND" } }, { warnings: [{ line: 2 }] }]);
+  });
+
+  test("calls back with its progress, and leaves summaries out if told so", async () => {
+    const { store, write } = scene();
+    const path = write("a.jsonl", say("a", "1", "one"));
+    const seen: ImportProgress[] = [];
+    const onProgress = (progress: ImportProgress): void => void seen.push(progress);
+    await importFiles(store, path, { onProgress, summarize: false });
+    expect(seen).toEqual([{ phase: "read", path, messageCount: 1 }]);
+    await importFiles(store, path, { onProgress, project: "web" });
+    expect(seen.at(-1)).toEqual({ phase: "summarize", doneCount: 0, totalCount: 1 });
+    expect(store.resume("a").info().project).toBe("web");
+  });
+
+  test("ends with the signal's reason and keeps what was written by then", async () => {
+    const { store, write } = scene();
+    const paths = [write("a.jsonl", say("a", "1", "one")), write("b.jsonl", say("b", "1", "two"))];
+    const stopping = new AbortController();
+    const importing = importFiles(store, paths, {
+      signal: stopping.signal,
+      onFile: () => stopping.abort(new Error("enough")),
+    });
+    await expect(importing).rejects.toThrow("enough");
+    expect(store.sessions().map(({ id }) => id)).toEqual(["a"]);
+  });
+
+  test.each([
+    [{ formt: "auto" }, "an option of importFiles"],
+    [{ format: "word-perfect" }, "format"],
+    [{ project: "" }, "project"],
+    [{ importers: [{}] }, "importers"],
+    [{ onFile: true }, "onFile"],
+  ])("refuses %j", async (options, option) => {
+    const { store, write } = scene();
+    const path = write("a.jsonl", say("a", "1", "one"));
+    await expect(importFiles(store, path, options as object)).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      details: { option },
+    });
+    await expect(importFiles(store, [])).rejects.toMatchObject({ details: { option: "paths" } });
+    await expect(importFiles({} as Store, path)).rejects.toMatchObject({ details: { option: "store" } });
+  });
+});
+
+describe("an importer of one's own", () => {
+  test("is asked before the built-in ones, by content and by name", async () => {
+    const { store, folder, write } = scene();
+    const path = write("chat.log", "ada> hello\nbob> hi\n???\n");
+    write("other.jsonl", say("a", "1", "one"));
+    const result = await importFiles(store, [path, folder], { importers: [irc] });
+    expect(result.files.map(({ format, newCount }) => [format, newCount])).toEqual([
+      ["irc", 2],
+      ["jsonl", 1],
+    ]);
+    expect(result.files[0]!.warnings).toEqual([{ line: 3, reason: "this is no line of a chat" }]);
+    expect(textsIn(store, "harbor")).toEqual(["hello", "hi"]);
+    expect(await importFiles(store, path, { importers: [irc], format: "irc" })).toMatchObject({
+      newCount: 0,
+      knownCount: 2,
+    });
+    await expect(importFiles(store, path, { format: "irc" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("reads a file that is too large for one chunk", async () => {
+    const { store, write } = scene();
+    const lines = Array.from({ length: 500 }, (_, index) => `ada> message ${index} ${"and so on ".repeat(100)}\n`);
+    const path = write("chat.log", lines.join(""));
+    expect(await importFiles(store, path, { importers: [irc], summarize: false })).toMatchObject({ newCount: 500 });
+  });
+
+  test.each([
+    [{ name: "auto" }, "name"],
+    [{ name: "codex" }, "name"],
+    [{ name: "My Format" }, "name"],
+    [{ detect: undefined }, "detect"],
+    [{ read: undefined }, "read"],
+  ])("is refused with %j", (change, option) => {
+    const broken = { ...irc, ...change } as unknown as typeof irc;
+    expect(() => defineImporter(broken)).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", details: expect.objectContaining({ option }) }),
+    );
+  });
+
+  test("may read lines with Node's readline", async () => {
+    const { store, write } = scene();
+    const plain = defineImporter({
+      name: "plain",
+      detect: (head) => head.startsWith("plain\n"),
+      async *read({ chunks }: ImportFile): AsyncGenerator<ImportEvent> {
+        yield { kind: "session", session: { externalId: "p", source: "plain" } };
+        let line = 0;
+        for await (const content of createInterface({ input: Readable.from(chunks) })) {
+          line += 1;
+          yield { kind: "message", session: "p", line, message: { id: `${line}`, role: "user", content } };
+        }
+      },
+    });
+    const path = write("notes.txt", "plain\nnotes\n");
+    expect(await importFiles(store, path, { importers: [plain] })).toMatchObject({ newCount: 2 });
+  });
+});
+
+describe("watchFiles", () => {
+  test("imports what exists and what is written later, with importers of one's own, until the signal", async () => {
+    const { store, folder, write } = scene();
+    const path = write("chat.jsonl", "ada> hello\n");
+    const stopping = new AbortController();
+    const events: WatchEvent[] = [];
+    const watching = watchFiles(store, folder, {
+      importers: [irc],
+      signal: stopping.signal,
+      onEvent: (event) => events.push(event),
+    });
+    await expect.poll(() => events.map(({ event }) => event)).toEqual(["imported", "caught_up"]);
+    appendFileSync(path, "bob> hi\n");
+    await expect.poll(() => textsIn(store, "harbor")).toEqual(["hello", "hi"]);
+    await wait(50);
+    stopping.abort();
+    expect(await watching).toEqual({ newCount: 2 });
+    expect(events.at(-1)).toMatchObject({ event: "imported", path, format: "irc", newCount: 1 });
+  });
+
+  test("with once, imports what exists and ends", async () => {
+    const { store, folder, write } = scene();
+    write("a.jsonl", say("a", "1", "one"));
+    expect(await watchFiles(store, [folder, join(folder, "not there")], { once: true })).toEqual({ newCount: 1 });
+    expect(await watchFiles(store, [folder], { once: true })).toEqual({ newCount: 0 });
+  });
+
+  test("reads a file again if an importer was added that recognizes it", async () => {
+    const { store, write } = scene();
+    const path = write("chat.json", "ada> hello\n");
+    expect(await watchFiles(store, [join(path, "..")], { once: true })).toEqual({ newCount: 0 });
+    expect(await watchFiles(store, [join(path, "..")], { once: true, importers: [irc] })).toEqual({ newCount: 1 });
+  });
+});
+
+test("the locations of agents can be surveyed without reading them", async () => {
+  const { folder, write } = scene();
+  const path = write("a.jsonl", say("a", "1", "one"));
+  expect(findAgentLocations().map(({ agent }) => agent)).toContain("Claude Code");
+  expect(await surveyLocations([folder, `${path}.gone`])).toEqual([
+    { agent: null, path: folder, fileCount: 1, byteLength: 55 },
+    { agent: null, path: `${path}.gone`, fileCount: null, byteLength: 0 },
+  ]);
+});
