@@ -6,44 +6,44 @@ import type { Target } from "./reembedding.ts";
 import type { Repositories } from "./repositories.ts";
 import type { UnionRow } from "./unions.ts";
 
-// What happens to the store while its forest is grown anew with another embedder. Each function is one transaction.
+// The events of a reembed. Each function is one transaction.
 
-/** Staged vectors that are moved or deleted in one transaction: some 10 ms. */
+/** Staged vectors that are moved or deleted in one transaction: about 10 ms. */
 const VECTORS_MAX = 200;
 
-/** A forest grown beside the one in use. Its log positions count from 1, wherever the log will stand by then. */
+/** A forest grown beside the one in use. Its log positions count from 1; the switch adds the end of the log in use. */
 export interface NewForest {
   dimension: number;
   /** Unix milliseconds. */
   createdAtMs: number;
-  /** Of all sessions, in order. */
+  /** The log of all sessions, in order. */
   log: readonly { sessionId: string; row: UnionRow }[];
   sessions: readonly { sessionId: string; clusters: readonly StoredCluster[]; themes: readonly GrowingTheme[] }[];
-  /** The parent of every message that is not its own, by id. */
+  /** By id, the parent of every message that is not its own parent. */
   parents: ReadonlyMap<number, number>;
   /** Messages whose vectors have not been made. */
   withoutVector: readonly number[];
-  /** Summaries whose sources are, step for step, a theme of this forest as of a position. */
+  /** Summaries whose steps are those of a theme of this forest. */
   carried: readonly CarriedSummary[];
 }
 
 export interface CarriedSummary {
   summaryId: number;
+  /** The theme, and the log position at which it holds the steps of the summary. */
   rootId: number;
   logPosition: number;
 }
 
-/** The target of whoever begins now; undefined in a store that was never written to. */
+/** Returns the target of a reembed that begins now; undefined in a store that was never written to. */
 export function nextTarget({ generations }: Repositories, embedderId: string): Target | undefined {
   const newest = generations.newest();
   return newest === undefined ? undefined : { generation: newest.id + 1, embedderId };
 }
 
 /**
- * Vectors were made for the generation to come.
+ * Stages vectors for the next generation.
  *
- * @returns how many were not there yet; undefined, and nothing is written, where that generation has come meanwhile: another
- *   process was faster.
+ * @returns how many were not staged yet; undefined if another process has begun that generation, so nothing is written.
  */
 export function stageVectors(
   repositories: Repositories,
@@ -58,13 +58,12 @@ export function stageVectors(
 }
 
 /**
- * Some of the vectors that came into use with the switch came to their messages; and of those that were made for a
- * generation that another came before, some went.
+ * Moves some staged vectors of the generation in use to their messages, and deletes some that no generation will use.
  *
- * @returns how many; 0 where none is left, and nothing written.
+ * @returns how many; 0 if none is left, so nothing is written.
  */
 export function moveVectors({ database, reembedding }: Repositories): number {
-  if (database.read(() => reembedding.restCount(1)) === 0) return 0;
+  if (!database.read(() => reembedding.hasLeftover())) return 0;
   return database.write("reembed", () => {
     const movedCount = reembedding.move(VECTORS_MAX);
     return movedCount + reembedding.deleteWaste(VECTORS_MAX - movedCount);
@@ -72,46 +71,40 @@ export function moveVectors({ database, reembedding }: Repositories): number {
 }
 
 /**
- * The new generation took the place of the old: log, vectors, pointers, clusters, themes and summaries, all at once.
+ * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries, in one transaction.
  *
- * The vectors are in use from here on where they are: to write them into the rows of their messages would take as long again
- * as all the rest, and is done afterwards, a few at a time.
+ * The new vectors are in use at once, where they are staged. Writing them into the rows of their messages would take as long
+ * as everything else together, so `moveVectors` does it afterwards. Upkeep assigns the new clusters to subjects. Summaries of
+ * the old generation stay, and their handles keep their meaning; contexts show those that were carried over.
  *
- * Clusters have no places among the subjects then; upkeep gives them. Summaries of the old generation stay rows, and their
- * handles go on meaning what they meant; the context shows those that were carried over.
- *
- * @param plan  Asked inside the transaction for a forest of all that is in the store by then; undefined where what was grown
- *   is behind, and nothing is written.
+ * @param plan  Called inside the transaction. Returns a forest of everything in the store, or undefined if the forest that was
+ *   grown is out of date, so nothing is written.
  */
 export function switchGeneration(
   repositories: Repositories,
   target: Target,
   plan: () => NewForest | undefined,
 ): GenerationRow | undefined {
-  const { database, generations, messages, unions, clusters, themes, subjects, summaries, sessions, pendingVectors } =
-    repositories;
+  const { database, generations, messages, unions, clusters, themes, subjects, summaries, sessions } = repositories;
+  const { pendingVectors, reembedding } = repositories;
   return database.write("reembed", () => {
     const forest = plan();
     if (forest === undefined) return undefined;
     const { dimension, createdAtMs } = forest;
     const base = unions.newestPosition();
-    const generation = generations.insert({
-      embedderId: target.embedderId,
-      dimension,
-      createdAtMs,
-      logPosition: base,
-    });
+    const generation = generations.insert({ embedderId: target.embedderId, dimension, createdAtMs, logPosition: base });
     assert(generation.id === target.generation, "the generation that vectors were staged for begins");
 
-    for (const { sessionId, row } of forest.log) {
-      unions.add(sessionId, generation.id, { ...row, id: base + row.id });
-    }
+    for (const { sessionId, row } of forest.log) unions.add(sessionId, generation.id, { ...row, id: base + row.id });
     for (const { id, parentId } of messages.parents()) {
       const parent = forest.parents.get(id) ?? id;
       if (parent !== parentId) messages.setParent(id, parent);
     }
-    pendingVectors.deleteAll(); // of the old embedder
-    leaveWithoutVector(repositories, forest.withoutVector, createdAtMs);
+    pendingVectors.deleteAll(); // vectors of the old embedder
+    for (const id of forest.withoutVector) {
+      reembedding.drop(id);
+      pendingVectors.add(id, createdAtMs);
+    }
     clusters.deleteAll();
     themes.deleteAll();
     for (const { sessionId, ...rows } of forest.sessions) {
@@ -126,24 +119,11 @@ export function switchGeneration(
       }
     }
     summaries.hideAll(base);
-    summaries.deleteClaims(); // what is being made is of the old forest
+    summaries.deleteClaims(); // summaries of the old forest
     for (const { summaryId, rootId, logPosition } of forest.carried) {
       summaries.carry(summaryId, rootId, base + logPosition);
     }
-    sessions.countRewrite(); // other processes hold the forest as it was
+    sessions.countRewrite(); // other processes have the old forest in memory
     return generation;
   });
-}
-
-/**
- * Messages of hot windows come into the new generation before its remote embedder has given them vectors: the old ones go,
- * and the new ones are due, as they are for a message that was just appended.
- */
-function leaveWithoutVector(
-  { reembedding, pendingVectors }: Repositories,
-  messageIds: readonly number[],
-  dueSinceMs: number,
-): void {
-  for (const id of messageIds) reembedding.drop(id);
-  pendingVectors.addAll(messageIds, dueSinceMs);
 }

@@ -1,236 +1,215 @@
+import { and, count, eq, gt, inArray, isNull, lte, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import type { StoreDatabase } from "./open.ts";
+import { messages, pendingVectors } from "./schema.ts";
 
-/** The first message of a window whose vector is due. */
-export interface FirstDue {
-  seq: number;
-  dueSinceMs: number;
-}
-
-/** A message whose vector may be asked for now. */
+/** A message whose vector may be requested now. */
 export interface ClaimableVector {
   messageId: number;
   sessionId: string;
   text: string;
-  /** Tries that failed, and the code of what the last one threw. */
+  /** The number of failed tries. */
   attempts: number;
+  /** The code of the last failure. */
   errorCode: string | null;
 }
 
-/** A try that failed. Another one follows. */
+/** A try that failed and will be repeated. */
 export interface FailedTry {
   messageId: number;
-  /** Tries that failed so far, this one included. */
+  /** The number of failed tries, this one included. */
   attempts: number;
   errorCode: string | null;
   error: string;
   nextTryAtMs: number;
 }
 
-/** Of the vectors that are due, in a store or one of its sessions. */
+/** The vectors that are due in a store, or in one of its sessions. */
 export interface DueVectors {
   count: number;
-  /** Unix milliseconds from which on one may be asked for; null where none is due. */
+  /** When the first of them may be requested, in Unix milliseconds; null if none is due. */
   nextTryAtMs: number | null;
 }
 
-/** What a whole store says of vectors that are to come, and that never came. */
+/** Counts of the messages of a store that have no vector. */
 export interface VectorStats {
   /** Messages whose vectors are due. */
   pendingVectorCount: number;
-  /** Unix milliseconds since which the first of them has been; null where none is. */
+  /** When the first of these became due, in Unix milliseconds; null if none is. */
   pendingVectorsSinceMs: number | null;
-  /** Messages for whose vectors the last try failed, those included that the embedder refuses. */
+  /** Messages whose last try failed, and those that the embedder refuses. */
   failedVectorCount: number;
-  /** Messages with a text that have no vector, and get none: their vector never came, or the text has no words. */
+  /** Messages with a text that will never have a vector: it did not come in time, or the text has no words. */
   withoutVectorCount: number;
 }
 
-/** Tries of one message after which its failing may be its own fault, and is no sign that the service is away. */
-const AWAY_ATTEMPTS_MAX = 3;
+/** After this many failed tries of one message, the message may be the cause: the failure no longer means an outage. */
+const OUTAGE_ATTEMPTS_MAX = 3;
 
-const CLAIMABLE = `p.status = 'due' AND p.next_try_at_ms <= @nowMs
-  AND (p.claimed_until_ms IS NULL OR p.claimed_until_ms <= @nowMs OR p.claimant = @claimant) AND (@sessionId IS NULL OR p.session_id = @sessionId)`;
+const IS_DUE = eq(pendingVectors.status, "due");
+
+/** The moment at which a row may be claimed. */
+const CLAIMABLE_AT_MS = sql`max(${pendingVectors.nextTryAtMs}, coalesce(${pendingVectors.claimedUntilMs}, 0))`;
+
+const DUE_IN_WINDOW = `FROM pending_vectors p JOIN messages m ON m.id = p.message_id
+  WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0`;
+
+// Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
+const statements = ({ statement }: StoreDatabase) => ({
+  add: statement<[dueSinceMs: number, messageId: number]>`
+    INSERT INTO pending_vectors (message_id, session_id, due_since_ms) SELECT id, session_id, ? FROM messages WHERE id = ?`,
+  delete: statement<[messageId: number]>`DELETE FROM pending_vectors WHERE message_id = ?`,
+  firstDue: statement<[sessionId: string], { seq: number; dueSinceMs: number }>`
+    SELECT m.seq, p.due_since_ms AS dueSinceMs ${DUE_IN_WINDOW} ORDER BY p.message_id LIMIT 1`,
+  firstDueSince: statement<[sessionId: string, sinceMs: number], number>`
+    SELECT m.seq ${DUE_IN_WINDOW} AND p.due_since_ms > ? ORDER BY p.message_id LIMIT 1`.pluck(),
+  store: statement<{ id: number; embedding: Buffer; embedderId: string }>`
+    UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
+    WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`,
+});
 
 /** Rows of `pending_vectors`. */
 export class PendingVectorRepository {
-  readonly #add;
-  readonly #addAll;
-  readonly #delete;
-  readonly #deleteAll;
-  readonly #firstDue;
-  readonly #firstDueSince;
-  readonly #claimable;
-  readonly #claim;
-  readonly #release;
-  readonly #fail;
-  readonly #note;
-  readonly #refuse;
-  readonly #store;
-  readonly #awayUntil;
-  readonly #due;
-  readonly #nextTryAfter;
-  readonly #stats;
+  readonly #orm;
+  readonly #statements;
 
-  constructor({ client }: StoreDatabase) {
-    this.#add = client.prepare<[number, string, number]>(
-      "INSERT INTO pending_vectors (message_id, session_id, due_since_ms) VALUES (?, ?, ?)",
-    );
-    this.#addAll = client.prepare<{ ids: string; dueSinceMs: number }>(
-      `INSERT INTO pending_vectors (message_id, session_id, due_since_ms)
-       SELECT id, session_id, @dueSinceMs FROM messages WHERE id IN (SELECT value FROM json_each(@ids))`,
-    );
-    this.#deleteAll = client.prepare("DELETE FROM pending_vectors");
-    this.#delete = client.prepare<[number]>("DELETE FROM pending_vectors WHERE message_id = ?");
-    // Ids rise with places, so the index has the first of a session at its front.
-    const due = `FROM pending_vectors p JOIN messages m ON m.id = p.message_id
-      WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0`;
-    this.#firstDue = client.prepare<[string], FirstDue>(
-      `SELECT m.seq, p.due_since_ms AS dueSinceMs ${due} ORDER BY p.message_id LIMIT 1`,
-    );
-    this.#firstDueSince = client
-      .prepare<[string, number], number>(`SELECT m.seq ${due} AND p.due_since_ms > ? ORDER BY p.message_id LIMIT 1`)
-      .pluck();
-    this.#claimable = client.prepare<
-      { nowMs: number; claimant: string; sessionId: string | null; limit: number },
-      ClaimableVector
-    >(
-      `SELECT p.message_id AS messageId, p.session_id AS sessionId, m.text, p.attempts, p.error_code AS errorCode
-       FROM pending_vectors p JOIN messages m ON m.id = p.message_id
-       WHERE ${CLAIMABLE} ORDER BY p.message_id LIMIT @limit`,
-    );
-    const claimed = "message_id IN (SELECT value FROM json_each(@ids)) AND claimant = @claimant";
-    this.#claim = client.prepare<{ ids: string; claimant: string; untilMs: number }>(
-      `UPDATE pending_vectors SET claimant = @claimant, claimed_until_ms = @untilMs
-       WHERE message_id IN (SELECT value FROM json_each(@ids))`,
-    );
-    this.#release = client.prepare<{ ids: string; claimant: string }>(
-      `UPDATE pending_vectors SET claimant = NULL, claimed_until_ms = NULL WHERE ${claimed}`,
-    );
-    this.#fail = client.prepare<FailedTry & { claimant: string }>(
-      `UPDATE pending_vectors SET claimant = NULL, claimed_until_ms = NULL,
-         attempts = @attempts, error_code = @errorCode, error = @error, next_try_at_ms = @nextTryAtMs
-       WHERE message_id = @messageId AND claimant = @claimant`,
-    );
-    this.#note = client.prepare<{ ids: string; claimant: string; errorCode: string | null; error: string }>(
-      `UPDATE pending_vectors SET claimant = NULL, claimed_until_ms = NULL, error_code = @errorCode, error = @error
-       WHERE ${claimed}`,
-    );
-    this.#refuse = client.prepare<[string]>(
-      "UPDATE pending_vectors SET status = 'refused' WHERE attempts > 0 AND message_id IN (SELECT value FROM json_each(?))",
-    );
-    this.#store = client.prepare<{ id: number; embedding: Buffer; embedderId: string }>(
-      `UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
-       WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`,
-    );
-    this.#awayUntil = client
-      .prepare<[number], number | null>(
-        `SELECT max(next_try_at_ms) FROM pending_vectors
-         WHERE status = 'due' AND error_code = 'MODEL_UNAVAILABLE' AND attempts <= ${AWAY_ATTEMPTS_MAX} AND next_try_at_ms > ?`,
-      )
-      .pluck();
-    this.#due = client.prepare<{ sessionId: string | null }, DueVectors>(
-      `SELECT count(*) AS count, min(max(next_try_at_ms, coalesce(claimed_until_ms, 0))) AS nextTryAtMs
-       FROM pending_vectors WHERE status = 'due' AND (@sessionId IS NULL OR session_id = @sessionId)`,
-    );
-    this.#nextTryAfter = client
-      .prepare<{ sessionId: string; sinceMs: number; awayUntilMs: number }, number | null>(
-        `SELECT min(at_ms) FROM (
-           SELECT max(next_try_at_ms, coalesce(claimed_until_ms, 0), @awayUntilMs) AS at_ms
-           FROM pending_vectors WHERE status = 'due' AND session_id = @sessionId)
-         WHERE at_ms > @sinceMs`,
-      )
-      .pluck();
-    this.#stats = client.prepare<[], VectorStats>(
-      `SELECT (SELECT count(*) FROM pending_vectors WHERE status = 'due') AS pendingVectorCount,
-              (SELECT min(due_since_ms) FROM pending_vectors WHERE status = 'due') AS pendingVectorsSinceMs,
-              (SELECT count(*) FROM pending_vectors WHERE error IS NOT NULL) AS failedVectorCount,
-              (SELECT count(*) FROM messages m WHERE m.embedding IS NULL AND m.text <> '' AND NOT EXISTS (
-                 SELECT 1 FROM pending_vectors p WHERE p.message_id = m.id AND p.status = 'due')) AS withoutVectorCount`,
-    );
+  constructor(database: StoreDatabase) {
+    this.#orm = database.orm;
+    this.#statements = statements(database);
   }
 
-  add(messageId: number, sessionId: string, dueSinceMs: number): void {
-    this.#add.run(messageId, sessionId, dueSinceMs);
-  }
-
-  /** Messages that are there already. */
-  addAll(messageIds: readonly number[], dueSinceMs: number): void {
-    this.#addAll.run({ ids: JSON.stringify(messageIds), dueSinceMs });
+  /** @param messageId  A message that is stored. */
+  add(messageId: number, dueSinceMs: number): void {
+    this.#statements.add.run(dueSinceMs, messageId);
   }
 
   deleteAll(): void {
-    this.#deleteAll.run();
+    this.#orm.delete(pendingVectors).run();
   }
 
   delete(messageIds: readonly number[]): void {
-    for (const id of messageIds) this.#delete.run(id);
+    for (const id of messageIds) this.#statements.delete.run(id);
   }
 
-  /** Pinned messages are left out: they wait nowhere. */
-  firstDue(sessionId: string): FirstDue | undefined {
-    return this.#firstDue.get(sessionId);
+  /** Returns the first message of a session whose vector is due. Pinned messages do not count: they never graduate. */
+  firstDue(sessionId: string): { seq: number; dueSinceMs: number } | undefined {
+    return this.#statements.firstDue.get(sessionId);
   }
 
-  /** Place of the first that has been due since a later moment than this one. */
+  /** Returns the seq of the first message whose vector became due after `sinceMs`. */
   firstDueSince(sessionId: string, sinceMs: number): number | undefined {
-    return this.#firstDueSince.get(sessionId, sinceMs);
-  }
-
-  /** The oldest that may be asked for now and that nobody but `claimant` is asking for, of one session if it is given. */
-  claimable(nowMs: number, claimant: string, sessionId: string | undefined, limit: number): ClaimableVector[] {
-    return this.#claimable.all({ nowMs, claimant, sessionId: sessionId ?? null, limit });
-  }
-
-  claim(messageIds: readonly number[], claimant: string, untilMs: number): void {
-    this.#claim.run({ ids: JSON.stringify(messageIds), claimant, untilMs });
-  }
-
-  release(messageIds: readonly number[], claimant: string): void {
-    this.#release.run({ ids: JSON.stringify(messageIds), claimant });
-  }
-
-  /** Records tries of this claimant that failed, and ends its claims. */
-  fail(claimant: string, tries: readonly FailedTry[]): void {
-    for (const failed of tries) this.#fail.run({ claimant, ...failed });
-  }
-
-  /** A try failed for no fault of these messages: it does not count. */
-  note(messageIds: readonly number[], claimant: string, errorCode: string | null, error: string): void {
-    this.#note.run({ ids: JSON.stringify(messageIds), claimant, errorCode, error });
-  }
-
-  /** Nobody asks for these again, nor waits for them; but for those that have come to another embedder, which was never asked. */
-  refuse(messageIds: readonly number[]): void {
-    this.#refuse.run(JSON.stringify(messageIds));
+    return this.#statements.firstDueSince.get(sessionId, sinceMs);
   }
 
   /**
-   * A vector came.
+   * Returns the oldest vectors that may be requested now and that no other claimant holds.
    *
-   * @returns false where its message does not wait for it: it was forgotten, went into the forest, or has one.
+   * @param sessionId  The session to look in; all sessions if undefined.
+   */
+  claimable(nowMs: number, claimant: string, sessionId: string | undefined, limit: number): ClaimableVector[] {
+    const { messageId, attempts, errorCode, nextTryAtMs, claimedUntilMs } = pendingVectors;
+    const isFree = or(isNull(claimedUntilMs), lte(claimedUntilMs, nowMs), eq(pendingVectors.claimant, claimant));
+    return this.#orm
+      .select({ messageId, sessionId: pendingVectors.sessionId, text: messages.text, attempts, errorCode })
+      .from(pendingVectors)
+      .innerJoin(messages, eq(messages.id, messageId))
+      .where(and(isDueIn(sessionId), lte(nextTryAtMs, nowMs), isFree))
+      .orderBy(messageId)
+      .limit(limit)
+      .all();
+  }
+
+  claim(messageIds: readonly number[], claimant: string, untilMs: number): void {
+    const isChosen = inArray(pendingVectors.messageId, messageIds);
+    this.#orm.update(pendingVectors).set({ claimant, claimedUntilMs: untilMs }).where(isChosen).run();
+  }
+
+  release(messageIds: readonly number[], claimant: string): void {
+    this.#endClaims(messageIds, claimant);
+  }
+
+  /** Records failed tries of this claimant, and ends its claims. */
+  fail(claimant: string, tries: readonly FailedTry[]): void {
+    for (const { messageId, ...failed } of tries) this.#endClaims([messageId], claimant, failed);
+  }
+
+  /** Records a failure that the messages did not cause, so it does not count as a try. Ends the claims. */
+  note(messageIds: readonly number[], claimant: string, errorCode: string | null, error: string): void {
+    this.#endClaims(messageIds, claimant, { errorCode, error });
+  }
+
+  #endClaims(messageIds: readonly number[], claimant: string, failed: Partial<FailedTry> = {}): void {
+    this.#orm
+      .update(pendingVectors)
+      .set({ ...failed, claimant: null, claimedUntilMs: null })
+      .where(and(inArray(pendingVectors.messageId, messageIds), eq(pendingVectors.claimant, claimant)))
+      .run();
+  }
+
+  /** Gives up the vectors of messages that failed. A message without a failed try is due to another embedder: it stays. */
+  refuse(messageIds: readonly number[]): void {
+    const isChosen = and(inArray(pendingVectors.messageId, messageIds), gt(pendingVectors.attempts, 0));
+    this.#orm.update(pendingVectors).set({ status: "refused" }).where(isChosen).run();
+  }
+
+  /**
+   * Stores a vector that came.
+   *
+   * @returns false if the message does not wait for it: it was forgotten, entered the forest, or has a vector.
    */
   store(messageId: number, embedding: Buffer, embedderId: string): boolean {
-    const isStored = this.#store.run({ id: messageId, embedding, embedderId }).changes > 0;
-    this.#delete.run(messageId);
+    const isStored = this.#statements.store.run({ id: messageId, embedding, embedderId }).changes > 0;
+    this.#statements.delete.run(messageId);
     return isStored;
   }
 
-  /** Unix milliseconds until which the service is away, by what its last replies said; undefined where it is not. */
+  /** Returns when to try again during an outage of the service, in Unix milliseconds; undefined if there is none. */
   awayUntil(nowMs: number): number | undefined {
-    return this.#awayUntil.get(nowMs) ?? undefined;
+    const { errorCode, attempts, nextTryAtMs } = pendingVectors;
+    const isOutage = and(IS_DUE, eq(errorCode, "MODEL_UNAVAILABLE"), lte(attempts, OUTAGE_ATTEMPTS_MAX));
+    return this.#momentOf(sql`max(${nextTryAtMs})`, and(isOutage, gt(nextTryAtMs, nowMs)));
   }
 
+  /** @param sessionId  The session to look in; all sessions if undefined. */
   due(sessionId: string | undefined): DueVectors {
-    return this.#due.get({ sessionId: sessionId ?? null })!;
+    const nextTryAtMs = sql<number | null>`min(${CLAIMABLE_AT_MS})`;
+    return this.#orm.select({ count: count(), nextTryAtMs }).from(pendingVectors).where(isDueIn(sessionId)).get()!;
   }
 
-  /** The first moment after another from which on one of a session may be asked for; undefined where there is none. */
+  /** Returns the first moment after `sinceMs` at which a vector of a session may be requested; undefined if none is due. */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
-    const awayUntilMs = this.awayUntil(sinceMs) ?? 0;
-    return this.#nextTryAfter.get({ sessionId, sinceMs, awayUntilMs }) ?? undefined;
+    const atMs = sql`max(${CLAIMABLE_AT_MS}, ${this.awayUntil(sinceMs) ?? 0})`;
+    return this.#momentOf(sql`min(${atMs})`, and(isDueIn(sessionId), gt(atMs, sinceMs)));
+  }
+
+  #momentOf(moment: SQL, where: SQL | undefined): number | undefined {
+    const atMs = moment as SQL<number | null>;
+    return this.#orm.select({ atMs }).from(pendingVectors).where(where).get()!.atMs ?? undefined;
   }
 
   stats(): VectorStats {
-    return this.#stats.get()!;
+    const { messageId, dueSinceMs, error } = pendingVectors;
+    const counts = this.#orm
+      .select({
+        pendingVectorCount: sql<number>`count(*) FILTER (WHERE ${IS_DUE})`,
+        pendingVectorsSinceMs: sql<number | null>`min(${dueSinceMs}) FILTER (WHERE ${IS_DUE})`,
+        failedVectorCount: count(error),
+      })
+      .from(pendingVectors)
+      .get()!;
+    const due = this.#orm
+      .select()
+      .from(pendingVectors)
+      .where(and(eq(messageId, messages.id), IS_DUE));
+    const isWithout = and(isNull(messages.embedding), ne(messages.text, ""), notExists(due));
+    const { withoutVectorCount } = this.#orm
+      .select({ withoutVectorCount: count() })
+      .from(messages)
+      .where(isWithout)
+      .get()!;
+    return { ...counts, withoutVectorCount };
   }
+}
+
+function isDueIn(sessionId: string | undefined): SQL | undefined {
+  return and(IS_DUE, sessionId === undefined ? undefined : eq(pendingVectors.sessionId, sessionId));
 }

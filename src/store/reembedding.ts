@@ -1,21 +1,23 @@
-import { decodeVector, encodeVector } from "../vector/codec.ts";
+import { count, lte, sql } from "drizzle-orm";
+import { encodeVector } from "../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "./generations.ts";
 import type { GraduatingMessage } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
+import { messages, reembeddedVectors } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
 
-/** Which vectors: those of an embedder, for the generation to come. */
+/** The embedder of the next generation, and the number that the generation will have. */
 export interface Target {
   generation: number;
   embedderId: string;
 }
 
-/** A message whose vector for the target is still to be made. */
+/** A message without a staged vector. */
 export interface UnstagedMessage {
   id: number;
   text: string;
-  /** Its stored vector, where that is of this very embedder. */
+  /** The stored vector, if the target's embedder made it. */
   embedding: Float32Array | undefined;
-  /** Whether it is in the forest. */
   isGraduated: boolean;
 }
 
@@ -30,187 +32,172 @@ export interface FollowedRow {
 
 /** A message as the next forest sees it. */
 export interface StagedMessage extends GraduatingMessage {
-  /** Whether its vector is still to be made. */
+  /** True if the message has a text, and its vector is not staged. */
   isMissing: boolean;
 }
 
-/** What is still to be embedded. */
+/** What the embedder must still read. */
 export interface Unstaged {
   messageCount: number;
-  /** Of their texts, in UTF-8. */
+  /** The size of the texts in UTF-8. */
   byteLength: number;
 }
 
-type StagedRow = Omit<StagedMessage, "embedding" | "isMissing"> & { embedding: Buffer | null; isMissing: number };
+const STAGED = columns(reembeddedVectors, "embedding").of("r");
+const STORED = columns(messages, "embedding").of("m");
+const MESSAGE = columns(
+  messages,
+  "id",
+  "seq",
+  "stepId",
+  "turnSeq",
+  "role",
+  "name",
+  "text",
+  "tokenCount",
+  "createdAtMs",
+).of("m");
+type StagedRow = RowOf<typeof MESSAGE> & RowOf<typeof STAGED> & { isMissing: number };
+type TargetMessage = Target & { messageId: number };
 
 const IS_GRADUATED = "(m.pinned = 0 AND m.seq < s.graduated_seq)";
-
-/** Of messages with a text: those that have no row for the target. `m` is the message. */
+const IS_OF_TARGET = "r.generation = @generation AND r.embedder_id = @embedderId";
 const IS_UNSTAGED = `m.text <> '' AND NOT EXISTS (
-  SELECT 1 FROM reembedded_vectors r
-  WHERE r.generation = @generation AND r.embedder_id = @embedderId AND r.message_id = m.id)`;
+  SELECT 1 FROM reembedded_vectors r WHERE ${IS_OF_TARGET} AND r.message_id = m.id)`;
 
-const STAGED = `SELECT m.id, m.seq, m.step_id AS stepId, m.turn_seq AS turnSeq, m.role, m.name, m.text,
-  m.token_count AS tokenCount, m.created_at_ms AS createdAtMs, r.embedding, m.text <> '' AND r.message_id IS NULL AS isMissing`;
+const IS_MISSING = "m.text <> '' AND r.message_id IS NULL AS isMissing";
+const JOIN_STAGED = `LEFT JOIN reembedded_vectors r ON ${IS_OF_TARGET} AND r.message_id = m.id`;
 
-const VECTOR = `LEFT JOIN reembedded_vectors r
-  ON r.generation = @generation AND r.embedder_id = @embedderId AND r.message_id = m.id`;
+const statements = ({ statement }: StoreDatabase) => ({
+  // Hot: reembed runs these for every message, some of them while other writers wait.
+  unstaged: statement<
+    Target & { after: number; limit: number },
+    { id: number; text: string; embedding: Float32Array | null; isGraduated: number }
+  >`SELECT m.id, m.text, CASE WHEN m.embedder_id = @embedderId THEN ${STORED} END AS embedding,
+      ${IS_GRADUATED} AS isGraduated
+    FROM messages m JOIN sessions s ON s.id = m.session_id
+    WHERE m.id > @after AND ${IS_UNSTAGED} ORDER BY m.id LIMIT @limit`,
+  stage: statement<TargetMessage & { embedding: Buffer | null }>`
+    INSERT INTO reembedded_vectors (generation, embedder_id, message_id, embedding)
+    SELECT @generation, @embedderId, id, @embedding FROM messages WHERE id = @messageId ON CONFLICT DO NOTHING`,
+  unmoved: statement<[limit: number], TargetMessage>`
+    SELECT r.generation, r.embedder_id AS embedderId, r.message_id AS messageId
+    FROM reembedded_vectors r WHERE ${IS_UNMOVED} LIMIT ?`,
+  move: statement<TargetMessage>`
+    UPDATE messages SET (embedding, embedder_id) = (
+      SELECT r.embedding, CASE WHEN r.embedding IS NOT NULL THEN r.embedder_id END
+      FROM reembedded_vectors r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId)
+    WHERE id = @messageId`,
+  unstage: statement<TargetMessage>`
+    DELETE FROM reembedded_vectors AS r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId`,
+  drop: statement<[messageId: number]>`UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`,
+  // drizzle has no words for a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
+  ofSteps: statement<Target & { steps: string }, StagedRow>`
+    SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
+    CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
+    ${JOIN_STAGED} ORDER BY m.seq`,
+  ofSession: statement<Target & { sessionId: string; seqEnd: number }, StagedRow>`
+    SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM messages m ${JOIN_STAGED}
+    WHERE m.session_id = @sessionId AND m.seq < @seqEnd AND m.pinned = 0 ORDER BY m.seq`,
+  followed: statement<[position: number, limit: number], FollowedRow>`
+    SELECT id AS position, session_id AS sessionId, kind, node, root FROM unions NOT INDEXED
+    WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`,
+  lacking: statement<[], { id: number; text: string }>`
+    SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
+    WHERE m.text <> '' AND m.embedding IS NULL AND ${IS_GRADUATED}`,
+  unstagedCount: statement<Target, Unstaged>`
+    SELECT count(*) AS messageCount, coalesce(sum(octet_length(m.text)), 0) AS byteLength
+    FROM messages m WHERE ${IS_UNSTAGED} AND (m.embedding IS NULL OR m.embedder_id <> @embedderId)`,
+  deleteWaste: statement<[limit: number]>`
+    DELETE FROM reembedded_vectors WHERE rowid IN (
+      SELECT r.rowid FROM reembedded_vectors r
+      WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`,
+});
 
-/** Rows of `reembedded_vectors`, and what is read of messages and log to grow the next generation from them. */
+/** Rows of `reembedded_vectors`, and what is read of messages and log to grow the next generation. */
 export class ReembeddingRepository {
-  readonly #unstaged;
-  readonly #count;
-  readonly #stage;
-  readonly #deleteWaste;
-  readonly #followed;
-  readonly #ofSteps;
-  readonly #ofSession;
-  readonly #lacking;
-  readonly #messageCount;
-  readonly #rest;
-  readonly #unmoved;
-  readonly #move;
-  readonly #unstage;
-  readonly #drop;
+  readonly #orm;
+  readonly #statements;
 
-  constructor({ client }: StoreDatabase) {
-    this.#unstaged = client.prepare<
-      Target & { after: number; limit: number },
-      { id: number; text: string; embedding: Buffer | null; isGraduated: number }
-    >(
-      `SELECT m.id, m.text, CASE WHEN m.embedder_id = @embedderId THEN m.embedding END AS embedding,
-         ${IS_GRADUATED} AS isGraduated
-       FROM messages m JOIN sessions s ON s.id = m.session_id
-       WHERE m.id > @after AND ${IS_UNSTAGED} ORDER BY m.id LIMIT @limit`,
-    );
-    this.#count = client.prepare<Target, Unstaged>(
-      `SELECT count(*) AS messageCount, coalesce(sum(octet_length(m.text)), 0) AS byteLength
-       FROM messages m WHERE ${IS_UNSTAGED} AND (m.embedding IS NULL OR m.embedder_id <> @embedderId)`,
-    );
-    // Not for a message that was forgotten meanwhile, and not twice.
-    this.#stage = client.prepare<Target & { id: number; embedding: Buffer | null }>(
-      `INSERT INTO reembedded_vectors (generation, embedder_id, message_id, embedding)
-       SELECT @generation, @embedderId, id, @embedding FROM messages WHERE id = @id ON CONFLICT DO NOTHING`,
-    );
-    this.#deleteWaste = client.prepare<[number]>(
-      `DELETE FROM reembedded_vectors WHERE rowid IN (
-         SELECT r.rowid FROM reembedded_vectors r
-         WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`,
-    );
-    this.#followed = client.prepare<[number, number], FollowedRow>(
-      `SELECT id AS position, session_id AS sessionId, kind, node, root FROM unions NOT INDEXED
-       WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`,
-    );
-    this.#ofSteps = client.prepare<Target & { steps: string }, StagedRow>(
-      `${STAGED} FROM json_each(@steps) step
-       CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
-       ${VECTOR} ORDER BY m.seq`,
-    );
-    this.#ofSession = client.prepare<Target & { sessionId: string; seqEnd: number }, StagedRow>(
-      `${STAGED} FROM messages m ${VECTOR}
-       WHERE m.session_id = @sessionId AND m.seq < @seqEnd AND m.pinned = 0 ORDER BY m.seq`,
-    );
-    this.#lacking = client.prepare<[], { id: number; text: string }>(
-      `SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
-       WHERE m.text <> '' AND m.embedding IS NULL AND ${IS_GRADUATED}`,
-    );
-    this.#messageCount = client.prepare<[], number>("SELECT count(*) FROM messages").pluck();
-    this.#rest = client
-      .prepare<[number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM reembedded_vectors WHERE generation <= ${GENERATION_NOW} LIMIT ?)`,
-      )
-      .pluck();
-    this.#unmoved = client.prepare<[number], Target & { messageId: number }>(
-      `SELECT r.generation, r.embedder_id AS embedderId, r.message_id AS messageId FROM reembedded_vectors r
-       WHERE ${IS_UNMOVED} LIMIT ?`,
-    );
-    this.#move = client.prepare<Target & { messageId: number }>(
-      `UPDATE messages SET (embedding, embedder_id) = (
-         SELECT r.embedding, CASE WHEN r.embedding IS NOT NULL THEN r.embedder_id END FROM reembedded_vectors r
-         WHERE r.generation = @generation AND r.embedder_id = @embedderId AND r.message_id = @messageId)
-       WHERE id = @messageId`,
-    );
-    this.#unstage = client.prepare<Target & { messageId: number }>(
-      "DELETE FROM reembedded_vectors WHERE generation = @generation AND embedder_id = @embedderId AND message_id = @messageId",
-    );
-    this.#drop = client.prepare<[number]>("UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?");
+  constructor(database: StoreDatabase) {
+    this.#orm = database.orm;
+    this.#statements = statements(database);
   }
 
-  /** Messages with a text and without a row for the target, after an id. */
+  /** Returns the first messages after an id that have a text and no staged vector. */
   unstaged(target: Target, after: number, limit: number): UnstagedMessage[] {
-    return this.#unstaged.all({ ...target, after, limit }).map(({ id, text, embedding, isGraduated }) => {
-      return { id, text, embedding: decoded(embedding) ?? undefined, isGraduated: isGraduated === 1 };
+    const rows = this.#statements.unstaged.all({ ...target, after, limit });
+    return rows.map(({ embedding, isGraduated, ...row }) => {
+      return { ...row, embedding: embedding ?? undefined, isGraduated: isGraduated === 1 };
     });
   }
 
-  /** What the embedder has still to read: neither staged, nor stored with a vector of it. */
+  /** Counts the messages whose vectors are neither staged nor stored. */
   unstagedCount(target: Target): Unstaged {
-    return this.#count.get(target)!;
+    return this.#statements.unstagedCount.get(target)!;
   }
 
   /**
-   * @param embedding  Undefined where the text has no words.
-   * @returns false where another process was faster, or the message was forgotten meanwhile.
+   * @param embedding  Undefined if the text has no words.
+   * @returns false if another process was faster, or the message was forgotten in the meantime.
    */
-  stage(target: Target, id: number, embedding: Float32Array | undefined): boolean {
+  stage(target: Target, messageId: number, embedding: Float32Array | undefined): boolean {
     const bytes = embedding === undefined ? null : encodeVector(embedding);
-    return this.#stage.run({ ...target, id, embedding: bytes }).changes > 0;
+    return this.#statements.stage.run({ ...target, messageId, embedding: bytes }).changes > 0;
   }
 
-  /** Rows that no generation will use: another came before it. @returns how many went. */
+  /** Deletes at most `limit` vectors that no generation will use. @returns how many. */
   deleteWaste(limit: number): number {
-    return this.#deleteWaste.run(limit).changes;
+    return this.#statements.deleteWaste.run(limit).changes;
   }
 
-  /** Starts, joins and settles of all sessions after a position of the log in use, in order. */
+  /** Returns starts, joins and settles of all sessions after a position of the log in use, in order. */
   followed(position: number, limit: number): FollowedRow[] {
-    return this.#followed.all(position, limit);
+    return this.#statements.followed.all(position, limit);
   }
 
-  /** Every message of the given steps, in order of seq. */
+  /** Returns the messages of steps, in order of seq. */
   ofSteps(target: Target, steps: readonly number[]): StagedMessage[] {
-    return this.#ofSteps.all({ ...target, steps: JSON.stringify(steps) }).map(stagedMessage);
+    return this.#statements.ofSteps.all({ ...target, steps: JSON.stringify(steps) }).map(stagedMessage);
   }
 
-  /** Every message of a session before a place that is not pinned, in order of seq. */
+  /** Returns the messages of a session before `seqEnd` that are not pinned, in order of seq. */
   ofSession(target: Target, sessionId: string, seqEnd: number): StagedMessage[] {
-    return this.#ofSession.all({ ...target, sessionId, seqEnd }).map(stagedMessage);
+    return this.#statements.ofSession.all({ ...target, sessionId, seqEnd }).map(stagedMessage);
   }
 
-  /** Messages that are in the forest without a vector although they have a text. */
-  *lacking(): Generator<{ id: number; text: string }> {
-    yield* this.#lacking.iterate();
+  /** Returns the messages that are in the forest with a text and without a vector. */
+  lacking(): IterableIterator<{ id: number; text: string }> {
+    return this.#statements.lacking.iterate();
   }
 
   messageCount(): number {
-    return this.#messageCount.get()!;
+    return this.#orm.select({ messageCount: count() }).from(messages).get()!.messageCount;
   }
 
-  /** Rows that are there although their generation has come, counted up to a limit: they are to be moved, or deleted. */
-  restCount(limit: number): number {
-    return this.#rest.get(limit)!;
+  /** Returns true if a vector is staged for a generation that has begun: it is to be moved, or deleted. */
+  hasLeftover(): boolean {
+    const { generation } = reembeddedVectors;
+    const isLeftover = lte(generation, sql.raw(GENERATION_NOW));
+    return this.#orm.select({ generation }).from(reembeddedVectors).where(isLeftover).limit(1).get() !== undefined;
   }
 
-  /** Vectors of the generation in use come to their messages, at most `limit`. @returns how many. */
+  /** Moves at most `limit` vectors of the generation in use to their messages. @returns how many. */
   move(limit: number): number {
-    const rows = this.#unmoved.all(limit);
+    const rows = this.#statements.unmoved.all(limit);
     for (const row of rows) {
-      this.#move.run(row);
-      this.#unstage.run(row);
+      this.#statements.move.run(row);
+      this.#statements.unstage.run(row);
     }
     return rows.length;
   }
 
-  /** A message has no vector any more. */
+  /** Deletes the vector of a message. */
   drop(id: number): void {
-    this.#drop.run(id);
+    this.#statements.drop.run(id);
   }
 }
 
-function stagedMessage({ embedding, isMissing, ...row }: StagedRow): StagedMessage {
-  return { ...row, embedding: decoded(embedding), isMissing: isMissing === 1 };
-}
-
-function decoded(bytes: Buffer | null): Float32Array | null {
-  return bytes === null ? null : decodeVector(bytes, bytes.byteLength / Float32Array.BYTES_PER_ELEMENT);
+function stagedMessage({ isMissing, ...row }: StagedRow): StagedMessage {
+  return { ...row, isMissing: isMissing === 1 };
 }

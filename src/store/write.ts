@@ -116,7 +116,7 @@ export function appendMessages<T>(repositories: Repositories, rows: readonly Mes
       const place = plan.place(row, lastId + 1);
       if (place === undefined) continue;
       messages.insert(place, row);
-      if (row.vectorDueSinceMs !== undefined) pendingVectors.add(place.id, place.sessionId, row.vectorDueSinceMs);
+      if (row.vectorDueSinceMs !== undefined) pendingVectors.add(place.id, row.vectorDueSinceMs);
       lastId = place.id;
       const move = plan.move(() => repositories.unions.newestPosition());
       if (move !== undefined) writeMove(repositories, place.sessionId, move);
