@@ -1,21 +1,24 @@
 import { createHash } from "node:crypto";
-import { and, desc, eq, sql } from "drizzle-orm";
+import { and, between, desc, eq, lte, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { type Claim, ClaimableRows, type Try } from "./claims.ts";
 import type { StoreDatabase } from "./open.ts";
-import { spanSummaries } from "./schema.ts";
-import type { Claim, Try } from "./summaries.ts";
+import { messages, spanSummaries } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
 
-export type SpanRow = typeof spanSummaries.$inferSelect;
+const SPAN = columns(spanSummaries);
+
+export type SpanRow = RowOf<typeof SPAN>;
 export type NewSpan = typeof spanSummaries.$inferInsert;
 export type SpanStrategy = SpanRow["strategy"];
 
-/** A stretch with its text: `status` done. */
+/** A span with its summary: `status` done. */
 export interface DoneSpan extends SpanRow {
   title: string;
   text: string;
   tokenCount: number;
 }
 
-/** The messages of a stretch that are not pinned, as far as rows of `span_summaries` tell of them. */
+/** What a row of `span_summaries` says of its messages. Pinned messages do not count. */
 export interface SpanContent {
   firstId: number;
   lastId: number;
@@ -24,246 +27,166 @@ export interface SpanContent {
   sourceDigest: string;
 }
 
+type SpanBounds = Omit<SpanContent, "sourceDigest">;
+type Covering = Pick<SpanRow, "id" | "status">;
+
 /**
- * Finished rows of a strategy that are kept: the newest counts, and where a message of it is forgotten an older one may not
- * cover that. Handles name messages, not rows, so those of rows that are gone still expand.
+ * The finished rows that each strategy keeps. The newest counts. If one of its messages is forgotten, an older row may not
+ * cover that message. Handles name messages, not rows, so the handles of deleted rows still expand.
  */
 const DONE_KEPT = 3;
 
+const statements = ({ statement }: StoreDatabase) => ({
+  // Renders run these.
+  shown: statement<[sessionId: string, strategy: string], DoneSpan>`
+    SELECT ${SPAN} FROM span_summaries WHERE session_id = ? AND strategy = ? AND status = 'done' ORDER BY id DESC LIMIT 1`,
+  bounds: statement<[string, number, number], Omit<SpanBounds, "firstId"> & { firstId: number | null }>`
+    SELECT min(id) AS firstId, max(id) AS lastId, count(*) AS messageCount, sum(token_count) AS tokenCount
+    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0`,
+  // A list as JSON.
+  covering: statement<{ sessionId: string; ids: string }, Covering>`
+    SELECT id, status FROM span_summaries WHERE session_id = @sessionId AND (status NOT IN ('done', 'claimed') OR EXISTS (
+      SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
+        AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`,
+  // A table of SQLite's own. Ids rise with seqs and are never reused, so an id that is missing was forgotten if a later id has
+  // been given.
+  idsBetween: statement<{ firstId: number; lastId: number }, number>`
+    SELECT m.id FROM messages m
+    WHERE m.id BETWEEN @firstId AND @lastId AND m.pinned = 0
+      AND @lastId <= (SELECT seq FROM sqlite_sequence WHERE name = 'messages')
+      AND m.session_id = (
+        SELECT min(session_id) FROM messages WHERE id IN (@firstId, @lastId) HAVING count(DISTINCT session_id) = 1)
+    ORDER BY m.seq`.pluck(),
+});
+
 /** Rows of `span_summaries`. */
-export class SpanRepository {
-  readonly #insert;
-  readonly #newest;
-  readonly #shown;
-  readonly #done;
-  readonly #delete;
-  readonly #superseded;
-  readonly #standIns;
-  readonly #covering;
-  readonly #newestTry;
-  readonly #givenUp;
-  readonly #claim;
-  readonly #renew;
-  readonly #endClaim;
-  readonly #content;
-  readonly #ids;
-  readonly #bounds;
+export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
+  readonly #statements;
 
-  constructor({ orm, client }: StoreDatabase) {
-    this.#insert = (row: NewSpan) => orm.insert(spanSummaries).values(row).run();
-    const inSession = eq(spanSummaries.sessionId, sql.placeholder("sessionId"));
-    this.#newest = orm
-      .select()
-      .from(spanSummaries)
-      .where(
-        and(
-          inSession,
-          eq(spanSummaries.strategy, sql.placeholder("strategy")),
-          eq(spanSummaries.status, sql.placeholder("status")),
-          eq(spanSummaries.standsIn, false),
-        ),
-      )
-      .orderBy(desc(spanSummaries.id))
-      .limit(1)
-      .prepare();
-    this.#shown = orm
-      .select()
-      .from(spanSummaries)
-      .where(and(inSession, eq(spanSummaries.strategy, sql.placeholder("strategy")), eq(spanSummaries.status, "done")))
-      .orderBy(desc(spanSummaries.id))
-      .limit(1)
-      .prepare();
-    this.#done = orm
-      .select()
-      .from(spanSummaries)
-      .where(and(inSession, eq(spanSummaries.status, "done")))
-      .orderBy(spanSummaries.id)
-      .prepare();
-    this.#delete = client.prepare<[number]>("DELETE FROM span_summaries WHERE id = ?");
-    this.#superseded = client
-      .prepare<{ sessionId: string; strategy: string; seqLast: number }, number>(
-        `SELECT id FROM span_summaries WHERE session_id = @sessionId AND strategy = @strategy AND (
-           (status <> 'done' AND seq_last <= @seqLast) OR stands_in = 1
-           OR (status = 'done' AND id NOT IN (
-             SELECT id FROM span_summaries
-             WHERE session_id = @sessionId AND strategy = @strategy AND status = 'done' AND stands_in = 0
-             ORDER BY id DESC LIMIT ${DONE_KEPT})))`,
-      )
-      .pluck();
-    this.#standIns = client
-      .prepare<[string, string], number>(
-        "SELECT id FROM span_summaries WHERE session_id = ? AND strategy = ? AND stands_in = 1",
-      )
-      .pluck();
-    this.#covering = client.prepare<{ sessionId: string; ids: string }, { id: number; status: SpanRow["status"] }>(
-      `SELECT id, status FROM span_summaries WHERE session_id = @sessionId AND (status NOT IN ('done', 'claimed') OR EXISTS (
-         SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
-           AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`,
-    );
-    this.#newestTry = client.prepare<
-      { sessionId: string; strategy: string; summarizerId: string; promptVersion: number },
-      Try
-    >(
-      `SELECT status, seq_last AS extent, attempts, claimant, created_at_ms AS createdAtMs,
-              error_code AS errorCode, next_try_at_ms AS nextTryAtMs
-       FROM span_summaries WHERE session_id = @sessionId AND strategy = @strategy AND status IN ('failed', 'parked')
-         AND summarizer_id = @summarizerId AND prompt_version = @promptVersion
-         AND id > coalesce((SELECT max(id) FROM span_summaries WHERE session_id = @sessionId
-                            AND strategy = @strategy AND status = 'done' AND stands_in = 0), 0)
-       ORDER BY id DESC LIMIT 1`,
-    );
-    this.#givenUp = client.prepare<
-      { sessionId: string; strategy: string; summarizerId: string; promptVersion: number },
-      { seqLast: number }
-    >(
-      `SELECT seq_last AS seqLast FROM span_summaries
-       WHERE session_id = @sessionId AND strategy = @strategy AND status = 'parked' AND next_try_at_ms IS NULL
-         AND summarizer_id = @summarizerId AND prompt_version = @promptVersion ORDER BY id DESC LIMIT 1`,
-    );
-    this.#claim = client.prepare<[string, string], Omit<Claim, "rootId" | "logPosition">>(
-      `SELECT id, claimant, claimed_until_ms AS claimedUntilMs
-       FROM span_summaries WHERE session_id = ? AND strategy = ? AND status = 'claimed'`,
-    );
-    this.#renew = client.prepare<[number, number, string]>(
-      "UPDATE span_summaries SET claimed_until_ms = ? WHERE id = ? AND status = 'claimed' AND claimant = ?",
-    );
-    this.#endClaim = client.prepare<[number, string]>(
-      "DELETE FROM span_summaries WHERE id = ? AND status = 'claimed' AND claimant = ?",
-    );
-    this.#content = client.prepare<[string, number, number], { id: number; tokenCount: number; digest: Buffer }>(
-      `SELECT id, token_count AS tokenCount, digest FROM messages
-       WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`,
-    );
-    // Ids rise with places. One that is missing was forgotten if ids have come so far: they are never used again.
-    this.#ids = client
-      .prepare<{ firstId: number; lastId: number }, number>(
-        `SELECT m.id FROM messages m
-         WHERE m.id BETWEEN @firstId AND @lastId AND m.pinned = 0
-           AND @lastId <= (SELECT seq FROM sqlite_sequence WHERE name = 'messages')
-           AND m.session_id = (
-             SELECT min(session_id) FROM messages WHERE id IN (@firstId, @lastId) HAVING count(DISTINCT session_id) = 1)
-         ORDER BY m.seq`,
-      )
-      .pluck();
-    this.#bounds = client.prepare<
-      [string, number, number],
-      { firstId: number | null; lastId: number; messageCount: number; tokenCount: number }
-    >(
-      `SELECT min(id) AS firstId, max(id) AS lastId, count(*) AS messageCount, sum(token_count) AS tokenCount
-       FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0`,
-    );
+  constructor(database: StoreDatabase) {
+    super(database, spanSummaries);
+    this.#statements = statements(database);
   }
 
-  /** @returns its id. */
-  add(row: NewSpan): number {
-    return Number(this.#insert(row).lastInsertRowid);
-  }
-
-  delete(id: number): void {
-    this.#delete.run(id);
-  }
-
-  /**
-   * Ids of what a finished one makes useless: tries and wishes for what it covers, what stood in for it, and all finished ones
-   * but the newest few.
-   */
+  /** The ids of the rows that a finished one supersedes: tries, wishes, stand-ins, and all but the newest finished ones. */
   superseded(sessionId: string, strategy: SpanStrategy, seqLast: number): number[] {
-    return this.#superseded.all({ sessionId, strategy, seqLast });
+    const { id, status, standsIn } = spanSummaries;
+    const scope = ofStrategy(sessionId, strategy);
+    const isDone = eq(status, "done");
+    const kept = this.orm
+      .select({ id })
+      .from(spanSummaries)
+      .where(and(scope, isDone, eq(standsIn, false)));
+    const isOlder = and(isDone, notInArray(id, kept.orderBy(desc(id)).limit(DONE_KEPT)));
+    const isCovered = and(ne(status, "done"), lte(spanSummaries.seqLast, seqLast));
+    return this.#idsWhere(and(scope, or(isCovered, eq(standsIn, true), isOlder)));
   }
 
-  /** Ids of what stands in for a summary. */
+  /** The ids of the rows that stand in for a summary. */
   standIns(sessionId: string, strategy: SpanStrategy): number[] {
-    return this.#standIns.all(sessionId, strategy);
+    return this.#idsWhere(and(ofStrategy(sessionId, strategy), eq(spanSummaries.standsIn, true)));
   }
 
-  /** The newest that a summarizer has given up until there is more to summarize. */
+  #idsWhere(condition: SQL | undefined): number[] {
+    const rows = this.orm.select({ id: spanSummaries.id }).from(spanSummaries).where(condition);
+    return rows.all().map(({ id }) => id);
+  }
+
+  /** The newest span that a summarizer does not try again until it is longer. */
   givenUp(
     sessionId: string,
     strategy: SpanStrategy,
     { id: summarizerId, promptVersion }: { id: string; promptVersion: number },
   ): { seqLast: number } | undefined {
-    return this.#givenUp.get({ sessionId, strategy, summarizerId, promptVersion });
+    const isGivenUp = sql`${spanSummaries.status} = 'parked' and ${spanSummaries.nextTryAtMs} is null
+      and ${spanSummaries.summarizerId} = ${summarizerId} and ${spanSummaries.promptVersion} = ${promptVersion}`;
+    return this.#newestWhere(and(ofStrategy(sessionId, strategy), isGivenUp));
   }
 
-  /** What the context shows: the newest that is finished, whoever made it. */
+  /** The row that the context shows: the newest finished one, whether it stands in for another or not. */
   shown(sessionId: string, strategy: SpanStrategy): DoneSpan | undefined {
-    return this.#shown.get({ sessionId, strategy }) as DoneSpan | undefined;
+    return this.#statements.shown.get(sessionId, strategy);
   }
 
-  /** The newest of a status, whatever came after it; none that only stands in for another. */
+  /** The newest row with a status. Rows that stand in for a summary do not count. */
   newest(sessionId: string, strategy: SpanStrategy, status: "done"): DoneSpan | undefined;
   newest(sessionId: string, strategy: SpanStrategy, status: SpanRow["status"]): SpanRow | undefined;
   newest(sessionId: string, strategy: SpanStrategy, status: SpanRow["status"]): SpanRow | undefined {
-    return this.#newest.get({ sessionId, strategy, status });
+    const hasStatus = and(eq(spanSummaries.status, status), eq(spanSummaries.standsIn, false));
+    return this.#newestWhere(and(ofStrategy(sessionId, strategy), hasStatus));
   }
 
-  /** Every finished one of a session, oldest first. */
+  #newestWhere(condition: SQL | undefined): SpanRow | undefined {
+    return this.orm.select().from(spanSummaries).where(condition).orderBy(desc(spanSummaries.id)).limit(1).get();
+  }
+
+  /** Every finished row of a session, oldest first. */
   done(sessionId: string): DoneSpan[] {
-    return this.#done.all({ sessionId }) as DoneSpan[];
+    const isDone = and(eq(spanSummaries.sessionId, sessionId), eq(spanSummaries.status, "done"));
+    return this.orm.select().from(spanSummaries).where(isDone).orderBy(spanSummaries.id).all() as DoneSpan[];
   }
 
-  /** The newest try of a summarizer that came to nothing since the last summary. */
+  /** The newest try of a summarizer since the last summary. */
   newestTry(sessionId: string, strategy: SpanStrategy, summarizerId: string, promptVersion: number): Try | undefined {
-    return this.#newestTry.get({ sessionId, strategy, summarizerId, promptVersion });
+    return this.newestTryWhere(ofStrategy(sessionId, strategy), spanSummaries.seqLast, summarizerId, promptVersion);
   }
 
-  /** Live or expired. */
-  claim(sessionId: string, strategy: SpanStrategy): Omit<Claim, "rootId" | "logPosition"> | undefined {
-    return this.#claim.get(sessionId, strategy);
+  /** The claim of a strategy, even if it has expired. */
+  claim(sessionId: string, strategy: SpanStrategy): Claim<typeof spanSummaries> | undefined {
+    return this.claimsWhere(ofStrategy(sessionId, strategy))[0];
   }
 
-  /** @returns false if the claim has been lost. */
-  renewClaim(id: number, claimant: string, untilMs: number): boolean {
-    return this.#renew.run(untilMs, id, claimant).changes === 1;
+  /** The finished and claimed rows that cover any of these messages, and all other rows: their errors may quote messages. */
+  covering(sessionId: string, ids: readonly number[]): Covering[] {
+    return this.#statements.covering.all({ sessionId, ids: JSON.stringify(ids) });
   }
 
-  /** @returns false if the claim had been lost. */
-  endClaim(id: number, claimant: string): boolean {
-    return this.#endClaim.run(id, claimant).changes === 1;
-  }
-
-  /** Those that cover a message, done or claimed, and every other row of the session: its error may quote one. */
-  covering(sessionId: string, ids: readonly number[]): { id: number; status: SpanRow["status"] }[] {
-    return this.#covering.all({ sessionId, ids: JSON.stringify(ids) });
-  }
-
-  /** Both ends included. The ids are 0 where the stretch holds nothing that is not pinned. */
+  /** The content from one seq to another, both included. The ids are 0 if all messages there are pinned. */
   contentOf(sessionId: string, seqFirst: number, seqLast: number): SpanContent {
-    const digest = createHash("sha256");
-    const rows = this.#content.all(sessionId, seqFirst, seqLast);
-    for (const row of rows) digest.update(row.digest);
+    const { id, tokenCount, digest, seq } = messages;
+    const isInside = and(
+      eq(messages.sessionId, sessionId),
+      between(seq, seqFirst, seqLast),
+      eq(messages.pinned, false),
+    );
+    const rows = this.orm.select({ id, tokenCount, digest }).from(messages).where(isInside).orderBy(seq).all();
+    const sources = createHash("sha256");
+    for (const row of rows) sources.update(row.digest);
     return {
       firstId: rows[0]?.id ?? 0,
       lastId: rows.at(-1)?.id ?? 0,
       messageCount: rows.length,
-      tokenCount: rows.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
-      sourceDigest: digest.digest("hex"),
+      tokenCount: rows.reduce((sum, row) => sum + row.tokenCount, 0),
+      sourceDigest: sources.digest("hex"),
     };
   }
 
-  /** The same without looking at each message; undefined where the stretch holds nothing that is not pinned. */
-  boundsOf(sessionId: string, seqFirst: number, seqLast: number): Omit<SpanContent, "sourceDigest"> | undefined {
-    const { firstId, ...bounds } = this.#bounds.get(sessionId, seqFirst, seqLast)!;
+  /** The same content without its digest, read from fewer pages; undefined if all messages there are pinned. */
+  boundsOf(sessionId: string, seqFirst: number, seqLast: number): SpanBounds | undefined {
+    const { firstId, ...bounds } = this.#statements.bounds.get(sessionId, seqFirst, seqLast)!;
     return firstId === null ? undefined : { firstId, ...bounds };
   }
 
   /**
-   * Messages from one to another of the same session that are not pinned, in order; none if the two are not of one. One
-   * of the two may have been forgotten, for the other tells the session.
+   * The ids from one message to another of the same session, in order and without pinned ones; none if the two are of
+   * different sessions. One of the two may have been forgotten.
    */
   idsBetween(firstId: number, lastId: number): number[] {
-    return this.#ids.all({ firstId, lastId });
+    return this.#statements.idsBetween.all({ firstId, lastId });
   }
 
-  /** Ids of finished ones whose messages are not, or no more, those that were summarized. */
+  /** The ids of the finished rows whose messages differ from those that were summarized. */
   wrong(sessionId: string): number[] {
+    const isWrong = (row: DoneSpan): boolean => {
+      const content = this.contentOf(sessionId, row.seqFirst, row.seqLast);
+      return (["firstId", "lastId", "messageCount", "sourceDigest"] as const).some((key) => content[key] !== row[key]);
+    };
     return this.done(sessionId)
-      .filter((row) => {
-        const content = this.contentOf(sessionId, row.seqFirst, row.seqLast);
-        return (["firstId", "lastId", "messageCount", "sourceDigest"] as const).some(
-          (key) => content[key] !== row[key],
-        );
-      })
+      .filter(isWrong)
       .map(({ id }) => id);
   }
+}
+
+function ofStrategy(sessionId: string, strategy: SpanStrategy): SQL | undefined {
+  return and(eq(spanSummaries.sessionId, sessionId), eq(spanSummaries.strategy, strategy));
 }

@@ -1,35 +1,13 @@
-import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, max, sql } from "drizzle-orm";
+import { type Claim, ClaimableRows, type Try } from "./claims.ts";
 import type { StoreDatabase } from "./open.ts";
-import { summaries } from "./schema.ts";
+import { spanSummaries, summaries } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
 
-/** Of the generation in use: what a summary of another one stands for is no tree of this one. */
-const IS_CURRENT = sql`${summaries.logPosition} > (SELECT max(log_position) FROM generations)`;
+const SUMMARY = columns(summaries);
 
-export type SummaryRow = typeof summaries.$inferSelect;
+export type SummaryRow = RowOf<typeof SUMMARY>;
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
-
-/** A row that says who is at work on a summary: `status` claimed. */
-export interface Claim {
-  id: number;
-  rootId: number;
-  /** At which the theme was read. */
-  logPosition: number;
-  claimant: string;
-  claimedUntilMs: number;
-}
-
-/** What a failed or parked try says of the next one. */
-export interface Try {
-  status: "failed" | "parked";
-  /** At which the theme was read; of a stretch, the place of its last message. */
-  extent: number;
-  /** Of those that failed since the last summary, the how-manyth. */
-  attempts: number;
-  claimant: string | null;
-  createdAtMs: number;
-  errorCode: string | null;
-  nextTryAtMs: number | null;
-}
 
 /** A summary with its text: `status` done. */
 export interface DoneSummary extends SummaryRow {
@@ -38,183 +16,113 @@ export interface DoneSummary extends SummaryRow {
   tokenCount: number;
 }
 
+/** A summary of another generation stands for a tree that is not in this forest. */
+const IS_STANDING = `status = 'done' AND shown_until IS NULL AND log_position > (SELECT max(log_position) FROM generations)`;
+
+const statements = ({ statement }: StoreDatabase) => ({
+  // Moves of the frontier and renders run these.
+  shown: statement<[sessionId: string], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NOT NULL
+    ORDER BY seq_first, id`,
+  waiting: statement<[sessionId: string], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL ORDER BY id`,
+  show: statement<[position: number, id: number]>`UPDATE summaries SET shown_from = ? WHERE id = ?`,
+  hide: statement<[position: number, id: number]>`UPDATE summaries SET shown_until = ? WHERE id = ?`,
+});
+
 /** Rows of `summaries`. */
-export class SummaryRepository {
-  readonly #insert;
-  readonly #show;
-  readonly #hide;
-  readonly #hideAll;
-  readonly #carry;
-  readonly #standingRootCount;
-  readonly #shown;
-  readonly #waiting;
-  readonly #finished;
-  readonly #delete;
-  readonly #tries;
-  readonly #newestTry;
-  readonly #claims;
-  readonly #deleteClaims;
-  readonly #renew;
-  readonly #endClaim;
-  readonly #pausedUntil;
+export class SummaryRepository extends ClaimableRows<typeof summaries> {
+  readonly #statements;
 
-  constructor({ orm, client }: StoreDatabase) {
-    this.#insert = (row: NewSummary) => orm.insert(summaries).values(row).run();
-    this.#show = client.prepare<[number, number]>("UPDATE summaries SET shown_from = ? WHERE id = ?");
-    this.#hide = client.prepare<[number, number]>("UPDATE summaries SET shown_until = ? WHERE id = ?");
-    this.#deleteClaims = client.prepare("DELETE FROM summaries WHERE status = 'claimed'");
-    this.#hideAll = client.prepare<[number]>(
-      "UPDATE summaries SET shown_until = ? WHERE status = 'done' AND shown_until IS NULL",
-    );
-    this.#standingRootCount = client
-      .prepare<[], number>(
-        `SELECT count(DISTINCT root_id) FROM summaries
-         WHERE status = 'done' AND shown_until IS NULL AND log_position > (SELECT max(log_position) FROM generations)`,
-      )
-      .pluck();
-    this.#carry = client.prepare<{ id: number; rootId: number; position: number }>(
-      `UPDATE summaries SET root_id = @rootId, log_position = @position, shown_from = coalesce(shown_from, @position),
-         shown_until = NULL
-       WHERE id = @id`,
-    );
-    const standing = and(
-      eq(summaries.sessionId, sql.placeholder("sessionId")),
-      sql`${summaries.status} = 'done' and ${summaries.shownUntil} is null`,
-      IS_CURRENT,
-    );
-    this.#shown = orm
-      .select()
-      .from(summaries)
-      .where(and(standing, isNotNull(summaries.shownFrom)))
-      .orderBy(summaries.seqFirst, summaries.id)
-      .prepare();
-    this.#waiting = orm
-      .select()
-      .from(summaries)
-      .where(and(standing, isNull(summaries.shownFrom)))
-      .orderBy(summaries.id)
-      .prepare();
-    this.#finished = orm
-      .select()
-      .from(summaries)
-      .where(and(eq(summaries.sessionId, sql.placeholder("sessionId")), sql`${summaries.status} = 'done'`))
-      .orderBy(summaries.id)
-      .prepare();
-    this.#delete = client.prepare<[number]>("DELETE FROM summaries WHERE id = ?");
-    this.#tries = client
-      .prepare<[string], number>("SELECT id FROM summaries WHERE session_id = ? AND status IN ('failed', 'parked')")
-      .pluck();
-    this.#newestTry = client.prepare<{ rootId: number; summarizerId: string; promptVersion: number }, Try>(
-      `SELECT status, log_position AS extent, attempts, claimant, created_at_ms AS createdAtMs,
-              error_code AS errorCode, next_try_at_ms AS nextTryAtMs
-       FROM summaries WHERE root_id = @rootId AND status IN ('failed', 'parked')
-         AND summarizer_id = @summarizerId AND prompt_version = @promptVersion
-         AND id > coalesce((SELECT max(id) FROM summaries
-                            WHERE root_id = @rootId AND status = 'done' AND stands_in = 0), 0)
-       ORDER BY id DESC LIMIT 1`,
-    );
-    this.#claims = client.prepare<[string], Claim>(
-      `SELECT id, root_id AS rootId, log_position AS logPosition, claimant, claimed_until_ms AS claimedUntilMs
-       FROM summaries WHERE session_id = ? AND status = 'claimed' ORDER BY id`,
-    );
-    this.#renew = client.prepare<[number, number, string]>(
-      "UPDATE summaries SET claimed_until_ms = ? WHERE id = ? AND status = 'claimed' AND claimant = ?",
-    );
-    this.#endClaim = client.prepare<[number, string]>(
-      "DELETE FROM summaries WHERE id = ? AND status = 'claimed' AND claimant = ?",
-    );
-    const pausing = (table: string): string =>
-      `SELECT next_try_at_ms FROM ${table} WHERE pauses = 1 AND summarizer_id = @summarizerId
-       AND next_try_at_ms > @nowMs AND created_at_ms <= @nowMs AND (status = 'failed' OR claimant = @claimant)`;
-    this.#pausedUntil = client
-      .prepare<{ summarizerId: string; claimant: string; nowMs: number }, number | null>(
-        `SELECT max(next_try_at_ms) FROM (${pausing("summaries")} UNION ALL ${pausing("span_summaries")})`,
-      )
-      .pluck();
+  constructor(database: StoreDatabase) {
+    super(database, summaries);
+    this.#statements = statements(database);
   }
 
-  /** @returns its id. */
-  add(row: NewSummary): number {
-    return Number(this.#insert(row).lastInsertRowid);
-  }
-
-  /** Those that stand in the context, oldest sources first. */
+  /** The summaries that the context shows, those of the oldest messages first. */
   shown(sessionId: string): DoneSummary[] {
-    return this.#shown.all({ sessionId }) as DoneSummary[];
+    return this.#statements.shown.all(sessionId);
   }
 
-  /** Those that are ready and wait for the frontier to move, oldest first. */
+  /** The finished summaries that the next move of the frontier may show, oldest first. */
   waiting(sessionId: string): DoneSummary[] {
-    return this.#waiting.all({ sessionId }) as DoneSummary[];
+    return this.#statements.waiting.all(sessionId);
   }
 
   markShown(id: number, position: number): void {
-    this.#show.run(position, id);
+    this.#statements.show.run(position, id);
   }
 
   markHidden(id: number, position: number): void {
-    this.#hide.run(position, id);
+    this.#statements.hide.run(position, id);
   }
 
-  /** Roots of all sessions that a standing summary is of. */
+  /** The number of roots, in all sessions, that have a summary which is shown or waits. */
   standingRootCount(): number {
-    return this.#standingRootCount.get()!;
+    const count = sql<number>`count(distinct ${summaries.rootId})`;
+    return this.orm.select({ count }).from(summaries).where(sql.raw(IS_STANDING)).get()!.count;
   }
 
-  /** Of all sessions, those that stand stand no more. */
+  /** Hides every summary that is shown or waits, in all sessions. */
   hideAll(position: number): void {
-    this.#hideAll.run(position);
+    const isStanding = and(eq(summaries.status, "done"), isNull(summaries.shownUntil));
+    this.orm.update(summaries).set({ shownUntil: position }).where(isStanding).run();
   }
 
-  /** What it covers is a tree of the new generation, too: it stands for that from now on, in the context. */
+  /** Gives a summary to a tree of the new generation that holds the same messages. */
   carry(id: number, rootId: number, position: number): void {
-    this.#carry.run({ id, rootId, position });
+    const shownFrom = sql`coalesce(${summaries.shownFrom}, ${position})`;
+    this.orm
+      .update(summaries)
+      .set({ rootId, logPosition: position, shownFrom, shownUntil: null })
+      .where(eq(summaries.id, id))
+      .run();
   }
 
-  /** Every finished one of a session, whether the context ever showed it or not. */
+  /** Every finished summary of a session, oldest first, even if no context showed it. */
   finished(sessionId: string): DoneSummary[] {
-    return this.#finished.all({ sessionId }) as DoneSummary[];
+    const isFinished = and(eq(summaries.sessionId, sessionId), eq(summaries.status, "done"));
+    return this.orm.select().from(summaries).where(isFinished).orderBy(summaries.id).all() as DoneSummary[];
   }
 
-  delete(id: number): void {
-    this.#delete.run(id);
-  }
-
-  /** Ids of every failed and parked try of a session: its error may quote what was read. */
+  /** The ids of a session's failed and parked tries. Their errors may quote messages. */
   tries(sessionId: string): number[] {
-    return this.#tries.all(sessionId);
+    const isTry = and(eq(summaries.sessionId, sessionId), inArray(summaries.status, ["failed", "parked"]));
+    const rows = this.orm.select({ id: summaries.id }).from(summaries).where(isTry);
+    return rows.all().map(({ id }) => id);
   }
 
-  /** The newest try of a summarizer that came to nothing since the root's last summary. */
+  /** The newest try of a summarizer since the root's last summary. */
   newestTry(rootId: number, summarizerId: string, promptVersion: number): Try | undefined {
-    return this.#newestTry.get({ rootId, summarizerId, promptVersion });
+    return this.newestTryWhere(eq(summaries.rootId, rootId), summaries.logPosition, summarizerId, promptVersion);
   }
 
-  /** Live and expired ones of a session, oldest first. */
-  claims(sessionId: string): Claim[] {
-    return this.#claims.all(sessionId);
+  /** The claims of a session, oldest first, expired ones included. */
+  claims(sessionId: string): Claim<typeof summaries>[] {
+    return this.claimsWhere(eq(summaries.sessionId, sessionId));
   }
 
-  /** Those of all sessions: whoever made them finds that they are lost. */
+  /** Deletes the claims of all sessions. Their owners find that they lost them. */
   deleteClaims(): void {
-    this.#deleteClaims.run();
-  }
-
-  /** @returns false if the claim has been lost. */
-  renewClaim(id: number, claimant: string, untilMs: number): boolean {
-    return this.#renew.run(untilMs, id, claimant).changes === 1;
-  }
-
-  /** @returns false if the claim had been lost. */
-  endClaim(id: number, claimant: string): boolean {
-    return this.#endClaim.run(id, claimant).changes === 1;
+    this.orm.delete(summaries).where(eq(summaries.status, "claimed")).run();
   }
 
   /**
-   * Until when a summarizer is not to be asked for anything, because its service has said so to anyone, or has refused this
-   * claimant's key or settings; undefined where it may be asked.
+   * When a summarizer may be asked again, for a theme or a span, after its service refused everyone or refused this
+   * claimant's key or settings. Undefined if it may be asked now.
    */
   pausedUntil(summarizerId: string, claimant: string, nowMs: number): number | undefined {
-    return this.#pausedUntil.get({ summarizerId, claimant, nowMs }) ?? undefined;
+    const [theme, span] = [summaries, spanSummaries].map((t) => {
+      const isPausing = sql`${t.pauses} = 1 and ${t.summarizerId} = ${summarizerId} and ${t.nextTryAtMs} > ${nowMs}
+        and ${t.createdAtMs} <= ${nowMs} and (${t.status} = 'failed' or ${t.claimant} = ${claimant})`;
+      return (
+        this.orm
+          .select({ untilMs: max(t.nextTryAtMs) })
+          .from(t)
+          .where(isPausing)
+          .get()?.untilMs ?? 0
+      );
+    });
+    return Math.max(theme!, span!) || undefined;
   }
 }

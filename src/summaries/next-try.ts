@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { cutLine } from "../models/lines.ts";
 import { isOfAccount } from "../models/refusal.ts";
-import type { Try } from "../store/summaries.ts";
+import type { Try } from "../store/claims.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
