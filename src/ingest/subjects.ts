@@ -43,7 +43,7 @@ export class SubjectPlacer {
   async placeAll(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { database, subjects } = this.#repositories;
-    for (const project of database.read(() => subjects.scopesToPlace())) {
+    for (const project of database.read(() => subjects.projectsToAssign())) {
       const placing = this.#placings.get(project) ?? new ProjectPlacing(this.#repositories, project);
       this.#placings.delete(project);
       this.#placings.set(project, placing);

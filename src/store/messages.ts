@@ -9,7 +9,7 @@ import type { Artifact } from "./extract-artifacts.ts";
 import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { forgottenMessages, messages } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
+import { columns, isAnyOf, type RowOf } from "./statement.ts";
 
 /** Messages in memory at once while `each` reads a whole session. */
 const EACH_PAGE = 500;
@@ -374,7 +374,7 @@ export class MessageRepository {
 
   /** Deletes messages and notes that their seqs are empty on purpose. Their rows in other tables go too. */
   forget(sessionId: string, ids: readonly number[], forgottenAtMs: number): void {
-    const isGiven = sql`${messages.id} in (select value from json_each(${JSON.stringify(ids)}))`;
+    const isGiven = isAnyOf(messages.id, ids);
     const given = this.#orm
       .select({
         sessionId: messages.sessionId,

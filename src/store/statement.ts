@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { Column, getTableColumns, getTableName } from "drizzle-orm";
+import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 
 /** Positional parameters as a tuple, or named ones as an object. */
@@ -147,4 +147,9 @@ export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"]
   ...keys: readonly K[]
 ): Columns<Pick<T["$inferSelect"], K>> {
   return new Columns(table, keys.length > 0 ? keys : Object.keys(getTableColumns(table)));
+}
+
+/** A condition for a drizzle query. A list passed as JSON may be longer than SQLite allows parameters. */
+export function isAnyOf(column: Column, values: readonly (number | string)[]): SQL {
+  return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
 }

@@ -10,7 +10,7 @@ import type { MessageIdentity, MessageRow } from "./messages.ts";
 import type { ClaimableVector, PendingVectorRepository } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 import type { NewSession } from "./sessions.ts";
-import type { PlacedCluster } from "./subjects.ts";
+import type { AssignedCluster } from "./subjects.ts";
 import type { UnionRow } from "./unions.ts";
 
 // One exported function for each thing that can happen, each one transaction. Summaries are in write-summaries.ts. Nobody
@@ -200,12 +200,12 @@ export function moveFrontier(
 }
 
 /** Settled clusters came to their places among the subjects. `plan` is asked for them inside the transaction. */
-export function placeClusters(repositories: Repositories, plan: () => readonly PlacedCluster[]): void {
+export function placeClusters(repositories: Repositories, plan: () => readonly AssignedCluster[]): void {
   const { database, unions, subjects, generations } = repositories;
   database.write("subjects", () => {
     const generation = generations.newest()!.id;
     let position = unions.newestPosition() + 1;
-    for (const placed of plan()) position = subjects.place(generation, position, placed);
+    for (const placed of plan()) position = subjects.assign(generation, position, placed);
   });
 }
 

@@ -96,7 +96,7 @@ async function lived(
       signal,
       onMoved: () => {},
     });
-    const waiting = (): number => repositories.subjects.scopesToPlace().length;
+    const waiting = (): number => repositories.subjects.projectsToAssign().length;
     const placing = placers[batchMax - 1]!.placeAll(signal);
     for (let batch = 1; batch < batches; batch++) await setImmediate();
     if (waiting() > 0) seen.interrupted += 1;
