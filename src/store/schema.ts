@@ -17,17 +17,16 @@ import type { SessionSettings } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
 import { decodeVector, encodeVector } from "../vector/codec.ts";
 
-// The vocabulary of the SQL that users write: a name here is public. DESIGN.md beside this file says which tables are
-// facts and which are derived. Views stand in the migrations, because drizzle cannot express them.
-// Longer than other files: whoever writes SQL finds every table in one place.
+// The names of tables and columns are public, because users write SQL. DESIGN.md beside this file says which tables are facts
+// and which are derived. Views are in the migrations, because drizzle cannot express them.
+// Longer than other files, so that whoever writes SQL finds every table in one place.
 
 /** Little-endian Float32 values, 4 bytes each. */
-const vector = customType<{ data: Float32Array; driverData: Buffer | null }>({
+const vector = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
-  // A placeholder hands NULL to the codec as well.
-  toDriver: (values: Float32Array | null) => (values === null ? null : encodeVector(values)),
+  toDriver: encodeVector,
   fromDriver: (blob) => {
-    // A damaged row may hold any type. What does not parse is damage, as it is with JSON: see `guard` in open.ts.
+    // A damaged row may hold any type. `guard` in open.ts takes a SyntaxError for damage, as with JSON.
     if (!Buffer.isBuffer(blob) || blob.byteLength % Float32Array.BYTES_PER_ELEMENT !== 0) {
       throw new SyntaxError("a stored vector is not a row of 4-byte numbers");
     }
@@ -35,29 +34,36 @@ const vector = customType<{ data: Float32Array; driverData: Buffer | null }>({
   },
 });
 
-/** JSON text; NULL stays NULL, where drizzle's own would write the four letters. */
-const json = customType<{ data: unknown; driverData: string | null }>({
+/** JSON text. */
+const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => "text",
-  toDriver: (value: unknown) => (value === null ? null : JSON.stringify(value)),
-  fromDriver: (text) => JSON.parse(text!) as unknown,
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (text) => JSON.parse(text) as unknown,
 });
 
-/**
- * Which embedder the forest was grown with. Fact. The newest row is the one in use; a new generation is a forest grown
- * again from the same messages with another embedder.
- */
+/** Rows that are deleted with their session. */
+const sessionId = () =>
+  text("session_id")
+    .notNull()
+    .references((): AnySQLiteColumn => sessions.id, { onDelete: "cascade" });
+
+/** Rows that are deleted with their message. */
+const messageReference = (name: string) =>
+  integer(name).references((): AnySQLiteColumn => messages.id, { onDelete: "cascade" });
+
+/** The embedders that forests were grown with. Fact. The newest row is in use; `reembed` grows a new generation. */
 export const generations = sqliteTable("generations", {
   id: integer("id").primaryKey({ autoIncrement: true }),
   embedderId: text("embedder_id").notNull(),
   dimension: integer("dimension").notNull(),
   createdAtMs: integer("created_at_ms").notNull(),
-  // How often rows of clusters were written anew (`forget`, `verify --rebuild`): what is cached of them holds while this stays.
+  // How often rows of clusters were rewritten (`forget`, `verify --rebuild`). Caches of them hold while this stays the same.
   rewriteCount: integer("rewrite_count").notNull().default(0),
-  // Log position at which the one before it ended: its own rows come after. 0 for the first.
+  // The log position at which the previous generation ended; 0 for the first.
   logPosition: integer("log_position").notNull().default(0),
 });
 
-/** One agent's conversation. Fact; the frontier moves, the rest stays. */
+/** One agent's conversation. Fact; only the frontier moves. */
 export const sessions = sqliteTable(
   "sessions",
   {
@@ -65,22 +71,22 @@ export const sessions = sqliteTable(
     project: text("project"),
     title: text("title"),
 
-    // Where it was imported from, and its name there. NULL for a session that was appended to directly.
+    // The source that the session was imported from, and its name there. NULL if it was appended to directly.
     source: text("source"),
     externalId: text("external_id"),
 
-    // A subagent's session, or a fork: messages up to the parent's seq `fork_seq` came before this session's first.
+    // For a subagent's session or a fork: the parent's messages up to seq `fork_seq` came before this session's first.
     parentSessionId: text("parent_session_id").references((): AnySQLiteColumn => sessions.id, { onDelete: "set null" }),
     forkSeq: integer("fork_seq"),
 
     settings: json("settings").$type<SessionSettings>().notNull(),
     metadata: json("metadata").$type<Record<string, JsonValue>>(),
 
-    // The frontier: messages before `graduated_seq` are in the forest, those before `evicted_seq` have left the window.
-    // Between the two lies the overlap.
+    // The frontier: messages before `graduated_seq` are in the forest, and messages before `evicted_seq` have left the window.
+    // Those in between are the overlap.
     graduatedSeq: integer("graduated_seq").notNull().default(0),
     evictedSeq: integer("evicted_seq").notNull().default(0),
-    // Moves so far: what is cached of the cold part holds while this stays.
+    // The number of moves. Caches of the cold part hold while this stays the same.
     frontierVersion: integer("frontier_version").notNull().default(0),
 
     createdAtMs: integer("created_at_ms").notNull(),
@@ -93,27 +99,25 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** One row a message, exactly as it was appended. Fact, but for `parent_id`, which is derived from `unions`. */
+/** One row for each message, exactly as it was appended. Fact, except `parent_id`, which is derived from `unions`. */
 export const messages = sqliteTable(
   "messages",
   {
-    // Never reused, not even after `forget`: handles and parents name messages by it.
+    // Never reused, not even after `forget`, because handles and parents name messages by it.
     id: integer("id").primaryKey({ autoIncrement: true }),
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    sessionId: sessionId(),
     seq: integer("seq").notNull(),
 
-    // First message of the step this one belongs to; its own id where it starts one.
+    // The first message of the step; the message's own id if it starts one.
     stepId: integer("step_id").notNull(),
-    // seq of the user message that opened the turn; -1 before the first.
+    // The seq of the user message that opened the turn; -1 before the first.
     turnSeq: integer("turn_seq").notNull(),
 
-    // One step towards the root, in the forest of the newest generation; at first, and at every root, its own id.
+    // The next node towards the root, in the forest of the newest generation. At first, and for every root, its own id.
     parentId: integer("parent_id").notNull(),
 
     role: text("role").$type<Role>().notNull(),
-    // Stays in every context. Set for system messages and for what the caller pinned.
+    // True for system messages and for what the caller pinned. They stay in every context.
     pinned: integer("pinned", { mode: "boolean" }).notNull(),
     tokenCount: integer("token_count").notNull(),
     createdAtMs: integer("created_at_ms").notNull(),
@@ -121,18 +125,18 @@ export const messages = sqliteTable(
     externalId: text("external_id"),
     tokenCounter: text("token_counter").notNull(),
 
-    // First 16 bytes of the SHA-256 of role, name and parts: what `sync` matches by and `verify` checks.
+    // The first 16 bytes of the SHA-256 of role, name and parts. `sync` matches by it, and `verify` checks it.
     digest: blob("digest", { mode: "buffer" }).notNull(),
 
-    // NULL where the text has no words, and where a vector is due (see `pending_vectors`) or never came.
+    // NULL if the text has no words, or if its vector is due (see `pending_vectors`) or never came.
     embedding: vector("embedding"),
     embedderId: text("embedder_id"),
 
-    // The long columns stand last: SQLite walks a row's overflow pages up to the last column it is asked for.
+    // The long columns are last, because SQLite reads a row's overflow pages up to the last column it is asked for.
     metadata: json("metadata").$type<Record<string, JsonValue>>(),
-    // What is embedded and searched: see core/text.ts. Derived from `parts`, kept because every reader wants it.
+    // The text that is embedded and searched: see core/text.ts. Derived from `parts`, and stored because every reader needs it.
     text: text("text").notNull(),
-    // JSON, lossless. A long string is replaced by a note that names its artifact; `message_artifacts` says where.
+    // Lossless JSON. A note that names an artifact replaces a long string; `message_artifacts` says where.
     parts: text("parts").notNull(),
   },
   (t) => [
@@ -145,13 +149,11 @@ export const messages = sqliteTable(
   ],
 );
 
-/** Places of messages that were forgotten. Fact: a message that is missing without being here is a loss. */
+/** Forgotten messages. Fact: a message that is missing without a row here was lost. */
 export const forgottenMessages = sqliteTable(
   "forgotten_messages",
   {
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    sessionId: sessionId(),
     seq: integer("seq").notNull(),
     forgottenAtMs: integer("forgotten_at_ms").notNull(),
   },
@@ -159,27 +161,23 @@ export const forgottenMessages = sqliteTable(
 );
 
 /**
- * Messages whose vector is still to come from an embedder that is elsewhere. Fact, for as long as a row stands: with the
- * vector it goes, and so it does where its message enters the forest without one.
+ * Messages whose vectors are due from a remote embedder. Fact. A row is deleted when its vector is stored, or when its message
+ * enters the forest without one.
  */
 export const pendingVectors = sqliteTable(
   "pending_vectors",
   {
-    messageId: integer("message_id")
-      .primaryKey()
-      .references(() => messages.id, { onDelete: "cascade" }),
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
-    // due: will be asked for. refused: the embedder takes other texts and not this one; nobody waits for it.
+    messageId: messageReference("message_id").primaryKey(),
+    sessionId: sessionId(),
+    // refused: the embedder takes other texts but not this one, so nobody waits for its vector.
     status: text("status").$type<"due" | "refused">().notNull().default("due"),
     dueSinceMs: integer("due_since_ms").notNull(),
-    // Tries that failed, and what came of the last one. A key never stands in it.
+    // The number of failed tries, and the last one's error, without any key.
     attempts: integer("attempts").notNull().default(0),
     nextTryAtMs: integer("next_try_at_ms").notNull().default(0),
     errorCode: text("error_code"),
     error: text("error"),
-    // Which open store is asking for it now, and when others need no longer believe that.
+    // The open store that asks for the vector now, and until when its claim holds.
     claimant: text("claimant"),
     claimedUntilMs: integer("claimed_until_ms"),
   },
@@ -189,26 +187,23 @@ export const pendingVectors = sqliteTable(
   ],
 );
 
-/** Long strings of messages, once each, compressed. Fact. */
+/** Long strings of messages, each stored once and compressed. Fact. */
 export const artifacts = sqliteTable("artifacts", {
-  // Lower-case hex, of the uncompressed bytes.
+  // Lower-case hex. This and `byte_length` are of the uncompressed bytes.
   sha256: text("sha256").primaryKey(),
-  // "utf8", or for a string with lone surrogates, which UTF-8 cannot hold, "utf16le" after a byte order mark.
+  // "utf16le", after a byte order mark, for a string with lone surrogates: UTF-8 cannot hold it.
   encoding: text("encoding").$type<"utf8" | "utf16le">().notNull(),
-  // Of the uncompressed bytes.
   byteLength: integer("byte_length").notNull(),
-  // Deflate (RFC 1951), or as it is where that is not shorter.
+  // True if `content` is deflated (RFC 1951), because that is shorter.
   compressed: integer("compressed", { mode: "boolean" }).notNull(),
   content: blob("content", { mode: "buffer" }).notNull(),
 });
 
-/** Which string of which message is kept as which artifact. Fact. */
+/** The strings of messages that are kept as artifacts. Fact. */
 export const messageArtifacts = sqliteTable(
   "message_artifacts",
   {
-    messageId: integer("message_id")
-      .notNull()
-      .references(() => messages.id, { onDelete: "cascade" }),
+    messageId: messageReference("message_id").notNull(),
     // JSON Pointer (RFC 6901) into `messages.parts`: `/0/content`.
     pointer: text("pointer").notNull(),
     sha256: text("sha256")
@@ -219,18 +214,16 @@ export const messageArtifacts = sqliteTable(
 );
 
 /**
- * Vectors of another embedder on their way: the next generation is grown from them while the one in use serves. Derived:
- * what is lost is embedded, and paid for, again. Rows of a generation that is in use, or was, are waste.
+ * Vectors of the next generation's embedder. `reembed` grows the next forest from them while the one in use serves. Costly: a
+ * lost row is embedded, and paid for, again. Once the generation is in use, its rows are moved to their messages.
  */
 export const reembeddedVectors = sqliteTable(
   "reembedded_vectors",
   {
     generation: integer("generation").notNull(),
     embedderId: text("embedder_id").notNull(),
-    messageId: integer("message_id")
-      .notNull()
-      .references(() => messages.id, { onDelete: "cascade" }),
-    // NULL where the text has no words.
+    messageId: messageReference("message_id").notNull(),
+    // NULL if the text has no words.
     embedding: vector("embedding"),
   },
   (t) => [
@@ -240,38 +233,36 @@ export const reembeddedVectors = sqliteTable(
 );
 
 /**
- * The log: every start, join, settle, unite and dissolve, in order. Fact: replay applies it and decides nothing again.
+ * The log: every start, join, settle, unite and dissolve, in order. Fact: replay applies it, and decides nothing again.
  *
- * Its `id` is a log position, a version of every tree: `theme:123@456` is what theme 123 held once row 456 was written.
+ * `id` is a log position, a version of every tree: `theme:123@456` is what theme 123 held once row 456 was written.
  */
 export const unions = sqliteTable(
   "unions",
   {
     id: integer("id").primaryKey({ autoIncrement: true }),
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    sessionId: sessionId(),
     generation: integer("generation")
       .notNull()
       .references(() => generations.id),
     level: text("level").$type<"cluster" | "theme" | "subject">().notNull(),
     kind: text("kind").$type<"start" | "join" | "settle" | "unite" | "dissolve">().notNull(),
-    // start, join: the first message of the step; of a subject, a cluster. settle: the cluster. unite: the root that was
-    // absorbed. dissolve: the subject, whose clusters are single again from here on.
+    // start, join: the first message of the step, or the cluster that a subject starts with. settle: the cluster. unite: the
+    // absorbed root. dissolve: the cluster that has no subject from here on.
     node: integer("node").notNull(),
-    // start, settle, dissolve: the node itself. join: the cluster. unite: the root that stays.
+    // start, settle, dissolve: the node itself. join: the cluster. unite: the remaining root.
     root: integer("root").notNull(),
-    // join: the score that decided, a cosine plus structural terms. unite: of themes the Ward cost, of subjects the cosine of
-    // the two clusters that brought them together. Otherwise NULL.
+    // join: the score that decided, a cosine plus structural terms. unite: the Ward cost of two themes, or the cosine of the two
+    // clusters that united their subjects. NULL in other rows.
     score: real("score"),
   },
   (t) => [
     index("unions_by_session").on(t.sessionId, t.id),
     index("unions_by_root").on(t.root, t.id),
-    // In each generation a step enters once, a cluster settles once, a root is absorbed once. SQLite uses the index where a
-    // query says the same.
+    // In each generation a step enters once, a cluster settles once, and a root is absorbed once. SQLite uses the index for
+    // queries with the same condition.
     uniqueIndex("unions_by_node").on(t.node, t.kind, t.generation).where(sql`${t.level} <> 'subject'`),
-    // Subjects dissolve, so their rows may come again.
+    // Clusters lose their subjects, so their rows may come again.
     index("unions_of_subjects").on(t.node).where(sql`${t.level} = 'subject'`),
     check(
       "unions_kind_known",
@@ -280,35 +271,31 @@ export const unions = sqliteTable(
   ],
 );
 
-/** One row a cluster. Derived from `messages` and `unions`; `verify --rebuild` writes the same bytes again. */
+/** Clusters. Derived from `messages` and `unions`: `verify --rebuild` writes the same bytes again. */
 export const clusters = sqliteTable(
   "clusters",
   {
-    rootId: integer("root_id")
-      .primaryKey()
-      .references(() => messages.id, { onDelete: "cascade" }),
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    rootId: messageReference("root_id").primaryKey(),
+    sessionId: sessionId(),
     stepCount: integer("step_count").notNull(),
     messageCount: integer("message_count").notNull(),
     tokenCount: integer("token_count").notNull(),
-    // Sum of its members' embeddings, in log order, not normalized; and of how many.
+    // The sum of its members' embeddings in log order, not normalized, and the number of embeddings.
     centroidSum: vector("centroid_sum").notNull(),
     vectorCount: integer("vector_count").notNull(),
     seqFirst: integer("seq_first").notNull(),
     seqLast: integer("seq_last").notNull(),
-    // What placement knows of its last step: its turn, its time, and who spoke.
+    // What placement knows of the last step.
     turnLast: integer("turn_last").notNull(),
     atMsLast: integer("last_at_ms").notNull(),
     speakers: json("speakers").$type<Speech[]>().notNull(),
-    // Its telling words.
+    // The words that tell the cluster from others.
     label: text("label").notNull(),
-    // Log position of its last start or join.
+    // The log position of the last start or join.
     logPosition: integer("log_position").notNull(),
-    // Log position from which it takes no members; NULL while it is open.
+    // The log position at which the cluster settled; NULL while it is open.
     settledAt: integer("settled_at"),
-    // One step towards the root of its subject, itself at the root; NULL until it has been placed among the subjects.
+    // The root of its subject, which may be the cluster itself; NULL until it is assigned to one.
     subjectParentId: integer("subject_parent_id"),
   },
   (t) => [
@@ -319,16 +306,12 @@ export const clusters = sqliteTable(
   ],
 );
 
-/** One row a theme that still is one: an absorbed theme has none. Derived, like `clusters`. */
+/** Themes. An absorbed theme has no row. Derived, like `clusters`. */
 export const themes = sqliteTable(
   "themes",
   {
-    rootId: integer("root_id")
-      .primaryKey()
-      .references(() => messages.id, { onDelete: "cascade" }),
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    rootId: messageReference("root_id").primaryKey(),
+    sessionId: sessionId(),
     clusterCount: integer("cluster_count").notNull(),
     messageCount: integer("message_count").notNull(),
     tokenCount: integer("token_count").notNull(),
@@ -336,73 +319,71 @@ export const themes = sqliteTable(
     vectorCount: integer("vector_count").notNull(),
     seqFirst: integer("seq_first").notNull(),
     seqLast: integer("seq_last").notNull(),
-    // Log position of the last start, join or unite inside it: a summary written at this position is fresh.
+    // The log position of the last start, join or unite in the theme. A summary of this position is fresh.
     logPosition: integer("log_position").notNull(),
   },
   (t) => [index("themes_by_session").on(t.sessionId)],
 );
 
-/** What a row of a summary says of the work on it. */
-const trying = () => ({
-  // While it is claimed: by which open store, and until when (by the store's clock) nobody else pays for the same. Later, who
-  // has tried in vain.
+/** The columns that both tables of summaries have. */
+const summaryColumns = () => ({
+  id: integer("id").primaryKey({ autoIncrement: true }),
+  sessionId: sessionId(),
+  seqFirst: integer("seq_first").notNull(),
+  seqLast: integer("seq_last").notNull(),
+  messageCount: integer("message_count").notNull(),
+  sourceTokenCount: integer("source_token_count").notNull(),
+  // SHA-256, hex, over the digests of the covered messages in order of seq.
+  sourceDigest: text("source_digest").notNull(),
+  // The number of versions since all sources were read; 0 if this version read them all.
+  readingDepth: integer("reading_depth").notNull(),
+
+  title: text("title"),
+  text: text("text"),
+  tokenCount: integer("token_count"),
+  // Why there is no text. A failed try is repeated. A parked one waits until there is more to summarize, or for its next try.
+  error: text("error"),
+  attempts: integer("attempts").notNull(),
+  createdAtMs: integer("created_at_ms").notNull(),
+
+  // The open store that makes the summary, and until when (by the store's clock) nobody else pays for the same. In the row of
+  // a failed or parked try, the store that tried.
   claimant: text("claimant"),
   claimedUntilMs: integer("claimed_until_ms"),
-  // Of a failed or parked try: its code where the failure has one, and before when it is not made again; NULL: not before there
-  // is more to summarize. Where `pauses`, the summarizer is asked for nothing else either.
+  // The error's code, and when the try is repeated. NULL: not before there is more to summarize.
   errorCode: text("error_code"),
   nextTryAtMs: integer("next_try_at_ms"),
+  // True if the summarizer is asked for nothing else until then.
   pauses: integer("pauses", { mode: "boolean" }).notNull().default(false),
-  // Made by the extractive summarizer while the store's own has made none. Gives way to that one's.
+  // True for a text of the extractive summarizer, which gives way to one of the store's own summarizer.
   standsIn: integer("stands_in", { mode: "boolean" }).notNull().default(false),
-  // What its calls cost, as the service reports it; NULL where it does not.
+  // The costs of the calls. NULL if the service does not report them.
   inputTokens: integer("input_tokens"),
   outputTokens: integer("output_tokens"),
   costUsd: real("cost_usd"),
 });
 
 /**
- * The texts that stand for themes, one row a version or a failed try. Costly: deleting them loses time and money, but no
+ * Summaries of themes: a row for each version, claim, and failed try. Costly: a lost row costs time and money, but no
  * information. Text is never edited.
  *
- * A summary covers what its root held at its log position. There is no `dirty` column: a theme is dirty where its log
- * position is past its newest summary's.
+ * A summary covers what its root held at its log position. There is no `dirty` column: a theme is dirty if its log position is
+ * past its newest summary's.
  */
 export const summaries = sqliteTable(
   "summaries",
   {
-    id: integer("id").primaryKey({ autoIncrement: true }),
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    ...summaryColumns(),
     level: text("level").$type<"theme">().notNull(),
     rootId: integer("root_id").notNull(),
     logPosition: integer("log_position").notNull(),
-    // SHA-256, hex, over the digests of the covered messages in order of seq.
-    sourceDigest: text("source_digest").notNull(),
-    messageCount: integer("message_count").notNull(),
-    sourceTokenCount: integer("source_token_count").notNull(),
-    seqFirst: integer("seq_first").notNull(),
-    seqLast: integer("seq_last").notNull(),
-    // Versions since the sources were last read in full: 0 is a full reading.
-    readingDepth: integer("reading_depth").notNull(),
-
     status: text("status").$type<"claimed" | "done" | "failed" | "parked">().notNull(),
-    title: text("title"),
-    text: text("text"),
-    tokenCount: integer("token_count"),
     summarizerId: text("summarizer_id").notNull(),
     promptVersion: integer("prompt_version").notNull(),
-    // Why there is no text. A failed try is made again; a parked one waits until the theme grows, or for its next try.
-    error: text("error"),
-    attempts: integer("attempts").notNull(),
-    createdAtMs: integer("created_at_ms").notNull(),
 
-    // Log positions of the frontier moves that put it into the context and that took it out again. NULL: not yet.
+    // The log positions of the frontier moves that put the summary into the context and took it out. NULL before.
     shownFrom: integer("shown_from"),
     shownUntil: integer("shown_until"),
-
-    ...trying(),
   },
   (t) => [
     index("summaries_by_root").on(t.rootId, t.logPosition),
@@ -415,44 +396,23 @@ export const summaries = sqliteTable(
 );
 
 /**
- * The texts that stand for stretches of a session in its `flat` and `sandwich` contexts, one row a version or a failed try;
- * and stretches that `compact` wants summarized (`due`). Costly, like `summaries`; never edited. The newest that is done
- * counts: with it the tries and wishes for its stretch go, and all but the newest few that are done, which it contains.
+ * Summaries of spans, for `flat` and `sandwich` contexts: a row for each version, claim, and failed try, and for each span that
+ * `compact` wants summarized (`due`). Costly, like `summaries`, and never edited. The newest finished row counts. It supersedes
+ * the tries and wishes for its span, and all older finished rows except a few.
  *
  * A row covers the messages from the first to the last that are not pinned: `span:12@480` in `expand`.
  */
 export const spanSummaries = sqliteTable(
   "span_summaries",
   {
-    id: integer("id").primaryKey({ autoIncrement: true }),
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    ...summaryColumns(),
     strategy: text("strategy").$type<"flat" | "sandwich">().notNull(),
     firstId: integer("first_id").notNull(),
     lastId: integer("last_id").notNull(),
-    seqFirst: integer("seq_first").notNull(),
-    seqLast: integer("seq_last").notNull(),
-    messageCount: integer("message_count").notNull(),
-    sourceTokenCount: integer("source_token_count").notNull(),
-    // SHA-256, hex, over the digests of the covered messages in order of seq.
-    sourceDigest: text("source_digest").notNull(),
-    // Versions since the sources were last read in full: 0 is a full reading.
-    readingDepth: integer("reading_depth").notNull(),
-
     status: text("status").$type<"due" | "claimed" | "done" | "failed" | "parked">().notNull(),
-    title: text("title"),
-    text: text("text"),
-    tokenCount: integer("token_count"),
     // NULL while it is due.
     summarizerId: text("summarizer_id"),
     promptVersion: integer("prompt_version"),
-    // Why there is no text. A failed try is made again; a parked one waits until the stretch is longer, or for its next try.
-    error: text("error"),
-    attempts: integer("attempts").notNull(),
-    createdAtMs: integer("created_at_ms").notNull(),
-
-    ...trying(),
   },
   (t) => [
     index("span_summaries_by_session").on(t.sessionId, t.strategy, t.id),
@@ -462,16 +422,11 @@ export const spanSummaries = sqliteTable(
   ],
 );
 
-/**
- * What was paid for texts that are not kept: of tries and old versions whose rows have gone, of replies that nobody could use
- * any more. Fact.
- */
+/** The costs of summaries that were not kept: tries, old versions, and replies that nobody could use. Fact. */
 export const discardedCosts = sqliteTable(
   "discarded_costs",
   {
-    sessionId: text("session_id")
-      .notNull()
-      .references(() => sessions.id, { onDelete: "cascade" }),
+    sessionId: sessionId(),
     summarizerId: text("summarizer_id").notNull(),
     inputTokens: integer("input_tokens").notNull(),
     outputTokens: integer("output_tokens").notNull(),
@@ -481,9 +436,9 @@ export const discardedCosts = sqliteTable(
 );
 
 /**
- * Files of other programs that a watch has brought in whole, by SHA-256 (hex): of the path, and of what would change with the
- * file and of the version that has read it. They spare a reading and nothing else: rows may go at any time, and all go when
- * anything is forgotten. Derived, from what is not in the store.
+ * Transcripts that a watch has imported whole. Derived from other programs' files: rows spare a reading, may be deleted at any
+ * time, and are all deleted when anything is forgotten. Both columns are SHA-256, hex: of the path, and of the file's state
+ * together with the version that read it.
  */
 export const importedFiles = sqliteTable("imported_files", {
   pathDigest: text("path_digest").primaryKey(),
