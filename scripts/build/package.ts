@@ -11,6 +11,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
   const adapters = readdirSync(join(SOURCE, "adapters")).filter((name) => name.endsWith(".ts"));
   const published = {
     index: "index.ts",
+    import: "imports/index.ts",
     ...Object.fromEntries(adapters.map((file) => [`adapters/${file.slice(0, -".ts".length)}`, `adapters/${file}`])),
   };
   const programs = { ...published, cli: "cli/main.ts", "import-thread": "imports/import-thread.ts" };

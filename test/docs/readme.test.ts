@@ -80,7 +80,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(12));
+  test("are there", () => expect(snippets.length).toBe(14));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -88,6 +88,7 @@ describe("the snippets in TypeScript", () => {
       // As a reader runs it, but for the package's name, the file's place, and a model that is at hand.
       const source = code
         .replaceAll('"coppice"', JSON.stringify(pathToFileURL(join(ROOT, "src/index.ts")).href))
+        .replaceAll('"coppice/import"', JSON.stringify(pathToFileURL(join(ROOT, "src/imports/index.ts")).href))
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)));
       const file = join(folder, `snippet-${index}.ts`);
       const model =

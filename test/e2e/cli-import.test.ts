@@ -102,8 +102,8 @@ describe("import", () => {
     const { exitCode, stdout, stderr } = await folder.run(["import"]);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(
-      `Agents keep conversations in ${join(folder.path, ".claude", "projects")} (Claude Code, 1 file). ` +
-        "`coppice watch --once` brings in all of them.",
+      `Agents keep transcripts in ${join(folder.path, ".claude", "projects")} (Claude Code, 1 file). ` +
+        "`coppice watch --once` imports all of them.",
     );
   });
 
@@ -210,7 +210,7 @@ describe("import", () => {
     await vi.waitFor(() => expect(readCount()).toBeGreaterThanOrEqual(100), { timeout: 20_000, interval: 100 });
     child.kill("SIGINT");
     expect(await new Promise((resolve) => child.once("close", resolve))).toBe(130);
-    expect(stderr).toBe("coppice: Interrupted.\nWhat was read by then is in the store. Run it again for the rest.\n");
+    expect(stderr).toBe("coppice: Interrupted.\nWhat was read so far is in the store. Run it again to continue.\n");
     const before = readCount();
     const file = folder.jsonl("interrupted.jsonl", lines);
     const report = await folder.json("import", file, "--db", db);

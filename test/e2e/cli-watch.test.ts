@@ -55,7 +55,7 @@ describe("coppice watch", () => {
     expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
     expect(refused.stderr).toMatch(/Claude Code\t.*\.claude\/projects\t1\t0\.0\n/);
     expect(refused.stderr).toMatch(/opencode\t.*opencode\.db\tnot there yet\t\n/);
-    expect(refused.stderr).toContain("Add --yes to agree to it, or name the paths to be followed.");
+    expect(refused.stderr).toContain("Add --yes to agree, or name the paths to follow.");
 
     const { exitCode, stdout, stderr } = await folder.run(["watch", "--once", "--yes", "--json"]);
     expect([exitCode, stderr]).toEqual([0, ""]);

@@ -6,6 +6,7 @@ import * as anthropic from "../../src/adapters/anthropic.ts";
 import * as gemini from "../../src/adapters/gemini.ts";
 import * as llxprt from "../../src/adapters/llxprt.ts";
 import * as openai from "../../src/adapters/openai.ts";
+import * as imports from "../../src/imports/index.ts";
 import * as coppice from "../../src/index.ts";
 
 // What others depend on. A line that goes from here breaks somebody's program; a line that comes is a promise.
@@ -26,6 +27,37 @@ test("values of the adapters", () => {
   expect(Object.keys(gemini).sort()).toEqual(["fromGemini", "toGemini"]);
   expect(Object.keys(llxprt).sort()).toEqual(["fromLlxprt", "toLlxprt"]);
   expect(Object.keys(openai).sort()).toEqual(["fromOpenai", "toOpenai"]);
+});
+
+test("values and types of imports", () => {
+  expect(Object.keys(imports).sort()).toEqual([
+    "PAUSE",
+    "QUIET",
+    "defineImporter",
+    "findAgentLocations",
+    "importFiles",
+    "surveyLocations",
+    "watchFiles",
+  ]);
+  expect(typesIn("imports/index.ts")).toEqual([
+    "AgentLocation",
+    "ExportedOrigin",
+    "FileReport",
+    "ImportEvent",
+    "ImportFile",
+    "ImportFilesOptions",
+    "ImportProgress",
+    "ImportResult",
+    "ImportWarning",
+    "ImportedMessage",
+    "ImportedSession",
+    "Importer",
+    "SummaryCounts",
+    "SurveyedLocation",
+    "WatchEvent",
+    "WatchFilesOptions",
+    "WatchResult",
+  ]);
 });
 
 test("types of the adapters", () => {
