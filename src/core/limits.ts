@@ -45,10 +45,13 @@ export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
 /**
- * Milliseconds for which a message whose vector is due stays out of the forest even though the window is twice as full as
- * it should be. A minute: long enough for a history that was appended at once, while nobody could yet ask for a vector.
+ * Milliseconds for which a window waits for the vector of a message. Four hours: most outages of a service are shorter, and
+ * a step that enters the forest without its vector never gets it.
  */
-export const VECTOR_PATIENCE_MS = 60_000;
+export const VECTOR_WAIT_MS_MAX = 4 * 60 * 60 * 1_000;
 
-/** Milliseconds after which a session comes to rest although a vector is due: thirty days, as its clusters then settle anyway. */
-export const VECTOR_WAIT_MS_MAX = SETTLE_AFTER_MS_MAX;
+/** Newer messages after which a window no longer waits for a vector: what a process holds in memory and loads in 100 ms. */
+export const VECTOR_WAIT_MESSAGES_MAX = 5_000;
+
+/** Milliseconds for which an idle session waits for a vector: thirty days, as nothing puts it under pressure. */
+export const VECTOR_WAIT_IDLE_MS_MAX = SETTLE_AFTER_MS_MAX;

@@ -9,51 +9,51 @@ import type { Repositories } from "../store/repositories.ts";
 import { claimVectors, storeVectors, vectorsFailed } from "../store/write.ts";
 import { checkedVector } from "./checked-vector.ts";
 
-/** How long one call may take, and for how long others leave its messages to it: longer, so that nobody pays for them twice. */
+/** Milliseconds that one call may take. The claim lasts longer, so that no other process pays for the same texts. */
 const CALL_MS_MAX = 180_000;
 const CLAIM_MS = 210_000;
 
 const BACKOFF: Backoff = { delayMsMin: 2_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** A batch that failed is tried again in so many parts, and each of these again: what cannot be embedded ends up alone. */
+/** A batch that failed is split into this many parts, and so are the parts. A text that cannot be embedded ends up alone. */
 const PARTS = 4;
 
-/** Tries that a service may fail for reasons of its own before the batch is split. */
-const AWAY_TRIES = 2;
+/** Tries in which the service was unavailable before a batch is split. */
+const UNAVAILABLE_TRIES = 2;
 
-/** Tries after which a message is given up whose vector never comes right, though those of others do. */
+/** Failed tries after which a single message is given up, if the service embeds others. */
 const TRIES_MAX = 5;
 
-/** Messages refused alone, with none accepted before, from which on it is not they that are refused. */
+/** Single messages refused in a row, with none accepted, that mean that the service refuses everything. */
 const REFUSALS_MAX = 2;
 
-/** Batches that fail one after the other, but for refusals, before the run ends. */
+/** Batches that fail in a row, refusals aside, before the run ends. */
 const FAILURES_MAX = 3;
 
 export interface EmbedRunPorts {
   repositories: Repositories;
   embedder: RemoteEmbedder;
   clock: () => number;
-  /** Of this open store. */
+  /** Names this open store in its claims. */
   claimant: string;
-  /** Messages that it is asking for. What else it has claimed, it could not give back when its try failed. */
+  /** Messages that this store is asking for now. They are not claimed a second time. */
   inFlight: Set<number>;
 }
 
 export interface EmbedRunOptions {
-  /** Only the messages of this one. */
+  /** The only session to embed; all of them if undefined. */
   sessionId: string | undefined;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
-  /** Told after each batch. */
+  /** Called after each batch. */
   onStored: (sessionIds: readonly string[], count: number) => void;
 }
 
 /**
- * One walk through the messages whose vectors are due, oldest first, by any number of workers at once.
+ * One walk through the messages whose vectors are due, oldest first. Any number of workers may walk together.
  *
- * Each batch is claimed in a short transaction, asked for outside any, and written in another. What fails stays due, with a
- * later next try, unless it is known to be this very message that the service does not take.
+ * Each batch is claimed in a short transaction, sent without one, and stored in another. A message that failed stays due with
+ * a later next try, unless the service refuses this message and takes others.
  */
 export class EmbedRun {
   embedded = 0;
@@ -61,15 +61,15 @@ export class EmbedRun {
   failed = 0;
   /** Messages that were given up. */
   refused = 0;
-  /** Whether the service has given a vector for anything. */
+  /** True once the service has embedded anything. */
   hasWorked: boolean;
-  /** Why the run ended before all was tried. */
+  /** Why the run ended before every message was tried. */
   error: unknown;
-  /** Whether it is the account that was refused, and not a text. */
+  /** True if the service refused the account and not a text. */
   isRefused = false;
   readonly #ports: EmbedRunPorts;
   readonly #options: EmbedRunOptions;
-  /** Refused or failing alone, so that they are given up if the service takes others. */
+  /** Messages that failed alone. They are given up if the service embeds others. */
   readonly #suspects = new Set<number>();
   #refusals = 0;
   #failuresInRow = 0;
@@ -80,7 +80,7 @@ export class EmbedRun {
     this.hasWorked = hasWorked;
   }
 
-  /** Go on until nothing may be asked for any more. @throws the signal's reason; what `storeVectors` throws. */
+  /** Embeds batch after batch until none may be claimed. @throws the signal's reason; what `storeVectors` throws. */
   async work(): Promise<void> {
     while (this.error === undefined) {
       this.#options.signal.throwIfAborted();
@@ -90,7 +90,7 @@ export class EmbedRun {
     }
   }
 
-  /** Give up what the service did not take although it took others. */
+  /** Gives up the messages that the service refused although it embedded others. */
   end(): void {
     if (!this.hasWorked || this.#suspects.size === 0) return;
     this.refused += this.#suspects.size;
@@ -107,16 +107,16 @@ export class EmbedRun {
       const oldest = pending
         .claimable(nowMs, claimant, sessionId, embedder.textsMax + inFlight.size)
         .filter(({ messageId }) => !inFlight.has(messageId));
-      const size = Math.max(1, batchSize(oldest[0], embedder.textsMax));
-      const next = oldest.findIndex((row, index) => index === size || batchSize(row, embedder.textsMax) < size);
-      return next === -1 ? oldest : oldest.slice(0, Math.max(1, next));
+      const size = oldest[0] === undefined ? 1 : batchSize(oldest[0], embedder.textsMax);
+      const end = oldest.findIndex((row, index) => index === size || batchSize(row, embedder.textsMax) < size);
+      return end === -1 ? oldest : oldest.slice(0, end);
     });
   }
 
   async #embed(batch: readonly ClaimableVector[]): Promise<void> {
     const { inFlight } = this.#ports;
     const { signal } = this.#options;
-    // At once, and not when a promise comes round to it: a store that closes closes its file right after.
+    // An aborted run must release its claims at once: a store that is closing closes its file right after the abort.
     const release = (): void => this.#release(batch);
     signal.addEventListener("abort", release, { once: true });
     for (const id of idsOf(batch)) inFlight.add(id);
@@ -136,7 +136,7 @@ export class EmbedRun {
     try {
       vectorsFailed(repositories, (pending) => pending.release(idsOf(batch), claimant));
     } catch {
-      // Nobody could be told here, and the claim ends by itself.
+      // The claim expires by itself.
     }
   }
 
@@ -145,7 +145,7 @@ export class EmbedRun {
     const { signal, onStored } = this.#options;
     let vectors: Float32Array[];
     try {
-      vectors = await this.#ask(batch.map(({ text }) => text));
+      vectors = await this.#request(batch.map(({ text }) => text));
     } catch (error) {
       signal.throwIfAborted();
       this.#fail(batch, error);
@@ -160,16 +160,16 @@ export class EmbedRun {
     onStored([...new Set(batch.map(({ sessionId }) => sessionId))], stored);
   }
 
-  async #ask(texts: readonly string[]): Promise<Float32Array[]> {
+  async #request(texts: readonly string[]): Promise<Float32Array[]> {
     const { embedder } = this.#ports;
-    const { signal: asked, onUsage } = this.#options;
     const late = new AbortController();
     const timer = setTimeout(() => {
       const reason = `nothing came within ${CALL_MS_MAX} ms`;
       late.abort(new StoreError("MODEL_UNAVAILABLE", { model: embedder.id, reason }));
     }, CALL_MS_MAX);
     try {
-      const signal = AbortSignal.any([asked, late.signal]);
+      const signal = AbortSignal.any([this.#options.signal, late.signal]);
+      const { onUsage } = this.#options;
       const call = (async () =>
         embedder.embedAll({ texts, task: "document", signal, ...(onUsage !== undefined && { onUsage }) }))();
       const vectors = await untilAborted(call, signal);
@@ -183,38 +183,38 @@ export class EmbedRun {
     }
   }
 
-  #fail(batch: readonly ClaimableVector[], error: unknown): void {
+  #fail(batch: readonly ClaimableVector[], failure: unknown): void {
     const { repositories, embedder, clock, claimant } = this.#ports;
     const ids = idsOf(batch);
-    const errorCode = StoreError.is(error) ? error.code : null;
-    const text = error instanceof Error ? error.message : String(error);
+    const errorCode = StoreError.is(failure) ? failure.code : null;
+    const error = failure instanceof Error ? failure.message : String(failure);
     this.failed += ids.length;
-    if (isOfAccount(error)) {
-      vectorsFailed(repositories, (pending) => pending.note(ids, claimant, errorCode, text));
-      this.#stop(error, true);
+    if (isOfAccount(failure)) {
+      vectorsFailed(repositories, (pending) => pending.note(ids, claimant, errorCode, error));
+      this.#stop(failure, true);
       return;
     }
     const isAlone = ids.length === 1;
-    const isAway = StoreError.is(error, "MODEL_UNAVAILABLE");
+    const isUnavailable = errorCode === "MODEL_UNAVAILABLE";
     const isText = errorCode === "MODEL_REFUSED";
-    const askedMs = StoreError.is(error, "MODEL_UNAVAILABLE") ? Math.ceil(error.details.retryAfterMs || 0) : 0;
-    // The service answers, and refuses one of several texts: each part of the batch is tried at once.
+    const askedMs = StoreError.is(failure, "MODEL_UNAVAILABLE") ? Math.ceil(failure.details.retryAfterMs || 0) : 0;
+    // The service answers and refuses one of several texts: the parts of the batch are tried at once.
     const isSplit = isText && !isAlone;
-    const attemptsMin = isSplit ? triesBefore(ids.length / PARTS, embedder.textsMax) : 0;
+    const attemptsMin = isSplit ? attemptsBefore(ids.length / PARTS, embedder.textsMax) : 0;
     const nowMs = clock();
     const tries = batch.map(({ messageId, attempts }) => ({
       messageId,
       attempts: Math.max(attempts + 1, attemptsMin),
       errorCode,
-      error: text,
+      error,
       nextTryAtMs: isSplit ? nowMs : nowMs + Math.max(askedMs, backoffMs(attempts + 1, BACKOFF)),
     }));
     vectorsFailed(repositories, (pending) => pending.fail(claimant, tries));
-    if (isAlone && !isAway && (isText || batch[0]!.attempts + 1 >= TRIES_MAX)) this.#suspects.add(ids[0]!);
+    if (isAlone && !isUnavailable && (isText || batch[0]!.attempts + 1 >= TRIES_MAX)) this.#suspects.add(ids[0]!);
     if (isText && isAlone && !this.hasWorked) this.#refusals += 1;
-    if (this.#refusals >= REFUSALS_MAX && !this.hasWorked) this.#stop(error, true);
+    if (this.#refusals >= REFUSALS_MAX && !this.hasWorked) this.#stop(failure, true);
     if (!isText) this.#failuresInRow += 1;
-    if (isAway || this.#failuresInRow === FAILURES_MAX) this.#stop(error, false);
+    if (isUnavailable || this.#failuresInRow === FAILURES_MAX) this.#stop(failure, false);
   }
 
   #stop(error: unknown, isRefused: boolean): void {
@@ -227,14 +227,13 @@ function idsOf(batch: readonly ClaimableVector[]): number[] {
   return batch.map(({ messageId }) => messageId);
 }
 
-/** How many messages are asked for together, by how often they have failed. */
-function batchSize(row: ClaimableVector | undefined, textsMax: number): number {
-  if (row === undefined) return 0;
-  const tries = row.errorCode === "MODEL_UNAVAILABLE" ? Math.max(0, row.attempts - AWAY_TRIES) : row.attempts;
+/** Returns how many messages are sent together with one that has failed this often. */
+function batchSize({ attempts, errorCode }: ClaimableVector, textsMax: number): number {
+  const tries = errorCode === "MODEL_UNAVAILABLE" ? Math.max(0, attempts - UNAVAILABLE_TRIES) : attempts;
   return Math.max(1, Math.floor(textsMax / PARTS ** tries));
 }
 
-/** After how many failures messages are asked for in batches no larger than that. */
-function triesBefore(size: number, textsMax: number): number {
+/** Returns the failed tries after which a message is sent in batches no larger than `size`. */
+function attemptsBefore(size: number, textsMax: number): number {
   return Math.ceil(Math.log(textsMax / size) / Math.log(PARTS));
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import { VECTOR_PATIENCE_MS } from "../core/limits.ts";
+import { VECTOR_WAIT_MESSAGES_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
 import { GrowingForest } from "../forest/growing-forest.ts";
 import { StepPlacer } from "../forest/step-placer.ts";
@@ -8,9 +8,8 @@ import {
   type Frontier,
   idleFrontier,
   isHeld,
-  NO_WAIT,
+  NOTHING_DUE,
   nextFrontier,
-  type VectorWait,
   type WindowStep,
   windowSteps,
 } from "../forest/window.ts";
@@ -22,76 +21,76 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { FrontierMove } from "../store/write.ts";
 
-/** What placing needs to know of an embedder. */
+/** What placement must know of the embedder that made the vectors. */
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
 
-/** What a move under pressure depends on beside the session. */
-export interface PressureOptions {
-  /** That the messages were embedded with. */
-  embedder: EmbedderTerms;
-  clock: Clock;
-}
-
-/** The frontier's move under the window's pressure, after the message just appended; undefined while there is none. */
+/** Returns the move that the window's pressure asks for; undefined if the frontier stays. */
 export function planPressureMove(
   repositories: Repositories,
   state: SessionState,
-  { embedder, clock }: PressureOptions,
-  position: () => number,
+  similarityMin: number,
+  clock: Clock,
 ): FrontierMove | undefined {
   if (!isUnderPressure(state)) return undefined;
-  const wait = waitOf(repositories, state.sessionId, clock);
-  if (isHeld(state.window, state, state.settings, wait)) return undefined;
-  const next = nextFrontier(stepsOf(state), state, state.settings, wait);
-  return next === undefined ? undefined : planMove(repositories, state, embedder.similarityMin, next, position());
+  const dueFrom = awaitedFrom(repositories, state, clock);
+  if (isHeld(state.window, state, state.settings, dueFrom)) return undefined;
+  const next = nextFrontier(stepsOf(state), state, state.settings, dueFrom);
+  return next && planMove(repositories, state, similarityMin, next);
 }
 
-/** The move that a caller asks for; undefined if everything is where it should be and no summary waits. */
+/** Returns the move that a caller asks for; undefined if the frontier is there and no summary waits. */
 export function planCompactMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
-  position: number,
 ): FrontierMove | undefined {
-  const dueFrom = repositories.pendingVectors.firstDue(state.sessionId)?.seq;
-  const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
+  const next = compactFrontier(
+    stepsOf(state),
+    state,
+    state.settings,
+    repositories.pendingVectors.firstDue(state.sessionId),
+  );
   if (next === undefined && repositories.summaries.waiting(state.sessionId).length === 0) return undefined;
-  return planMove(repositories, state, similarityMin, next ?? state, position);
+  return planMove(repositories, state, similarityMin, next ?? state);
 }
 
 /**
- * The move of a session that comes to rest; undefined if there is none: nothing may graduate, and no cluster is to settle.
+ * Returns the move of an idle session; undefined if nothing may graduate and no cluster settles.
  *
- * @param settles  Whether its open clusters settle, too.
+ * @param isOver  Its open clusters settle, too.
  */
 export function planIdleMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
-  position: number,
-  settles: boolean,
+  isOver: boolean,
 ): FrontierMove | undefined {
   const next = idleFrontier(stepsOf(state), state);
-  if (next === undefined && !(settles && state.openClusters.length > 0)) return undefined;
-  return planMove(repositories, state, similarityMin, next ?? state, position, { settleAll: settles });
+  if (next === undefined && !(isOver && state.openClusters.length > 0)) return undefined;
+  return planMove(repositories, state, similarityMin, next ?? state, isOver);
 }
 
-function waitOf({ pendingVectors }: Repositories, sessionId: string, clock: Clock): VectorWait {
-  const first = pendingVectors.firstDue(sessionId);
-  if (first === undefined) return NO_WAIT;
-  const patientSinceMs = clock() - VECTOR_PATIENCE_MS;
-  if (first.dueSinceMs > patientSinceMs) return { dueFrom: first.seq, youngFrom: first.seq };
-  const youngFrom = pendingVectors.firstDueSince(sessionId, patientSinceMs) ?? Number.POSITIVE_INFINITY;
-  return { dueFrom: first.seq, youngFrom };
+/**
+ * Returns the seq of the first message whose vector the window waits for. It waits until the vector has been due for four
+ * hours, or 5,000 newer messages have come.
+ */
+function awaitedFrom({ pendingVectors }: Repositories, { sessionId, window }: SessionState, clock: Clock): number {
+  const dueFrom = pendingVectors.firstDue(sessionId, clock() - VECTOR_WAIT_MS_MAX) ?? NOTHING_DUE;
+  return Math.max(dueFrom, window.at(-VECTOR_WAIT_MESSAGES_MAX)?.seq ?? 0);
 }
 
 function stepsOf({ window, openStep }: SessionState): WindowStep[] {
   return windowSteps(window, openStep?.id);
 }
 
-/** Whether `nextFrontier` may find pressure, without grouping the window into steps: most appends stop here. */
-function isUnderPressure({ window, graduatedSeq, settings }: SessionState): boolean {
-  const { hotSize, evictBatch, hotTokensMax } = settings;
+/** Returns false if `nextFrontier` would find no pressure, without grouping the window into steps. Most appends stop here. */
+export function isUnderPressure({
+  window,
+  graduatedSeq,
+  settings: { hotSize, evictBatch, hotTokensMax },
+}: Pick<SessionState, "graduatedSeq" | "settings"> & {
+  window: readonly { seq: number; tokenCount: number }[];
+}): boolean {
   if (window.length >= hotSize + 2 * evictBatch) return true;
   let waiting = 0;
   let tokens = 0;
@@ -103,80 +102,78 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
 }
 
 /**
- * Decide what a move of the frontier does: where each graduating step goes, which clusters settle, which themes unite,
- * and which summaries the context takes in. `state` becomes what it is once the move is written.
+ * Decides what a move of the frontier does: which cluster each graduating step enters, which clusters settle, which themes
+ * unite, and which summaries the context takes in. `state` becomes what it is once the move is written.
+ *
+ * @param settlesAll  All clusters settle after the last step.
  */
 function planMove(
   repositories: Repositories,
   state: SessionState,
   similarityMin: number,
   next: Frontier,
-  position: number,
-  { settleAll } = { settleAll: false },
+  settlesAll = false,
 ): FrontierMove {
   const { sessionId, settings } = state;
   const { messages, unions } = repositories;
+  const position = unions.newestPosition();
   const seqBefore = messages.seqBefore(sessionId, state.graduatedSeq);
   const graduating = messages.graduating(sessionId, state.graduatedSeq, next.graduatedSeq - 1);
   const coverage = new Coverage(unions);
-  const growth = new GrowingForest(state.dimension, state.openClusters, state.themes.values(), (root) =>
+  const forest = new GrowingForest(state.dimension, state.openClusters, state.themes.values(), (root) =>
     coverage.themeOf(root),
   );
   const { openClustersMax, maxThemes } = settings;
-  const decision = new StepPlacer(growth, position, { similarityMin, openClustersMax, maxThemes });
-  // Clusters that a step came into, by root, with the texts of the steps that did.
+  const placer = new StepPlacer(forest, position, { similarityMin, openClustersMax, maxThemes });
+  /** By root, the clusters that steps entered, with the texts of those steps. */
   const entered = new Map<number, { cluster: OpenCluster; logPosition: number; texts: string[] }>();
   for (const { features, texts } of enteringSteps(graduating, seqBefore)) {
-    const { cluster, position: logPosition } = decision.enter(features);
+    const { cluster, position: logPosition } = placer.enter(features);
     const earlier = entered.get(cluster.root)?.texts ?? [];
     entered.set(cluster.root, { cluster, logPosition, texts: [...earlier, ...texts] });
   }
-  if (settleAll) decision.settleAll();
+  if (settlesAll) placer.settleAll();
   const clusters = [...entered.values()].map(({ cluster, logPosition, texts }) => ({
     cluster,
     logPosition,
     label: labelOf([...messages.openingsOf(cluster.root, LABEL_TEXT_CHARS), ...texts]),
   }));
-  const { shown, hidden } = acceptSummaries(repositories, sessionId);
 
   state.graduatedSeq = next.graduatedSeq;
   state.evictedSeq = next.evictedSeq;
   state.window = state.window.filter(({ seq }) => seq >= next.evictedSeq);
-  state.openClusters = [...growth.open.values()];
-  state.themes = growth.themes;
+  state.openClusters = [...forest.open.values()];
+  state.themes = forest.themes;
   state.frontierVersion += 1;
   return {
+    sessionId,
     graduatedSeq: next.graduatedSeq,
     evictedSeq: next.evictedSeq,
-    unions: decision.log,
-    position: decision.position,
+    unions: placer.log,
+    position: placer.position,
     clusters,
-    settled: decision.log.filter(({ kind }) => kind === "settle").map(({ id, root }) => ({ root, position: id })),
-    themes: [...growth.themes.values()].filter(({ logPosition }) => logPosition > position),
-    absorbedThemes: decision.log.filter(({ kind }) => kind === "unite").map(({ node }) => node),
+    themes: [...forest.themes.values()].filter(({ logPosition }) => logPosition > position),
     vectorless: graduating.filter(({ embedding, text }) => embedding === null && text !== "").map(({ id }) => id),
-    shownSummaries: shown,
-    hiddenSummaries: hidden,
+    ...acceptedSummaries(repositories, sessionId),
   };
 }
 
 /**
- * Which summaries the context shows from now on: of all that are finished those that no other covers. One that something else
- * only stands in for stays in, behind it: it is what the next one builds on.
+ * Returns which summaries the context shows from now on: all finished ones that no other covers. A summary that only a
+ * stand-in covers stays shown behind it, because the next summary builds on it.
  */
-function acceptSummaries(
+function acceptedSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,
-): { shown: number[]; hidden: number[] } {
-  const shown = summaries.shown(sessionId);
+): Pick<FrontierMove, "shownSummaries" | "hiddenSummaries"> {
   const waiting = summaries.waiting(sessionId);
-  if (waiting.length === 0) return { shown: [], hidden: [] };
+  if (waiting.length === 0) return { shownSummaries: [], hiddenSummaries: [] };
+  const all = [...summaries.shown(sessionId), ...waiting];
   const coverage = new Coverage(unions);
-  const all = [...shown, ...waiting];
   const made = coverage.maximal(all.filter(({ standsIn }) => !standsIn));
   const standing = new Set([...made, ...coverage.standing(all)].map(({ id }) => id));
   return {
-    shown: waiting.filter(({ id }) => standing.has(id)).map(({ id }) => id),
-    hidden: all.filter(({ id }) => !standing.has(id)).map(({ id }) => id),
+    shownSummaries: waiting.filter(({ id }) => standing.has(id)).map(({ id }) => id),
+    hiddenSummaries: all.filter(({ id }) => !standing.has(id)).map(({ id }) => id),
   };
 }

@@ -4,27 +4,27 @@ import type { Clock } from "../core/clock.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
 import type { OnUsage } from "../models/usage.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { relieve } from "./append.ts";
 import { EmbedRun } from "./embed-run.ts";
+import { moveAfterVectors } from "./frontier.ts";
 
 /** Calls under way at once. */
 export const EMBED_CONCURRENCY = 4;
 
-/** Vectors of a session after which what they have let wait too long goes into the forest, while others are still due. */
-const RELIEVE_VECTORS = 500;
+/** Vectors of a session after which its frontier may move although others are still due: some 25 ms of placing. */
+const MOVE_VECTORS = 500;
 
-/** Least time between two looks whether a service is back, or another process has finished. */
+/** Shortest time in milliseconds between two looks at a service that was away, or at another process's claims. */
 const LOOK_MS_MIN = 100;
 
 /** What came of asking for the vectors that were due. */
 export interface EmbedResult {
-  /** Messages that have their vector now. */
+  /** Messages that now have their vector. */
   embedded: number;
-  /** Messages for which a try failed that is made again. */
+  /** Messages for which a try failed. They are tried again. */
   failed: number;
-  /** Messages given up, because the embedder takes others and not these: they do without. */
+  /** Messages given up, because the embedder takes others and not these. They get no vector. */
   refused: number;
-  /** Messages that are still due, those included that another process is asking for. */
+  /** Messages that are still due. Some may be claimed by another process. */
   waiting: number;
   /** What ended it before every message was tried. */
   error?: unknown;
@@ -32,13 +32,13 @@ export interface EmbedResult {
 
 export interface EmbedOptions {
   signal: AbortSignal;
-  /** Only the messages of this one. */
+  /** The only session to embed; all of them unless given. */
   sessionId?: string;
   /** From 1 to 64. */
   concurrency?: number;
-  /** How long to go on, in milliseconds, while the service is away or others are asking; 0 unless given. */
+  /** Milliseconds to go on while the service is away or others hold claims; 0 unless given. */
   waitMsMax?: number;
-  /** Whether to ask although the account was refused before. */
+  /** True to ask although the account was refused before. */
   again?: boolean;
   onProgress?: (progress: { embedded: number; waiting: number }) => void;
   onUsage?: OnUsage;
@@ -56,16 +56,16 @@ export interface VectorCollectorPorts {
   changes: { count: number };
 }
 
-/** Brings the messages of a store the vectors that come later. With a local embedder there is nothing to bring. */
+/** Gets the due vectors of a store from a remote embedder. A local embedder leaves nothing due. */
 export class VectorCollector {
   readonly #ports: VectorCollectorPorts;
   readonly #claimant = randomUUID();
   readonly #inFlight = new Set<number>();
-  /** That the rest is known of: `reembed` may have come to another. */
+  /** The embedder that the next two fields are about. `reembed` may change it. */
   #embedder: Embedder | undefined;
-  /** Whether the service has answered this store: then what it refuses is a text, and not all of us. */
+  /** True once the service has answered this store. From then on a refusal is about a text, and not about the account. */
   #hasWorked = false;
-  /** Why the account was refused. Only a caller who says so asks again, or a store that is opened anew. */
+  /** Why the account was refused. Nobody asks again unless the caller says so, or opens the store again. */
   #refusal: unknown;
 
   constructor(ports: VectorCollectorPorts) {
@@ -73,13 +73,12 @@ export class VectorCollector {
   }
 
   /**
-   * Ask for what is due. A failing model never rejects.
+   * Asks for the vectors that are due. A failing model never rejects.
    *
-   * Any number of processes may do this at once: each message is asked for by one of them, and by another only when that one
-   * has died or given up.
+   * Any number of processes may do this at once: each message is claimed by one of them.
    *
-   * @throws the signal's reason if it is aborted, `EMBEDDER_MISMATCH` where the store has come to another embedder, and what
-   *   keeps the result from being written; what has been written by then stays.
+   * @throws the signal's reason if it is aborted; `EMBEDDER_MISMATCH` if the store has been grown again with another
+   *   embedder; an error that keeps the result from being written. What was written by then stays.
    */
   async embed(options: EmbedOptions): Promise<EmbedResult> {
     const { inUse, repositories } = this.#ports;
@@ -109,8 +108,8 @@ export class VectorCollector {
   }
 
   /**
-   * When vectors of a session may be asked for that were due and could not be at a moment; undefined where there are none,
-   * and where the account was refused.
+   * Returns when vectors of a session may be asked for that were due and could not be at a moment; undefined if there are
+   * none, or the account was refused.
    */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
     const { inUse, repositories } = this.#ports;
@@ -121,32 +120,30 @@ export class VectorCollector {
 
   async #walk(embedder: RemoteEmbedder, options: EmbedOptions, result: EmbedResult): Promise<void> {
     const { repositories, clock } = this.#ports;
-    const storedOf = new Map<string, number>();
+    const { sessionId, signal, onUsage } = options;
     const before = result.embedded;
+    /** By session, the vectors stored since its frontier was last looked at. */
+    const storedOf = new Map<string, number>();
+    const onStored = (sessionIds: readonly string[], count: number): void => {
+      for (const id of sessionIds) {
+        const stored = (storedOf.get(id) ?? 0) + count;
+        storedOf.set(id, stored < MOVE_VECTORS ? stored : 0);
+        if (stored >= MOVE_VECTORS) this.#move(id);
+      }
+      const { count: waiting } = repositories.pendingVectors.due(sessionId);
+      options.onProgress?.({ embedded: before + run.embedded, waiting });
+    };
     const run = new EmbedRun(
       { repositories, embedder, clock, claimant: this.#claimant, inFlight: this.#inFlight },
-      {
-        sessionId: options.sessionId,
-        signal: options.signal,
-        onUsage: options.onUsage,
-        onStored: (sessionIds, count) => {
-          for (const id of sessionIds) {
-            const stored = (storedOf.get(id) ?? 0) + count;
-            storedOf.set(id, stored < RELIEVE_VECTORS ? stored : 0);
-            if (stored >= RELIEVE_VECTORS) this.#relieve(id);
-          }
-          const { count: waiting } = repositories.pendingVectors.due(options.sessionId);
-          options.onProgress?.({ embedded: before + run.embedded, waiting });
-        },
-      },
+      { sessionId, signal, onUsage, onStored },
       this.#hasWorked,
     );
     const workers = Array.from({ length: options.concurrency ?? EMBED_CONCURRENCY }, () => run.work());
     const ends = await Promise.allSettled(workers);
     this.#hasWorked ||= run.hasWorked;
-    options.signal.throwIfAborted();
+    signal.throwIfAborted();
     run.end();
-    for (const id of storedOf.keys()) this.#relieve(id);
+    for (const id of storedOf.keys()) this.#move(id);
     result.embedded += run.embedded;
     result.failed += run.failed;
     result.refused += run.refused;
@@ -157,10 +154,9 @@ export class VectorCollector {
     if (broken !== undefined) throw broken.reason;
   }
 
-  /** What is in memory of a session that moves is out of date. */
-  #relieve(sessionId: string): void {
+  #move(sessionId: string): void {
     const { repositories, inUse, clock, changes } = this.#ports;
-    const { embedder } = inUse;
-    if (relieve(repositories, sessionId, { embedder, clock })) changes.count += 1;
+    // What open sessions hold in memory of this one is then out of date.
+    if (moveAfterVectors(repositories, sessionId, inUse.embedder, clock)) changes.count += 1;
   }
 }

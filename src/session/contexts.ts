@@ -152,7 +152,7 @@ export class Contexts {
     if (strategy === "full") return 0;
     if (strategy === "union-find") {
       const steps = windowSteps(state.window, state.openStep?.id);
-      const dueFrom = this.#ports.repositories.pendingVectors.firstDue(this.#sessionId)?.seq;
+      const dueFrom = this.#ports.repositories.pendingVectors.firstDue(this.#sessionId);
       return compactFrontier(steps, state, state.settings, dueFrom)?.evictedSeq ?? 0;
     }
     const { repositories, summarizer } = this.#ports;

@@ -2,7 +2,7 @@ import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import { IDLE_AFTER_MS } from "../core/limits.ts";
 import { untilAborted } from "../core/until-aborted.ts";
-import { idleSessions } from "../ingest/idle.ts";
+import { moveIdleSessions } from "../ingest/frontier.ts";
 import { indexTail } from "../ingest/index-texts.ts";
 import { moveVectors } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
@@ -105,7 +105,7 @@ export class Upkeep {
     const { repositories, inUse, clock, changes, active } = this.#ports;
     const nowMs = clock();
     active.look(nowMs);
-    await idleSessions(repositories, {
+    await moveIdleSessions(repositories, {
       embedder: inUse.embedder,
       nowMs,
       isSpared: (sessionId) => !includeActive && active.isActive(sessionId, nowMs - IDLE_AFTER_MS),

@@ -50,18 +50,15 @@ const IS_DUE = eq(pendingVectors.status, "due");
 /** The moment at which a row may be claimed. */
 const CLAIMABLE_AT_MS = sql`max(${pendingVectors.nextTryAtMs}, coalesce(${pendingVectors.claimedUntilMs}, 0))`;
 
-const DUE_IN_WINDOW = `FROM pending_vectors p JOIN messages m ON m.id = p.message_id
-  WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0`;
-
 // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
 const statements = ({ statement }: StoreDatabase) => ({
   add: statement<[dueSinceMs: number, messageId: number]>`
     INSERT INTO pending_vectors (message_id, session_id, due_since_ms) SELECT id, session_id, ? FROM messages WHERE id = ?`,
   delete: statement<[messageId: number]>`DELETE FROM pending_vectors WHERE message_id = ?`,
-  firstDue: statement<[sessionId: string], { seq: number; dueSinceMs: number }>`
-    SELECT m.seq, p.due_since_ms AS dueSinceMs ${DUE_IN_WINDOW} ORDER BY p.message_id LIMIT 1`,
-  firstDueSince: statement<[sessionId: string, sinceMs: number], number>`
-    SELECT m.seq ${DUE_IN_WINDOW} AND p.due_since_ms > ? ORDER BY p.message_id LIMIT 1`.pluck(),
+  firstDue: statement<[sessionId: string, sinceMs: number], number>`
+    SELECT m.seq FROM pending_vectors p JOIN messages m ON m.id = p.message_id
+    WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > ?
+    ORDER BY p.message_id LIMIT 1`.pluck(),
   store: statement<{ id: number; embedding: Buffer; embedderId: string }>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
     WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`,
@@ -90,14 +87,9 @@ export class PendingVectorRepository {
     for (const id of messageIds) this.#statements.delete.run(id);
   }
 
-  /** Returns the first message of a session whose vector is due. Pinned messages do not count: they never graduate. */
-  firstDue(sessionId: string): { seq: number; dueSinceMs: number } | undefined {
-    return this.#statements.firstDue.get(sessionId);
-  }
-
-  /** Returns the seq of the first message whose vector became due after `sinceMs`. */
-  firstDueSince(sessionId: string, sinceMs: number): number | undefined {
-    return this.#statements.firstDueSince.get(sessionId, sinceMs);
+  /** Returns the seq of the first message whose vector became due after `sinceMs`. Pinned messages wait for nothing. */
+  firstDue(sessionId: string, sinceMs = 0): number | undefined {
+    return this.#statements.firstDue.get(sessionId, sinceMs);
   }
 
   /**

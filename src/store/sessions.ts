@@ -1,5 +1,5 @@
 import { and, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
-import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
+import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import type { StoreDatabase } from "./open.ts";
 import { sessions } from "./schema.ts";
@@ -73,7 +73,7 @@ const statements = ({ statement }: StoreDatabase) => ({
     SELECT s.id, ${IS_IDLE}
       AND NOT EXISTS (
         SELECT 1 FROM pending_vectors p JOIN messages m ON m.id = p.message_id
-        WHERE p.session_id = s.id AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > @nowMs - ${VECTOR_WAIT_MS_MAX})
+        WHERE p.session_id = s.id AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > @nowMs - ${VECTOR_WAIT_IDLE_MS_MAX})
       AND (${IS_OVER} AND EXISTS (SELECT 1 FROM clusters c WHERE c.session_id = s.id AND c.settled_at IS NULL)
         OR EXISTS (
           SELECT 1 FROM messages m

@@ -1,12 +1,13 @@
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
+import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeVector } from "../vector/codec.ts";
 import type { ClusterState } from "./clusters.ts";
 import type { DerivedRows } from "./derive.ts";
 import type { GenerationRow } from "./generations.ts";
-import type { MessageIdentity, MessageRow } from "./messages.ts";
+import type { MessageRow } from "./messages.ts";
 import type { ClaimableVector, PendingVectorRepository } from "./pending-vectors.ts";
 import type { Repositories } from "./repositories.ts";
 import type { NewSession } from "./sessions.ts";
@@ -18,23 +19,22 @@ import type { UnionRow } from "./unions.ts";
 
 /** What one move of the frontier changes. */
 export interface FrontierMove {
+  sessionId: string;
   graduatedSeq: number;
   evictedSeq: number;
-  /** In order, with their log positions: those that follow the one the move was planned at. */
+  /** The rows of the log that the move adds, in order. */
   unions: readonly UnionRow[];
   /** The log position after the last of them. */
   position: number;
   /** Clusters that a step started or joined, as they are after the move. */
   clusters: readonly ClusterState[];
-  /** Clusters that took their last member. */
-  settled: readonly { root: number; position: number }[];
   /** Themes that changed and still are one. */
   themes: readonly GrowingTheme[];
-  absorbedThemes: readonly number[];
-  /** Messages that go into the forest although their vectors are due: nobody asks for these any more. */
+  /** Messages that enter the forest without their vectors: nobody asks for these any more. */
   vectorless: readonly number[];
-  /** Summaries that the context shows from now on, and no longer. */
+  /** Summaries that the context shows from now on. */
   shownSummaries: readonly number[];
+  /** Summaries that it no longer shows. */
   hiddenSummaries: readonly number[];
 }
 
@@ -94,35 +94,32 @@ export function changeSettings(repositories: Repositories, sessionId: string, se
   repositories.database.write("session", () => repositories.sessions.setSettings(sessionId, settings));
 }
 
-/** What the transaction of an append asks of the one who appends. */
-export interface AppendPlan<T> {
-  /** Called first, inside the transaction: the moment to notice that another process has been here. */
-  begin(): void;
-  /** Where the next message stands, given the id it gets; undefined if the session holds it already. */
-  place(row: MessageRow, id: number): MessageIdentity | undefined;
-  /** The frontier's move after the message just inserted, planned at the given log position; undefined if it stays. */
-  move(position: () => number): FrontierMove | undefined;
-  /** What the append returns, when all is written. */
-  end(): T;
+/** What a change of a session may write, inside its transaction. */
+export interface SessionWrites {
+  insert(message: Message, row: MessageRow): void;
+  move(move: FrontierMove): void;
 }
 
-/** Messages were appended to a session, and the frontier moved wherever that put the window under pressure. */
-export function appendMessages<T>(repositories: Repositories, rows: readonly MessageRow[], plan: AppendPlan<T>): T {
+/**
+ * A session was changed: messages were appended to it, its frontier moved, or both.
+ *
+ * @param change  Runs inside the transaction, from beginning to end: it looks at the session as it is now, decides, and
+ *   writes. If it throws, nothing is written.
+ */
+export function changeSession<T>(
+  repositories: Repositories,
+  operation: "append" | "compact",
+  change: (session: SessionWrites) => T,
+): T {
   const { database, messages, pendingVectors } = repositories;
-  return database.write("append", () => {
-    plan.begin();
-    let lastId = messages.lastId();
-    for (const row of rows) {
-      const place = plan.place(row, lastId + 1);
-      if (place === undefined) continue;
-      messages.insert(place, row);
-      if (row.vectorDueSinceMs !== undefined) pendingVectors.add(place.id, row.vectorDueSinceMs);
-      lastId = place.id;
-      const move = plan.move(() => repositories.unions.newestPosition());
-      if (move !== undefined) writeMove(repositories, place.sessionId, move);
-    }
-    return plan.end();
-  });
+  const writes: SessionWrites = {
+    insert(message, row) {
+      messages.insert(message, row);
+      if (row.vectorDueSinceMs !== undefined) pendingVectors.add(message.id, row.vectorDueSinceMs);
+    },
+    move: (move) => writeMove(repositories, move),
+  };
+  return database.write(operation, () => change(writes));
 }
 
 /**
@@ -185,18 +182,6 @@ export function vectorsFailed(
   note: (pending: PendingVectorRepository) => void,
 ): void {
   database.write("embed", () => note(pendingVectors));
-}
-
-/** The frontier of a session moved without an append. `plan` may find that there is nothing to move. */
-export function moveFrontier(
-  repositories: Repositories,
-  sessionId: string,
-  plan: (position: number) => FrontierMove | undefined,
-): void {
-  repositories.database.write("compact", () => {
-    const move = plan(repositories.unions.newestPosition());
-    if (move !== undefined) writeMove(repositories, sessionId, move);
-  });
 }
 
 /** Settled clusters came to their places among the subjects. `plan` is asked for them inside the transaction. */
@@ -271,19 +256,22 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
   });
 }
 
-function writeMove(repositories: Repositories, sessionId: string, move: FrontierMove): void {
+function writeMove(repositories: Repositories, move: FrontierMove): void {
   const { sessions, messages, pendingVectors, unions, clusters, themes, summaries, generations } = repositories;
+  const { sessionId } = move;
   const generation = generations.newest()!.id;
+  for (const state of move.clusters) clusters.put(sessionId, state);
   for (const union of move.unions) {
     unions.add(sessionId, generation, union);
-    if (union.kind === "unite") messages.setParent(union.node, union.root);
-    else if (union.kind !== "settle") messages.setParentOfStep(union.node, union.root);
+    if (union.kind === "settle") clusters.settle(union.root, union.id);
+    else if (union.kind !== "unite") messages.setParentOfStep(union.node, union.root);
+    else {
+      messages.setParent(union.node, union.root);
+      themes.delete(union.node);
+    }
   }
-  pendingVectors.delete(move.vectorless);
-  for (const state of move.clusters) clusters.put(sessionId, state);
-  for (const { root, position: settledAt } of move.settled) clusters.settle(root, settledAt);
-  for (const root of move.absorbedThemes) themes.delete(root);
   for (const state of move.themes) themes.put(sessionId, state);
+  pendingVectors.delete(move.vectorless);
   for (const id of move.shownSummaries) summaries.markShown(id, move.position);
   for (const id of move.hiddenSummaries) summaries.markHidden(id, move.position);
   sessions.moveFrontier(sessionId, move.graduatedSeq, move.evictedSeq);

@@ -4,8 +4,8 @@ import type { Repositories } from "../store/repositories.ts";
 import { type HeldClaim, type Lease, releaseClaims, renewClaims } from "../store/write-summaries.ts";
 
 /**
- * Milliseconds for which a claim holds. Whoever dies keeps others from the summary it was at for so long; whoever sleeps for
- * longer finds that another has begun it.
+ * Milliseconds after which a claim expires unless it is renewed. A process that dies blocks its summary for that long; a
+ * process that was suspended for longer may find that another one has begun it.
  */
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
@@ -15,20 +15,20 @@ export interface ClaimedSummary {
   claim: HeldClaim;
   sessionId: string;
   summarizerId: string;
-  /** So far. */
+  /** The costs so far. */
   costs: Costs;
 }
 
 /**
- * The claims of one run. They are renewed while the calls last, and released when the signal is aborted: at once, because the
- * store may be closed before anything else gets its turn.
+ * The claims of one run. They are renewed while calls last. When the signal is aborted they are released at once, because
+ * the store may be closed right after.
  */
 export class SummaryClaims {
   readonly #repositories: Repositories;
   readonly #clock: Clock;
   readonly #claimant: string;
   readonly #signal: AbortSignal;
-  readonly #works = new Set<ClaimedSummary>();
+  readonly #held = new Set<ClaimedSummary>();
   readonly #release = (): void => this.#releaseAll();
   readonly #timer: NodeJS.Timeout;
 
@@ -46,16 +46,16 @@ export class SummaryClaims {
     return { claimant: this.#claimant, nowMs, untilMs: nowMs + LEASE_MS };
   }
 
-  hold(work: ClaimedSummary): void {
-    this.#works.add(work);
+  hold(summary: ClaimedSummary): void {
+    this.#held.add(summary);
   }
 
-  /** It has ended with what was recorded. */
-  drop(work: ClaimedSummary): void {
-    this.#works.delete(work);
+  /** Forgets a claim that ended when its result was recorded. */
+  drop(summary: ClaimedSummary): void {
+    this.#held.delete(summary);
   }
 
-  /** The run is over; what it still holds failed to be recorded. */
+  /** Ends the run. Claims whose results were not recorded are released. */
   end(): void {
     clearInterval(this.#timer);
     this.#signal.removeEventListener("abort", this.#release);
@@ -63,24 +63,22 @@ export class SummaryClaims {
   }
 
   #renew(): void {
-    if (this.#works.size === 0) return;
-    const claims = [...this.#works].map(({ claim }) => claim);
+    if (this.#held.size === 0) return;
+    const claims = [...this.#held].map(({ claim }) => claim);
     this.#quietly(() => renewClaims(this.#repositories, claims, this.#clock() + LEASE_MS));
   }
 
   #releaseAll(): void {
-    if (this.#works.size === 0) return;
-    const works = [...this.#works];
-    this.#works.clear();
-    this.#quietly(() => releaseClaims(this.#repositories, works));
+    if (this.#held.size === 0) return;
+    const held = [...this.#held];
+    this.#held.clear();
+    this.#quietly(() => releaseClaims(this.#repositories, held));
   }
 
-  /** Where the file cannot be written, claims run out by themselves. */
+  /** Claims expire by themselves if the file cannot be written. The caller learns of that when a result is recorded. */
   #quietly(change: () => void): void {
     try {
       change();
-    } catch {
-      // Whoever awaits the run hears of a file that cannot be written when a result is recorded.
-    }
+    } catch {}
   }
 }

@@ -8,41 +8,38 @@ import type { DoneSummary } from "../store/summaries.ts";
 import { sourceDigestOf } from "../store/write-summaries.ts";
 import { isDue } from "./due.ts";
 import { type Asker, type Postponement, postponementOf } from "./next-try.ts";
-import { FULL_READING_TOKENS_MAX, readingOf } from "./reading.ts";
+import { readingOf } from "./reading.ts";
 
-/**
- * Which summaries count: those that the store's own summarizer has `made`, or all that a context shows, be it only that they
- * stand in for one (`shown`).
- */
+/** Which summaries count: those that the store's own summarizer `made`, or all that a context shows (`shown`), stand-ins too. */
 export type Layer = "made" | "shown";
 
-/** A theme that wants a summary. */
+/** A theme whose summary is due. */
 export interface DirtyTheme {
   state: GrowingTheme;
-  /** Summaries that already cover parts of it, oldest sources first. */
+  /** Summaries that cover parts of it, oldest sources first. */
   parts: DoneSummary[];
   uncoveredTokens: number;
-  /** Why it is not to be tried now. */
+  /** Why it is not tried now. */
   wait: Postponement | undefined;
 }
 
-/** What a summary of a theme is to be made from. */
+/** The sources of a theme's next summary. */
 export interface ThemeReading {
-  /** Oldest sources first; empty for a full reading. */
+  /** Summaries that it builds on, oldest sources first; empty for a full reading. */
   previous: DoneSummary[];
-  /** What they do not cover, in order. */
+  /** The messages that those do not cover, in order. */
   sources: Message[];
   readingDepth: number;
   sourceDigest: string;
-  /** Of the generation: whatever is forgotten from here on changes it. */
+  /** The generation's count of rewrites, which `forget` increases. */
   rewriteCount: number;
 }
 
 /**
- * What is to be summarized in a session: dirty themes, those with the most uncovered tokens first. Messages that are in the
- * forest only because the session rests wait until it goes on: they would be shown word for word anyway.
+ * Returns the dirty themes of a session, those with the most uncovered tokens first. Messages that have graduated only
+ * because the session is idle do not count: the window still shows them word for word.
  *
- * @param asker  Whose earlier tries count; unless given, all are to be tried.
+ * @param asker  The one whose earlier tries count. Unless given, no theme is postponed.
  */
 export function dirtyThemes(
   repositories: Repositories,
@@ -54,13 +51,13 @@ export function dirtyThemes(
   const { summaries, themes } = repositories;
   const dirty: DirtyTheme[] = [];
   const standing = standingSummaries(repositories, sessionId, layer);
-  const resting = restingTokens(repositories, sessionId, settings, [...standing.values()].flat());
+  const idle = idleTokens(repositories, sessionId, settings, [...standing.values()].flat());
   for (const state of themes.ofSession(sessionId)) {
     const { root, tokenCount } = state.theme;
     const parts = standing.get(root) ?? [];
     const coveredTokens = parts.reduce((sum, { sourceTokenCount }) => sum + sourceTokenCount, 0);
-    const uncoveredTokens = tokenCount - coveredTokens - (resting.get(root) ?? 0);
-    // Many small summaries are put into one to save tokens: what stands in for a summary is not asked for that.
+    const uncoveredTokens = tokenCount - coveredTokens - (idle.get(root) ?? 0);
+    // Several small summaries are merged into one to save tokens. Stand-ins are not made for that.
     if (layer === "shown" && uncoveredTokens < settings.resolveTokensMin) continue;
     const summaryTokens = parts.map((part) => part.tokenCount);
     if (!isDue({ uncoveredTokens, summaryTokens }, settings.resolveTokensMin)) continue;
@@ -72,11 +69,11 @@ export function dirtyThemes(
   );
 }
 
-/** Call it in the transaction in which the theme was found dirty. */
+/** Returns the sources of a dirty theme. Call it in the transaction that found the theme dirty. */
 export function readingOfTheme(repositories: Repositories, { state, parts }: DirtyTheme): ThemeReading {
   const { unions, messages, generations } = repositories;
   const { theme, logPosition } = state;
-  const { readInFull, readingDepth } = readingOf(parts, theme.tokenCount, FULL_READING_TOKENS_MAX);
+  const { readInFull, readingDepth } = readingOf(parts, theme.tokenCount);
   const previous = readInFull ? [] : parts;
   const covered = new Set(previous.flatMap((part) => unions.stepsOf("theme", part.rootId, part.logPosition)));
   const steps = unions.stepsOf("theme", theme.root, logPosition).filter((step) => !covered.has(step));
@@ -89,8 +86,8 @@ export function readingOfTheme(repositories: Repositories, { state, parts }: Dir
   };
 }
 
-/** By theme, the tokens of its newest steps that only a rest has let in and no summary covers. */
-function restingTokens(
+/** Returns, by theme, the tokens of steps that graduated only because the session is idle, and that no summary covers. */
+function idleTokens(
   { sessions, messages, unions }: Repositories,
   sessionId: string,
   settings: SessionSettings,
@@ -107,7 +104,7 @@ function restingTokens(
     tokensOfStep.set(stepId, (tokensOfStep.get(stepId) ?? 0) + tokenCount);
   }
   const coverage = new Coverage(unions);
-  // They entered the forest last.
+  // These steps entered the forest last.
   for (const { stepId, clusterRoot, position } of unions.newestEntered(sessionId, tokensOfStep.size)) {
     if (standing.some((summary) => coverage.covers(summary, clusterRoot, position))) continue;
     const root = coverage.themeOf(clusterRoot);
@@ -116,7 +113,7 @@ function restingTokens(
   return tokens;
 }
 
-/** By theme, the newest summaries of its maximal covered parts, whether the context shows them yet or not. */
+/** Returns, by theme, the newest summaries of its largest covered parts, also those that no context shows yet. */
 function standingSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,

@@ -1,26 +1,22 @@
-/** Summaries of its parts that a theme may stand on; with more, one of the whole is made, so that contexts stay short. */
+/** Most summaries of its parts that a theme may keep. With more, one of the whole is made, so that contexts stay short. */
 const PARTS_MAX = 3;
 
-/**
- * What a later version has to read that is new, as a multiple of `resolveTokensMin`, which any call has to be worth, and the
- * summaries that it repeats.
- */
+/** The new tokens that a later version must read, as a multiple of `resolveTokensMin` and the summaries that it repeats. */
 const NEW_TO_REPEATED_MIN = 2;
 
-/** How a theme stands. Tokens are those of the store's counter. */
+/** How much of a theme its summaries cover. Tokens are those of the store's counter. */
 export interface ThemeStanding {
-  /** Of its messages that no summary covers. */
   uncoveredTokens: number;
-  /** Of each summary it stands on. */
+  /** The tokens of each of its summaries. */
   summaryTokens: readonly number[];
 }
 
 /**
- * Whether a theme is to be summarized now.
+ * Returns true if a theme is to be summarized now.
  *
- * The first summary is worth its call from `resolveTokensMin` uncovered tokens on. Every later one repeats what is there, so it
- * waits until enough is new: what keeping up costs then stays in proportion to what is said, however long a theme lives.
- * Until then the newest of it is shown as it is, where there is room.
+ * The first summary is worth its call from `resolveTokensMin` uncovered tokens on. Every later one repeats what the earlier
+ * ones say, so it waits until enough is new. The cost of keeping up then stays in proportion to what is said, however long
+ * a theme lives. Until then the newest messages of the theme are shown as they are, if there is room.
  */
 export function isDue({ uncoveredTokens, summaryTokens }: ThemeStanding, resolveTokensMin: number): boolean {
   if (summaryTokens.length > PARTS_MAX) return true;

@@ -1,40 +1,45 @@
 /**
- * What became of one summary, while it is happening.
+ * What became of one summary.
  *
- * `started`: the summarizer is at it. `resolved`: there is a summary. `failed`: there is none, and a later call tries again, not
- * before `nextTryAtMs`. `parked`: there is none, and there will be none before more is to be summarized, or before `nextTryAtMs`.
- * `deferred`: nobody was asked. `stood_in`: the extractive summarizer has made one meanwhile, at no cost.
+ * - `started`: the summarizer was called.
+ * - `resolved`: there is a summary.
+ * - `failed`: there is none. A later call tries again, not before `nextTryAtMs`.
+ * - `parked`: there is none, and none is tried before there is more to summarize, or before `nextTryAtMs`.
+ * - `deferred`: the summarizer was not called.
+ * - `stood_in`: the extractive summarizer made one meanwhile, at no cost.
  */
 export interface ResolveEvent {
   kind: "started" | "resolved" | "failed" | "parked" | "deferred" | "stood_in";
   sessionId: string;
-  /** Of what is summarized: `theme:123@456`, `span:12@480`. */
+  /** Names what is summarized: `theme:123@456`, `span:12@480`. */
   handle: string;
-  /** Of the summary; `resolved` and `stood_in`. */
+  /** The tokens of the summary; with `resolved` and `stood_in`. */
   tokenCount?: number;
-  /** What the calls cost, where the service reports it, also those that failed. US dollars. */
+  /** The tokens and US dollars of all calls, failed ones included, if the service reports them. */
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /** More has come to be summarized meanwhile, or the summary was of no use any more; `resolved`. */
+  /** True if there was more to summarize by then, or the summary was no longer of use; with `resolved`. */
   isStale?: boolean;
-  /** Why there is no summary; `failed` and `parked`. */
+  /** Why there is no summary; with `failed` and `parked`. */
   error?: string;
-  /** The error's, where it has one. */
+  /** The code of the error, if it has one. */
   errorCode?: string;
-  /** Why nobody was asked; `deferred`. */
+  /** Why the summarizer was not called; with `deferred`. */
   reason?: DeferReason;
-  /** Unix milliseconds, where it is known. */
+  /** Unix milliseconds, if known. */
   nextTryAtMs?: number;
 }
 
 /**
- * `backing_off`: the last try failed a moment ago. `claimed`: another process is at it. `limit`: it may cost more than `callsMax`
- * or `tokensMax` leave. `stopped`: the service wants to be left alone, or refuses the key or the settings.
+ * - `backing_off`: the last try failed a moment ago.
+ * - `claimed`: another process is making it.
+ * - `limit`: it may cost more than `callsMax` or `tokensMax` leave.
+ * - `stopped`: the service asked for a pause, or refused the key or the settings.
  */
 export type DeferReason = "backing_off" | "claimed" | "limit" | "stopped";
 
-/** Told of each event as it happens. What it throws is shown as a warning of the process, and changes nothing. */
+/** Called with each event as it happens. An error that it throws becomes a warning of the process. */
 export type OnResolveEvent = (event: ResolveEvent) => void;
 
 export function tell(onEvent: OnResolveEvent | undefined, event: ResolveEvent): void {

@@ -6,16 +6,16 @@ import type { Try } from "../store/claims.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** Milliseconds after which a store asks again whose key, settings or hook were refused: somebody may have mended them. */
+/** Milliseconds after which a refused key, refused settings or a failed hook is tried again: somebody may have fixed it. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
 
-/** Milliseconds of the longest delay that a service is granted: what asks for more is more likely wrong than right. */
-const TOLD_DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
+/** The longest delay, in milliseconds, that a service is granted. A service that asks for more is probably wrong. */
+const ASKED_DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
 
-/** Characters of an error that are kept. */
+/** Most characters of an error that are kept. */
 const ERROR_CHARS_MAX = 1_000;
 
-/** Who would make the next try, and when. */
+/** The one who would make the next try, and the time. */
 export interface Asker {
   summarizerId: string;
   promptVersion: number;
@@ -23,28 +23,28 @@ export interface Asker {
   nowMs: number;
 }
 
-/** What a failed call says of the next one. */
+/** What follows from a failed call. */
 export interface Consequence {
   /** `parked`: the same request would fail again. */
   status: "failed" | "parked";
   error: string;
   errorCode: string | null;
-  /** null: not before more is to be summarized. */
+  /** Unix milliseconds; null if there must be more to summarize first. */
   nextTryAtMs: number | null;
-  /** Whether no other call is of use before then. */
+  /** True if no other call is of use before then. */
   pauses: boolean;
 }
 
 /**
- * What follows from a failure.
+ * Decides what follows from a failure.
  *
- *     what was sent was refused       parked until there is more to say, or another summarizer or prompt
- *     the key or settings were        parked for an hour, and so is everything else; a store that is opened anew tries at once
- *     the `redact` hook failed        the same, for these messages alone
- *     too much was asked              failed; nothing is asked before the service's own delay, of a day at most, or ours, is over
- *     all else                        failed; tried again after a delay that doubles, up to an hour
+ *     the content was refused          parked until there is more to summarize, or another summarizer or prompt
+ *     the key or settings were refused parked for an hour, and so is everything else; a store opened again tries at once
+ *     the `redact` hook failed         parked for an hour
+ *     too many requests                failed; nothing is tried before the service's delay (a day at most) or ours is over
+ *     anything else                    failed; tried again after a delay that doubles, up to an hour
  *
- * Delays are shortened at random by up to a half, so that many who failed at once do not come back at once.
+ * Delays are shortened at random by up to a half, so that processes that failed together do not come back together.
  *
  * @param attempts  Failures in a row, this one included.
  * @param random  From 0 to 1.
@@ -62,40 +62,40 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   }
   const ownDelayMs = Math.ceil(backoffMs(attempts, BACKOFF) * (1 - random / 2));
   const { status, retryAfterMs } = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details : {};
-  // No number is no delay.
-  const toldDelayMs = Math.min(TOLD_DELAY_MS_MAX, Math.ceil(retryAfterMs || 0));
+  // A summarizer of the caller's own may say NaN.
+  const askedDelayMs = Math.min(ASKED_DELAY_MS_MAX, Math.ceil(retryAfterMs || 0));
   return {
     ...failure,
     status: "failed",
-    nextTryAtMs: nowMs + Math.max(ownDelayMs, toldDelayMs),
+    nextTryAtMs: nowMs + Math.max(ownDelayMs, askedDelayMs),
     pauses: retryAfterMs !== undefined || status === 429,
   };
 }
 
-/** Whatever was thrown. */
+/** Returns the message of anything that was thrown. */
 function textOf(error: unknown): string {
   if (error instanceof Error) return String(error.message);
   return typeof error === "object" ? "an object was thrown that is no error" : String(error);
 }
 
-/** The how-manyth try the next one is; what was parked was no failure of its own. */
+/** Returns the number of the next try, from 1. A parked try does not count. */
 export function attemptsAfter(tried: Try | undefined): number {
   if (tried === undefined) return 1;
   return tried.status === "failed" ? tried.attempts + 1 : tried.attempts;
 }
 
-/** Why something is not to be tried now. */
+/** Why a summary is not tried now. */
 export interface Postponement {
   kind: "parked" | "deferred";
   nextTryAtMs: number | null;
-  /** The sources are no longer than a summary of them: they are shown, and nothing stands in for them. */
+  /** True if a summary would be no shorter than its sources. The sources are shown, and nothing stands in for them. */
   isInflated: boolean;
 }
 
 /**
- * What the newest try says of the next one; undefined where it may be made.
+ * Returns why the newest try postpones the next one; undefined if the next one may be made.
  *
- * @param extent  Of what would be summarized now, as in `Try`.
+ * @param extent  How far the next summary would reach, as in `Try`.
  */
 export function postponementOf(
   tried: Try | undefined,
@@ -109,7 +109,7 @@ export function postponementOf(
     return status === "parked" && tried.extent >= extent ? { kind: "parked", nextTryAtMs, isInflated } : undefined;
   }
   if (status === "parked" && tried.claimant !== claimant) return undefined;
-  // A try in the future was made before the clock was set back.
+  // A try from the future was made before the clock was set back.
   if (nowMs >= nextTryAtMs || nowMs < createdAtMs) return undefined;
   return { kind: status === "parked" ? "parked" : "deferred", nextTryAtMs, isInflated: false };
 }

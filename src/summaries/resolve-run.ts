@@ -9,19 +9,19 @@ import { type DeferReason, type OnResolveEvent, type ResolveEvent, tell } from "
 import { type Asker, type Consequence, consequenceOf, type Postponement } from "./next-try.ts";
 import { type Outcome, planReading, type Reading, type SummarizeOptions, summarize } from "./summarize.ts";
 
-/** How many themes went which way; of `flat` and `sandwich`, whose summary is one, that one. */
+/** Counts of themes; for `flat` and `sandwich`, of their one summary. */
 export interface ResolveResult {
-  /** Have a new summary. */
+  /** Themes with a new summary. */
   resolved: number;
-  /** The summarizer failed or answered what cannot be used; tried again after a while. */
+  /** Themes for which the summarizer failed or gave an unusable answer. They are tried again after a while. */
   failed: number;
-  /** Of `resolved`: grew while they were being summarized, so they are dirty again. Also those whose summary was not kept,
-   *  because messages were forgotten or another process was faster. */
+  /** Themes that grew meanwhile and are dirty again; also those whose summary was dropped because messages were forgotten or
+   *  another process was faster. */
   stale: number;
-  /** Cannot be made shorter than they are, or were refused; left alone until they grow, or until their next try. */
+  /** Themes that cannot be made shorter, or were refused. They are left alone until they grow or their next try. */
   parked: number;
-  /** Not asked for: their last try failed a moment ago, another process is at them, they may cost more than the limits leave,
-   *  or the service wants to be left alone. */
+  /** Themes that were not tried: the last try failed a moment ago, another process is making the summary, it may cost more than
+   *  the limits leave, or the service asked for a pause. */
   deferred: number;
 }
 
@@ -33,13 +33,13 @@ const NOTHING: Reservation = { callCount: 0, tokenCount: 0 };
 
 export interface ResolveRunOptions extends Omit<SummarizeOptions, "onUsage" | "onCall"> {
   clock: Clock;
-  /** Names the open store in its claims. */
+  /** Names this open store in its claims. */
   claimant: string;
   budget: CallBudget;
   onEvent?: OnResolveEvent | undefined;
 }
 
-/** Who makes a summary, and when: what the rows of themes and stretches say alike. */
+/** Who makes a summary, and when. */
 export interface Making {
   summarizerId: string;
   promptVersion: number;
@@ -47,10 +47,10 @@ export interface Making {
   createdAtMs: number;
 }
 
-/** How it went. */
+/** The columns that say how it went. */
 export interface MakingResult extends Making, Costs {
   status: "done" | "failed" | "parked";
-  /** Who has tried in vain. */
+  /** The one whose try failed. */
   claimant: string | null;
   title?: string;
   text?: string;
@@ -65,22 +65,22 @@ export interface MakingResult extends Making, Costs {
 export interface SummaryTask {
   handle: string;
   reading: Reading;
-  /** The how-manyth try. */
+  /** The number of this try, from 1. */
   attempts: number;
   claim(making: Making, lease: Lease): HeldClaim | NoClaim;
-  /** @returns whether it was written. */
+  /** Returns true if it was written. */
   record(made: MakingResult, claim: HeldClaim): boolean;
-  /** Whether more has come to be summarized since it was read. */
+  /** Returns true if there is more to summarize than was read. */
   hasGrown(): boolean;
 }
 
-/** One `resolveDirty`: what it may still do, whom it tells, and what came of it. */
+/** One `resolveDirty`: its claims, its limits and its result. */
 export class ResolveRun {
   readonly result = nothingDone();
   readonly options: ResolveRunOptions;
   readonly #sessionId: string;
   readonly #claims: SummaryClaims;
-  /** Until when nobody is asked any more. */
+  /** Unix milliseconds until which the summarizer is not called. */
   #stoppedUntilMs: number | undefined;
   #nextTryAtMs: number | undefined;
 
@@ -94,7 +94,7 @@ export class ResolveRun {
     this.#claims = new SummaryClaims(repositories, options.clock, options.claimant, options.signal);
   }
 
-  /** When the first of what was not summarized may be tried again; undefined where nobody can say. */
+  /** The earliest time, in Unix milliseconds, at which something may be tried again; undefined if unknown. */
   get nextTryAtMs(): number | undefined {
     return this.#nextTryAtMs;
   }
@@ -108,7 +108,7 @@ export class ResolveRun {
     this.#claims.end();
   }
 
-  /** Its earlier tries say that it is not to be tried now. */
+  /** Counts a summary that its earlier tries postpone. */
   wait(handle: string, { kind, nextTryAtMs }: Postponement): void {
     if (kind === "deferred") return void this.#defer(handle, "backing_off", nextTryAtMs ?? undefined);
     this.result.parked += 1;
@@ -116,9 +116,9 @@ export class ResolveRun {
   }
 
   /**
-   * Make one summary, unless limits, a stop or another's claim keep it from being made.
+   * Makes one summary, unless the limits, a pause or another process's claim prevent it.
    *
-   * @returns false where there is none and another may stand in for it.
+   * @returns false if there is none and another may stand in for it.
    * @throws the signal's reason if it is aborted; what the store throws.
    */
   async work(task: SummaryTask): Promise<boolean> {
@@ -143,11 +143,11 @@ export class ResolveRun {
       signal.throwIfAborted();
       return this.#finish(task, work, outcome);
     } finally {
-      budget.settle(reserved, summarizer.isLocal ? NOTHING : spending);
+      budget.release(reserved, summarizer.isLocal ? NOTHING : spending);
     }
   }
 
-  /** A summary stands in for one that could not be made. */
+  /** Tells of a summary that stands in for one that could not be made. */
   stoodIn(handle: string, tokenCount: number): void {
     this.#tell("stood_in", handle, { tokenCount });
   }
@@ -209,7 +209,7 @@ export class ResolveRun {
   }
 }
 
-/** What a row says of an outcome. */
+/** Returns the columns for an outcome. */
 function endingOf(
   outcome: Outcome,
   { attempts, createdAtMs }: Making,
@@ -219,7 +219,7 @@ function endingOf(
   return { status: "parked", error: outcome.error, errorCode: null, nextTryAtMs: null, pauses: false };
 }
 
-/** What is no number of tokens or dollars counts for nothing: a summarizer of the caller's own may say anything. */
+/** Adds usage to costs. A summarizer of the caller's own may report anything: what is no number counts as 0. */
 function withUsage(before: Costs, { inputTokens, outputTokens, costUsd }: ModelUsage): Costs {
   const isPrice = costUsd !== undefined && costUsd >= 0 && costUsd < Number.POSITIVE_INFINITY;
   return {

@@ -4,17 +4,17 @@ import type { DoneSpan, SpanContent, SpanStrategy } from "../store/spans.ts";
 import { claimSpan, recordSpan } from "../store/write-summaries.ts";
 import type { Layer } from "./dirty.ts";
 import { attemptsAfter, postponementOf } from "./next-try.ts";
-import { FULL_READING_TOKENS_MAX, readingOf } from "./reading.ts";
+import { readingOf } from "./reading.ts";
 import type { ResolveRun } from "./resolve-run.ts";
 import { dueSplit, fullSplit, type SplitOptions, spanRow } from "./span.ts";
 import { type Split, SUMMARY_SHARE } from "./split.ts";
 import { standInFor } from "./stand-in.ts";
 import type { Reading } from "./summarize.ts";
 
-/** Tokens of a summary that was asked for under a larger budget than it is made for: one statement. */
+/** Fewest tokens of a summary, however small the budget is: one statement. */
 const SUMMARY_TOKENS_MIN = 20;
 
-/** A stretch that wants a summary, and what that is to be made from. */
+/** A span whose summary is due, and the sources of that summary. */
 interface DirtySpan {
   split: Split;
   content: SpanContent;
@@ -23,8 +23,8 @@ interface DirtySpan {
 }
 
 /**
- * Summarize what the context is to be compacted by, if it is full enough or `compact` has asked: one reading for one summary,
- * from the last one and the messages since.
+ * Makes the summary of a `flat` or `sandwich` context, if the context is full enough or `compact` has asked for it. It is
+ * made from the last summary and the messages since.
  *
  * @throws the signal's reason if it is aborted.
  */
@@ -57,13 +57,13 @@ export async function resolveSpan(
       attempts: attemptsAfter(found.tried),
       claim: (making, lease) => claimSpan(repositories, { ...row, ...making }, lease),
       record: (made, claim) => recordSpan(repositories, "resolveDirty", { ...row, ...made }, claim),
-      hasGrown: () => false, // it covers what it was asked for
+      hasGrown: () => false, // a span does not grow
     }));
   }
   if (isMissing) await standInForSpan(repositories, sessionId, run, strategy, options);
 }
 
-/** The extractive summary, where the context is too full without any. */
+/** Makes an extractive summary if the context is too full without one. */
 async function standInForSpan(
   repositories: Repositories,
   sessionId: string,
@@ -96,7 +96,7 @@ function dirtySpan(
     layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
   const content = spans.contentOf(sessionId, split.seqFirst, split.seqLast);
   const parts = done === undefined ? [] : [done];
-  const { readInFull, readingDepth } = readingOf(parts, content.tokenCount, FULL_READING_TOKENS_MAX);
+  const { readInFull, readingDepth } = readingOf(parts, content.tokenCount);
   const previous = readInFull ? undefined : done;
   const free = options.tokensMax - messages.pinnedTokensOf(sessionId);
   const from = previous === undefined ? split.seqFirst : previous.seqLast + 1;

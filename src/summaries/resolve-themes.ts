@@ -15,12 +15,11 @@ export interface ThemeOptions {
 }
 
 /**
- * Give every dirty theme of a session a summary that covers all of it.
+ * Gives every dirty theme of a session a summary that covers all of it.
  *
- * A theme is dirty while at least `resolveTokensMin` tokens of it stand in no summary, or while it stands on more than a
- * few summaries of its parts. No transaction is open while the summarizer works; what it read is named by a log
- * position, so whatever happens meanwhile, the result is true of that position. The context shows it from the next move of
- * the frontier on.
+ * A theme is dirty if enough of it is in no summary, or if it has more than a few summaries of its parts. No transaction
+ * is open while the summarizer works. The log position of the sources goes with the result, so the result stays true
+ * whatever happens meanwhile. Contexts show it from the next move of the frontier on.
  */
 export async function resolveThemes(
   repositories: Repositories,
@@ -44,18 +43,18 @@ export async function resolveThemes(
       if (task !== undefined && !(await run.work(task))) missing.add(root);
     }
   };
-  // Settled, not raced: when one is aborted the others stop by themselves, and none writes after this returns.
+  // Wait for all workers, also if one fails, so that none writes after this returns.
   const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
   if (missing.size === 0 || run.options.summarizer.isLocal) return;
-  // Most have what stands in for them already, from an earlier run.
+  // Most themes have a stand-in already, from an earlier run.
   const lacking = repositories.database.read(() => dirtyThemes(repositories, sessionId, settings, "shown"));
   for (const { state } of lacking) {
     if (missing.has(state.theme.root)) await standInForTheme(repositories, sessionId, state.theme.root, run, settings);
   }
 }
 
-/** As it is now: since it was found dirty it may have been absorbed, or summarized by another process. */
+/** Returns the task for a theme as it is now; undefined if it was absorbed or summarized since it was found dirty. */
 function themeTask(
   repositories: Repositories,
   sessionId: string,
@@ -83,7 +82,7 @@ function themeTask(
   };
 }
 
-/** The extractive summary of a theme that the summarizer has not summarized, where a context has too little of it otherwise. */
+/** Makes an extractive summary of a theme that has none, if contexts would show too little of it. */
 async function standInForTheme(
   repositories: Repositories,
   sessionId: string,

@@ -8,22 +8,22 @@ import { resolveThemes, type ThemeOptions } from "./resolve-themes.ts";
 import type { SplitOptions } from "./span.ts";
 import { themeSettings } from "./theme-settings.ts";
 
-/** Calls under way at once, unless the caller says otherwise: as many as a client of Gemini sends at once. */
+/** Calls under way at once, unless the caller says otherwise: as many as the Gemini client sends at once. */
 export const RESOLVE_CONCURRENCY = 8;
 
 export interface ResolveOptions extends ResolveRunOptions, ThemeOptions, SplitOptions {
-  /** Whose summaries to make. */
+  /** The strategy whose summaries are made. */
   strategy: Strategy;
 }
 
 export interface Resolved {
   result: ResolveResult;
-  /** When the first of what was not summarized may be tried again; undefined where nobody can say. */
+  /** The earliest time, in Unix milliseconds, at which something may be tried again; undefined if unknown. */
   nextTryAtMs: number | undefined;
 }
 
 /**
- * Make the summaries that contexts of a strategy want. A context that shows everything wants none.
+ * Makes the summaries that contexts of a strategy show. A `full` context shows none.
  *
  * @throws the signal's reason if it is aborted; summaries recorded by then stay. A failing summarizer never rejects.
  */
@@ -50,7 +50,7 @@ export async function resolveDirty(
   }
 }
 
-/** The reason with which a closing store stops what is under way. */
+/** Returns the reason with which a closing store aborts its work. */
 export function closedReason(path: string): StoreError<"STORE_CLOSED"> {
   return new StoreError("STORE_CLOSED", { path });
 }

@@ -7,14 +7,14 @@ import { recordSpan } from "../store/write-summaries.ts";
 import type { Layer } from "./dirty.ts";
 import { type Filling, isFull, type NoSplit, type Split, splitContext, splitRuleOf } from "./split.ts";
 
-/** The context that is to be split. */
+/** The context to split. */
 export interface SplitOptions {
   settings: SessionSettings;
-  /** Its budget. */
+  /** The budget of the context. */
   tokensMax: number;
-  /** The step to which results may still come. */
+  /** The step that may still get results. */
   openStepId: number | undefined;
-  /** Who is to summarize it: what another has given up it has not. */
+  /** The summarizer whose earlier tries count. */
   summarizer: Summarizer;
 }
 
@@ -24,9 +24,9 @@ export type CompactResult =
   | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
 
 /**
- * Where a session's context is to be cut because it is full; undefined if it is not. Call it inside a transaction.
+ * Returns the span to summarize because the context is full; undefined if it is not. Call it inside a transaction.
  *
- * @param layer  Whether a context counts as full that what stands in for a summary has made room in.
+ * @param layer  With `shown`, a stand-in counts as a summary and makes room.
  */
 export function fullSplit(
   repositories: Repositories,
@@ -42,7 +42,7 @@ export function fullSplit(
   return typeof split === "string" ? undefined : split;
 }
 
-/** Where `compact` would cut it, however full it is, or why not. Call it inside a transaction. */
+/** Returns the span that `compact` asks for, however full the context is, or why there is none. Call it inside a transaction. */
 export function askedSplit(
   repositories: Repositories,
   sessionId: string,
@@ -73,8 +73,7 @@ function fillingOf(
 }
 
 /**
- * Ask for the summary that a context at its fullest would ask for by itself: the next `resolveDirty` makes it. The same
- * split as there, however full the context is.
+ * Marks the span that a full context would have summarized as due. The next `resolveDirty` makes the summary.
  */
 export function compactSpan(
   repositories: Repositories,
@@ -91,13 +90,13 @@ export function compactSpan(
   if (typeof found === "string") return { compacted: false, reason: found };
   const row = spanRow(sessionId, strategy, found.split, found.content);
   const due = { ...row, status: "due" as const, readingDepth: 0, attempts: 0, createdAtMs: options.createdAtMs };
-  // Messages of it may have been forgotten or summarized a moment ago; then the next call finds what is left.
+  // Another process may have forgotten or summarized some of it a moment ago. The next call sees what is left.
   return recordSpan(repositories, "compact", due)
     ? { compacted: true }
     : { compacted: false, reason: "nothing_to_compress" };
 }
 
-/** What `compact` has asked for and nobody has summarized yet. What its summarizer has tried and given up is due no more. */
+/** Returns the span that `compact` asked for and nobody has summarized. A span that its summarizer gave up is no longer due. */
 export function dueSplit(
   { spans }: Repositories,
   sessionId: string,
@@ -112,7 +111,7 @@ export function dueSplit(
   return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
 }
 
-/** What every row of a stretch says. */
+/** Returns the columns that every row of a span has. */
 export function spanRow(
   sessionId: string,
   strategy: SpanStrategy,

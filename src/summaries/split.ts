@@ -2,40 +2,40 @@ import type { SessionSettings } from "../core/options.ts";
 import { countWithin, type WindowStep } from "../forest/window.ts";
 import type { SpanStrategy } from "../store/spans.ts";
 
-/** What a summary may take of the tokens that the pinned messages leave. A quarter of what its block gets there. */
+/** The share of the tokens beside the pinned messages that a summary may take: a quarter of what its block gets. */
 export const SUMMARY_SHARE = 0.1;
 
-/** Where the pinned messages leave less, no summary is made: with its tags it would have no room to be shown. */
+/** With fewer tokens beside the pinned messages no summary is made: it would not fit with its tags. */
 const FREE_TOKENS_MIN = 500;
 
-/** Shares are of the tokens of the budget that the pinned messages leave. */
+/** How a context is split. Shares are of the tokens that the pinned messages leave in the budget. */
 export interface SplitRule {
-  /** A context that is fuller is to be compacted. */
+  /** A fuller context is compacted. */
   trigger: number;
-  /** First steps that stay. */
+  /** The first steps that stay. */
   top: number;
-  /** Newest steps that stay. */
+  /** The newest steps that stay. */
   tail: number;
-  /** Fewer messages between the two are not worth a summary. */
+  /** The fewest messages between them that are worth a summary. */
   messagesMin: number;
 }
 
-/** What a session's context holds. */
+/** What fills a session's context. */
 export interface Filling {
   pinnedTokens: number;
-  /** The summary it stands on, and the tokens of the steps before what that covers. */
+  /** The newest summary. `topTokens` are those of the steps before the span that it covers. */
   summary: { seqFirst: number; seqLast: number; tokenCount: number; topTokens: number } | undefined;
-  /** What no summary covers: all steps, or those after the summary's. */
+  /** The steps that no summary covers: all of them, or those after the summary's span. */
   steps: readonly WindowStep[];
 }
 
-/** The places that the next summary covers, both included. */
+/** The span that the next summary covers, both seqs included. */
 export interface Split {
   seqFirst: number;
   seqLast: number;
 }
 
-/** Why there is nothing to split: too little between what stays, or too few messages there. */
+/** Why there is nothing to split: no steps between those that stay, or too few messages. */
 export type NoSplit = "nothing_to_compress" | "middle_too_small";
 
 export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): SplitRule {
@@ -44,22 +44,22 @@ export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): 
   return { trigger, top, tail, messagesMin: sandwichMessagesMin };
 }
 
-/** Whether a context is to be compacted although nobody asks. */
+/** Returns true if a context is so full that it is compacted without being asked. */
 export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): boolean {
   const { pinnedTokens, summary, steps } = filling;
   const free = tokensMax - pinnedTokens;
   const ownTokens = steps.reduce((sum, step) => sum + step.tokenCount, 0);
-  // Of a top that was made for a larger budget a smaller one shows no more than its own.
+  // The top may have been chosen for a larger budget. A context shows no more of it than its own share.
   const topTokens = Math.min(summary?.topTokens ?? 0, rule.top * free);
   return topTokens + (summary?.tokenCount ?? 0) + ownTokens > rule.trigger * free;
 }
 
 /**
- * Where a context is cut: what stays at its top and at its end, word for word, and what one summary stands for between.
+ * Decides what stays word for word at the top and at the end of a context, and which span between them a summary covers.
  *
- * The thresholds are shares of the tokens that the pinned messages leave, not of the messages: half of a hundred thousand
- * messages fits no context, and one result may be as long as a hundred answers. What stays at the top is chosen once, by
- * the first split; later ones only lengthen the middle, so the prefix before the summary holds for good.
+ * The shares are of tokens and not of messages: half of a hundred thousand messages fits no context, and one result may be
+ * as long as a hundred answers. The first split chooses the top. Later ones only lengthen the span, so the prefix before
+ * the summary never changes.
  *
  * Cuts fall between steps, and the newest step always stays.
  */

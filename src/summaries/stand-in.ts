@@ -5,14 +5,13 @@ import { planReading, type Reading, summarize } from "./summarize.ts";
 
 const summarizer = extractiveSummarizer();
 
-/** What the row of a summary says that stands in for another. */
 export type StandInResult = MakingResult & { standsIn: true };
 
 /**
- * Let the extractive summarizer read what the store's own could not, or was not asked to: at no cost, on this machine, and of
- * less use. What it fails at, or cannot make shorter, stays as it is.
+ * Lets the extractive summarizer stand in for the store's own: it costs nothing and is of less use. If it fails, or its
+ * summary is no shorter than the sources, nothing is recorded.
  *
- * @param record  @returns whether it was written.
+ * @param record  Returns true if the summary was written.
  * @throws the signal's reason if it is aborted; what the store throws.
  */
 export async function standInFor(
@@ -22,7 +21,7 @@ export async function standInFor(
   record: (made: StandInResult) => boolean,
 ): Promise<void> {
   const { signal, tokenCounter, clock } = run.options;
-  if (run.options.summarizer.isLocal) return; // it would do no better
+  if (run.options.summarizer.isLocal) return; // the extractive summarizer would do no better
   const plan = planReading(reading, (text) => tokenCounter.count(text));
   const outcome = await summarize(plan, { summarizer, tokenCounter, signal });
   signal.throwIfAborted();

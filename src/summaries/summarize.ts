@@ -6,51 +6,50 @@ import type { SourceText, Summarizer, SummaryText } from "../models/summarizer.t
 import type { OnUsage } from "../models/usage.ts";
 import type { Reservation } from "./call-budget.ts";
 
-/** Tokens of sources handed over in one call; with more, they are read in several, each building on the last. */
+/** Most tokens of sources in one call. More sources are read in several calls, each building on the summary before. */
 const CALL_TOKENS_MAX = 24_000;
 
-/** Characters of a title, which is to be a few words on one line. */
+/** Most characters of a title. It should be a few words. */
 const TITLE_CHARS_MAX = 200;
 
 export interface SummarizeOptions {
   summarizer: Summarizer;
   tokenCounter: TokenCounter;
-  /** Aborted by the caller, or by the store when it closes. */
   signal: AbortSignal;
   onUsage?: OnUsage;
-  /** Told before each call what it may come to, in tokens. */
+  /** Called before each call with the tokens that it may come to. */
   onCall?: (tokenCount: number) => void;
 }
 
-/** What one summary is made from. */
+/** The sources of one summary. */
 export interface Reading {
-  /** Summaries that already cover parts of it, oldest sources first; empty for a full reading. */
+  /** Summaries that cover some of the sources, oldest first; empty for a full reading. */
   previous: readonly SummaryText[];
-  /** What they do not cover, in order. */
+  /** The messages that those do not cover, in order. */
   sources: readonly Message[];
-  /** Of all that the summary is to stand for. */
+  /** The tokens of everything that the summary stands for. */
   sourceTokenCount: number;
-  /** Most tokens of its text. */
+  /** Most tokens of the summary's text. */
   tokensMax: number;
 }
 
-/** A reading in calls of bounded size. */
+/** A reading, split into calls of bounded size. */
 export interface ReadingPlan extends Reading {
   calls: readonly PlannedCall[];
-  /** What all of them may come to. */
+  /** The most that all calls may come to. */
   estimate: Reservation;
 }
 
 interface PlannedCall {
   sources: readonly SourceText[];
-  /** What is sent of summaries and messages, and a reply of full length. */
+  /** The tokens sent, and those of a reply of full length. */
   tokenCount: number;
 }
 
-/** What came of a reading. */
+/** The result of a reading. */
 export type Outcome =
   | { status: "done"; title: string; text: string; tokenCount: number }
-  /** Not shorter than what it stands for. */
+  /** The summary is not shorter than its sources. */
   | { status: "inflated"; error: string }
   | { status: "failed"; error: unknown };
 
@@ -67,9 +66,8 @@ export function planReading(reading: Reading, countTokens: (text: string) => num
 }
 
 /**
- * Let the summarizer read. What it does wrong is an outcome, not an error.
- *
- * Never rejects. Where the signal was aborted the outcome says nothing: ask the signal afterwards.
+ * Calls the summarizer. Never rejects: whatever the summarizer does wrong is an outcome. If the signal was aborted, the
+ * outcome means nothing, so check the signal afterwards.
  */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
   const { summarizer, tokenCounter, signal, onUsage, onCall } = options;
@@ -96,7 +94,7 @@ export async function summarize(reading: ReadingPlan, options: SummarizeOptions)
   return { status: "done", title, text, tokenCount };
 }
 
-/** The sources in portions of at most `CALL_TOKENS_MAX`, or one without sources where only parts are to be put together. */
+/** Splits the sources into portions of at most `CALL_TOKENS_MAX`. Returns one empty portion if there are no sources. */
 function portionsOf(
   messages: readonly Message[],
   countTokens: (text: string) => number,
@@ -115,7 +113,7 @@ function portionsOf(
   return portions;
 }
 
-/** @returns what may be kept of it: the two fields of a summary, the title on one line. */
+/** Returns the two fields of a valid summary, with the title on one line. @throws for anything else. */
 function checked(summary: SummaryText, tokensMax: number, countTokens: (text: string) => number): SummaryText {
   const { title, text } = summary;
   if (typeof title !== "string" || title.length > TITLE_CHARS_MAX)

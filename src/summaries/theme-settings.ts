@@ -2,25 +2,24 @@ import { SESSION_OPTIONS, type SessionSettings } from "../core/options.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** What the summaries of all themes may take of the tokens that the pinned messages leave: their block gets 0.4 there, with the
- *  tags around them. */
+/** The share of the tokens beside the pinned messages that all theme summaries may take. Their block, with its tags, gets 0.4. */
 const THEMES_SHARE = 0.3;
 
-/** Of `resolveTokensMin`, where a call costs nothing. */
+/** The share of `resolveTokensMin` that is enough if a call costs nothing. */
 const LOCAL_SHARE = 1 / 3;
 
-/** For what context themes are summarized, and by whom. */
+/** The context that themes are summarized for, and the summarizer. */
 export interface ThemeSettingsOptions {
   settings: SessionSettings;
-  /** Budget of the context. */
+  /** The budget of the context. */
   tokensMax: number;
   summarizer: Pick<Summarizer, "isLocal">;
 }
 
 /**
- * The settings as they are for themes: with a `summaryTokensMax` of which `maxThemes` summaries have room in a context, since
- * longer ones would be paid for, sent again with every version, and half of them not shown; and with a lower `resolveTokensMin`
- * where summaries cost nothing.
+ * Returns the settings to use for themes. `summaryTokensMax` becomes small enough for `maxThemes` summaries to fit a context:
+ * longer ones would be paid for and sent again with every version, and half of them not shown. `resolveTokensMin` becomes
+ * lower if summaries cost nothing.
  */
 export function themeSettings(
   { messages }: { messages: Pick<Repositories["messages"], "pinnedTokensOf"> },

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore, type Store } from "../../src/index.ts";
-import { idleSessions } from "../../src/ingest/idle.ts";
+import { moveIdleSessions } from "../../src/ingest/frontier.ts";
 import { SubjectPlacer } from "../../src/ingest/subjects.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { openDatabase } from "../../src/store/open.ts";
@@ -89,7 +89,7 @@ async function lived(
     store.session(`s${index}`, { ...SETTINGS, ...(index < IN_PROJECT ? { project: "p" } : {}) });
   const placeInterrupted = async (batchMax: number, batches: number, by: Change): Promise<void> => {
     const { signal } = new AbortController();
-    await idleSessions(repositories, {
+    await moveIdleSessions(repositories, {
       embedder: hashingEmbedder,
       nowMs: now,
       isSpared: () => false,

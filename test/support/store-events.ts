@@ -162,7 +162,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   "messages go into the forest without their vectors": {
     ...REMOTE,
     prepare: (store, path) => {
-      store.session("s", SETTINGS).appendAll(talk(22));
+      store.session("s", SETTINGS).appendAll(talk(6));
       inDatabase(path, (database) => database.exec("UPDATE pending_vectors SET due_since_ms = 0"));
     },
     happen: (store) => store.session("s").append(user("one too many")),

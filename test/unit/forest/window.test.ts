@@ -4,6 +4,7 @@ import {
   type Frontier,
   idleFrontier,
   isHeld,
+  NOTHING_DUE,
   nextFrontier,
   type WindowStep,
   windowSteps,
@@ -158,55 +159,41 @@ describe("windowSteps", () => {
 });
 
 describe("a window that waits for vectors", () => {
-  const waiting = (dueFrom: number, youngFrom = dueFrom) => ({ dueFrom, youngFrom });
-  const OLD = Number.POSITIVE_INFINITY;
-
   test("keeps all steps from the first one that waits, and waits for a batch before it", () => {
-    expect(nextFrontier(steps(ones(9)), at(0, 0), OPTIONS, waiting(2))).toBeUndefined();
-    expect(nextFrontier(steps(ones(9)), at(0, 0), OPTIONS, waiting(3))).toEqual(at(3, 0));
-    expect(nextFrontier(steps(ones(9)), at(0, 0), OPTIONS, waiting(8))).toEqual(at(5, 0));
+    expect(nextFrontier(steps(ones(9)), at(0, 0), OPTIONS, 2)).toBeUndefined();
+    expect(nextFrontier(steps(ones(9)), at(0, 0), OPTIONS, 3)).toEqual(at(3, 0));
+    expect(nextFrontier(steps(ones(9)), at(0, 0), OPTIONS, 8)).toEqual(at(5, 0));
   });
 
   test("never splits the step whose last message waits", () => {
-    expect(nextFrontier(steps([3, 3, 3]), at(0, 0), OPTIONS, waiting(5))).toEqual(at(3, 0));
+    expect(nextFrontier(steps([3, 3, 3]), at(0, 0), OPTIONS, 5)).toEqual(at(3, 0));
   });
 
   test("lets a few go where pressure of tokens asks for no more", () => {
     const few = steps(ones(3), { tokens: 400 });
-    expect(nextFrontier(few, at(0, 0), OPTIONS, waiting(2))).toEqual(at(2, 0));
-    expect(nextFrontier(few, at(0, 0), OPTIONS, waiting(1))).toBeUndefined();
+    expect(nextFrontier(few, at(0, 0), OPTIONS, 2)).toEqual(at(2, 0));
+    expect(nextFrontier(few, at(0, 0), OPTIONS, 1)).toBeUndefined();
   });
 
-  test("ends its wait when it holds twice what it may: a batch of what has waited for long goes", () => {
-    // At most 4 + 2 · 3 messages, so 20; two batches more than are left.
-    expect(nextFrontier(steps(ones(20)), at(0, 0), OPTIONS, waiting(0, OLD))).toBeUndefined();
-    expect(nextFrontier(steps(ones(21)), at(0, 0), OPTIONS, waiting(0, OLD))).toEqual(at(7, 0));
-    expect(nextFrontier(steps(ones(21)), at(0, 0), OPTIONS, waiting(0, 5))).toEqual(at(5, 0));
-    expect(nextFrontier(steps(ones(21)), at(0, 0), OPTIONS, waiting(0))).toBeUndefined();
+  test("waits however long it gets", () => {
+    expect(nextFrontier(steps(ones(700)), at(0, 0), OPTIONS, 0)).toBeUndefined();
+    expect(nextFrontier(steps(ones(700), { tokens: 500 }), at(0, 0), OPTIONS, 0)).toBeUndefined();
   });
 
-  test("ends its wait when it costs twice the tokens it may: a quarter is free again", () => {
-    const costly = (count: number) => steps(ones(count), { tokens: 200 });
-    expect(nextFrontier(costly(10), at(0, 0), OPTIONS, waiting(0, OLD))).toBeUndefined();
-    expect(nextFrontier(costly(11), at(0, 0), OPTIONS, waiting(0, OLD))).toEqual(at(4, 0));
-  });
-
-  test("ends its wait for what is young, too, when it holds a flood", () => {
-    expect(nextFrontier(steps(ones(640)), at(0, 0), OPTIONS, waiting(0))).toBeUndefined();
-    expect(nextFrontier(steps(ones(641)), at(0, 0), OPTIONS, waiting(0))).toEqual(at(7, 0));
-  });
-
-  test("is told to be held only where the frontier would stay", () => {
+  test("is held only if the frontier would stay", () => {
     let heldCount = 0;
-    for (let count = 1; count < 700; count += 7) {
-      for (const dueFrom of [0, 1, 2, 3, 9, 50]) {
-        for (const youngFrom of [dueFrom, dueFrom + 5, OLD]) {
-          for (const from of [at(0, 0), at(3, 0), at(6, 3)].filter(({ graduatedSeq }) => graduatedSeq <= dueFrom)) {
-            const window = ones(count).map((_, index) => ({ seq: from.evictedSeq + index }));
-            if (!isHeld(window, from, OPTIONS, waiting(dueFrom, youngFrom))) continue;
+    for (let count = 1; count < 60; count++) {
+      for (const dueFrom of [0, 1, 2, 3, 9, 50, NOTHING_DUE]) {
+        for (const from of [at(0, 0), at(3, 0), at(6, 3)].filter(({ graduatedSeq }) => graduatedSeq <= dueFrom)) {
+          for (const lastSize of [1, 3, 9]) {
+            const counts = [...ones(count), lastSize];
+            const all = steps(counts, { from: from.evictedSeq });
+            const window = all.flatMap(({ seqFirst, messageCount }) =>
+              ones(messageCount).map((_, index) => ({ seq: seqFirst + index, stepId: seqFirst })),
+            );
+            if (!isHeld(window, from, OPTIONS, dueFrom)) continue;
             heldCount += 1;
-            const all = steps(ones(count), { from: from.evictedSeq });
-            expect(nextFrontier(all, from, OPTIONS, waiting(dueFrom, youngFrom))).toBeUndefined();
+            expect(nextFrontier(all, from, OPTIONS, dueFrom)).toBeUndefined();
           }
         }
       }

@@ -8,6 +8,7 @@ import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 const MINUTE_MS = 60_000;
+const WAIT_MS = 4 * 60 * MINUTE_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const SMALL = { hotSize: 4, overlap: 2, evictBatch: 3 };
 
@@ -49,15 +50,15 @@ function expectWhole(store: Store): void {
 }
 
 describe("a window whose vectors are due", () => {
-  test("stays, and goes on where it would have been once they are there", async () => {
+  test("stays, and moves where it would have been once they are there", async () => {
     const { store, session } = timed();
     for (const message of talk(12)) session.append(message);
     expect(zonesOf(store)).toBe("HHHHHHHHHHHH");
     await store.embedPending();
-    expect(zonesOf(store)).toBe("HHHHHHHHHHHH"); // only an append moves it, while it is not overfull
+    expect(zonesOf(store)).toBe("ooooooooHHHH");
     session.append(user("and on"));
-    expect(zonesOf(store)).toBe("oooooooooHHHH");
-    expect(store.query("SELECT sum(vector_count) AS n FROM clusters")).toEqual([{ n: 9 }]);
+    expect(zonesOf(store)).toBe("ooooooooHHHHH");
+    expect(store.query("SELECT sum(vector_count) AS n FROM clusters")).toEqual([{ n: 8 }]);
     expectWhole(store);
   });
 
@@ -81,35 +82,36 @@ describe("a window whose vectors are due", () => {
     other.session("s").append(user("from elsewhere"));
     await other.embedPending();
     session.append(user("from here"));
-    expect(zonesOf(store)).toBe("ooooooooooHHHH");
+    expect(zonesOf(store)).toBe("oooooooooHHHHH");
     expect(other.session("s").render().sources).toHaveLength(14);
     expectWhole(other);
   });
 
-  test("lets the oldest go without them, once twice as full as it may be and after a minute", () => {
+  test("lets a step go without its vector after four hours", () => {
     const { store, session, pass } = timed();
     for (const message of talk(30)) session.append(message);
-    expect(zonesOf(store)).toBe("H".repeat(30)); // all at once: nobody could have asked yet
-    pass(MINUTE_MS + 1);
-    session.append(user("a minute later"));
-    expect(zonesOf(store)).toBe(`${"o".repeat(17)}${"H".repeat(14)}`);
-    session.append(user("and another"));
-    expect(zonesOf(store)).toBe(`${"c".repeat(17)}o${"H".repeat(14)}`);
-    expect(store.stats()).toMatchObject({ withoutVectorCount: 18, pendingVectorCount: 14 });
+    pass(WAIT_MS - 1);
+    session.append(user("almost four hours later"));
+    expect(zonesOf(store)).toBe("H".repeat(31));
+    pass(1);
+    session.append(user("four hours later"));
+    expect(zonesOf(store)).toBe(`${"o".repeat(28)}HHHH`);
+    expect(store.stats()).toMatchObject({ withoutVectorCount: 28, pendingVectorCount: 4 });
     expect(store.query("SELECT DISTINCT vector_count FROM clusters")).toEqual([{ vector_count: 0 }]);
     expectWhole(store);
   });
 
-  test("holds no more than a flood of what is young", () => {
+  test("lets a step go without its vector after 5,000 newer messages", () => {
     const { store, session } = timed();
-    session.appendAll(talk(700));
-    const { hot_count: hotCount } = store.query("SELECT hot_count FROM session_stats")[0]!;
-    expect(hotCount).toBeGreaterThan(600);
-    expect(hotCount).toBeLessThanOrEqual(641);
+    session.appendAll(talk(5_002));
+    expect(store.query("SELECT cold_count FROM session_stats")).toEqual([{ cold_count: 0 }]);
+    session.append(user("one more than a batch before them"));
+    expect(store.query("SELECT graduated_seq FROM sessions")).toEqual([{ graduated_seq: 3 }]);
+    expect(store.stats()).toMatchObject({ withoutVectorCount: 3, pendingVectorCount: 5_000 });
     expectWhole(store);
   });
 
-  test("is emptied by what brings the vectors, and not by the next append, when it was flooded", async () => {
+  test("is emptied by what brings the vectors, and not by the next append", async () => {
     const { store, session } = timed();
     session.appendAll(talk(600));
     expect(zonesOf(store)).toBe("H".repeat(600));
@@ -129,12 +131,12 @@ describe("a window whose vectors are due", () => {
     embedder.before = () => new Promise((resolve) => (answer = resolve));
     const embedding = store.embedPending({ concurrency: 1 });
     await new Promise((resolve) => setImmediate(resolve));
-    pass(MINUTE_MS + 1);
-    session.append(user("a minute later"));
+    pass(WAIT_MS);
+    session.append(user("four hours later"));
     embedder.before = () => {};
     answer();
-    expect(await embedding).toMatchObject({ embedded: 31 - 17, waiting: 0 });
-    expect(store.query("SELECT count(*) AS n FROM messages WHERE seq < 17 AND embedding IS NOT NULL")).toEqual([
+    expect(await embedding).toMatchObject({ embedded: 31 - 27, waiting: 0 });
+    expect(store.query("SELECT count(*) AS n FROM messages WHERE seq < 27 AND embedding IS NOT NULL")).toEqual([
       { n: 0 },
     ]);
     expectWhole(store);
@@ -172,7 +174,7 @@ describe("a window whose vectors are due", () => {
 });
 
 describe("a session that waits for vectors", () => {
-  test("does not rest, and rests once they are there", async () => {
+  test("keeps its newest messages out of the forest while idle, until the vectors are there", async () => {
     const { store, session, embedder, pass } = timed();
     session.appendAll(talk(4));
     pass(2 * DAY_MS);

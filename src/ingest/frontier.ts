@@ -1,0 +1,115 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../core/clock.ts";
+import { StoreError } from "../core/errors.ts";
+import { VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { loadSessionState, type SessionState } from "../store/session-state.ts";
+import { changeSession } from "../store/write.ts";
+import { assertEmbedder, catchUp } from "./append.ts";
+import { type EmbedderTerms, isUnderPressure, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
+
+// Moves of the frontier without an append. All return true if something was written.
+
+/** Sessions looked at in one read. */
+const PAGE_SESSIONS = 500;
+
+/** Moves the frontier as far as the window allows, and takes finished summaries into the context. */
+export function compact(repositories: Repositories, state: SessionState, embedder: EmbedderTerms): boolean {
+  return changeSession(repositories, "compact", (session) => {
+    catchUp(repositories, state);
+    assertEmbedder(state, embedder);
+    const move = planCompactMove(repositories, state, embedder.similarityMin);
+    if (move !== undefined) session.move(move);
+    return move !== undefined;
+  });
+}
+
+/**
+ * Moves the frontier of a session that had to wait for vectors, once they have come. The next append would move it, too,
+ * but by thousands of messages at once.
+ */
+export function moveAfterVectors(
+  repositories: Repositories,
+  sessionId: string,
+  embedder: EmbedderTerms,
+  clock: Clock,
+): boolean {
+  const isWaiting = repositories.database.read(() => {
+    const session = repositories.sessions.byId(sessionId);
+    if (session === undefined) return false;
+    return isUnderPressure({ ...session, window: repositories.messages.windowFrom(sessionId, session.evictedSeq) });
+  });
+  if (!isWaiting) return false;
+  return changeSession(repositories, "compact", (session) => {
+    const state = loadSessionState(repositories, sessionId);
+    if (state === undefined) return false;
+    assertEmbedder(state, embedder);
+    const move = planPressureMove(repositories, state, embedder.similarityMin, clock);
+    if (move !== undefined) session.move(move);
+    return move !== undefined;
+  });
+}
+
+export interface IdleOptions {
+  embedder: EmbedderTerms;
+  /** Unix milliseconds. */
+  nowMs: number;
+  /** Returns true for sessions to leave alone. */
+  isSpared: (sessionId: string) => boolean;
+  /** Called after each session that moved: what is in memory of it is out of date. */
+  onMoved: () => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Lets the messages of every idle session into the forest. A damaged session is left alone: `verify` names it.
+ *
+ * @throws the signal's reason if it is aborted; sessions that have moved by then stay so.
+ */
+export async function moveIdleSessions(repositories: Repositories, options: IdleOptions): Promise<void> {
+  const { embedder, nowMs, isSpared, onMoved, signal } = options;
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    signal.throwIfAborted();
+    const from: string = after;
+    const { due, last } = repositories.database.read(() => repositories.sessions.idlePage(nowMs, from, PAGE_SESSIONS));
+    for (const sessionId of due.filter((id) => !isSpared(id))) {
+      try {
+        if (moveIdleSession(repositories, sessionId, embedder, nowMs)) onMoved();
+      } catch (error) {
+        if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+      }
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    after = last;
+    if (after !== undefined) await setImmediate();
+  }
+}
+
+/**
+ * Lets all but the newest step of an idle session into the forest, so that recall finds the session by what it was about.
+ * What a context shows word for word stays.
+ *
+ * If the session has been silent for longer than it lasted, every open cluster settles, and subjects can take them.
+ * Messages that come later then start clusters of their own. `forest/DESIGN.md` says why the clusters wait.
+ *
+ * A session with a vector that has been due for less than thirty days goes on waiting.
+ */
+function moveIdleSession(
+  repositories: Repositories,
+  sessionId: string,
+  embedder: EmbedderTerms,
+  nowMs: number,
+): boolean {
+  return changeSession(repositories, "compact", (session) => {
+    // Another process may have appended since the session was found idle.
+    const { isIdle, isOver } = repositories.sessions.idleness(sessionId, nowMs);
+    const due = repositories.pendingVectors.firstDue(sessionId, nowMs - VECTOR_WAIT_IDLE_MS_MAX);
+    const state = isIdle && due === undefined ? loadSessionState(repositories, sessionId) : undefined;
+    if (state === undefined) return false;
+    assertEmbedder(state, embedder);
+    const move = planIdleMove(repositories, state, embedder.similarityMin, isOver);
+    if (move !== undefined) session.move(move);
+    return move !== undefined;
+  });
+}
