@@ -2,49 +2,49 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ErrorCode, StoreError } from "../core/errors.ts";
 import { visibleText } from "../core/markup.ts";
 
-/** What is wrong, for a program, and what to do, for a model. */
+/** An error for a program (`code`) and for a model (`message`, `hint`). */
 export interface ServerFailure extends Record<string, string> {
   code: ErrorCode | "UNEXPECTED";
   message: string;
   hint: string;
 }
 
-/** In place of the library's hints, which speak to those who write programs. */
+/** Hints for a model. They replace the library's hints, which address programmers. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
-  SESSION_NOT_FOUND: "list_sessions names the sessions.",
-  MESSAGE_NOT_FOUND: "recall, expand and get_context say the ids of messages.",
-  ROOT_NOT_FOUND: "Use a handle as recall, get_context or list_subjects gave it.",
+  SESSION_NOT_FOUND: "list_sessions lists the sessions.",
+  MESSAGE_NOT_FOUND: "recall, expand and get_context return message ids.",
+  ROOT_NOT_FOUND: "Use a handle exactly as recall, get_context or list_subjects returned it.",
   OPTION_INVALID: "Nothing was done. Correct the argument and call again.",
   BUDGET_TOO_SMALL: "Call again with a larger tokensMax.",
   FILE_NOT_FOUND:
-    "Nothing has been stored yet. Ask the user to run `coppice import <path>`, with the same --db as this server if it has one; the store is found then, without a restart.",
+    "Nothing is stored yet. Ask the user to run `coppice import <path>`, with the same --db as this server if it has one. The server finds the store without a restart.",
   FORMAT_UNSUPPORTED:
-    "Tell the user: the next `coppice import` brings an older store up to date; for a newer one, Coppice is to be updated.",
+    "Tell the user: the next `coppice import` upgrades an older store. A newer store needs a newer Coppice.",
   STORE_BUSY: "Nothing was written. Call again in a few seconds.",
   STORE_READONLY: "The server was started without --allow-append.",
 };
 
-/** Where a failed call has its `ServerFailure`. */
-export const ERROR_META = "coppice/error";
+/** The key of the `ServerFailure` in `_meta`. */
+const ERROR_META = "coppice/error";
 
-/** Whatever was thrown. What is not ours is a bug, and its message may hold anything: it goes to stderr, not to the model. */
+/** Converts any error. An unexpected one is a bug, and its message may hold anything, so it goes to stderr and not to the model. */
 export function serverFailure(error: unknown): ServerFailure {
   if (error instanceof StoreError) {
     const { code, message, hint = "" }: StoreError = error;
-    // A message may quote what was asked for, or an id that somebody else has given.
+    // A message may quote the query, or an id from elsewhere.
     return { code, message: visibleText(message), hint: HINTS[code] ?? visibleText(hint) };
   }
   console.error(error);
   return {
     code: "UNEXPECTED",
-    message: "The call failed by a bug of the server.",
-    hint: "Its stderr says where. Another call may succeed.",
+    message: "The call failed because of a bug in the server.",
+    hint: "Its stderr has the details. Another call may succeed.",
   };
 }
 
 /**
- * The same as the answer to a call, so that the model can mend it. Programs find it in `_meta`: clients hold structured
- * content against the schema of results, also that of an error.
+ * Converts any error to the answer of a call, so that the model can correct the call. Programs find the error in `_meta`,
+ * because clients check the structured content of an error against the result schema.
  */
 export function failedCall(error: unknown): CallToolResult {
   const failure = serverFailure(error);

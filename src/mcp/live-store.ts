@@ -2,19 +2,19 @@ import { type Stats, statSync } from "node:fs";
 import { StoreError } from "../core/errors.ts";
 import type { Store } from "../session/store.ts";
 
-/** How the store is opened; a surface that knows paths and keys says so. */
+/** Opens the store. The command line implements it, because it knows paths and keys. */
 export interface StoreAccess {
   openToRead(): Store;
   openToWrite(): Store;
   close(): void;
 }
 
-/** After these the file may be another one, or of another version, than was opened; a new look at it may succeed. */
-const WORTH_ANOTHER_LOOK = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as const;
+/** After these errors the file may have been replaced or upgraded, so it is opened again. */
+const REOPEN_AFTER = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as const;
 
 /**
- * The store of a server that lives for days: opened when it is first needed, as the server starts before the first import;
- * and opened anew when the file at its path has become another, was restored from a backup, or was brought to a new version.
+ * The store of a server that runs for days. It is opened when it is first needed, because the server may start before the
+ * first import. It is opened again when the file was replaced, restored from a backup, or upgraded.
  */
 export class LiveStore {
   readonly #loadAccess: () => Promise<StoreAccess>;
@@ -28,7 +28,7 @@ export class LiveStore {
     this.#loadAccess = loadAccess;
   }
 
-  /** Have at hand what reads and writes would load otherwise. */
+  /** Loads the code for reads and writes, once. */
   load(): Promise<StoreAccess> {
     this.#loading ??= this.#loadAccess().then((access) => {
       this.#access = access;
@@ -37,25 +37,25 @@ export class LiveStore {
     return this.#loading;
   }
 
-  /** Over when nothing is being loaded that somebody has asked for. */
+  /** Resolves when no load is under way. */
   async loaded(): Promise<void> {
-    await this.#loading?.catch(() => {}); // whoever asked is told
+    await this.#loading?.catch(() => {}); // the caller of `load` gets the error
   }
 
-  /** Run a read, once more where the file had changed under it. @throws what opening and reading throw. */
+  /** Runs a read, and repeats it once if the file was replaced. @throws what opening and reading throw. */
   async read<T>(read: (store: Store) => T | Promise<T>): Promise<T> {
     const access = await this.load();
     this.#dropReplaced();
     try {
       return await read(this.#openReader(access));
     } catch (error) {
-      if (!WORTH_ANOTHER_LOOK.some((code) => StoreError.is(error, code))) throw error;
+      if (!REOPEN_AFTER.some((code) => StoreError.is(error, code))) throw error;
       this.close();
       return await read(this.#openReader(access));
     }
   }
 
-  /** Run a write, once: what failed may have been done. A later one finds the file as it is then. */
+  /** Runs a write once, because a failed write may have taken effect. The next one opens the file again. */
   async write<T>(write: (store: Store) => T): Promise<T> {
     const access = await this.load();
     this.#dropReplaced();
@@ -63,7 +63,7 @@ export class LiveStore {
       this.#writer ??= opened(access.openToWrite());
       return write(this.#writer.store);
     } catch (error) {
-      if (WORTH_ANOTHER_LOOK.some((code) => StoreError.is(error, code))) this.close();
+      if (REOPEN_AFTER.some((code) => StoreError.is(error, code))) this.close();
       throw error;
     }
   }
@@ -79,7 +79,7 @@ export class LiveStore {
     return this.#reader.store;
   }
 
-  /** SQLite would go on reading a file that has been moved away or deleted. */
+  /** Closes stores whose file was moved or deleted: SQLite would go on reading it. */
   #dropReplaced(): void {
     if ([this.#reader, this.#writer].some((open) => open !== undefined && !isInPlace(open))) this.close();
   }

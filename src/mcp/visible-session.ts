@@ -4,15 +4,15 @@ import type { Session } from "../session/session.ts";
 import { sessionsBegun } from "../session/sessions-begun.ts";
 import type { Store } from "../session/store.ts";
 
-/** Sessions that are named where several may be meant. */
+/** The most sessions that an error lists. */
 const NAMED_MAX = 8;
 
 /**
- * A session that may be seen, by its id or by the beginning of it, as a person was shown it.
+ * Returns a visible session by its id or the beginning of its id.
  *
- * @param project  The only one that may; every one if left out.
- * @throws {StoreError} `SESSION_NOT_FOUND`, also for one of another project: nobody is told that it exists; `OPTION_INVALID`
- *   with the ids where several begin so.
+ * @param project  The only visible project. Undefined for all.
+ * @throws {StoreError} `SESSION_NOT_FOUND`, also for a session of another project, so that nobody learns that it exists;
+ *   `OPTION_INVALID` with the candidates if several ids begin so.
  */
 export function visibleSession(store: Store, sessionId: string, project: string | undefined): Session {
   try {
@@ -25,21 +25,21 @@ export function visibleSession(store: Store, sessionId: string, project: string 
   if (first === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   if (others.length === 0) return store.resume(first);
   const named = [first, ...others.slice(0, NAMED_MAX - 1)].join(", ");
-  const expected = `more of the id, with which ${others.length + 1} begin: ${named}`;
+  const expected = `a longer beginning of the id, because ${others.length + 1} ids begin so: ${named}`;
   throw new StoreError("OPTION_INVALID", { option: "sessionId", expected, actual: sessionId });
 }
 
 /**
- * The session to append to, made if there is none.
+ * Returns the session to append to, and creates it if necessary.
  *
- * @param only  The only project that may be seen. A session of none is not taken into it: then all of it could be read.
- * @throws {StoreError} `OPTION_INVALID` for a session that may not be seen; what `store.session` throws.
+ * @param only  The only visible project. A session without a project is not moved into it, because that would reveal it.
+ * @throws {StoreError} `OPTION_INVALID` for a session that is not visible, and as `store.session`.
  */
 export function writableSession(store: Store, id: string, options: SessionOptions, only: string | undefined): Session {
   if (only === undefined) return store.session(id, options);
   const isKnown = store.sessionIds({ prefix: id }).includes(id);
   if (isKnown && store.resume(id).project !== only) {
-    const expected = "a new id, or that of a session that can be seen";
+    const expected = "a new id, or the id of a visible session";
     throw new StoreError("OPTION_INVALID", { option: "sessionId", expected, actual: id });
   }
   return store.session(id, { ...options, project: only });

@@ -77,7 +77,7 @@ test("a huge argument is answered, and a message that is no more to be held is r
   const { client, ended } = start();
   await client.initialize();
   const huge = await client.call("recall", { query: "deploy region ".repeat(750_000) }); // 10 MB
-  expect(huge.content[0].text).toContain("OPTION_INVALID: Expected query to be at most 10000 characters");
+  expect(huge.content[0].text).toContain("OPTION_INVALID: Expected query to be a text of at most 10000 characters");
   const args = { query: "x".repeat(40 * 1024 * 1024) };
   const refused = await client.request("tools/call", { name: "recall", arguments: args });
   expect(refused.error).toMatchObject({ code: -32600, message: "A message has at most 33554432 bytes." });
@@ -180,7 +180,7 @@ test("stdout has no room for another value", async () => {
 
 test("a project without a name is refused, not served as one with nothing in it", async () => {
   const { exitCode, stderr } = await folder.run(["mcp", "--project", ""]);
-  expect([exitCode, stderr]).toEqual([2, "coppice: `--project` is given without a name.\n"]);
+  expect([exitCode, stderr]).toEqual([2, "coppice: `--project` needs a name.\n"]);
 });
 
 function isAlive(pid: number): boolean {

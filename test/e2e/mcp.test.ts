@@ -129,8 +129,8 @@ describe.each([
   test("an error is an answer, with its hint", async () => {
     const { isError, content } = await client.call("get_context", { sessionId: "nobody" });
     expect(isError).toBe(true);
-    expect(content[0]!.text).toBe('SESSION_NOT_FOUND: No session with id "nobody". list_sessions names the sessions.');
-    await expect(client.read("coppice://session/nobody")).rejects.toThrow("list_sessions names the sessions.");
+    expect(content[0]!.text).toBe('SESSION_NOT_FOUND: No session with id "nobody". list_sessions lists the sessions.');
+    await expect(client.read("coppice://session/nobody")).rejects.toThrow("list_sessions lists the sessions.");
   });
 
   test("appends where that is allowed", async () => {

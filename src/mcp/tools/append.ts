@@ -7,19 +7,19 @@ import { writableSession } from "../visible-session.ts";
 const OUTPUT = z.object({
   sessionId: z.string(),
   messageId: z.int(),
-  seq: z.int().check(z.describe("0-based place in its session")),
-  appended: z.boolean().check(z.describe("False where the session held the same message under the same id already")),
+  seq: z.int().check(z.describe("Its number in its session, from 0")),
+  appended: z.boolean().check(z.describe("False if the session already held this message under this id")),
 });
 
-/** `append` adds a message. */
+/** Appends a message. */
 export const append: Tool<z.infer<typeof APPEND_INPUT>, z.infer<typeof OUTPUT>> = {
   name: "append",
   title: "Append a message",
   description:
-    "Append one message to a session, for good: a note to remember, a decision, or a turn of this conversation. " +
-    "A session that does not exist is made. Stored messages are never changed. " +
-    "Give an id to make a second try harmless: the same message under the same id is appended once. " +
-    "Returns the message's id and place. Use it only when the user wants something kept.",
+    "Append one message to a session permanently: a note to remember, a decision, or a turn of this conversation. " +
+    "A session that does not exist is created. Stored messages are never changed. " +
+    "Give an id to make retries harmless: a message is appended once under its id. " +
+    "Returns the message's id and its number in the session. Use it only when the user wants something kept.",
   input: APPEND_INPUT,
   output: OUTPUT,
   tokensMaxDefault: 0,
@@ -31,7 +31,7 @@ export const append: Tool<z.infer<typeof APPEND_INPUT>, z.infer<typeof OUTPUT>> 
       const session = writableSession(store, sessionId, options, only);
       const { messageId, seq, appended } = session.append(message as MessageInput);
       const value = { sessionId, messageId, seq, appended };
-      const text = `${appended ? "Appended as" : "Already there as"} message ${messageId}, at place ${seq}.`;
+      const text = `${appended ? "Appended as" : "Already there as"} message ${messageId}, number ${seq} of its session.`;
       return { value, text };
     });
   },

@@ -106,7 +106,7 @@ test("a store of an older format is an answer, and is read once a writer has bro
   const client = await served(path);
   const answer = await sessionsSeen(client);
   expect(answer).toContain("FORMAT_UNSUPPORTED: ");
-  expect(answer).toContain("the next `coppice import` brings an older store up to date");
+  expect(answer).toContain("the next `coppice import` upgrades an older store");
   openStore(path).close();
   expect(await sessionsSeen(client)).toBeInstanceOf(Array);
 });

@@ -63,10 +63,10 @@ test("roots are read by their handles, and completed as far as they are subjects
 });
 
 test.each([
-  ["coppice://session/nobody", 'No session with id "nobody". list_sessions names the sessions.'],
+  ["coppice://session/nobody", 'No session with id "nobody". list_sessions lists the sessions.'],
   ["coppice://root/theme:99@1", 'Nothing was ever rooted at "theme:99@1".'],
   ["coppice://root/oak", '"oak" is not a handle'],
-  ["coppice://session/%E0%A4", "is no part of an address"],
+  ["coppice://session/%E0%A4", "is not a valid part of a URI"],
   ["coppice://tree/1", "not found"],
   ["no address", "invalid"],
 ])("%s is refused with the reason", async (uri, message) => {

@@ -226,7 +226,7 @@ describe("lists", () => {
       (await client.call("list_sessions", args)).content[0].text;
     const client = await served(path);
     expect(await textOf(client, { project: "Web" })).toBe('No session of the project "Web" is stored.');
-    expect(await textOf(client, { offset: 2 })).toBe("There are no more.");
+    expect(await textOf(client, { offset: 2 })).toBe("There are no more sessions.");
     expect(await textOf(await served(path, { project: "none" }), {})).toContain('of the project "none"');
   });
 
@@ -272,7 +272,7 @@ test("a session is known by the beginning of its id, of its own or of that elsew
   expect(await read("0198-a")).toContain("The lamp of 0198-aa.");
   expect(await read("0198-a/ag")).toContain("The lamp of 0198-aa/agent-1.");
   expect(await read("0198")).toContain(
-    'Expected sessionId to be more of the id, with which 3 begin: 0198-aa, 0198-bb, 0198-aa/agent-1, got "0198".',
+    'Expected sessionId to be a longer beginning of the id, because 3 ids begin so: 0198-aa, 0198-bb, 0198-aa/agent-1, got "0198".',
   );
   expect(await read("0199")).toContain("SESSION_NOT_FOUND");
   const { members } = (await client.call("expand", { target: "0198-b", seqFrom: 0 })).structuredContent;
@@ -298,9 +298,7 @@ describe("append", () => {
     const { content } = await client.call("append", { sessionId: "web-1", role: "user", text: "no content" });
     expect(content[0].text).toContain("MESSAGE_INVALID: ");
     const foreign = await client.call("append", { sessionId: "api-1", role: "user", content: "x" });
-    expect(foreign.content[0].text).toContain(
-      "Expected sessionId to be a new id, or that of a session that can be seen",
-    );
+    expect(foreign.content[0].text).toContain("Expected sessionId to be a new id, or the id of a visible session");
   });
 
   test("takes no system message: it would lead every later context", async () => {
@@ -419,10 +417,10 @@ test.each([
   ["recall", { query: "x", roles: ["human"] }, "Expected roles.0 to be one of system, user, assistant, tool"],
   ["expand", { target: "x<y" }, 'HANDLE_INVALID: "x<y" is not a handle'],
   ["expand", { target: "theme:99@1" }, 'Nothing was ever rooted at "theme:99'],
-  ["expand", { target: "99999" }, "No message with id 99999. recall, expand and get_context say the ids"],
-  ["expand", { target: "1", from: 1_000_000 }, "Expected from to be less than the message has"],
+  ["expand", { target: "99999" }, "No message with id 99999. recall, expand and get_context return message ids"],
+  ["expand", { target: "1", from: 1_000_000 }, "Expected from to be less than the length of the message"],
   ["expand", { target: "cluster:1", from: 1 }, "Expected from to be left out for a handle"],
-  ["get_context", { sessionId: "nobody" }, 'No session with id "nobody". list_sessions names the sessions.'],
+  ["get_context", { sessionId: "nobody" }, 'No session with id "nobody". list_sessions lists the sessions.'],
   ["get_context", { sessionId: "web-1", strategy: "guess" }, "Expected strategy to be one of union-find,"],
   [
     "get_context",

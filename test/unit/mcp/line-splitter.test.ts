@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Lines } from "../../../src/mcp/lines.ts";
+import { LineSplitter } from "../../../src/mcp/line-splitter.ts";
 
 /** What comes of a text in pieces of a size, with lines of at most 1,000 bytes. */
 async function linesOf(text: string, pieceSize: number): Promise<{ lines: string[]; tooLong: unknown[] }> {
   const tooLong: unknown[] = [];
-  const stream = new Lines(1_000, (id) => tooLong.push(id));
+  const stream = new LineSplitter(1_000, (id) => tooLong.push(id));
   const lines: string[] = [];
   stream.on("data", (line: Buffer) => lines.push(line.toString()));
   const bytes = Buffer.from(text);

@@ -1,6 +1,6 @@
 import { Transform, type TransformCallback } from "node:stream";
 
-/** Of a line that is too long, the bytes at either end in which its id is looked for. */
+/** The bytes at both ends of a line that is too long, in which its id is searched. */
 const END_BYTES = 512;
 
 const ID = String.raw`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)`;
@@ -9,13 +9,13 @@ const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*
 const ID_LAST = new RegExp(String.raw`,\s*${ID}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`);
 
 /**
- * Whole lines of a stream of bytes, each in one piece, and none that is too long: such a one is passed over, however long it
- * is, in no more memory than the longest that is allowed.
+ * Splits a stream of bytes into whole lines. A line that is too long is skipped, and needs no more memory than the longest
+ * line allowed.
  *
- * Whoever reads lines from the pieces that a pipe gives looks through a long one again at each of its pieces: at 10 MB these
- * are hundreds.
+ * The SDK searches all of an unfinished line again with each chunk, and a line of 10 MB has hundreds of chunks. So it gets
+ * each line in one piece.
  */
-export class Lines extends Transform {
+export class LineSplitter extends Transform {
   readonly #bytesMax: number;
   readonly #onTooLong: (id: string | number | null) => void;
   #pieces: Buffer[] = [];
@@ -24,8 +24,8 @@ export class Lines extends Transform {
   #head: Buffer | undefined;
 
   /**
-   * @param bytesMax  Of a line with its end.
-   * @param onTooLong  Told at the end of one that is longer, with the id of the request that it was, if that could be found.
+   * @param bytesMax  The most bytes of a line, including the line break.
+   * @param onTooLong  Called at the end of a longer line, with the id of the request if it was found.
    */
   constructor(bytesMax: number, onTooLong: (id: string | number | null) => void) {
     super();
@@ -50,9 +50,9 @@ export class Lines extends Transform {
     if (this.#byteLength <= this.#bytesMax) return;
     const held = Buffer.concat(this.#pieces);
     this.#head ??= Buffer.from(held.subarray(0, END_BYTES));
-    const tail = Buffer.from(held.subarray(-END_BYTES)); // a copy: the rest may go
+    const tail = Buffer.from(held.subarray(-END_BYTES)); // a copy, so that the other bytes are freed
     this.#pieces = [tail];
-    this.#byteLength = this.#bytesMax; // and the next piece is too much as well
+    this.#byteLength = this.#bytesMax; // so that the next piece is too long as well
   }
 
   #endLine(): void {
