@@ -1,11 +1,11 @@
 import { searchStem } from "../models/search-words.ts";
 
-/** What a word of asking is worth beside a word about the matter. */
+/** The weight of a word of asking, relative to a word that names a subject. */
 const ASKING_WEIGHT = 0.55;
 
 /**
- * Words with which people ask and point at a conversation, rather than name what it was about. They are no stop words: "a
- * list of orders" is a matter. But in a small store they are as rare as any other word, so rarity does not tell.
+ * Words with which people ask about a conversation. They are no stop words, because "a list of orders" names a subject. In a
+ * small store they are as rare as any other word, so their rarity says nothing.
  */
 const ASKING_WORDS = `
   ask answer question tell talk chat mention conversation discuss remember recall
@@ -16,7 +16,7 @@ const ASKING_WORDS = `
 
 const ASKING_STEMS: ReadonlySet<string> = new Set(ASKING_WORDS.trim().split(/\s+/).map(searchStem));
 
-/** By which the weight of a word of a query is multiplied. */
+/** Returns the factor for the weight of a word of a query. */
 export function askingWeight(stem: string): number {
   return ASKING_STEMS.has(stem) ? ASKING_WEIGHT : 1;
 }

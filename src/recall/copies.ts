@@ -1,30 +1,30 @@
 import { searchWords } from "../models/search-words.ts";
-import type { Evidence, Ranked } from "./ranking.ts";
+import type { Candidate, Ranked } from "./ranking.ts";
 
-/** Share of all distinct words of two texts that both have, from which one is a near copy of the other. */
+/** The share of their distinct words that two texts must have in common to be near copies. */
 const COPY_SHARE_MIN = 0.9;
 
-/** Distinct words below which two texts are as likely to be two people saying "yes, do it" as one text kept twice. */
+/** Texts with fewer distinct words may be two people saying "yes, do it" rather than copies. */
 const COPY_WORDS_MIN = 5;
 
-/** By which a share of whole numbers may be off. */
+/** The rounding error of a share of whole numbers. */
 const ROUNDING = 1e-6;
 
 /** Characters of each text that are compared. */
 const COMPARED_CHARS = 4_000;
 
-/** A hit that stands for its near copies. */
+/** A hit, and its near copies. */
 export interface Folded {
   ranked: Ranked;
   copies: Ranked[];
 }
 
 /**
- * Take hits in order, each with the near copies of it that come after: a session that was continued in another file, a
- * prompt that was pasted again, a file that was read twice. Ends when there are `limit`.
+ * Returns the first `limit` hits, each with the near copies of it that rank below. Copies come from sessions that were
+ * continued in another file, prompts that were pasted again and files that were read twice.
  *
- * @param textOf  The text of a message.
- * @param isWanted  Asked once of each that is no copy; one that is not wanted makes way for the next.
+ * @param textOf  Returns the text of a message.
+ * @param isWanted  Called once for each hit that is no copy. A hit that is not wanted makes way for the next.
  */
 export function foldCopies(
   ranking: Iterable<Ranked>,
@@ -34,10 +34,10 @@ export function foldCopies(
 ): Folded[] {
   const folded: (Folded & { words: ReadonlySet<string> })[] = [];
   for (const ranked of ranking) {
-    const words = new Set(searchWords(textOf(ranked.evidence.messageId).slice(0, COMPARED_CHARS)));
-    const isCopyOf = ({ ranked: { evidence }, words: others }: (typeof folded)[number]): boolean =>
-      evidence.speaker === ranked.evidence.speaker &&
-      sharedBy(words, others) >= (hasSameWords(evidence, ranked.evidence) ? COPY_SHARE_MIN : 1);
+    const words = new Set(searchWords(textOf(ranked.candidate.messageId).slice(0, COMPARED_CHARS)));
+    const isCopyOf = ({ ranked: { candidate }, words: others }: (typeof folded)[number]): boolean =>
+      candidate.speaker === ranked.candidate.speaker &&
+      sharedBy(words, others) >= (hasSameWords(candidate, ranked.candidate) ? COPY_SHARE_MIN : 1);
     const original = folded.find(isCopyOf);
     if (original !== undefined) original.copies.push(ranked);
     else if (folded.length === limit) break;
@@ -46,18 +46,16 @@ export function foldCopies(
   return folded.map(({ ranked, copies }) => ({ ranked, copies }));
 }
 
-/** Whether both have the same words of the query: where they do not, what little differs is what was asked for. */
-function hasSameWords({ wordScores }: Evidence, { wordScores: others }: Evidence): boolean {
+/** Returns true if both have the same words of the query. Otherwise the little that differs is what was asked for. */
+function hasSameWords({ wordScores }: Candidate, { wordScores: others }: Candidate): boolean {
   return wordScores.every((score, word) => score > 0 === others[word]! > 0);
 }
 
-/**
- * Share of all distinct words that both have; 0 for texts that are too short to be copies, or in which too many words differ.
- */
+/** Returns the share of their distinct words that two texts have in common; 0 if they cannot be copies. */
 function sharedBy(words: ReadonlySet<string>, others: ReadonlySet<string>): number {
   const [fewer, more] = words.size < others.size ? [words, others] : [others, words];
   if (fewer.size < COPY_WORDS_MIN || fewer.size < COPY_SHARE_MIN * more.size) return 0;
-  // So many words of the smaller may be missing in the larger: most pairs are told apart by the first few.
+  // The words of the smaller text that copies may miss in the larger one. Most pairs exceed it within a few words.
   let missing = fewer.size - (COPY_SHARE_MIN * (fewer.size + more.size)) / (1 + COPY_SHARE_MIN);
   let shared = 0;
   for (const word of fewer) {

@@ -1,4 +1,4 @@
-/** A day, a month or a year that a query names; what it leaves out is undefined. In UTC, months from 1. */
+/** A day, a month or a year that a query names, in UTC. Months count from 1. */
 export interface NamedDate {
   year: number | undefined;
   month: number | undefined;
@@ -14,10 +14,10 @@ const ISO = new RegExp(`\\b${YEAR}-(\\d{2})(?:-(\\d{2}))?\\b`, "g");
 const DAY_MONTH = new RegExp(`\\b${DAY}\\s+(?:of\\s+)?${MONTH}\\b\\.?(?:,?\\s+${YEAR}\\b)?`, "gi");
 const MONTH_DAY = new RegExp(`\\b${MONTH}\\.?\\s+${DAY}\\b(?:,?\\s+${YEAR}\\b)?`, "gi");
 const MONTH_YEAR = new RegExp(`\\b${MONTH}\\.?,?\\s+(?:of\\s+)?${YEAR}\\b`, "gi");
-/** "May" and "march" are verbs, too: they need a day or a year beside them. */
+/** "May" and "march" are also verbs, so they need a day or a year beside them. */
 const MONTH_ALONE = new RegExp(`\\b(?!may\\b|mar(?:ch)?\\b)${MONTH}\\b`, "gi");
 
-/** Days, months and years that a text names in English or as ISO 8601 has them, the most exact of each stretch. */
+/** Returns the days, months and years that a text names in English or in ISO 8601. Each part of the text counts once. */
 export function namedDates(text: string): NamedDate[] {
   const found: NamedDate[] = [];
   let rest = text;
@@ -36,7 +36,7 @@ export function namedDates(text: string): NamedDate[] {
   return found;
 }
 
-/** How exactly the best of some dates names a time: 1 the day, 2/3 the month, 1/3 the year; 0 where none is of that time. */
+/** Returns how exactly the best date names a time: 1 for the day, 2/3 for the month, 1/3 for the year, 0 if no date does. */
 export function datedness(dates: readonly NamedDate[], timeMs: number): number {
   if (dates.length === 0) return 0;
   const time = new Date(timeMs);

@@ -1,64 +1,70 @@
 import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
-import { chunksOf } from "./chunks.ts";
+import { idfOf, saturate } from "./bm25.ts";
 import { bestHits, type TextHit } from "./hits.ts";
 import { holdsPhrases } from "./phrase.ts";
-import { countStems, type Postings, postingsIn, postingsOf, shareOf } from "./postings.ts";
+import { countStems, type IndexedPostings, type Postings, postingsIn, postingsOf } from "./postings.ts";
 import type { Query } from "./query.ts";
-import { affordable, idfOf, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "./query-terms.ts";
-import { scanTail, type Tail, tailCountsOf, takeTailApart } from "./tail.ts";
+import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "./query-terms.ts";
+import { countTail, scanTail, tailCountsOf } from "./tail.ts";
 
-/** Messages whose text is compared with the phrases of one query, the newest first: 5 µs each. */
+/** Messages that are compared with the phrases of a query, newest first, at 5 µs each. */
 const COMPARED_MAX = 20_000;
 
-/** Messages of a scope that are taken apart where the words asked for are too common elsewhere, at 50 to 100 µs each. */
+/** A scope of at most this many messages is read whole if its words are too common elsewhere, at 50 to 100 µs a message. */
 const READ_MAX = 300;
 
-/** What a search found, and the words it looked for. */
-export interface Found {
-  /** In the order of each hit's `scores`, with what it tells that a message holds it. */
+/** The result of a search, and the words that were searched. */
+export interface TextSearch {
+  /** In the order of each hit's `scores`, with their weights. */
   terms: { stem: string; weight: number }[];
   hits: TextHit[];
 }
 
 /**
- * The messages that have most to do with a query, by their words alone, the best first and of equals the newest. Indexed or
- * not makes no difference; nothing is written.
+ * Finds the messages that match a query by their words, best first, then newest first. It makes no difference if a message
+ * is indexed yet. Nothing is written.
  *
- * The score is BM25 over name and text: for each word of the query that a message holds
- * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`, where q is how often the query has the word and
- * n how often the message does; k1 = 1.2, b = 0.75, idf = ln(1 + (N - df + 0.5) / (df + 0.5)). What counts as rare is told by
- * the messages that are searched: N and df are those of the project or the sessions asked for, or where these have very many
- * messages, of all, indexed or not. Lengths of indexed messages are compared with the mean of the index, those of others with
- * the mean of all.
+ * The score is BM25 over name and text: for each word of the query that a message holds, the sum of
+ * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. Here q is how often the query has the word,
+ * n how often the message has it, k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N and df count the
+ * messages of the project or the sessions that are searched, or all messages if these are too many. The length of an
+ * indexed message is compared with the mean of the index, of another message with the mean of all.
  *
- * Words too common to be read in time are left out: see query-terms.ts. A message without any of the others is not found;
- * where no more than 300 messages are searched, none is left out. Phrases are looked for as whole words: see phrase.ts. One
- * of stop words alone is only seen beside words that tell.
+ * Words too common to be read in time are left out (query-terms.ts), unless at most 300 messages are searched. A message
+ * that holds none of the remaining words is not found. A phrase must be in a hit as whole words (phrase.ts). A phrase of
+ * stop words is only found beside other words.
  *
  * @param limit  Most messages, from 1.
- * @throws {StoreError} `STORE_CORRUPT` where the index is damaged: `verify({ rebuild: true })` brings it back.
+ * @throws {StoreError} `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
-export function searchFullText(repositories: Repositories, query: Query, scope: SearchScope, limit: number): Found {
+export function searchFullText(
+  repositories: Repositories,
+  query: Query,
+  scope: SearchScope,
+  limit: number,
+): TextSearch {
   const { database, fullText } = repositories;
   if (query.words.length === 0) return { terms: [], hits: [] };
   return database.read(() => {
+    // Which words are searched.
     const totals = fullText.totals();
     const known = rarest(query.words, (stem) => fullText.frequencyOf(stem));
     const tail = scanTail(fullText, known);
+    const messageCount = totals.messageCount + tail.messageCount;
     const hasPhrases = query.phrases.length > 0;
     const scoped = fullText.idsOf(scope);
-    const holdingAny = affordable(known, Number.POSITIVE_INFINITY);
+    const all = affordable(known, Number.POSITIVE_INFINITY);
     const inTime = affordable(known, hasPhrases || scoped !== undefined ? POSTINGS_MAX_AMONG : POSTINGS_MAX);
-    const isReadWhole = inTime.length < holdingAny.length && scoped !== undefined && scoped.length <= READ_MAX;
-    const terms = isReadWhole ? holdingAny : inTime;
-    const messageCount = totals.messageCount + tail.messageCount;
-    const unindexed = takeTailApart(fullText, terms, query.phrases, scope, {
+    const isReadWhole = inTime.length < all.length && scoped !== undefined && scoped.length <= READ_MAX;
+    const terms = isReadWhole ? all : inTime;
+
+    // Which messages hold them, in the index and in the tail.
+    const unindexed = countTail(fullText, terms, query.phrases, scope, {
       idfOfTerm: ({ indexedCount, tailIds }) => idfOf(indexedCount + tailIds.length, messageCount),
       limit,
     });
-
     const holding = hasPhrases ? new Set(holders(repositories, query, terms, scope)) : undefined;
     const inScope = scoped && new Set(scoped);
     const among = inScope ?? holding ?? fullText.messagesOf(scope);
@@ -67,6 +73,8 @@ export function searchFullText(repositories: Repositories, query: Query, scope: 
       : terms.map(({ stem, indexedCount }) =>
           indexedCount > 0 ? postingsOf(fullText, stem, totals, among) : { messageIds: [], shares: [], indexedCount },
         );
+
+    // What each word weighs.
     const tailCounts = tailCountsOf(terms, unindexed, inScope);
     const weights = terms.map(({ count }, index) => {
       const { messageIds, indexedCount } = postings[index]!;
@@ -74,28 +82,28 @@ export function searchFullText(repositories: Repositories, query: Query, scope: 
       return Math.sqrt(count) * idfOf(indexed + tailCounts[index]!, scoped?.length ?? messageCount);
     });
 
-    const wordCountMean = wordCountMeanOf(totals, tail);
+    // The postings of index and tail together. Messages of the tail are newer than all indexed ones.
+    const wordCountMean = (totals.wordCount + tail.wordCount) / Math.max(1, messageCount);
     const wanted = unindexed.filter(({ isWanted }) => isWanted);
-    // Newer than all that are indexed, they come after them.
     wanted.sort((left, right) => left.messageId - right.messageId);
-    const all = postings.map((indexed, index): Postings => {
-      const those = holding === undefined ? indexed : heldOf(indexed, holding);
+    const joined = postings.map((indexed, index): Postings => {
+      const held = holding === undefined ? indexed : heldOf(indexed, holding);
       const newer = wanted.filter(({ counts }) => counts[index]! > 0);
-      const shares = newer.map(({ counts, wordCount }) => shareOf(counts[index]!, wordCount / wordCountMean));
-      if (newer.length === 0) return those;
+      if (newer.length === 0) return held;
+      const shares = newer.map(({ counts, wordCount }) => saturate(counts[index]!, wordCount / wordCountMean));
       return {
-        messageIds: [...those.messageIds, ...newer.map(({ messageId }) => messageId)],
-        shares: [...those.shares, ...shares],
+        messageIds: [...held.messageIds, ...newer.map(({ messageId }) => messageId)],
+        shares: [...held.shares, ...shares],
       };
     });
     return {
       terms: terms.map(({ stem }, index) => ({ stem, weight: weights[index]! })),
-      hits: bestInScope(repositories, bestHits(all, weights, 2 * limit), scope, limit),
+      hits: bestInScope(repositories, bestHits(joined, weights, 2 * limit), scope, limit),
     };
   });
 }
 
-/** What else is asked of a hit than its session is looked up from the best on, until there are enough. */
+/** Checks the other conditions of a scope than its sessions, from the best hit on, until there are enough. */
 function bestInScope(
   { fullText }: Repositories,
   hits: Iterable<TextHit>,
@@ -112,21 +120,32 @@ function bestInScope(
   return best.slice(0, limit);
 }
 
-/** What the index says of the messages of a scope, as they say themselves: the others need not be passed over. */
+/** Yields items in chunks of `size`, the last one shorter. No item is read before its chunk is. */
+export function* chunksOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    chunk.push(item);
+    if (chunk.length < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** Makes the postings of a small scope from its messages, so that the postings of all others need not be skipped. */
 function postingsByReading(
   fullText: FullTextRepository,
   terms: readonly QueryTerm[],
   scoped: readonly number[],
   { wordCount, messageCount }: IndexTotals,
-): (Postings & { indexedCount: number })[] {
+): IndexedPostings[] {
   const newestId = fullText.newestId();
   const ids = scoped.filter((id) => id <= newestId).sort((left, right) => left - right);
   const stems = terms.map(({ stem }) => stem);
   const messages = countStems(fullText.texts(ids), stems);
-  return terms.map(({ indexedCount }, index) => ({
-    ...postingsIn(messages, index, wordCount / messageCount),
-    indexedCount,
-  }));
+  return terms.map(({ indexedCount }, index) => {
+    return { ...postingsIn(messages, index, wordCount / messageCount), indexedCount };
+  });
 }
 
 function heldOf({ messageIds, shares }: Postings, holding: ReadonlySet<number>): Postings {
@@ -134,7 +153,7 @@ function heldOf({ messageIds, shares }: Postings, holding: ReadonlySet<number>):
   return { messageIds: messageIds.filter((_, at) => isHeld[at]), shares: shares.filter((_, at) => isHeld[at]) };
 }
 
-/** Indexed messages that hold every phrase, found by the words of the phrases, or where these have none by any word. */
+/** Returns the indexed messages that hold every phrase. They are found by the words of the phrases, or by any word. */
 function holders({ fullText }: Repositories, query: Query, terms: readonly QueryTerm[], scope: SearchScope): number[] {
   const narrowing = query.phrases.map(({ expression }) => expression).filter((expression) => expression !== "");
   const expression = narrowing.length > 0 ? narrowing.join(" AND ") : terms.map(({ word }) => `"${word}"`).join(" OR ");
@@ -144,8 +163,4 @@ function holders({ fullText }: Repositories, query: Query, terms: readonly Query
     if (holdsPhrases(text, query.phrases)) ids.push(id);
   }
   return ids;
-}
-
-function wordCountMeanOf(totals: IndexTotals, tail: Tail): number {
-  return (totals.wordCount + tail.wordCount) / Math.max(1, totals.messageCount + tail.messageCount);
 }

@@ -5,17 +5,16 @@ export interface TextHit {
   messageId: number;
   /** BM25: positive, and comparable only within one search. */
   score: number;
-  /** What of it each of the words gives; 0 for one that does not occur. */
+  /** The part of the score from each word; 0 for a word that does not occur. */
   scores: number[];
 }
 
 /**
- * The messages that hold any of some words, best first, of equals the newest. All lists are read side by side, once: they
- * are in the same order.
+ * Returns the messages that hold any of the words, best first, then newest first.
  *
- * @param postings  Of each word.
- * @param weights  Of each word, in the same order.
- * @param likely  So many will probably do: they are found without the others being put in order.
+ * @param postings  The postings of each word.
+ * @param weights  The weight of each word.
+ * @param likely  The number of hits that the caller will probably read. They are found without sorting the others.
  */
 export function* bestHits(
   postings: readonly Postings[],
@@ -40,7 +39,7 @@ export function* bestHits(
   }
 }
 
-/** Each message once, and what its words are worth together. */
+/** Merges the postings: each message once, with the sum of its words' scores. All lists are in the order of the ids. */
 function totalsOf(
   postings: readonly Postings[],
   weights: readonly number[],
@@ -69,7 +68,7 @@ function totalsOf(
   return { messageIds: messageIds.subarray(0, count), scores: scores.subarray(0, count) };
 }
 
-/** What a word's frequency in a message makes of its weight; 0 where it does not occur. */
+/** Returns the share of a message in the postings of a word; 0 if the word does not occur. */
 function shareIn({ messageIds, shares }: Postings, messageId: number): number {
   let [from, to] = [0, messageIds.length];
   while (from < to) {
@@ -80,7 +79,7 @@ function shareIn({ messageIds, shares }: Postings, messageId: number): number {
   return messageIds[from] === messageId ? shares[from]! : 0;
 }
 
-/** So that equals are equal, whichever of the two ways their scores were reckoned. */
+/** Rounded, so that equal scores are equal in whatever order they were summed. */
 function rounded(score: number): number {
   return Math.round(score * 1e9) / 1e9;
 }

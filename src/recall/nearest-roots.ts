@@ -1,35 +1,40 @@
+import * as z from "zod/mini";
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
-import { trueOrFalse, wholeNumber } from "../core/options.ts";
+import { type FieldsOf, lazySchema, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { unitVector } from "./unit-vector.ts";
 
-/** Roots that `nearestRoots` returns unless told otherwise. */
-const K_DEFAULT = 10;
-
 export interface NearestRootsOptions {
-  /** At most so many, from 1 to 10,000; 10 unless given. */
+  /** Most clusters to return: 1 to 10,000, by default 10. */
   k?: number;
-  /** Compare every cluster, however many there are; the index may miss some. */
+  /** True to compare every cluster. The index may miss some. */
   exact?: boolean;
 }
 
+const nearestRootsSchema = lazySchema(() =>
+  z.strictObject({
+    k: z._default(whole(1, PAGE_LIMIT_MAX), 10),
+    exact: z._default(trueOrFalse(), false),
+  } satisfies FieldsOf<NearestRootsOptions>),
+);
+
 /** A cluster near a text or a vector. */
 export interface NearRoot {
-  /** Handle of the cluster, at the log position of its last change. */
+  /** The handle of the cluster, at the log position of its last change. */
   root: string;
   level: "cluster";
   sessionId: string;
-  /** Messages in it. */
+  /** The number of its messages. */
   size: number;
-  /** Cosine with its centroid, in [-1, 1]. */
+  /** The cosine with its centroid, in [-1, 1]. */
   similarity: number;
 }
 
-/** What `nearestRoots` needs of the store. */
+/** The parts of a store that `nearestRoots` uses. */
 export interface NearestRootsPorts {
   repositories: Repositories;
   embedder: Embedder;
@@ -37,40 +42,35 @@ export interface NearestRootsPorts {
 }
 
 /**
- * The clusters, of all sessions, whose centroids are nearest to a text or a vector: best first, ties to the older root.
+ * Returns the clusters of all sessions whose centroids are nearest to a text or a vector, best first, then oldest first.
  * Messages that have not graduated are in no cluster.
  *
- * @param target  A text, or a vector of the embedder's dimension, of any length but zero.
- * @returns fewer than `k` where there are fewer; none for a text without words.
- * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite, and where all are zero;
- *   `EMBEDDER_ASYNC` for a text where the embedder is remote; `EMBEDDER_MISMATCH` for a text where the store was opened to read with another embedder; `OPTION_INVALID`.
+ * @param target  A text, or a vector of the embedder's dimension and any length above 0.
+ * @returns at most `k` clusters; none for a text without words.
+ * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite, and if all are zero;
+ *   `EMBEDDER_ASYNC` for a text if the embedder is remote; `EMBEDDER_MISMATCH` for a text if the store was made with another
+ *   embedder; `OPTION_INVALID`.
  */
 export function nearestRoots(
   { repositories, embedder, nearest }: NearestRootsPorts,
   target: string | Float32Array | readonly number[],
   options: NearestRootsOptions = {},
 ): NearRoot[] {
-  const k = wholeNumber("k", options.k ?? K_DEFAULT, 1, PAGE_LIMIT_MAX);
-  const exact = trueOrFalse("exact", options.exact ?? false);
+  const asked = parseOptions("nearestRoots", nearestRootsSchema(), options);
   const { database, centroids } = repositories;
   return database.read(() => {
     const generation = centroids.stamp();
     if (typeof target === "string" && generation !== undefined && generation.embedderId !== embedder.id) {
       throw new StoreError("EMBEDDER_MISMATCH", { stored: generation.embedderId, given: embedder.id });
     }
-    const embedding = typeof target === "string" ? localVector(embedder, target) : undefined;
+    const embedding = typeof target === "string" ? localVector(embedder, target) : target;
     if (typeof target === "string" && embedding === undefined) return [];
     const dimension = generation?.dimension ?? embedder.dimension;
-    const unit = unitVector("the target of nearestRoots, if not a text,", embedding ?? target, dimension);
-    return nearest.nearest(unit, { k, exact }).map(({ root, similarity }) => {
+    const unit = unitVector("the target of nearestRoots, if not a text,", embedding, dimension);
+    return nearest.nearest(unit, asked).map(({ root, similarity }) => {
       const { sessionId, messageCount, logPosition } = centroids.found(root);
-      return {
-        root: formatHandle("cluster", root, logPosition),
-        level: "cluster" as const,
-        sessionId,
-        size: messageCount,
-        similarity,
-      };
+      const handle = formatHandle("cluster", root, logPosition);
+      return { root: handle, level: "cluster" as const, sessionId, size: messageCount, similarity };
     });
   });
 }

@@ -1,33 +1,33 @@
 import { forEachSearchWord, searchStem } from "../models/search-words.ts";
 
-/** Words of a phrase, and of a run in it, by which it is looked for: a dozen find it as well as all, and the text decides. */
+/** Words of a phrase, and of a run in it, that are looked up in the index. A dozen are enough, because the text decides. */
 const NARROWING_MAX = 12;
 
-/** Words that the index may hold between two neighbors of a phrase: those of a path that begins with the second, as a whole. */
+/** Words that the index may hold between two neighbors of a phrase: a path that begins with the second is indexed whole first. */
 const BETWEEN_MAX = 10;
 
 const NOT_ASCII = /[^\x00-\x7f]/;
 
-/** What was in double quotes, and has to be in a message letter by letter. */
+/** A text in double quotes, which a hit must hold letter by letter. */
 export interface Phrase {
-  /** In lower case, one space between two runs. */
+  /** In lower case, with one space between two runs. */
   compared: string;
-  /** What has to be a whole word where the phrase begins, and where it ends; the same where it has no white space. */
+  /** The words at the beginning and at the end of the phrase, which must be whole words of the message. */
   first: RunWords;
   last: RunWords;
-  /** An expression of FTS5 that holds for every message with the phrase; "" if there is none. */
+  /** An FTS5 expression that matches every message with the phrase; "" if there is none. */
   expression: string;
 }
 
-/** How a run between white space may have been indexed: as a whole, or in its pieces. */
+/** The words under which a run between white space may be indexed: as a whole, or in pieces. */
 interface RunWords {
   wholes: string[];
   parts: string[];
-  /** Whether it is one plain word. */
+  /** True if it is one plain word. */
   isWord: boolean;
 }
 
-/** @param text  With anything but white space in it. */
+/** @param text  Not only white space. */
 export function phraseOf(text: string): Phrase {
   const runs = text.trim().split(/\s+/);
   return {
@@ -39,24 +39,24 @@ export function phraseOf(text: string): Phrase {
 }
 
 /**
- * Whether every phrase is in a text: whatever the case, with any white space between two words. It may begin and end within
- * a name, but not within a word: "store" is in `blobStore.ts`, and not in "datastore".
+ * Returns true if a text holds every phrase, in any case and with any white space between two words. A phrase may begin and
+ * end within a name but not within a word: `blobStore.ts` holds "store", "datastore" does not.
  */
 export function holdsPhrases(text: string, phrases: readonly Phrase[]): boolean {
   if (phrases.length === 0) return true;
   const written = onOneLine(text);
   const compared = written.toLowerCase();
-  // The few letters that get longer in lower case would shift all places behind them.
+  // A few letters get longer in lower case, and shift the indexes of all letters after them.
   const named = compared.length === written.length ? written : compared;
   return phrases.every((phrase) => holds(named, compared, phrase));
 }
 
-/** As it is compared: in lower case, with single spaces. */
+/** Returns a text in lower case, with single spaces. */
 export function asCompared(text: string): string {
   return onOneLine(text).toLowerCase();
 }
 
-/** @param named  The same as `compared`, but with the capitals by which a name falls into pieces. */
+/** @param named  Like `compared`, with the capitals that divide a name into pieces. */
 function holds(named: string, compared: string, phrase: Phrase): boolean {
   const { length } = phrase.compared;
   for (let from = 0; ; ) {
@@ -67,7 +67,7 @@ function holds(named: string, compared: string, phrase: Phrase): boolean {
     const first = named.slice(startOfRun(named, start), firstEnd);
     const last = named.slice(lastStart, endOfRun(named, start + length - 1));
     if (hasWords(first, phrase.first) && hasWords(last, phrase.last)) return true;
-    // The run in which it begins has been looked at.
+    // Continue after the run in which the phrase begins.
     from = firstEnd;
   }
 }
@@ -99,7 +99,7 @@ function runWordsOf(run: string): RunWords {
   let [wordCount, pieceCount] = [0, 0];
   forEachSearchWord(run, (word, kind) => {
     if (kind === "whole") wholes.push(word);
-    // A single character of a script without spaces is only indexed where it stands alone.
+    // A single character of a script without spaces is only indexed if it is alone.
     else if (kind !== "gram" || [...word].length > 1) parts.push(word);
     if (kind === "word") wordCount += 1;
     else pieceCount += 1;
@@ -111,12 +111,12 @@ function runWordsOf(run: string): RunWords {
   };
 }
 
-/** Neighbors that are plain words are near each other. */
+/** Writes an FTS5 expression. Plain words that follow each other must be near each other. */
 function expressionOf(runs: readonly string[]): string {
   const expressions: string[] = [];
   let neighbors: string[] = [];
   const endNeighbors = () => {
-    // Those between the first and the last count, too.
+    // The words between the first and the last count as well.
     const distance = BETWEEN_MAX + neighbors.length;
     if (neighbors.length > 1) expressions.push(`NEAR(${neighbors.join(" ")}, ${distance})`);
     else expressions.push(...neighbors);

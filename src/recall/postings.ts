@@ -1,42 +1,31 @@
 import { searchStem, searchWords } from "../models/search-words.ts";
 import type { FullTextRepository, IndexTotals, SearchText } from "../store/full-text.ts";
+import { saturate } from "./bm25.ts";
 
-/** Of BM25: how soon more of the same word counts no more, and how much length matters. */
-const K1 = 1.2;
-const B = 0.75;
-
-/** Where a word occurs. */
+/** The messages that hold a word. */
 export interface Postings {
   /** Each once, in order. */
   messageIds: number[];
-  /** What its frequency in each of them makes of the word's weight: as `shareOf`. */
+  /** The factor for the word's weight in each message: see `saturate`. */
   shares: number[];
 }
 
-/**
- * What BM25 makes of a word's weight in one message: from 0 to 2.2, the more the more often it holds it, the less the longer.
- *
- * @param count  Times that it holds the word.
- * @param lengthRatio  Its words over the mean of all.
- */
-export function shareOf(count: number, lengthRatio: number): number {
-  return (count * (K1 + 1)) / (count + K1 * (1 - B + B * lengthRatio));
-}
+/** The postings of a stem, and how many indexed messages hold it in all. */
+export type IndexedPostings = Postings & { indexedCount: number };
 
 /**
- * The indexed messages with a stem.
+ * Reads the postings of a stem from the index.
  *
- * SQLite's `bm25` gives the same number and takes five times as long: it looks up the length of one message after the other.
+ * SQLite's `bm25` gives the same numbers and takes five times as long, because it looks up the lengths one by one.
  *
- * @param among  Only these.
- * @returns them, and how many messages have the stem, of these or not.
+ * @param among  Only these messages are returned; all are counted.
  */
 export function postingsOf(
   fullText: FullTextRepository,
   stem: string,
   { wordCount, messageCount }: IndexTotals,
   among?: { has(messageId: number): boolean },
-): Postings & { indexedCount: number } {
+): IndexedPostings {
   const messageIds: number[] = [];
   const counts: number[] = [];
   let indexedCount = 0;
@@ -55,20 +44,20 @@ export function postingsOf(
   }
   const lengths = fullText.lengthsOf(messageIds);
   const lengthMean = wordCount / messageCount;
-  const shares = counts.map((count, index) => shareOf(count, lengths[index]! / lengthMean));
+  const shares = counts.map((count, index) => saturate(count, lengths[index]! / lengthMean));
   return { messageIds, shares, indexedCount };
 }
 
-/** A message taken apart. */
-export interface Counted {
+/** The words of a message, counted. */
+export interface CountedMessage {
   messageId: number;
   wordCount: number;
-  /** How often it holds each of the stems, in their order. */
+  /** How often it holds each of the stems. */
   counts: number[];
 }
 
-/** Take messages apart, at 50 to 100 µs each. */
-export function countStems(texts: Iterable<SearchText>, stems: readonly string[]): Counted[] {
+/** Counts the stems in texts, at 50 to 100 µs each. */
+export function countStems(texts: Iterable<SearchText>, stems: readonly string[]): CountedMessage[] {
   const indexOf = new Map(stems.map((stem, index) => [stem, index]));
   const stemOf = new Map<string, string>();
   return Array.from(texts, ({ id, text }) => {
@@ -88,14 +77,15 @@ export function countStems(texts: Iterable<SearchText>, stems: readonly string[]
 }
 
 /**
- * What the index says of the `index`th stem, as messages say themselves.
+ * Returns the postings of one stem in counted messages.
  *
- * @param messages  In order of their ids.
+ * @param messages  In the order of their ids.
+ * @param index  Index of the stem in `counts`.
  */
-export function postingsIn(messages: readonly Counted[], index: number, lengthMean: number): Postings {
+export function postingsIn(messages: readonly CountedMessage[], index: number, lengthMean: number): Postings {
   const holding = messages.filter(({ counts }) => counts[index]! > 0);
   return {
     messageIds: holding.map(({ messageId }) => messageId),
-    shares: holding.map(({ counts, wordCount }) => shareOf(counts[index]!, wordCount / lengthMean)),
+    shares: holding.map(({ counts, wordCount }) => saturate(counts[index]!, wordCount / lengthMean)),
   };
 }

@@ -1,28 +1,28 @@
 import type { QueryWord } from "./query.ts";
 
-/** Words of a query that are searched. Of a long text a few dozen of the rarest say what it is about. */
+/** Words of a query that are searched. A few dozen of the rarest say what a long text is about. */
 const TERMS_MAX = 64;
 
-/** Words that are searched however common they are. */
+/** The rarest words are searched however common they are. */
 const TERMS_MIN = 2;
 
-/** Entries of the index that a search reads, at 0.2 µs each; with more, the most common words are left out. */
+/** Entries of the index that a search reads, at 0.2 µs each. The most common words are left out to stay below it. */
 export const POSTINGS_MAX = 15_000;
 
-/** The same where only given messages are scored, so that the others are passed over. */
+/** The same limit if only some messages are scored, because the entries of the others are skipped. */
 export const POSTINGS_MAX_AMONG = 5 * POSTINGS_MAX;
 
-/** A word that is searched, and where it occurs. */
+/** A word that is searched, and the messages that may hold it. */
 export interface QueryTerm extends QueryWord {
-  /** Of indexed messages. */
+  /** The number of indexed messages that hold it. */
   indexedCount: number;
-  /** Messages of the tail that may hold it. */
+  /** The messages of the unindexed tail that may hold it. */
   tailIds: number[];
 }
 
 /**
- * The words that are worth looking for in the tail: the rarest of the index, of equals the longer. Words that the index
- * does not know may be new, or mistyped, or out of a pasted log: they get no more than half of the places.
+ * Returns the words that are searched: the rarest, and of equally rare words the longest. A word that the index does not
+ * know may be new, mistyped, or part of a pasted log, so such words are at most half of the result.
  */
 export function rarest(words: readonly QueryWord[], frequencyOf: (stem: string) => number): QueryTerm[] {
   const terms = words.map((word) => ({ ...word, indexedCount: frequencyOf(word.stem), tailIds: [] }));
@@ -40,9 +40,8 @@ export function rarest(words: readonly QueryWord[], frequencyOf: (stem: string) 
 }
 
 /**
- * The words that are searched: the rarest first, until reading them would take too long. Quoted ones always are.
- *
- * @param postingsMax  Entries of the index that may be read.
+ * Returns the words that are read, the rarest first, as long as the index entries stay below `postingsMax`. Quoted words are
+ * always read.
  */
 export function affordable(terms: readonly QueryTerm[], postingsMax: number): QueryTerm[] {
   const found = terms.filter(({ indexedCount, tailIds }) => indexedCount + tailIds.length > 0);
@@ -56,11 +55,3 @@ export function affordable(terms: readonly QueryTerm[], postingsMax: number): Qu
 }
 
 const countOf = ({ indexedCount, tailIds }: QueryTerm): number => indexedCount + tailIds.length;
-
-/**
- * How much it tells that a message holds a word that `count` of `total` messages hold: never below 0, so that a word of
- * nearly all messages does no harm. (SQLite's own `bm25` falls to 0 at half of them, and with it every score of a small store.)
- */
-export function idfOf(count: number, total: number): number {
-  return Math.log(1 + (Math.max(0, total - count) + 0.5) / (count + 0.5));
-}

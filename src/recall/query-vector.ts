@@ -3,15 +3,15 @@ import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder
 import type { Repositories } from "../store/repositories.ts";
 import { unitVector } from "./unit-vector.ts";
 
-/** How long a search waits for the vector of its query; it finds by words what it can without. */
+/** How long a search waits for the vector of its query. Without one, it searches by words. */
 export const QUERY_VECTOR_MS_DEFAULT = 2_000;
 
 /**
- * The vector of a query from an embedder that is elsewhere. Undefined where none comes in time or none could be compared:
- * the embedder is local, or another one than the store was made with.
+ * Asks a remote embedder for the vector of a query. Returns undefined if none comes in time, if the embedder is local, or if
+ * the store was made with another embedder.
  *
- * @param msMax  Milliseconds; with 0 nobody is asked.
- * @throws the signal's reason if it is aborted. A failing model never rejects.
+ * @param msMax  Milliseconds to wait; 0 asks nobody.
+ * @throws the signal's reason if it is aborted. A failing embedder never rejects.
  */
 export async function remoteQueryVector(
   { repositories, embedder }: { repositories: Repositories; embedder: Embedder },
@@ -36,9 +36,9 @@ export async function remoteQueryVector(
 }
 
 /**
- * What an embedder that is elsewhere makes of a query, of unit length.
+ * Returns a remote embedder's vector of a query, with unit length.
  *
- * @throws what the embedder throws, the signal's reason, and `VECTOR_INVALID`.
+ * @throws the embedder's error, the signal's reason, or `VECTOR_INVALID`.
  */
 export async function askQueryVector(
   embedder: RemoteEmbedder,

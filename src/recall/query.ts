@@ -2,17 +2,17 @@ import { StoreError } from "../core/errors.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
 
-/** Distinct words of a query that are looked up, the first ones, at 10 µs each: as many as 100 KB may have. */
+/** The first distinct words of a query that are looked up, at 10 µs each. A text of 100 KB may have this many. */
 const WORDS_MAX = 16_384;
 
-/** Phrases that a query may ask for; what is quoted after them is words like others. */
+/** The first phrases of a query that must be in a hit. Later quotes are ordinary words. */
 const PHRASES_MAX = 16;
 
 const QUOTED = /"([^"]*)"/g;
 
-/** What a text asks for. */
+/** A text, read as a query. */
 export interface Query {
-  /** Those that tell, or all of them where none does; one of each stem, in order. */
+  /** One word of each stem, in order, without stop words unless there are no others. */
   words: readonly QueryWord[];
   phrases: readonly Phrase[];
 }
@@ -20,15 +20,15 @@ export interface Query {
 export interface QueryWord {
   word: string;
   stem: string;
-  /** Times that it, or another word of its stem, is in the query. */
+  /** The number of words with this stem in the query. */
   count: number;
   isQuoted: boolean;
 }
 
 /**
- * Take any text as a query. Nothing in it is an operator but double quotes in pairs.
+ * Reads any text as a query. Its only operators are pairs of double quotes.
  *
- * @throws {StoreError} `QUERY_EMPTY` where there is nothing but white space.
+ * @throws {StoreError} `QUERY_EMPTY` if it is only white space.
  */
 export function parseQuery(text: string): Query {
   if (!/\S/.test(text)) throw new StoreError("QUERY_EMPTY", {});
@@ -44,7 +44,7 @@ export function parseQuery(text: string): Query {
   return { words: [...words.values()], phrases: quoted.map(phraseOf) };
 }
 
-/** What stands in double quotes, as it was written. */
+/** Returns the phrases in double quotes, as they were written, each once. */
 function quotedIn(text: string): string[] {
   const phrases = new Map<string, string>();
   for (const [, phrase] of text.matchAll(QUOTED)) {

@@ -1,26 +1,24 @@
 import type { Role } from "../core/message.ts";
+import { SATURATION_MAX, saturate, unsaturate } from "./bm25.ts";
 
-/** BM25's saturation, as `searchFullText` scores with it: one more of the same word counts less and less. */
-const SATURATION = 1.2;
-
-/** Places before and after a message that are its neighborhood. */
+/** The messages before and after a message that are its neighborhood. */
 export const NEIGHBORHOOD_RADIUS = 2;
 
-/** How many times as long as a message its passage is taken to be. */
-const PASSAGE_SCALE = 1.5;
+/** The assumed length of a neighborhood, in messages of mean length. */
+const NEIGHBORHOOD_LENGTH = 1.5;
 
 /**
- * What each part of a score weighs beside the words of the message itself, which weigh 1. Chosen on LoCoMo, BEAM and a
- * project's coding sessions together: with a third more or less of any, no measure moves by more than two points.
+ * The weight of each part of a score, relative to the words of the message itself. Chosen on LoCoMo, BEAM and a project's
+ * coding sessions together. With a third more or less of any, no measure moves by more than two points.
  */
 const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, vector: 0.2 };
 
-/** Whose words they are: people state what they want and what is so, assistants conclude, tools print. */
+/** Who speaks: people state what they want and what is true, assistants conclude, tools print. */
 export type Speaker = Role;
 
 /**
- * What who speaks does to the words of a message and of its neighborhood: `factor` multiplies what they are worth;
- * `perLength` is lost with each e-fold of length in tokens, for a short statement says more to the point than a long one.
+ * How the speaker changes the score of the words of a message and its neighborhood. `factor` multiplies it. `perLength` is
+ * subtracted for each e-fold of tokens, because a short statement is more to the point than a long one.
  */
 const SPEAKERS: Record<Speaker, { factor: number; perLength: number }> = {
   user: { factor: 2, perLength: 0.03 },
@@ -29,117 +27,118 @@ const SPEAKERS: Record<Speaker, { factor: number; perLength: number }> = {
   tool: { factor: 1, perLength: 0.05 },
 };
 
-/** For a message whose speaker the query names. */
+/** Added for a message whose speaker the query names. */
 const NAMED_SPEAKER = 0.5;
 
 /** A message that may answer a query. */
-export interface Evidence {
+export interface Candidate {
   messageId: number;
   sessionId: string;
   seq: number;
-  /** The role; of a message in which an assistant does nothing but call tools, `tool`. */
+  /** The role; `tool` for a message in which an assistant only calls tools. */
   speaker: Speaker;
   tokenCount: number;
-  /** For each word of the query what BM25 gives for it in this message: 0 where it does not occur. */
+  /** The BM25 score of each word of the query in this message; 0 for a word that does not occur. */
   wordScores: readonly number[];
-  /** Whether the query names its speaker. */
+  /** True if the query names its speaker. */
   isNamed: boolean;
   /** How exactly the query names its time, in [0, 1]: see `datedness`. */
   datedness: number;
 }
 
-/** What a score is the sum of. */
+/** The parts of a score. The score is their sum. */
 export interface ScoreParts {
-  /** The query's words in the message itself: BM25, as a share of the most that any message could have. */
+  /** The query's words in the message: BM25, as a share of the highest possible score. */
   words: number;
-  /** The query's words in the message and its neighbors, taken as one passage. */
+  /** The query's words in the message and its neighbors, taken as one text. */
   neighborhood: number;
-  /** The query's words anywhere in its session, beside the session that has most of them. */
+  /** The query's words in the whole session, relative to the best session. */
   session: number;
   /** Who speaks, and how briefly. */
   speaker: number;
-  /** How exactly the query names the time at which it was said. */
+  /** How exactly the query names the time of the message. */
   time: number;
-  /** Nearness of its embedding to the query's; 0 until `byVectors`. */
+  /** The similarity of its embedding to the query's; 0 until `byVectors`. */
   vector: number;
 }
 
 export interface Ranked {
-  evidence: Evidence;
+  candidate: Candidate;
   score: number;
   parts: ScoreParts;
 }
 
 /**
- * Order evidence by what it is worth, the best first, of equals the newest.
+ * Orders candidates by score, best first, then newest first.
  *
- * Words alone find a message that repeats the question. What answers it often shares few words with it and stands beside
- * one that does, in a session that is about it. So the words near a message count too, each once, however many neighbors
- * hold it: neighbors' scores are taken back to frequencies, summed, and saturated again as one passage would be. Evidence
- * that lies in the same session supports each other in the same way. Passage and document evidence were combined so by
- * Callan, "Passage-level evidence in document retrieval", SIGIR 1994.
+ * The words of a query find the messages that repeat the question. An answer often shares few words with the question, but
+ * is next to a message that does, in a session about the same thing. So the words near a message count as well, each once
+ * however many neighbors hold it: the neighbors' scores are converted back to frequencies, summed, and saturated as if they
+ * were one text. The words of a session count in the same way. See Callan, "Passage-level evidence in document retrieval",
+ * SIGIR 1994.
  *
- * @param evidence  Each message once, in any order; those without any word of the query may stand beside one that has some.
- * @param weights  Of each word of the query: its idf, positive. `wordScores` are at most 2.2 times that.
+ * @param candidates  Each message once, in any order, with or without words of the query.
+ * @param weights  The positive weight of each word of the query. No word score is more than 2.2 times the weight.
  */
-export function rankEvidence(evidence: readonly Evidence[], weights: readonly number[]): Ranked[] {
-  const scoreMax = weights.reduce((sum, weight) => sum + weight, 0) * (SATURATION + 1);
-  const frequencies = new Map(evidence.map((one) => [one, frequenciesOf(one.wordScores, weights)]));
-  const saturated = (counts: readonly number[], scale: number): number =>
-    counts.reduce((sum, count, word) => sum + weights[word]! * saturate(count / scale), 0) / (scoreMax || 1);
+export function rankCandidates(candidates: readonly Candidate[], weights: readonly number[]): Ranked[] {
+  const scoreMax = weights.reduce((sum, weight) => sum + weight, 0) * SATURATION_MAX || 1;
+  const saturated = (frequencies: readonly number[], length: number): number =>
+    frequencies.reduce((sum, frequency, word) => sum + weights[word]! * saturate(frequency / length), 0) / scoreMax;
 
-  const sessions = new Map<string, { counts: number[]; bySeq: Map<number, readonly number[]> }>();
-  for (const [{ sessionId, seq }, counts] of frequencies) {
+  const sessions = new Map<string, { frequencies: number[]; bySeq: Map<number, readonly number[]> }>();
+  for (const { sessionId, seq, wordScores } of candidates) {
     let session = sessions.get(sessionId);
     if (session === undefined) {
-      session = { counts: weights.map(() => 0), bySeq: new Map() };
+      session = { frequencies: weights.map(() => 0), bySeq: new Map() };
       sessions.set(sessionId, session);
     }
-    session.bySeq.set(seq, counts);
-    addTo(session.counts, counts);
+    const frequencies = wordScores.map((score, word) => unsaturate(score / weights[word]!));
+    session.bySeq.set(seq, frequencies);
+    addTo(session.frequencies, frequencies);
   }
-  const sessionScores = new Map([...sessions].map(([id, { counts }]) => [id, saturated(counts, 1)]));
+  const sessionScores = new Map([...sessions].map(([id, { frequencies }]) => [id, saturated(frequencies, 1)]));
   const sessionScoreMax = Math.max(...sessionScores.values(), Number.MIN_VALUE);
 
-  return evidence
-    .map((one): Ranked => {
-      const { factor, perLength } = SPEAKERS[one.speaker];
-      const { bySeq } = sessions.get(one.sessionId)!;
-      const passage = [...frequencies.get(one)!];
+  return candidates
+    .map((candidate): Ranked => {
+      const { sessionId, seq, speaker, isNamed } = candidate;
+      const { factor, perLength } = SPEAKERS[speaker];
+      const { bySeq } = sessions.get(sessionId)!;
+      const nearby = [...bySeq.get(seq)!];
       for (let distance = 1; distance <= NEIGHBORHOOD_RADIUS; distance++) {
-        for (const seq of [one.seq - distance, one.seq + distance]) addTo(passage, bySeq.get(seq) ?? []);
+        for (const beside of [seq - distance, seq + distance]) addTo(nearby, bySeq.get(beside) ?? []);
       }
-      const words = one.wordScores.reduce((sum, score) => sum + score, 0) / (scoreMax || 1);
-      const neighborhood = WEIGHTS.neighborhood * saturated(passage, PASSAGE_SCALE);
+      const words = candidate.wordScores.reduce((sum, score) => sum + score, 0) / scoreMax;
+      const neighborhood = WEIGHTS.neighborhood * saturated(nearby, NEIGHBORHOOD_LENGTH);
       const parts = {
         words,
         neighborhood,
-        session: (WEIGHTS.session * sessionScores.get(one.sessionId)!) / sessionScoreMax,
+        session: (WEIGHTS.session * sessionScores.get(sessionId)!) / sessionScoreMax,
         speaker:
           (factor - 1) * (words + neighborhood) +
-          (one.isNamed ? NAMED_SPEAKER : 0) -
-          perLength * Math.log1p(one.tokenCount),
-        time: WEIGHTS.time * one.datedness,
+          (isNamed ? NAMED_SPEAKER : 0) -
+          perLength * Math.log1p(candidate.tokenCount),
+        time: WEIGHTS.time * candidate.datedness,
         vector: 0,
       };
-      return { evidence: one, score: sumOf(parts), parts };
+      return { candidate, score: sumOf(parts), parts };
     })
     .sort(byScore);
 }
 
-/** Ranked messages whose embeddings are looked up together. */
-const LOOKED_UP = 64;
+/** Ranked messages whose embeddings are read together. */
+const READ_TOGETHER = 64;
 
-/** By which a cosine of rounded numbers may be above 1. */
+/** How far the cosine of rounded numbers may exceed 1. */
 const ROUNDING = 1e-6;
 
 /**
- * The same, with what nearness to the query adds to each score, best first. Reading embeddings takes longer than all the rest
- * of a ranking, and no nearness lifts a message by more than its weight: so those are read from the best on, and no more
- * of them than the messages that are taken ask for. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
+ * Adds the similarity of each message to the scores, and yields the messages best first. Reading embeddings takes longer
+ * than the rest of a ranking, and a similarity raises a score by at most its weight. So embeddings are read from the best
+ * message on, and only as far as the caller asks. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
  *
- * @param ranking  As `rankEvidence` gives it.
- * @param similaritiesOf  Of some messages: the cosine of the embedding with the query's, in [-1, 1]; left out where there is none.
+ * @param ranking  As `rankCandidates` returns it.
+ * @param similaritiesOf  Returns the cosine of each message's embedding with the query's, in [-1, 1], if there is one.
  */
 export function* byVectors(
   ranking: readonly Ranked[],
@@ -147,44 +146,29 @@ export function* byVectors(
 ): Generator<Ranked> {
   const gainMax = WEIGHTS.vector * (1 + ROUNDING);
   let waiting: Ranked[] = [];
-  for (let from = 0; from < ranking.length; from += LOOKED_UP) {
-    const chunk = ranking.slice(from, from + LOOKED_UP);
-    const similarities = similaritiesOf(chunk.map(({ evidence }) => evidence.messageId));
-    const near = chunk.map(({ evidence, parts }): Ranked => {
-      const nearer = { ...parts, vector: WEIGHTS.vector * (similarities.get(evidence.messageId) ?? 0) };
-      return { evidence, score: sumOf(nearer), parts: nearer };
+  for (let from = 0; from < ranking.length; from += READ_TOGETHER) {
+    const chunk = ranking.slice(from, from + READ_TOGETHER);
+    const similarities = similaritiesOf(chunk.map(({ candidate }) => candidate.messageId));
+    const near = chunk.map(({ candidate, parts }): Ranked => {
+      const nearer = { ...parts, vector: WEIGHTS.vector * (similarities.get(candidate.messageId) ?? 0) };
+      return { candidate, score: sumOf(nearer), parts: nearer };
     });
     waiting = [...waiting, ...near].sort(byScore);
-    const next = ranking[from + LOOKED_UP];
+    const next = ranking[from + READ_TOGETHER];
     const scoreMin = next === undefined ? Number.NEGATIVE_INFINITY : next.score + gainMax;
     const readyCount = waiting.findLastIndex(({ score }) => score > scoreMin) + 1;
     yield* waiting.splice(0, readyCount);
   }
 }
 
-/** Best first, then newest. */
+/** Best first, then newest first. */
 function byScore(left: Ranked, right: Ranked): number {
-  return right.score - left.score || right.evidence.messageId - left.evidence.messageId;
+  return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
 }
 
-function saturate(frequency: number): number {
-  return (frequency * (SATURATION + 1)) / (frequency + SATURATION);
-}
-
-/** Of each word, how often it would occur in a message of mean length with this score: `saturate` backwards. */
-function frequenciesOf(wordScores: readonly number[], weights: readonly number[]): number[] {
-  return wordScores.map((score, word) => {
-    const share = score / weights[word]!;
-    return (SATURATION * share) / Math.max(SATURATION + 1 - share, SATURATION / FREQUENCY_MAX);
-  });
-}
-
-/** Where a score is next to its maximum, rounding would make infinity of it. */
-const FREQUENCY_MAX = 1_000;
-
-function addTo(sums: number[], counts: readonly number[]): void {
-  counts.forEach((count, word) => {
-    sums[word]! += count;
+function addTo(sums: number[], frequencies: readonly number[]): void {
+  frequencies.forEach((frequency, word) => {
+    sums[word]! += frequency;
   });
 }
 

@@ -1,33 +1,25 @@
 import type { SearchScope } from "../store/search-scope.ts";
 import { foldCopies } from "./copies.ts";
+import { HitReader } from "./hit-reader.ts";
 import { parseQuery } from "./query.ts";
 import type { Ranked } from "./ranking.ts";
-import { Shown } from "./recall-hit.ts";
 import {
   type ContextSearch,
   queryVector,
   type RecallPorts,
   type RecallQuery,
   search,
-  wordsAndVector,
+  textAndEmbedding,
 } from "./search.ts";
 
-/** A message that a context may show. */
-export interface ContextHit {
-  messageId: number;
-  /** As `RecallHit.score`. */
-  score: number;
-  /** As `RecallHit.snippet`, made when it is asked for: most messages are shown whole. */
-  snippet: () => string;
-}
-
-/** Of a longer message a context shows a stretch. */
+/** A context shows longer messages as a snippet. */
 const HIT_TOKENS_MAX = 120;
 
 /**
- * What `recall` finds, for a context, which shows messages by itself and needs to know which.
+ * Finds the messages that `recall` finds, for a context, which writes them itself.
  *
  * @param limit  Most hits.
+ * @returns the hits, best first. A snippet is made when it is needed, because most messages are shown whole.
  */
 export function recallForContext(
   ports: RecallPorts,
@@ -35,28 +27,28 @@ export function recallForContext(
   scope: SearchScope,
   limit: number,
   context: ContextSearch,
-): ContextHit[] {
-  const { text, embedding } = wordsAndVector(asked);
+): { messageId: number; score: number; snippet: () => string }[] {
+  const { text, embedding } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), phrases: [] };
   return ports.repositories.database.read(() => {
     const vector = queryVector(ports, text, embedding);
     const { ranking, weights } = search(ports, text, query, vector, scope, limit, context);
-    const shown = new Shown(ports.repositories, weights, 0);
+    const reader = new HitReader(ports.repositories, weights, 0);
     const wanted = within(ranking, 1.5 * context.tokensMax);
-    const folded = foldCopies(shown.loaded(wanted, limit), limit, (id) => shown.textOf(id));
-    return folded.map(({ ranked: { evidence, score } }) => {
-      const { messageId } = evidence;
-      return { messageId, score, snippet: () => shown.snippetOf(messageId) };
+    const folded = foldCopies(reader.loaded(wanted, limit), limit, (id) => reader.textOf(id));
+    return folded.map(({ ranked: { candidate, score } }) => {
+      const { messageId } = candidate;
+      return { messageId, score, snippet: () => reader.snippetOf(messageId) };
     });
   });
 }
 
-/** The first of a ranking that use up so many tokens. */
+/** Yields the first messages of a ranking, until they use up the tokens. */
 function* within(ranking: Iterable<Ranked>, tokensMax: number): Generator<Ranked> {
   let tokens = 0;
   for (const ranked of ranking) {
     yield ranked;
-    tokens += Math.min(ranked.evidence.tokenCount, HIT_TOKENS_MAX);
+    tokens += Math.min(ranked.candidate.tokenCount, HIT_TOKENS_MAX);
     if (tokens > tokensMax) return;
   }
 }

@@ -12,18 +12,18 @@ import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import type { TextHit } from "./hits.ts";
 import type { Query } from "./query.ts";
-import { byVectors, type Evidence, NEIGHBORHOOD_RADIUS, type Ranked, rankEvidence } from "./ranking.ts";
+import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Ranked, rankCandidates } from "./ranking.ts";
 import { unitVector } from "./unit-vector.ts";
 
-/** Messages that are ranked: those with the query's words, what stands around the first of them, and near clusters. */
+/** Messages with the query's words that are ranked. The neighbors of the first ones and the members of near clusters are ranked too. */
 const RANKED_MAX = 500;
 const SURROUNDED_MAX = 150;
 const NEAREST_CLUSTERS = 10;
 
-/** What to find messages for: a text, or with it a vector of the store's embedder that says what the text means. */
+/** A text, or a text and its vector from the store's embedder. */
 export type RecallQuery = string | { text: string; embedding?: Float32Array | readonly number[] };
 
-/** What recall needs of the store. */
+/** The parts of a store that recall uses. */
 export interface RecallPorts {
   repositories: Repositories;
   embedder: Embedder;
@@ -32,18 +32,18 @@ export interface RecallPorts {
 }
 
 /**
- * A search on behalf of a context. Its query is what somebody has said, and not what they typed into a search box: quotes
- * are no operators, and what asks the same does not answer it.
+ * A search for a context. Its query is what somebody said, not what they typed into a search box: quotes are no operators,
+ * and a message that repeats the query does not answer it.
  */
 export interface ContextSearch {
-  /** Messages that the context shows anyway: they are not ranked, and lend their session no weight. */
+  /** Messages that the context shows anyway. They are not ranked, and do not count for their session. */
   shownIds: ReadonlySet<number>;
-  /** Tokens that there is room for: of what ranks behind half as much again, nothing is read. */
+  /** Tokens that the context has room for. Messages that rank beyond one and a half times as many are not read. */
   tokensMax: number;
 }
 
-/** @throws {StoreError} `OPTION_INVALID` for what is no query. */
-export function wordsAndVector(asked: RecallQuery): { text: string; embedding?: unknown } {
+/** @throws {StoreError} `OPTION_INVALID` if it is no query. */
+export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?: unknown } {
   const query = typeof asked === "string" ? { text: asked } : asked;
   if (typeof query?.text === "string") return query;
   const expected = "a text, or an object with a text and its embedding";
@@ -52,37 +52,35 @@ export function wordsAndVector(asked: RecallQuery): { text: string; embedding?: 
 
 interface QueryVector {
   embedderId: string;
-  /** Of unit length. */
+  /** Has unit length. */
   embedding: Float32Array;
 }
 
-/** What the messages' embeddings are compared with; undefined where there is nothing that could be. */
+/** Returns the vector that embeddings are compared with; undefined if there is none. */
 export function queryVector(
   { repositories, embedder }: RecallPorts,
   text: string,
   given: unknown,
 ): QueryVector | undefined {
-  const { embedderId, dimension } = repositories.centroids.stamp() ?? {
-    embedderId: embedder.id,
-    dimension: embedder.dimension,
-  };
+  const stored = repositories.centroids.stamp();
+  const embedderId = stored?.embedderId ?? embedder.id;
+  const dimension = stored?.dimension ?? embedder.dimension;
   const embedding = given ?? (embedderId === embedder.id && !isRemote(embedder) ? embedder.embed(text) : undefined);
-  return embedding === undefined
-    ? undefined
-    : { embedderId, embedding: unitVector("the query's embedding", embedding, dimension) };
+  if (embedding === undefined) return undefined;
+  return { embedderId, embedding: unitVector("the query's embedding", embedding, dimension) };
 }
 
 export interface Ranking {
-  /** In order, found as far as it is read. */
+  /** Best first. Embeddings are read only as far as the ranking is. */
   ranking: Iterable<Ranked>;
-  /** By stem: of the words that were searched. */
+  /** The weights of the words that were searched, by stem. */
   weights: ReadonlyMap<string, number>;
 }
 
 /**
- * Nominate messages by their words, by what stands around them and by the clusters near to the query, and rank them.
+ * Nominates messages by their words, by their neighbors and by the clusters near the query, and ranks them.
  *
- * @param limit  How many hits are wanted; words nominate a few hundred at least.
+ * @param limit  Most hits. Words nominate at least a few hundred messages.
  */
 export function search(
   { repositories, embedder, nearest }: RecallPorts,
@@ -97,20 +95,20 @@ export function search(
   const { terms, hits } = searchFullText(repositories, query, scope, Math.max(limit, RANKED_MAX));
   const factors = terms.map(({ stem }) => askingWeight(stem));
   const found = new Map(hits.map(({ messageId, scores }) => [messageId, scores]));
-  const aside = context === undefined ? NONE : asideOf(context, text, hits, evidence);
-  for (const id of aside) found.delete(id);
-  // What stands beside a hit may be the answer to it, though it shares no word with the question.
+  const excluded = context === undefined ? new Set<number>() : excludedIds(context, text, hits, evidence);
+  for (const id of excluded) found.delete(id);
+  // The neighbor of a hit may be the answer, even if it shares no word with the question.
   const isSurrounded = query.phrases.length === 0;
   const first = [...found.keys()].slice(0, SURROUNDED_MAX);
   const around = isSurrounded ? evidence.around(first, NEIGHBORHOOD_RADIUS) : [];
   const near = isSurrounded && !embedder.isLexical ? nearMessages(repositories, nearest, vector, scope) : [];
-  const others = [...new Set([...around, ...near])].filter((id) => !found.has(id) && !aside.has(id));
+  const others = [...new Set([...around, ...near])].filter((id) => !found.has(id) && !excluded.has(id));
   const ids = [...found.keys(), ...fullText.inScope(others, withinSessions(scope))];
-  // As they stand in the file: neighbors share its pages.
+  // In the order of the file, because neighbors share its pages.
   ids.sort((left, right) => left - right);
   const stems = new Set(query.words.map(({ stem }) => stem));
   const dates = namedDates(text);
-  const rows = evidence.rows(ids).map((row): Evidence => {
+  const candidates = evidence.rows(ids).map((row): Candidate => {
     const scores = found.get(row.messageId);
     return {
       messageId: row.messageId,
@@ -124,17 +122,15 @@ export function search(
     };
   });
   const weights = terms.map(({ weight }, index) => weight * factors[index]!);
-  const ranking = rankEvidence(rows, weights);
+  const ranking = rankCandidates(candidates, weights);
   return {
     ranking: vector === undefined ? ranking : byVectors(ranking, (ids) => similarities(evidence, ids, vector)),
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
   };
 }
 
-const NONE: ReadonlySet<number> = new Set();
-
-/** What the context shows, and hits that say what the query says. Only those with all of its words can. */
-function asideOf(
+/** Returns the messages that the context shows, and the hits that repeat the query. These have all of its words. */
+function excludedIds(
   { shownIds }: ContextSearch,
   query: string,
   hits: readonly TextHit[],
@@ -145,7 +141,7 @@ function asideOf(
   return new Set([...shownIds, ...copies.map(({ messageId }) => messageId)]);
 }
 
-/** Members of the clusters that are nearest to a query, whatever words they use. */
+/** Returns the members of the clusters that are nearest to a query. */
 function nearMessages(
   { unions, messages, fullText }: Repositories,
   nearest: NearestClusters,

@@ -1,52 +1,48 @@
 import { searchable, searchStem, searchWords, stemBeginning } from "../models/search-words.ts";
 
-/** Characters a snippet aims at; the words at its ends stay whole. */
+/** The intended characters of a snippet. Words at its ends stay whole. */
 const SNIPPET_CHARS = 240;
 
-/** Of a text in which nothing matches: twice what is shown of it, and the longest run. */
+/** Characters that are read of a text in which nothing matches: more than a snippet and the longest run. */
 const UNMATCHED_CHARS = 1_000;
 
 const MARK = "**";
 
-/** What Markdown marks so: it would be taken for what matched. */
+/** Bold text in Markdown. Its marks would look like those of a match. */
 const BOLD = /(?<![\p{L}\p{N}*])\*\*(?=[^\s*])([^*]{1,500}?)(?<=[^\s*])\*\*(?![\p{L}\p{N}*])/gu;
 
-/** What follows a character and belongs to it: marks, the rest of an emoji, of a flag, of a syllable. */
+/** Characters that belong to the one before them: marks, and the rest of an emoji, a flag or a syllable. */
 const EXTENSION =
   /(?:\u200d|(?<=\u200d)\S|[\p{M}\p{Emoji_Modifier}\u200c\u{e0020}-\u{e007f}\u1160-\u11ff\u0e33\u0eb3]|(?<=(?<!\p{RI})(?:\p{RI}{2})*\p{RI})\p{RI})*/u;
 
-/** Runs between white space, or up to the end of a clause where a script has none: what a snippet is cut at. */
+/** Runs between white space or, in scripts without spaces, up to the end of a clause. Snippets are cut between runs. */
 const RUN = new RegExp(`[^\\s、。，！？；：]{1,120}${EXTENSION.source}[、。，！？；：]*|[、。，！？；：]+`, "gu");
 
 /** A word, or an identifier or path as a whole. */
 const TOKEN = /[\p{L}\p{M}\p{N}_$]+(?:[./\\:@-][\p{L}\p{M}\p{N}_$]+)*/gu;
 
-/** Scripts whose words stand side by side. */
+/** Scripts without spaces between words. */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
-interface Run {
+interface TextRun {
   start: number;
   end: number;
-  /** Indexes of the query's words in it. */
+  /** Indexes of the query's words that it holds. */
   matches: number[];
 }
 
 /**
- * The stretch of a text that has most of a query's words, each counted once by its weight, on one line. Words that match
- * stand between `**`, which is taken away where Markdown has it; where the text goes on, there is an ellipsis.
+ * Returns the part of a text that has most of a query's words, on one line. Each word counts once, by its weight. Words that
+ * match are marked with `**`; bold marks of Markdown are removed. An ellipsis stands for text before or after the part.
  *
- * @param weights  By stem, as `searchStem` gives it.
+ * @param weights  The weights of the query's words, by `searchStem`.
  */
 export function snippetOf(text: string, weights: ReadonlyMap<string, number>): string {
   const plain = text.replace(BOLD, "$1");
-  const stems = [...weights.keys()];
-  const indexOf = new Map(stems.map((stem, index) => [stem, index]));
+  const indexOf = new Map(Array.from(weights.keys(), (stem, index) => [stem, index]));
   const runs = runsOf(plain, indexOf);
-  const [first, last] = bestStretch(
-    runs,
-    stems.map((stem) => weights.get(stem)!),
-  );
+  const [first, last] = bestPart(runs, [...weights.values()]);
   const shown = runs.slice(first, last + 1).map(({ start, end, matches }, index) => {
     const gap = index > 0 && start > runs[first + index - 1]!.end ? " " : "";
     const run = plain.slice(start, end);
@@ -55,7 +51,7 @@ export function snippetOf(text: string, weights: ReadonlyMap<string, number>): s
   return `${first > 0 ? "… " : ""}${shown.join("")}${last < runs.length - 1 ? " …" : ""}`;
 }
 
-/** Around each word or identifier that matches; where words stand side by side, around the letters that do. */
+/** Marks each word or identifier that matches; in scripts without spaces, the letters that match. */
 function marked(run: string, indexOf: ReadonlyMap<string, number>): string {
   return run.replace(TOKEN, (token) => {
     const matching = searchWords(token).filter((word) => indexOf.has(searchStem(word)));
@@ -73,20 +69,20 @@ function marked(run: string, indexOf: ReadonlyMap<string, number>): string {
   });
 }
 
-/** Runs of a text; where nothing matches, no more than can be shown. */
-function runsOf(text: string, indexOf: ReadonlyMap<string, number>): Run[] {
+/** Returns the runs of a text; if nothing matches, only those that a snippet may show. */
+function runsOf(text: string, indexOf: ReadonlyMap<string, number>): TextRun[] {
   const compared = searchable(text);
-  const places = placesOf(compared, [...indexOf.keys()].map(stemBeginning));
-  if (places.length === 0) return Array.from(text.slice(0, UNMATCHED_CHARS).matchAll(RUN), (run) => runOf(run, []));
-  // Where the letters are not in the same places, any run may match.
+  const indexes = indexesOf(compared, [...indexOf.keys()].map(stemBeginning));
+  if (indexes.length === 0) return Array.from(text.slice(0, UNMATCHED_CHARS).matchAll(RUN), (run) => runOf(run, []));
+  // If the letters have other indexes in the searchable text, any run may match.
   const isAligned = compared.length === text.length;
   let next = 0;
   return Array.from(text.matchAll(RUN), (run) => {
     const end = run.index + run[0].length;
-    const isCandidate = !isAligned || places[next]! < end;
-    while (places[next]! < end) next += 1;
+    const isCandidate = !isAligned || indexes[next]! < end;
+    while (indexes[next]! < end) next += 1;
     const matches = new Set<number>();
-    // Most runs are passed over here, and not taken apart.
+    // Most runs are skipped here.
     for (const word of isCandidate ? searchWords(run[0]) : []) {
       const match = indexOf.get(searchStem(word));
       if (match !== undefined) matches.add(match);
@@ -95,21 +91,21 @@ function runsOf(text: string, indexOf: ReadonlyMap<string, number>): Run[] {
   });
 }
 
-function runOf({ 0: run, index }: RegExpExecArray, matches: number[]): Run {
+function runOf({ 0: run, index }: RegExpExecArray, matches: number[]): TextRun {
   return { start: index, end: index + run.length, matches };
 }
 
-/** Where any of some texts stand in another, in order. */
-function placesOf(text: string, sought: readonly string[]): number[] {
-  const places: number[] = [];
+/** Returns the indexes at which any of the sought texts occur, in order. */
+function indexesOf(text: string, sought: readonly string[]): number[] {
+  const indexes: number[] = [];
   for (const one of sought) {
-    for (let at = text.indexOf(one); at >= 0; at = text.indexOf(one, at + one.length)) places.push(at);
+    for (let at = text.indexOf(one); at >= 0; at = text.indexOf(one, at + one.length)) indexes.push(at);
   }
-  return places.sort((left, right) => left - right);
+  return indexes.sort((left, right) => left - right);
 }
 
-/** First and last run of the stretch: the one worth most, of equals the first; then widened evenly. */
-function bestStretch(runs: readonly Run[], weights: readonly number[]): [number, number] {
+/** Returns the first and last run of the best part, widened on both sides. The first of equally good parts is the best. */
+function bestPart(runs: readonly TextRun[], weights: readonly number[]): [number, number] {
   const counts = weights.map(() => 0);
   let [worth, bestWorth, first] = [0, 0, 0];
   let best: [number, number] = [0, -1];
@@ -123,17 +119,12 @@ function bestStretch(runs: readonly Run[], weights: readonly number[]): [number,
     bestWorth = worth;
     best = [first, last];
   });
-  return widened(runs, trimmed(runs, best));
+  // Runs at its beginning that match nothing are there only because there was room.
+  while (best[0] < best[1] && runs[best[0]]!.matches.length === 0) best[0] += 1;
+  return widened(runs, best);
 }
 
-/** Without the runs at its beginning that match nothing: they are only there because there was room. */
-function trimmed(runs: readonly Run[], [first, last]: [number, number]): [number, number] {
-  let from = first;
-  while (from < last && runs[from]!.matches.length === 0) from += 1;
-  return [from, last];
-}
-
-function widened(runs: readonly Run[], [first, last]: [number, number]): [number, number] {
+function widened(runs: readonly TextRun[], [first, last]: [number, number]): [number, number] {
   let [from, to] = last < first ? [0, Math.min(0, runs.length - 1)] : [first, last];
   const lengthOf = (start: number, end: number) => runs[end]!.end - runs[start]!.start;
   for (let moved = runs.length > 0; moved; ) {

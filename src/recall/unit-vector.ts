@@ -2,12 +2,12 @@ import { StoreError } from "../core/errors.ts";
 import { normalize } from "../vector/vector.ts";
 
 /**
- * A copy of a caller's vector, of unit length.
+ * Returns a copy of a caller's vector with unit length.
  *
- * @param name  What the caller calls it, for the message of a refusal.
- * @param dimension  That it has to have.
- * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite in 32 bits, and where all are
- *   zero; `OPTION_INVALID` for what is no vector.
+ * @param name  The caller's name for the vector, for error messages.
+ * @param dimension  The expected dimension.
+ * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite in 32 bits, and if all are
+ *   zero; `OPTION_INVALID` if it is no vector.
  */
 export function unitVector(name: string, given: unknown, dimension: number): Float32Array {
   const refuse = (reason: string, expected: number, actual: number): never => {
@@ -18,13 +18,13 @@ export function unitVector(name: string, given: unknown, dimension: number): Flo
     throw new StoreError("OPTION_INVALID", { option: name, expected, actual: given });
   }
   if (given.length !== dimension) refuse("its dimension is not the store's", dimension, given.length);
-  // What is no number is not made one: of a bigint, that throws.
+  // Other values are not converted: converting a bigint throws.
   const vector = Float32Array.from(given as ArrayLike<unknown>, (value) =>
     typeof value === "number" ? value : Number.NaN,
   );
   const finiteCount = vector.filter(Number.isFinite).length;
   if (finiteCount < dimension) refuse("not all its numbers are finite in 32 bits", dimension, finiteCount);
-  // By its largest number first: divided by a length that is tiny in 32 bits, numbers would lose theirs.
+  // Scaled by its largest number first, because a length that is tiny in 32 bits loses precision.
   const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
   if (largest === 0) refuse("it has no direction: all its numbers are zero", 1, 0);
   return normalize(vector.map((value) => value / largest));

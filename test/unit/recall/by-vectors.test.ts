@@ -15,7 +15,7 @@ describe("a ranking by vectors", () => {
           ]),
       ),
     ];
-    expect(near.map(({ evidence, score }) => [evidence.messageId, Number(score.toFixed(6))])).toEqual([
+    expect(near.map(({ candidate, score }) => [candidate.messageId, Number(score.toFixed(6))])).toEqual([
       [2, 0.65],
       [1, 0.5],
       [3, 0.3],
@@ -30,7 +30,7 @@ describe("a ranking by vectors", () => {
       asked.push(...ids);
       return new Map();
     });
-    expect(first!.evidence.messageId).toBe(0);
+    expect(first!.candidate.messageId).toBe(0);
     expect(asked).toHaveLength(64);
   });
 
@@ -49,29 +49,29 @@ describe("a ranking by vectors", () => {
         const ranking = ones.map(({ words }, id) => ranked(id, words)).sort(inOrder);
         const cosines = new Map(ones.map(({ cosine }, id) => [id, cosine]));
         const expected = ranking
-          .map(({ evidence }) => ({
-            evidence,
-            score: ones[evidence.messageId]!.words + 0.2 * cosines.get(evidence.messageId)!,
+          .map(({ candidate }) => ({
+            candidate,
+            score: ones[candidate.messageId]!.words + 0.2 * cosines.get(candidate.messageId)!,
           }))
           .sort(inOrder);
         const near = [...byVectors(ranking, () => cosines)];
-        expect(near.map(({ evidence }) => evidence.messageId)).toEqual(
-          expected.map(({ evidence }) => evidence.messageId),
+        expect(near.map(({ candidate }) => candidate.messageId)).toEqual(
+          expected.map(({ candidate }) => candidate.messageId),
         );
-        if (near[0]!.evidence.messageId !== ranking[0]!.evidence.messageId) moved += 1;
+        if (near[0]!.candidate.messageId !== ranking[0]!.candidate.messageId) moved += 1;
       }),
     );
     expect(moved).toBeGreaterThan(20);
   });
 });
 
-function inOrder(left: Pick<Ranked, "score" | "evidence">, right: Pick<Ranked, "score" | "evidence">): number {
-  return right.score - left.score || right.evidence.messageId - left.evidence.messageId;
+function inOrder(left: Pick<Ranked, "score" | "candidate">, right: Pick<Ranked, "score" | "candidate">): number {
+  return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
 }
 
 function ranked(messageId: number, words: number): Ranked {
   return {
-    evidence: {
+    candidate: {
       messageId,
       sessionId: "s",
       seq: messageId,

@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import { foldCopies } from "../../../src/recall/copies.ts";
-import type { Evidence, Ranked } from "../../../src/recall/ranking.ts";
+import type { Candidate, Ranked } from "../../../src/recall/ranking.ts";
 
 const TWENTY =
   "apple bread candle desk engine flute glass house iron jacket kettle lamp mirror needle orange pencil quilt river cyan teal";
 const PARTS = { words: 0, neighborhood: 0, session: 0, speaker: 0, time: 0, vector: 0 };
 
 /** Fold messages, the best first, given as their text and what else matters; ids count from 1. Gives ids: hit, copies. */
-function folded(messages: (Partial<Evidence> & { text: string })[], limit = 10): [number, number[]][] {
+function folded(messages: (Partial<Candidate> & { text: string })[], limit = 10): [number, number[]][] {
   const ranking = messages.map(({ text: _, ...given }, index): Ranked => {
-    const evidence = { sessionId: "s", seq: index, speaker: "user" as const, tokenCount: 20, wordScores: [1] };
+    const candidate = { sessionId: "s", seq: index, speaker: "user" as const, tokenCount: 20, wordScores: [1] };
     return {
-      evidence: { messageId: index + 1, isNamed: false, datedness: 0, ...evidence, ...given },
+      candidate: { messageId: index + 1, isNamed: false, datedness: 0, ...candidate, ...given },
       score: 100 - index,
       parts: PARTS,
     };
   });
-  const idOf = ({ evidence }: Ranked): number => evidence.messageId;
+  const idOf = ({ candidate }: Ranked): number => candidate.messageId;
   return foldCopies(ranking, limit, (id) => messages[id - 1]!.text).map(({ ranked, copies }) => [
     idOf(ranked),
     copies.map(idOf),

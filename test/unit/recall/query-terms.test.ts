@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { affordable, idfOf, type QueryTerm, rarest } from "../../../src/recall/query-terms.ts";
+import { idfOf } from "../../../src/recall/bm25.ts";
+import { affordable, type QueryTerm, rarest } from "../../../src/recall/query-terms.ts";
 
 function term(word: string, indexedCount: number, more: Partial<QueryTerm> = {}): QueryTerm {
   return { word, stem: word, count: 1, isQuoted: false, indexedCount, tailIds: [], ...more };

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { byVectors, type Evidence, type Ranked, rankEvidence, type ScoreParts } from "../../../src/recall/ranking.ts";
+import {
+  byVectors,
+  type Candidate,
+  type Ranked,
+  rankCandidates,
+  type ScoreParts,
+} from "../../../src/recall/ranking.ts";
 
 /** A tool's message without tokens, words and vector, so that every part of its score is 0 until the test gives it one. */
-function evidence(messageId: number, given: Partial<Evidence> = {}): Evidence {
+function candidate(messageId: number, given: Partial<Candidate> = {}): Candidate {
   return {
     messageId,
     sessionId: "s",
@@ -18,34 +24,34 @@ function evidence(messageId: number, given: Partial<Evidence> = {}): Evidence {
 
 /** One part of each score, by message id. */
 function partOf(part: keyof ScoreParts, ranked: readonly Ranked[]): Record<number, number> {
-  return Object.fromEntries(ranked.map(({ evidence: { messageId }, parts }) => [messageId, rounded(parts[part])]));
+  return Object.fromEntries(ranked.map(({ candidate: { messageId }, parts }) => [messageId, rounded(parts[part])]));
 }
 
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6 + 0;
-const idsOf = (ranked: readonly Ranked[]): number[] => ranked.map(({ evidence: { messageId } }) => messageId);
+const idsOf = (ranked: readonly Ranked[]): number[] => ranked.map(({ candidate: { messageId } }) => messageId);
 
 // In all of these a score of BM25 equal to the word's weight says that the word occurs once in a message of mean length:
 // 1 · (1.2 + 1) / (1 + 1.2) = 1. The most that any message could have is 2.2 times the weight.
 
 describe("words", () => {
   test("are a share of the most that a message could have", () => {
-    const ranked = rankEvidence([evidence(1, { wordScores: [1, 0] }), evidence(2, { wordScores: [0, 3] })], [1, 3]);
+    const ranked = rankCandidates([candidate(1, { wordScores: [1, 0] }), candidate(2, { wordScores: [0, 3] })], [1, 3]);
     expect(partOf("words", ranked)).toEqual({ 1: 0.113636, 2: 0.340909 }); // 1 and 3 of 4 · 2.2
     expect(idsOf(ranked)).toEqual([2, 1]);
   });
 
   test("that no message has, and no words at all, are worth nothing", () => {
-    expect(partOf("words", rankEvidence([evidence(1)], [1]))).toEqual({ 1: 0 });
-    const [ranked] = rankEvidence([evidence(1, { wordScores: [] })], []);
+    expect(partOf("words", rankCandidates([candidate(1)], [1]))).toEqual({ 1: 0 });
+    const [ranked] = rankCandidates([candidate(1, { wordScores: [] })], []);
     expect(ranked!.parts).toEqual({ words: 0, neighborhood: 0, session: 0, speaker: 0, time: 0, vector: 0 });
   });
 });
 
 describe("the neighborhood", () => {
   test("lifts a message beside which the words stand, up to two places away", () => {
-    const beside = [0, 1, 2, 3].map((seq) => evidence(seq + 1, { seq, wordScores: [seq === 0 ? 1 : 0] }));
+    const beside = [0, 1, 2, 3].map((seq) => candidate(seq + 1, { seq, wordScores: [seq === 0 ? 1 : 0] }));
     // 0.6 · (1 / 1.5) / (1 / 1.5 + 1.2)
-    expect(partOf("neighborhood", rankEvidence(beside, [1]))).toEqual({
+    expect(partOf("neighborhood", rankCandidates(beside, [1]))).toEqual({
       1: 0.214286,
       2: 0.214286,
       3: 0.214286,
@@ -57,11 +63,11 @@ describe("the neighborhood", () => {
     const around = (first: number[], second: number[]): number =>
       partOf(
         "neighborhood",
-        rankEvidence(
+        rankCandidates(
           [
-            evidence(1, { seq: 0, wordScores: first }),
-            evidence(2, { seq: 1, wordScores: [0, 0] }),
-            evidence(3, { seq: 2, wordScores: second }),
+            candidate(1, { seq: 0, wordScores: first }),
+            candidate(2, { seq: 1, wordScores: [0, 0] }),
+            candidate(3, { seq: 2, wordScores: second }),
           ],
           [1, 1],
         ),
@@ -72,10 +78,10 @@ describe("the neighborhood", () => {
   });
 
   test("does not reach into another session", () => {
-    const ranked = rankEvidence(
+    const ranked = rankCandidates(
       [
-        evidence(1, { sessionId: "a", seq: 0, wordScores: [1] }),
-        evidence(2, { sessionId: "b", seq: 1, wordScores: [0] }),
+        candidate(1, { sessionId: "a", seq: 0, wordScores: [1] }),
+        candidate(2, { sessionId: "b", seq: 1, wordScores: [0] }),
       ],
       [1],
     );
@@ -83,7 +89,7 @@ describe("the neighborhood", () => {
   });
 
   test("stays finite where a message has the most that is possible", () => {
-    const [ranked] = rankEvidence([evidence(1, { wordScores: [2.2] })], [1]);
+    const [ranked] = rankCandidates([candidate(1, { wordScores: [2.2] })], [1]);
     expect(ranked!.parts.words).toBe(1);
     expect(ranked!.parts.neighborhood).toBeGreaterThan(0.59);
     expect(ranked!.parts.neighborhood).toBeLessThanOrEqual(0.6);
@@ -92,12 +98,12 @@ describe("the neighborhood", () => {
 
 describe("the session", () => {
   test("that has most of the words supports all its messages, the others in proportion", () => {
-    const ranked = rankEvidence(
+    const ranked = rankCandidates(
       [
-        evidence(1, { sessionId: "a", wordScores: [1, 0] }),
-        evidence(2, { sessionId: "a", wordScores: [0, 1] }),
-        evidence(3, { sessionId: "b", wordScores: [1, 0] }),
-        evidence(4, { sessionId: "c", wordScores: [0, 0] }),
+        candidate(1, { sessionId: "a", wordScores: [1, 0] }),
+        candidate(2, { sessionId: "a", wordScores: [0, 1] }),
+        candidate(3, { sessionId: "b", wordScores: [1, 0] }),
+        candidate(4, { sessionId: "c", wordScores: [0, 0] }),
       ],
       [1, 1],
     );
@@ -107,9 +113,9 @@ describe("the session", () => {
 
 describe("who speaks", () => {
   test("multiplies what the words and the neighborhood are worth", () => {
-    const ranked = rankEvidence(
+    const ranked = rankCandidates(
       (["user", "assistant", "system", "tool"] as const).map((speaker, index) =>
-        evidence(index + 1, { speaker, sessionId: speaker, wordScores: [1] }),
+        candidate(index + 1, { speaker, sessionId: speaker, wordScores: [1] }),
       ),
       [1],
     );
@@ -118,9 +124,9 @@ describe("who speaks", () => {
   });
 
   test("loses by length: an assistant most, a person least", () => {
-    const ranked = rankEvidence(
+    const ranked = rankCandidates(
       (["user", "assistant", "system", "tool"] as const).map((speaker, index) =>
-        evidence(index + 1, { speaker, tokenCount: 99 }),
+        candidate(index + 1, { speaker, tokenCount: 99 }),
       ),
       [1],
     );
@@ -129,14 +135,17 @@ describe("who speaks", () => {
   });
 
   test("gains where the query names it", () => {
-    const ranked = rankEvidence([evidence(1), evidence(2, { isNamed: true })], [1]);
+    const ranked = rankCandidates([candidate(1), candidate(2, { isNamed: true })], [1]);
     expect(partOf("speaker", ranked)).toEqual({ 1: 0, 2: 0.5 });
     expect(idsOf(ranked)).toEqual([2, 1]);
   });
 });
 
 test("a time counts by how exactly the query names it", () => {
-  const ranked = rankEvidence([evidence(1), evidence(2, { datedness: 1 / 3 }), evidence(3, { datedness: 1 })], [1]);
+  const ranked = rankCandidates(
+    [candidate(1), candidate(2, { datedness: 1 / 3 }), candidate(3, { datedness: 1 })],
+    [1],
+  );
   expect(partOf("time", ranked)).toEqual({ 1: 0, 2: 0.166667, 3: 0.5 });
   expect(idsOf(ranked)).toEqual([3, 2, 1]);
 });
@@ -149,8 +158,8 @@ test("a vector counts by its nearness, for or against, and where there is none n
   ]);
   const ranked = [
     ...byVectors(
-      rankEvidence(
-        [1, 2, 3, 4].map((id) => evidence(id)),
+      rankCandidates(
+        [1, 2, 3, 4].map((id) => candidate(id)),
         [1],
       ),
       () => near,
@@ -161,10 +170,10 @@ test("a vector counts by its nearness, for or against, and where there is none n
 });
 
 test("a score is the sum of its parts", () => {
-  const ranked = rankEvidence(
+  const ranked = rankCandidates(
     [
-      evidence(1, { speaker: "user", tokenCount: 20, wordScores: [1, 2], datedness: 1, isNamed: true }),
-      evidence(2, { speaker: "assistant", tokenCount: 200, wordScores: [0, 1] }),
+      candidate(1, { speaker: "user", tokenCount: 20, wordScores: [1, 2], datedness: 1, isNamed: true }),
+      candidate(2, { speaker: "assistant", tokenCount: 200, wordScores: [0, 1] }),
     ],
     [1, 2],
   );
@@ -176,16 +185,16 @@ test("a score is the sum of its parts", () => {
 });
 
 test("of equals the newest is first, in whichever order they came", () => {
-  const [one, two, three] = [evidence(1), evidence(2), evidence(3)];
+  const [one, two, three] = [candidate(1), candidate(2), candidate(3)];
   for (const order of [
     [one, two, three],
     [three, one, two],
     [two, three, one],
   ]) {
-    expect(idsOf(rankEvidence(order, [1]))).toEqual([3, 2, 1]);
+    expect(idsOf(rankCandidates(order, [1]))).toEqual([3, 2, 1]);
   }
 });
 
 test("nothing is ranked as nothing", () => {
-  expect(rankEvidence([], [])).toEqual([]);
+  expect(rankCandidates([], [])).toEqual([]);
 });
