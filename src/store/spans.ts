@@ -131,9 +131,9 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     return this.newestTryWhere(ofStrategy(sessionId, strategy), spanSummaries.seqLast, summarizerId, promptVersion);
   }
 
-  /** The claim of a strategy, even if it has expired. */
-  claim(sessionId: string, strategy: SpanStrategy): Claim<typeof spanSummaries> | undefined {
-    return this.claimsWhere(ofStrategy(sessionId, strategy))[0];
+  /** The claim of a strategy if there is one, expired or not. */
+  claims(sessionId: string, strategy: SpanStrategy): Claim<typeof spanSummaries>[] {
+    return this.claimsWhere(ofStrategy(sessionId, strategy));
   }
 
   /** The finished and claimed rows that cover any of these messages, and all other rows: their errors may quote messages. */

@@ -6,9 +6,9 @@ import type { Repositories } from "./repositories.ts";
 import type { NewSpan, SpanStrategy } from "./spans.ts";
 import type { NewSummary } from "./summaries.ts";
 
-// What can happen to summaries, each one transaction.
+// The events of summaries. Each exported function that writes is one transaction.
 
-/** In whose name a claim is made, and from when to when it holds unless it is renewed. */
+/** Who makes a claim, and from when to when it holds unless it is renewed. */
 export interface Lease {
   claimant: string;
   /** By the store's clock. */
@@ -16,24 +16,24 @@ export interface Lease {
   untilMs: number;
 }
 
-/** A claim that was made. */
+/** A claim that this store has made. */
 export interface HeldClaim {
   table: "summaries" | "spans";
   id: number;
   claimant: string;
 }
 
-/** Why there is none: another store is at work on the same until then at least, or what was read is not what is there. */
+/** Why no claim was made: another store holds one until then, or the sources are no longer those that were read. */
 export type NoClaim = { heldUntilMs: number } | "changed";
 
 type ThemeWork = Omit<NewSummary, "status" | "claimant" | "claimedUntilMs">;
 type SpanWork = Omit<NewSpan, "status" | "claimant" | "claimedUntilMs">;
 
 /**
- * A theme is about to be summarized, and paid for: nobody else begins the same, or a part of it, while the claim holds.
- * Claims that have run out are taken over.
+ * Claims a theme before a model is paid to summarize it. While the claim holds, no other store begins the same theme or a
+ * part of it. Expired claims are taken over.
  *
- * @param rewriteCount  Of the generation, when the sources were read: whatever is forgotten changes it.
+ * @param rewriteCount  The generation's count when the sources were read. It changes when anything is forgotten.
  */
 export function claimTheme(
   repositories: Repositories,
@@ -47,41 +47,56 @@ export function claimTheme(
     const coverage = new Coverage(unions);
     if (generations.newest()?.rewriteCount !== rewriteCount || !isInUse(repositories, work)) return "changed";
     if (coverage.themeOf(work.rootId) !== work.rootId || isCovered(repositories, coverage, work)) return "changed";
-    for (const claim of summaries.claims(work.sessionId)) {
-      if (coverage.themeOf(claim.rootId) !== work.rootId) continue;
-      if (isLive(claim, lease)) return { heldUntilMs: claim.claimedUntilMs };
-      summaries.delete(claim.id);
-    }
+    const claims = summaries.claims(work.sessionId).filter(({ rootId }) => coverage.themeOf(rootId) === work.rootId);
+    const heldUntilMs = liveUntilMs(summaries, claims, lease);
+    if (heldUntilMs !== undefined) return { heldUntilMs };
     const { claimant, untilMs } = lease;
     const id = summaries.add({ ...work, status: "claimed", claimant, claimedUntilMs: untilMs });
     return { table: "summaries", id, claimant };
   });
 }
 
-/** The same for a stretch of a session. */
+/** Claims a span, as `claimTheme` claims a theme. */
 export function claimSpan(repositories: Repositories, work: SpanWork, lease: Lease): HeldClaim | NoClaim {
   const { database, spans } = repositories;
   return database.write("resolveDirty", () => {
     assertSession(repositories, work.sessionId);
-    if (!isAsRead(repositories, work)) return "changed";
+    if (!isUnchanged(repositories, work)) return "changed";
     if ((spans.newest(work.sessionId, work.strategy, "done")?.seqLast ?? -1) >= work.seqLast) return "changed";
-    const claim = spans.claim(work.sessionId, work.strategy);
-    if (claim !== undefined && isLive(claim, lease)) return { heldUntilMs: claim.claimedUntilMs };
-    if (claim !== undefined) spans.delete(claim.id);
+    const heldUntilMs = liveUntilMs(spans, spans.claims(work.sessionId, work.strategy), lease);
+    if (heldUntilMs !== undefined) return { heldUntilMs };
     const { claimant, untilMs } = lease;
     const id = spans.add({ ...work, status: "claimed", claimant, claimedUntilMs: untilMs });
     return { table: "spans", id, claimant };
   });
 }
 
-/** The work on some claims goes on. One that was lost stays lost. */
+/**
+ * Deletes expired claims, and returns when a live one expires.
+ *
+ * A claim that lasts much longer than any lease was made before the clock was set back, so it counts as expired. A claim that
+ * lasts a little longer was made while this process waited for its turn to write.
+ */
+function liveUntilMs(
+  repository: { delete(id: number): void },
+  claims: readonly { id: number; claimedUntilMs: number }[],
+  { nowMs, untilMs }: Lease,
+): number | undefined {
+  for (const { id, claimedUntilMs } of claims) {
+    if (nowMs < claimedUntilMs && claimedUntilMs - untilMs < untilMs - nowMs) return claimedUntilMs;
+    repository.delete(id);
+  }
+  return undefined;
+}
+
+/** Renews claims. A claim that was lost stays lost. */
 export function renewClaims(repositories: Repositories, claims: readonly HeldClaim[], untilMs: number): void {
   repositories.database.write("resolveDirty", () => {
     for (const { table, id, claimant } of claims) repositories[table].renewClaim(id, claimant, untilMs);
   });
 }
 
-/** The work on some claims was given up: others may begin it. What was paid for it by then stays known. */
+/** Releases the claims on work that was given up. What the work has cost by then is recorded. */
 export function releaseClaims(
   repositories: Repositories,
   claims: readonly { claim: HeldClaim; sessionId: string; summarizerId: string; costs: Costs }[],
@@ -96,48 +111,46 @@ export function releaseClaims(
 }
 
 /**
- * What this store had claimed in a session and could not give back, when the file could not be written, is given back now.
- * To be asked only while no work of this store on the session is under way.
+ * Releases the claims of this store on a session that could not be released before, because the file could not be written.
+ * Call it only while no work of this store on the session is under way.
  */
-export function releaseLeft(
-  { database, summaries, spans }: Repositories,
+export function releaseLeftoverClaims(
+  repositories: Repositories,
   sessionId: string,
   strategy: "union-find" | SpanStrategy,
   claimant: string,
 ): void {
-  const left = database.read(() => {
-    if (strategy === "union-find") return summaries.claims(sessionId).filter((claim) => claim.claimant === claimant);
-    const claim = spans.claim(sessionId, strategy);
-    return claim?.claimant === claimant ? [claim] : [];
-  });
-  if (left.length === 0) return;
-  const table = strategy === "union-find" ? summaries : spans;
+  const { database, summaries, spans } = repositories;
+  const leftover = database
+    .read(() => (strategy === "union-find" ? summaries.claims(sessionId) : spans.claims(sessionId, strategy)))
+    .filter((claim) => claim.claimant === claimant);
+  if (leftover.length === 0) return;
   database.write("resolveDirty", () => {
-    for (const { id } of left) table.endClaim(id, claimant);
+    for (const { id } of leftover) (strategy === "union-find" ? summaries : spans).endClaim(id, claimant);
   });
 }
 
 /**
- * A theme was summarized, or the try failed. Its claim ends.
+ * Records a summary of a theme, or a failed try, and ends its claim.
  *
- * Who lost the claim has slept too long: a try that failed is then another's affair; a summary is kept if its messages are
- * those that were read. In any case only if no other covers as much: of two for the same the first stays. Of a forest that
- * another has taken the place of nothing is kept.
+ * Nothing is recorded if another summary covers as much: the first one stays. Nothing is recorded of a forest that another
+ * generation has replaced. If the claim was lost, a failed try is not recorded, and a summary is recorded only if its sources
+ * are still those that were read.
  *
- * @param claim  None of what stands in for a summary: that costs nothing.
- * @returns whether it was written.
+ * @param claim  Undefined for a summary that stands in for the model's: it costs nothing, so it needs no claim.
+ * @returns true if the row was written.
  */
 export function recordSummary(repositories: Repositories, row: NewSummary, claim?: HeldClaim): boolean {
   const { database, unions, summaries, costs } = repositories;
   return database.write("resolveDirty", () => {
     assertSession(repositories, row.sessionId);
-    const isHeld = claim !== undefined && summaries.endClaim(claim.id, claim.claimant);
+    const wasHeld = claim !== undefined && summaries.endClaim(claim.id, claim.claimant);
     const isWanted =
       row.status === "done"
-        ? (isHeld || sourceDigestOf(repositories, row.rootId, row.logPosition) === row.sourceDigest) &&
+        ? (wasHeld || sourceDigestOf(repositories, row.rootId, row.logPosition) === row.sourceDigest) &&
           isInUse(repositories, row) &&
           !isCovered(repositories, new Coverage(unions), row)
-        : isHeld;
+        : wasHeld;
     if (isWanted) summaries.add(row);
     else costs.discard(row.sessionId, row.summarizerId, costsOf(row));
     return isWanted;
@@ -145,27 +158,26 @@ export function recordSummary(repositories: Repositories, row: NewSummary, claim
 }
 
 /**
- * A stretch of a session was summarized, or the try failed, or it is due. Its claim ends.
+ * Records a summary of a span, a failed try, or that a summary is due, and ends its claim.
  *
- * @returns false, and nothing is written, if its messages are not those that were read: some have been forgotten meanwhile.
- *   Or if another process was faster and has summarized as much or more: a context must not go back to less. Or if a try
- *   failed whose claim was lost.
+ * @returns false if nothing was written: some of the messages were forgotten, another process has summarized as much or more,
+ *   or a try failed whose claim was lost.
  */
 export function recordSpan(repositories: Repositories, operation: string, row: NewSpan, claim?: HeldClaim): boolean {
   const { database, spans, costs } = repositories;
   return database.write(operation, () => {
     assertSession(repositories, row.sessionId);
-    const isHeld = claim === undefined || spans.endClaim(claim.id, claim.claimant);
+    const wasHeld = claim === undefined || spans.endClaim(claim.id, claim.claimant);
     const done = row.standsIn
       ? spans.shown(row.sessionId, row.strategy)
       : spans.newest(row.sessionId, row.strategy, "done");
     const isWanted =
-      isAsRead(repositories, row) && (done?.seqLast ?? -1) < row.seqLast && (isHeld || row.status === "done");
+      isUnchanged(repositories, row) && (done?.seqLast ?? -1) < row.seqLast && (wasHeld || row.status === "done");
     if (!isWanted) {
       if (row.summarizerId) costs.discard(row.sessionId, row.summarizerId, costsOf(row));
       return false;
     }
-    // What it makes useless: with what stands in for a summary only another that does.
+    // Read before the row is added: a stand-in replaces only other stand-ins.
     const standIns = row.standsIn ? spans.standIns(row.sessionId, row.strategy) : undefined;
     spans.add(row);
     if (row.status !== "done") return true;
@@ -177,7 +189,7 @@ export function recordSpan(repositories: Repositories, operation: string, row: N
   });
 }
 
-/** SHA-256, hex, over the digests of what a theme held at a log position, in order of seq. */
+/** Returns the SHA-256, in hexadecimal, of the digests of a theme's messages at a log position, in order of seq. */
 export function sourceDigestOf({ messages, unions }: Repositories, root: number, logPosition: number): string {
   const digest = createHash("sha256");
   for (const part of messages.digestsOfSteps(unions.stepsOf("theme", root, logPosition))) digest.update(part);
@@ -188,27 +200,20 @@ function assertSession({ sessions }: Repositories, sessionId: string): void {
   if (sessions.byId(sessionId) === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
 }
 
-/**
- * One that lasts much longer than any is made for was made before the clock was set back. A little longer is one that was made
- * while this process waited for its turn to write.
- */
-function isLive({ claimedUntilMs }: { claimedUntilMs: number }, { nowMs, untilMs }: Lease): boolean {
-  return nowMs < claimedUntilMs && claimedUntilMs - untilMs < untilMs - nowMs;
-}
-
-/** Whether it was read in the forest that is in use: a store that is embedded anew gets another. */
+/** Returns true if the sources were read in the forest in use. */
 function isInUse({ generations }: Repositories, { logPosition }: ThemeWork): boolean {
   return logPosition > (generations.newest()?.logPosition ?? 0);
 }
 
-/** Whether a summary covers as much; of what stands in for one, also another that does. */
+/** Returns true if a summary covers as much. A stand-in gives way to stand-ins too. */
 function isCovered({ summaries }: Repositories, coverage: Coverage, row: ThemeWork): boolean {
   return [...summaries.shown(row.sessionId), ...summaries.waiting(row.sessionId)].some(
     (other) => (row.standsIn || !other.standsIn) && coverage.covers(other, row.rootId, row.logPosition),
   );
 }
 
-function isAsRead({ spans }: Repositories, row: SpanWork): boolean {
+/** Returns true if a span holds the messages that were read. */
+function isUnchanged({ spans }: Repositories, row: SpanWork): boolean {
   const { messageCount, sourceDigest } = spans.contentOf(row.sessionId, row.seqFirst, row.seqLast);
   return messageCount === row.messageCount && sourceDigest === row.sourceDigest;
 }

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import type { Strategy } from "../core/options.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { releaseLeft } from "../store/write-summaries.ts";
+import { releaseLeftoverClaims } from "../store/write-summaries.ts";
 import { nothingDone, type ResolveResult, ResolveRun, type ResolveRunOptions } from "./resolve-run.ts";
 import { resolveSpan } from "./resolve-span.ts";
 import { resolveThemes, type ThemeOptions } from "./resolve-themes.ts";
@@ -35,7 +35,7 @@ export async function resolveDirty(
   options.signal.throwIfAborted();
   const { strategy } = options;
   if (strategy === "full") return { result: nothingDone(), nextTryAtMs: undefined };
-  releaseLeft(repositories, sessionId, strategy, options.claimant);
+  releaseLeftoverClaims(repositories, sessionId, strategy, options.claimant);
   const run = new ResolveRun(repositories, sessionId, options);
   try {
     if (strategy === "union-find") {
