@@ -1,26 +1,26 @@
-import type Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
 import { recreateFullTextTables, withShadowTables } from "./full-text-tables.ts";
 import { KeptNumbers } from "./kept-numbers.ts";
 import type { StoreDatabase } from "./open.ts";
 import { type SearchScope, scopeCondition, sessionCondition } from "./search-scope.ts";
 import { isUnbroken, SessionMessages, type SessionSpan } from "./session-spans.ts";
+import type { Statement } from "./statement.ts";
 
-/** A scope of at most so many messages is read as a list of ids first, a tenth of a microsecond each. */
+/** The most messages of a scope that are read as a list of ids first. Each takes a tenth of a microsecond. */
 const SCOPE_IDS_MAX = 5_000;
 
-/** In how many messages a word must be for its count to be kept in memory: reading it takes 10 ns for each of them. */
+/** The fewest messages a word must occur in for its count to be kept in memory. Reading the count takes 10 ns for each. */
 const FREQUENCY_KEPT_MIN = 500;
 
-/** Growth of the index past which counts are read again. */
+/** The growth of the index after which counts are read again. */
 const FREQUENCY_GROWTH_MAX = 1.1;
 
-/** Statements kept prepared. */
-const PREPARED_MAX = 100;
+/** The most compiled statements with a scope. A search has as many forms as it may have words and filters. */
+const SCOPED_MAX = 100;
 
-type Value = string | number | bigint | Buffer | null;
+type Value = string | number;
 
-/** What of a message is indexed: its speaker, where it names one, and its text. */
+/** The part of a message that is indexed: its speaker's name, if it has one, and its text. */
 export interface SearchText {
   id: number;
   text: string;
@@ -29,81 +29,119 @@ export interface SearchText {
 /** What BM25 needs of the index as a whole. */
 export interface IndexTotals {
   messageCount: number;
-  /** Words of all of them. */
+  /** The words of all messages. */
   wordCount: number;
 }
 
 const SEARCH_TEXT = "CASE WHEN m.name IS NULL THEN m.text ELSE m.name || char(10) || m.text END";
+const TAIL = "FROM messages m WHERE m.id > ? ORDER BY m.id";
+const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
+const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize";
+
+const statements = ({ statement }: StoreDatabase) => ({
+  // FTS5, its tables, and lists as JSON, which are also the fastest way to hand over many values.
+  newestId: statement<[], number | null>`SELECT max(id) FROM messages_fts_docsize`.pluck(),
+  tailCount: statement<[newestId: number], number>`SELECT count(*) FROM messages WHERE id > ?`.pluck(),
+  tail: statement<[newestId: number, limit: number], SearchText>`SELECT m.id, ${SEARCH_TEXT} AS text ${TAIL} LIMIT ?`,
+  eachOfTail: statement<[newestId: number], [number, string]>`SELECT m.id, ${SEARCH_TEXT} ${TAIL}`.raw(),
+  insert: statement<[id: number, words: string]>`INSERT INTO messages_fts (rowid, words) VALUES (?, ?)`,
+  deletedSizes: statement<[ids: string], string>`
+    SELECT ${SIZES} WHERE id IN (SELECT value FROM json_each(?))`.pluck(),
+  delete: statement<[ids: string]>`DELETE FROM messages_fts WHERE rowid IN (SELECT value FROM json_each(?))`,
+  idsOfSession: statement<[sessionId: string], string>`
+    SELECT json_group_array(id) FROM messages WHERE session_id = ?`.pluck(),
+  merge: statement<[pages: number]>`INSERT INTO messages_fts (messages_fts, rank) VALUES ('merge', ?)`,
+  changes: statement<[], number>`SELECT total_changes()`.pluck(),
+  averages: statement<[], Buffer>`SELECT block FROM messages_fts_data WHERE id = 1`.pluck(),
+  setAverages: statement<[block: Buffer]>`UPDATE messages_fts_data SET block = ? WHERE id = 1`,
+  frequency: statement<[stem: string], number>`SELECT doc FROM messages_fts_terms WHERE term = ?`.pluck(),
+  anyWord: statement<[], string>`SELECT term FROM messages_fts_terms LIMIT 1`.pluck(),
+  missingCount: statement<[], number>`
+    SELECT count(*) FROM messages
+    WHERE id <= (SELECT max(id) FROM messages_fts_docsize) AND id NOT IN (SELECT id FROM messages_fts_docsize)`.pluck(),
+  strangerCount: statement<[], number>`
+    SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck(),
+  countedTotals: statement<[], [messageCount: number, sizes: string]>`SELECT count(*), ${SIZES}`.raw(),
+  wordCounts: statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
+    SELECT m.id, ${SEARCH_TEXT} AS text, d.sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
+    WHERE d.id > ? ORDER BY d.id LIMIT ?`,
+  // One JSON text: as rows, the occurrences would take four times as long.
+  occurrences: statement<[stem: string], string>`
+    SELECT json_group_array(doc) FROM temp.messages_fts_occurrences WHERE term = ?`.pluck(),
+  lengths: statement<[ids: string], [ids: string, sizes: string | null]>`
+    SELECT json_group_array(d.id), group_concat(hex(d.sz), '')
+    FROM json_each(?) given CROSS JOIN messages_fts_docsize d ON d.id = given.value`.raw(),
+  texts: statement<[ids: string], SearchText>`SELECT m.id, ${SEARCH_TEXT} AS text ${GIVEN} ORDER BY given.key`,
+  idsOfSessions: statement<[sessionIds: string], string>`
+    SELECT json_group_array(m.id) FROM json_each(?) given CROSS JOIN messages m ON m.session_id = given.value`.pluck(),
+});
 
 /**
- * Rows of `messages_fts` and its shadow tables. Statements are prepared when they are first needed: a damaged index must
- * not keep a store from being opened.
+ * Rows of `messages_fts` and its shadow tables.
+ *
+ * A damaged index must not keep a store from being opened, so nothing here runs before it is needed.
  */
 export class FullTextRepository {
   readonly #database: StoreDatabase;
-  readonly #prepared = new Map<string, Database.Statement<Value[]>>();
-  /** By stem. */
+  readonly #statements;
+  readonly #scoped = new Map<string, Statement<Value[], unknown>>();
+  /** The number of messages that hold a stem, by stem. */
   readonly #frequencies = new Map<string, number>();
-  /** What the index was like when the first of them was read. */
+  /** The index when the first of the frequencies was read. */
   #frequenciesOf = { messageCount: 0, dataVersion: -1 };
-  /** By message: ids are not used twice, and what is indexed of a message does not change. */
+  /** The length of each message. It never changes, because ids are not used twice and messages are not edited. */
   readonly #lengths = new KeptNumbers();
 
   constructor(database: StoreDatabase) {
     this.#database = database;
+    this.#statements = statements(database);
   }
 
-  /** The newest message in the index; 0 if there is none. All older ones are in it, those after it are the tail. */
+  /** The newest message in the index; 0 if there is none. All older messages are in it, and all newer ones are the tail. */
   newestId(): number {
-    return this.#one<number | null>("SELECT max(id) FROM messages_fts_docsize") ?? 0;
+    return this.#statements.newestId.get() ?? 0;
   }
 
   tailCount(): number {
-    return this.#one<number>("SELECT count(*) FROM messages WHERE id > ?", this.newestId())!;
+    return this.#statements.tailCount.get(this.newestId())!;
   }
 
   /** The oldest messages of the tail, at most `limit`. */
   tail(limit: number): SearchText[] {
-    const sql = `SELECT m.id, ${SEARCH_TEXT} AS text FROM messages m WHERE m.id > ? ORDER BY m.id LIMIT ?`;
-    return this.#prepare(sql).all(this.newestId(), limit) as SearchText[];
+    return this.#statements.tail.all(this.newestId(), limit);
   }
 
-  /** All of it, as pairs of id and text, in order. */
+  /** The whole tail, as pairs of id and text, in order. */
   eachOfTail(): IterableIterator<[number, string]> {
-    const sql = `SELECT m.id, ${SEARCH_TEXT} FROM messages m WHERE m.id > ? ORDER BY m.id`;
-    return this.#prepare(sql).raw(true).iterate(this.newestId()) as IterableIterator<[number, string]>;
+    return this.#statements.eachOfTail.iterate(this.newestId());
   }
 
   insert(id: number, words: readonly string[]): void {
-    this.#prepare("INSERT INTO messages_fts (rowid, words) VALUES (?, ?)").run(id, words.join(" "));
+    this.#statements.insert.run(id, words.join(" "));
   }
 
   delete(ids: readonly number[]): void {
-    this.#delete("SELECT value FROM json_each(?)", JSON.stringify(ids));
+    this.#delete(JSON.stringify(ids));
   }
 
   deleteSession(sessionId: string): void {
-    this.#delete("SELECT id FROM messages WHERE session_id = ?", sessionId);
+    this.#delete(this.#statements.idsOfSession.get(sessionId)!);
   }
 
-  #delete(which: string, value: string): void {
+  #delete(ids: string): void {
     const { messageCount, wordCount } = this.totals();
-    const sizes = this.#one<string>(
-      `SELECT coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize WHERE id IN (${which})`,
-      value,
-    )!;
-    const gone = varintsOf(Buffer.from(sizes, "hex"));
-    // SQLite lets these stand as they were, and with them what was forgotten. With its first change in a transaction it
-    // takes them into memory: so they come before it.
+    const deleted = varintsOf(Buffer.from(this.#statements.deletedSizes.get(ids)!, "hex"));
+    // SQLite does not correct the totals. With its first change in a transaction it reads them into memory, so they are
+    // written before that.
     this.#setTotals({
-      messageCount: messageCount - gone.length,
-      wordCount: gone.reduce((left, count) => left - count, wordCount),
+      messageCount: messageCount - deleted.length,
+      wordCount: deleted.reduce((left, count) => left - count, wordCount),
     });
-    this.#prepare(`DELETE FROM messages_fts WHERE rowid IN (${which})`).run(value);
+    this.#statements.delete.run(ids);
     this.#frequencies.clear();
   }
 
-  /** Empty the index, whatever state it is in. */
+  /** Empties the index, even if it is damaged. */
   clear(): void {
     recreateFullTextTables(this.#database.client);
     this.#frequencies.clear();
@@ -111,36 +149,31 @@ export class FullTextRepository {
   }
 
   /**
-   * Begin to merge all parts of the index into one, without the words of deleted messages; `mergeOn` goes on with it.
+   * Begins to merge all parts of the index into one, without the words of deleted messages. `mergeOn` continues.
    *
-   * @param pages  Written before it stops, about: 4 KB each.
-   * @returns whether anything was to be done.
+   * @param pages  About how many pages of 4 KB are written before this stops.
+   * @returns true if there was anything to do.
    */
   mergeAll(pages: number): boolean {
-    return this.#merge(-pages);
+    return this.mergeOn(-pages);
   }
 
-  /** @returns false once no merge is under way. */
+  /** Returns false when no merge is under way. */
   mergeOn(pages: number): boolean {
-    return this.#merge(pages);
+    const before = this.#statements.changes.get()!;
+    this.#statements.merge.run(pages);
+    // The statement itself counts as one change: https://sqlite.org/fts5.html, 6.8.
+    return this.#statements.changes.get()! - before > 1;
   }
 
-  #merge(pages: number): boolean {
-    const changes = (): number => this.#one<number>("SELECT total_changes()")!;
-    const before = changes();
-    this.#prepare("INSERT INTO messages_fts (messages_fts, rank) VALUES ('merge', ?)").run(pages);
-    // The statement itself counts as one: https://sqlite.org/fts5.html, 6.8.
-    return changes() - before > 1;
-  }
-
-  /** @throws {StoreError} `STORE_CORRUPT` where they cannot be those of the index. */
+  /** @throws {StoreError} `STORE_CORRUPT` if the totals cannot be those of the index. */
   totals(): IndexTotals {
-    // "The averages record" of fts5_index.c: the count of rows, then for each column that of its words.
-    const block = this.#one<Buffer>("SELECT block FROM messages_fts_data WHERE id = 1") ?? Buffer.alloc(0);
+    // "The averages record" of fts5_index.c: the number of rows, then for each column the number of its words.
+    const block = this.#statements.averages.get() ?? Buffer.alloc(0);
     const isEmpty = this.newestId() === 0;
     const [messageCount, wordCount, ...others] = isEmpty && block.length === 0 ? [0, 0] : varintsOf(block);
-    const isTold = messageCount !== undefined && Number.isSafeInteger(wordCount) && others.length === 0;
-    if (!isTold || (messageCount === 0 && !isEmpty)) {
+    const isComplete = messageCount !== undefined && Number.isSafeInteger(wordCount) && others.length === 0;
+    if (!isComplete || (messageCount === 0 && !isEmpty)) {
       throw this.#corrupt("how many messages and words the full-text index holds is not told");
     }
     this.#freshen(messageCount);
@@ -150,14 +183,12 @@ export class FullTextRepository {
   #setTotals({ messageCount, wordCount }: IndexTotals): void {
     if (messageCount < 0 || wordCount < 0)
       throw this.#corrupt("the full-text index holds fewer words than are deleted");
-    const { client } = this.#database;
-    withShadowTables(client, () => {
-      const block = Buffer.concat([varintOf(messageCount), varintOf(wordCount)]);
-      client.prepare("UPDATE messages_fts_data SET block = ? WHERE id = 1").run(block);
+    withShadowTables(this.#database.client, () => {
+      this.#statements.setAverages.run(Buffer.concat([varintOf(messageCount), varintOf(wordCount)]));
     });
   }
 
-  /** Forget counts that others may have changed, or that are too far behind. */
+  /** Forgets frequencies that another process may have changed, or that are too old. */
   #freshen(messageCount: number): void {
     const dataVersion = this.#database.dataVersion();
     const known = this.#frequenciesOf;
@@ -166,59 +197,49 @@ export class FullTextRepository {
     this.#frequenciesOf = { messageCount, dataVersion };
   }
 
-  /** In how many indexed messages a stem occurs; up to a tenth fewer than are there since the last look at the `totals`. */
+  /** The number of indexed messages that hold a stem. Up to a tenth too low until `totals` is called again. */
   frequencyOf(stem: string): number {
     const known = this.#frequencies.get(stem);
     if (known !== undefined) return known;
-    const count = this.#one<number>("SELECT doc FROM messages_fts_terms WHERE term = ?", stem) ?? 0;
+    const count = this.#statements.frequency.get(stem) ?? 0;
     if (count >= FREQUENCY_KEPT_MIN) this.#frequencies.set(stem, count);
     return count;
   }
 
-  /** Whether any message is found by any word. @throws where what is kept to find it cannot be read. */
+  /** Returns true if the index holds a word. @throws if the index cannot be read. */
   hasWords(): boolean {
-    return this.#one<string>("SELECT term FROM messages_fts_terms LIMIT 1") !== undefined;
+    return this.#statements.anyWord.get() !== undefined;
   }
 
-  /** Messages up to the newest indexed one that are not indexed, and indexed ones that are not there. */
+  /** The messages up to the newest indexed one that are not indexed, and the indexed ones that do not exist. */
   rowFaults(): { missingCount: number; strangerCount: number } {
-    const count = (sql: string): number => this.#one<number>(`SELECT count(*) FROM ${sql}`)!;
-    return {
-      missingCount: count(
-        `messages WHERE id <= (SELECT max(id) FROM messages_fts_docsize) AND id NOT IN (SELECT id FROM messages_fts_docsize)`,
-      ),
-      strangerCount: count("messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)"),
-    };
+    const { missingCount, strangerCount } = this.#statements;
+    return { missingCount: missingCount.get()!, strangerCount: strangerCount.get()! };
   }
 
-  /** The same as the totals, counted one by one. */
+  /** The totals, counted one by one. */
   countedTotals(): IndexTotals {
-    const sql = "SELECT count(*), coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize";
-    const [messageCount, sizes] = this.#prepare(sql).raw(true).get() as [number, string];
+    const [messageCount, sizes] = this.#statements.countedTotals.get()!;
     const wordCount = varintsOf(Buffer.from(sizes, "hex")).reduce((sum, count) => sum + count, 0);
     return { messageCount, wordCount };
   }
 
-  /** Indexed messages after one, with the number of words that each has in the index. */
+  /** Indexed messages after `afterId`, with the number of words that each has in the index. */
   wordCounts(afterId: number, limit: number): (SearchText & { wordCount: number })[] {
-    const sql = `SELECT m.id, ${SEARCH_TEXT} AS text, d.sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
-      WHERE d.id > ? ORDER BY d.id LIMIT ?`;
-    const rows = this.#prepare(sql).all(afterId, limit) as (SearchText & { sz: Buffer })[];
+    const rows = this.#statements.wordCounts.all(afterId, limit);
     return rows.map(({ id, text, sz }) => ({ id, text, wordCount: varintsOf(sz)[0] ?? 0 }));
   }
 
-  /** Indexed messages with a stem, in order of their ids, each as often as it holds it: 0.1 µs for each time. */
+  /** The indexed messages that hold a stem, in order of id, each as often as it holds the stem. An occurrence takes 0.1 µs. */
   occurrences(stem: string): number[] {
-    // Temporary, so that a reader can have it, and made again where the transaction that made it was rolled back.
+    // A temporary table, so that a reader can have it. It is made again if the transaction that made it was rolled back.
     this.#database.client.exec(
       "CREATE VIRTUAL TABLE IF NOT EXISTS temp.messages_fts_occurrences USING fts5vocab(main, messages_fts, instance)",
     );
-    // One text for all of them: as rows they would take four times as long.
-    const sql = "SELECT json_group_array(doc) FROM temp.messages_fts_occurrences WHERE term = ?";
-    return JSON.parse(this.#one<string>(sql, stem)!) as number[];
+    return JSON.parse(this.#statements.occurrences.get(stem)!) as number[];
   }
 
-  /** How many words each of these messages has in the index: 0.3 µs for one that nobody has asked for before. */
+  /** The number of words that each message has in the index. A message takes 0.3 µs when it is asked for first. */
   lengthsOf(ids: readonly number[]): number[] {
     const lengths = ids.map((id) => this.#lengths.get(id));
     if (!lengths.includes(0)) return lengths;
@@ -227,9 +248,7 @@ export class FullTextRepository {
   }
 
   #readLengths(ids: readonly number[]): void {
-    const sql = `SELECT json_group_array(d.id), group_concat(hex(d.sz), '')
-      FROM json_each(?) given CROSS JOIN messages_fts_docsize d ON d.id = given.value`;
-    const [found, sizes] = this.#prepare(sql).raw(true).get(JSON.stringify(ids)) as [string, string | null];
+    const [found, sizes] = this.#statements.lengths.get(JSON.stringify(ids))!;
     const lengths = varintsOf(Buffer.from(sizes ?? "", "hex"));
     (JSON.parse(found) as number[]).forEach((id, index) => void this.#lengths.set(id, lengths[index]!));
     const missing = ids.find((id) => this.#lengths.get(id) === 0);
@@ -237,85 +256,73 @@ export class FullTextRepository {
     throw this.#corrupt(`the full-text index holds words of message ${missing}, and not how many`);
   }
 
-  /** Indexed messages of a scope for which an expression of FTS5 holds, the newest first. */
+  /** Indexed messages of a scope that match an expression of FTS5, the newest first. */
   matching(expression: string, scope: SearchScope, limit: number): IterableIterator<[number, string]> {
-    const inScope = scopeCondition(scope);
-    const sql = `SELECT m.id, ${SEARCH_TEXT} FROM messages_fts f JOIN messages m ON m.id = f.rowid
-      WHERE f.messages_fts MATCH ? ${inScope.sql === "" ? "" : `AND ${inScope.sql}`} ORDER BY f.rowid DESC LIMIT ?`;
-    const rows = this.#prepare(sql)
-      .raw(true)
-      .iterate(expression, ...inScope.values, limit);
-    return rows as IterableIterator<[number, string]>;
+    const { sql, values } = scopeCondition(scope);
+    return this.#scopedStatement<[number, string]>(
+      `SELECT m.id, ${SEARCH_TEXT} FROM messages_fts f JOIN messages m ON m.id = f.rowid
+       WHERE f.messages_fts MATCH ? ${sql === "" ? "" : `AND ${sql}`} ORDER BY f.rowid DESC LIMIT ?`,
+      "raw",
+    ).iterate(expression, ...values, limit);
   }
 
-  /** Those of the given messages that are in a scope, in the order given. */
+  /** The messages among the given ones that are in a scope, in the order given. */
   inScope(ids: readonly number[], scope: SearchScope): number[] {
-    const { sql: condition, values } = scopeCondition(scope);
-    if (condition === "" || ids.length === 0) return [...ids];
-    const sql = `SELECT m.id FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value WHERE ${condition}
-      ORDER BY given.key`;
-    return this.#prepare(sql)
-      .pluck(true)
-      .all(JSON.stringify(ids), ...values) as number[];
+    const { sql, values } = scopeCondition(scope);
+    if (sql === "" || ids.length === 0) return [...ids];
+    const inScope = this.#scopedStatement<number>(`SELECT m.id ${GIVEN} WHERE ${sql} ORDER BY given.key`, "pluck");
+    return inScope.all(JSON.stringify(ids), ...values);
   }
 
   /** The given messages, in the order given. */
   texts(ids: readonly number[]): IterableIterator<SearchText> {
-    const sql = `SELECT m.id, ${SEARCH_TEXT} AS text
-      FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value ORDER BY given.key`;
-    const rows = this.#prepare(sql).iterate(JSON.stringify(ids));
-    return rows as IterableIterator<SearchText>;
+    return this.#statements.texts.iterate(JSON.stringify(ids));
   }
 
-  /** The messages of a scope's sessions, indexed or not, as long as they are few; undefined where all are in scope. */
+  /** The messages of a scope's sessions, indexed or not; undefined if they are many, or if all messages are in scope. */
   idsOf(scope: SearchScope): number[] | undefined {
-    const { sql: condition, values } = sessionCondition(scope);
-    if (condition === "") return undefined;
-    const sql = `SELECT json_group_array(id) FROM
-      (SELECT m.id FROM messages m WHERE ${condition} LIMIT ${SCOPE_IDS_MAX + 1})`;
-    const ids = JSON.parse(this.#one<string>(sql, ...values)!) as number[];
+    const { sql, values } = sessionCondition(scope);
+    if (sql === "") return undefined;
+    const few = `SELECT m.id FROM messages m WHERE ${sql} LIMIT ${SCOPE_IDS_MAX + 1}`;
+    const list = this.#scopedStatement<string>(`SELECT json_group_array(id) FROM (${few})`, "pluck").get(...values)!;
+    const ids = JSON.parse(list) as number[];
     return ids.length > SCOPE_IDS_MAX ? undefined : ids;
   }
 
-  /** The same, however many they are: two look-ups for a session whose messages have no others between them. */
+  /** The same messages, however many. A session takes two lookups if no other session's messages are between its own. */
   messagesOf(scope: SearchScope): SessionMessages | undefined {
-    const { sql: condition, values } = sessionCondition(scope);
-    if (condition === "") return undefined;
-    const sql = `SELECT m.session_id AS sessionId, m.id AS firstId, m.seq AS firstSeq, z.id AS lastId, z.seq AS lastSeq
-      FROM sessions s
-      CROSS JOIN messages m ON m.session_id = s.id AND m.seq = (SELECT min(seq) FROM messages WHERE session_id = s.id)
-      CROSS JOIN messages z ON z.session_id = s.id AND z.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
-      WHERE ${condition}`;
-    const spans = this.#prepare(sql).all(...values) as SessionSpan[];
+    const { sql, values } = sessionCondition(scope);
+    if (sql === "") return undefined;
+    const spans = this.#scopedStatement<SessionSpan>(
+      `SELECT s.id AS sessionId, m.id AS firstId, m.seq AS seqFirst, z.id AS lastId, z.seq AS seqLast
+       FROM sessions s
+       CROSS JOIN messages m ON m.session_id = s.id AND m.seq = (SELECT min(seq) FROM messages WHERE session_id = s.id)
+       CROSS JOIN messages z ON z.session_id = s.id AND z.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
+       WHERE ${sql}`,
+    ).all(...values);
     const broken = spans.filter((span) => !isUnbroken(span)).map(({ sessionId }) => sessionId);
-    const ids = `SELECT json_group_array(m.id) FROM json_each(?) given CROSS JOIN messages m ON m.session_id = given.value`;
-    const others = broken.length === 0 ? [] : (JSON.parse(this.#one<string>(ids, JSON.stringify(broken))!) as number[]);
-    return new SessionMessages(spans.filter(isUnbroken), new Set(others));
+    const others = broken.length === 0 ? "[]" : this.#statements.idsOfSessions.get(JSON.stringify(broken))!;
+    return new SessionMessages(spans.filter(isUnbroken), new Set(JSON.parse(others) as number[]));
   }
 
   #corrupt(reason: string): StoreError {
     return new StoreError("STORE_CORRUPT", { path: this.#database.path, reason });
   }
 
-  #one<T>(sql: string, ...values: Value[]): T | undefined {
-    return this.#prepare(sql)
-      .pluck(true)
-      .get(...values) as T | undefined;
-  }
-
-  #prepare(sql: string): Database.Statement<Value[]> {
-    let statement = this.#prepared.get(sql);
-    if (statement === undefined) {
-      statement = this.#database.client.prepare<Value[]>(sql);
-      // A search has as many shapes as it may have words and filters.
-      if (this.#prepared.size >= PREPARED_MAX) this.#prepared.clear();
-      this.#prepared.set(sql, statement);
+  /** A statement that a scope is part of. The text of each form is compiled once. */
+  #scopedStatement<Row>(sql: string, form?: "pluck" | "raw"): Statement<Value[], Row> {
+    let scoped = this.#scoped.get(sql);
+    if (scoped === undefined) {
+      const plain = this.#database.statement<Value[], unknown>`${sql}`;
+      scoped = form === undefined ? plain : plain[form]();
+      if (this.#scoped.size >= SCOPED_MAX) this.#scoped.clear();
+      this.#scoped.set(sql, scoped);
     }
-    return statement;
+    return scoped as Statement<Value[], Row>;
   }
 }
 
-/** Whole numbers in SQLite's own coding: 7 bits a byte, the highest first, the top bit set on all but the last byte. */
+/** Decodes SQLite's varints: 7 bits a byte, the highest first, with the top bit set on all bytes but the last. */
 export function varintsOf(bytes: Buffer): number[] {
   const values: number[] = [];
   let value = 0;
@@ -330,6 +337,6 @@ export function varintsOf(bytes: Buffer): number[] {
 
 function varintOf(value: number): Buffer {
   const bytes = [value % 128];
-  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.unshift(128 + (rest % 128));
+  for (let high = Math.floor(value / 128); high > 0; high = Math.floor(high / 128)) bytes.unshift(128 + (high % 128));
   return Buffer.from(bytes);
 }

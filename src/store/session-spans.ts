@@ -1,29 +1,29 @@
-/** Messages of one session from its first to its last. */
+/** The ids and seqs of a session's first and last message. */
 export interface SessionSpan {
   sessionId: string;
   firstId: number;
   lastId: number;
-  firstSeq: number;
-  lastSeq: number;
+  seqFirst: number;
+  seqLast: number;
 }
 
 /**
- * Whether all ids between the first and the last are the session's own. Ids rise by one or more where places rise by one,
- * so that equal distances leave no room for another's; those of forgotten messages are nobody's.
+ * Returns true if no other session has an id between the first and the last. When a seq rises by one, the id rises by one or
+ * more. So equal distances leave no room for another session's message.
  */
-export function isUnbroken({ firstId, lastId, firstSeq, lastSeq }: SessionSpan): boolean {
-  return lastId - firstId === lastSeq - firstSeq;
+export function isUnbroken({ firstId, lastId, seqFirst, seqLast }: SessionSpan): boolean {
+  return lastId - firstId === seqLast - seqFirst;
 }
 
-/** The messages of some sessions, told from others by their ids alone: most sessions were appended, or imported, in one go. */
+/** The messages of some sessions, by ranges of ids: most sessions are appended, or imported, in one go. */
 export class SessionMessages {
   readonly #firstIds: Float64Array;
   readonly #lastIds: Float64Array;
   readonly #others: ReadonlySet<number>;
 
   /**
-   * @param spans  Unbroken ones, in any order.
-   * @param others  Messages of the other sessions.
+   * @param spans  The sessions with unbroken ranges, in any order.
+   * @param others  The messages of the other sessions.
    */
   constructor(spans: readonly SessionSpan[], others: ReadonlySet<number>) {
     const ordered = spans.toSorted((left, right) => left.firstId - right.firstId);

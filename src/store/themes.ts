@@ -7,8 +7,8 @@ import { columns, type RowOf } from "./statement.ts";
 
 const THEME = columns(themes);
 
-// Moves of the frontier and resumes run these.
 const statements = ({ statement }: StoreDatabase) => ({
+  // Moves of the frontier and resumes run these.
   put: statement<Omit<RowOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }>`${THEME.upsert("sessionId")}`,
   delete: statement<[root: number]>`DELETE FROM themes WHERE root_id = ?`,
   ofSession: statement<[sessionId: string], RowOf<typeof THEME>>`
