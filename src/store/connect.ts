@@ -4,33 +4,31 @@ import Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
 import { byteLengthOf } from "../core/files.ts";
 
-/** The smallest page, and no database is smaller (https://sqlite.org/fileformat.html, 1.2). */
+/** The size of the smallest page. No database is smaller (https://sqlite.org/fileformat.html, 1.2). */
 const DATABASE_BYTES_MIN = 512;
 
-/** Most bytes of a file that is read into memory. */
+/** The largest file that is read into memory. */
 const COPY_BYTES_MAX = 1_000_000_000;
 
-/** The write and read version in the header, and what they are without a write-ahead log (same page, 1.3). */
+/** Where the header has the write and read versions, and their value without a write-ahead log (same page, 1.3). */
 const VERSIONS_AT = 18;
 const ROLLBACK_JOURNAL = 1;
 
-/** An open file, before anyone has looked what it is. */
+/** An open file, which may not be a store. */
 export interface Connection {
   client: Database.Database;
-  /** It is a copy in memory, as old as the file was when it was opened. */
+  /** True for a copy in memory, made when the file was opened. */
   isCopy: boolean;
 }
 
 /**
- * Connect to an existing file, or to memory.
+ * Connects to an existing file, or to memory. A reader gets two kinds of help:
  *
- * A reader gets as far as can be got:
- *
- * - To read a file that has a write-ahead log, SQLite makes two files beside it, even where the log is empty. Where it
- *   cannot, on a read-only disk or in another's folder, the file is read into memory as a whole, unless a log stands
- *   there: what is in it would be missing. (SQLite's own way out, `immutable=1`, is for URIs, which the driver leaves off.)
- * - SQLite refuses a file that is shorter than it says. `writable_schema` lifts that, and the pages that are there can be
- *   read; it allows no writes where the connection does not.
+ * - To read a file with a write-ahead log, SQLite makes two files beside it, even if the log is empty. If it cannot, on a
+ *   read-only disk or in someone else's folder, the whole file is read into memory, unless there is a log: its content would be
+ *   missing. (SQLite's own solution, `immutable=1`, needs URIs, which the driver does not accept.)
+ * - SQLite refuses a file that is shorter than its header says. With `writable_schema` it reads the pages that exist. A
+ *   connection opened for reading still cannot write.
  */
 export function connect(file: string, options: { readonly: boolean; busyTimeoutMs: number }): Connection {
   const { readonly, busyTimeoutMs: timeout } = options;
@@ -40,7 +38,7 @@ export function connect(file: string, options: { readonly: boolean; busyTimeoutM
     return { client, isCopy: false };
   } catch (error) {
     if (readonly && isCode(error, "CORRUPT")) {
-      client.unsafeMode(true); // else the next line has no effect
+      client.unsafeMode(true); // otherwise the next line has no effect
       client.pragma("writable_schema = ON");
       return { client, isCopy: false };
     }
@@ -69,12 +67,12 @@ function firstLook(client: Database.Database): void {
   client.prepare("SELECT count(*) FROM sqlite_master").get();
 }
 
-/** @param codes  Alternatives, without their `SQLITE_`; longer ones that begin so are meant too. */
+/** @param codes  Codes without `SQLITE_`, separated by `|`. Longer codes that begin with one of them match, too. */
 export function isCode(error: unknown, codes: string): error is Error {
   return error instanceof Database.SqliteError && new RegExp(`^SQLITE_(${codes})`).test(error.code);
 }
 
-/** Say what is wrong with the path before SQLite says "unable to open database file" to all of it. */
+/** Explains what is wrong with a path. SQLite says "unable to open database file" to all of it. */
 export function prepareFile(file: string, readonly: boolean): void {
   if (file !== file.trimEnd()) {
     const reason = "its name ends in white space, which the SQLite driver cuts off: it would open another file";
@@ -93,8 +91,8 @@ export function prepareFile(file: string, readonly: boolean): void {
       const reason = `no permission to ${readonly ? "read" : "read and write"} it`;
       throw new StoreError("FILE_NOT_USABLE", { path: file, reason }, { cause });
     }
-    // SQLite takes a file of a few bytes for an empty database and writes over it. By size, not by a look inside: closing
-    // a file drops every lock that this process has on it, also those of a store it has open.
+    // SQLite takes a file of a few bytes for an empty database and overwrites it. The size tells, because reading the file
+    // would drop every lock that this process has on it: closing it does.
     if (stat.size > 0 && stat.size < DATABASE_BYTES_MIN) {
       throw new StoreError("NOT_A_STORE", { path: file, reason: "it is shorter than any SQLite database" });
     }
@@ -113,18 +111,18 @@ export function prepareFile(file: string, readonly: boolean): void {
   }
 }
 
-/** SQLite deletes a log that it finds beside no file or an empty one, with all the messages in it. */
+/** SQLite deletes a log beside a missing or empty file, with all the messages in it. */
 function refuseLogAlone(file: string): void {
   const log = `${file}-wal`;
   const byteLength = byteLengthOf(log);
   if (byteLength === 0) return;
-  // Another process that makes the store writes the file before the log: both may have come since the file was looked at.
+  // Another process may have created the store meanwhile. It writes the file before the log.
   if (byteLengthOf(file) > 0) return;
   const reason = `it is missing or empty, and ${log} holds ${byteLength} bytes of it; put it back, or move the log away`;
   throw new StoreError("FILE_NOT_USABLE", { path: file, reason });
 }
 
-/** Whether a write-ahead log with anything in it stands beside a file. */
+/** Returns true if there is a write-ahead log beside a file, and it is not empty. */
 export function holdsLog(file: string): boolean {
   return byteLengthOf(`${file}-wal`) > 0;
 }

@@ -1,32 +1,32 @@
 import type { DoneSummary } from "./summaries.ts";
 import type { UnionRepository } from "./unions.ts";
 
-/** What a summary stands for: its root, and the log position at which its sources were read. */
+/** A summary by what it covers: what its root held at the log position at which its sources were read. */
 export type Covering = Pick<DoneSummary, "rootId" | "logPosition">;
 
 /**
- * Which summaries cover what.
+ * Tells which summaries cover what.
  *
- * A summary covers what the tree under its root held at its log position. Trees only grow, by one unite at a root, so
- * two summaries are either nested or disjoint, and one walk up from a cluster's root answers every question.
+ * A summary covers what the tree under its root held at its log position. Trees only grow, by one unite at a root. So two
+ * summaries are nested or disjoint, and one walk up from a cluster's root answers every question.
  */
 export class Coverage {
   readonly #unions: UnionRepository;
-  /** What has been looked up so far: one of these lives no longer than the snapshot it reads. */
+  /** The unites that were looked up. A `Coverage` lives no longer than the snapshot that it reads. */
   readonly #unites = new Map<number, { position: number; root: number } | undefined>();
 
   constructor(unions: UnionRepository) {
     this.#unions = unions;
   }
 
-  /** The root of the theme that holds this root now. */
+  /** Returns the root of the theme that holds this root now. */
   themeOf(root: number): number {
     let current = root;
     for (let unite = this.#uniteOf(current); unite !== undefined; unite = this.#uniteOf(current)) current = unite.root;
     return current;
   }
 
-  /** Whether `summary` covers what entered under `root` at `position`. */
+  /** Returns true if `summary` covers what entered under `root` at `position`. */
   covers(summary: Covering, root: number, position: number): boolean {
     if (position > summary.logPosition) return false;
     let current = root;
@@ -38,7 +38,7 @@ export class Coverage {
     return true;
   }
 
-  /** Those of `summaries` that no other of them covers: disjoint, and together covering the same. Of equals the newest. */
+  /** Returns the summaries that no other covers. They are disjoint and cover the same together. The newest of equals counts. */
   maximal<S extends Covering>(summaries: readonly S[]): S[] {
     return summaries.filter(
       (summary, index) =>
@@ -51,8 +51,8 @@ export class Coverage {
   }
 
   /**
-   * What a context shows of `summaries`: disjoint ones. What stands in for a summary gives way to one that covers as much, and
-   * to a later one that covers part of it; until then it stands before what it covers.
+   * Returns the summaries that a context shows, which are disjoint. A stand-in gives way to a summary that covers as much, and to
+   * a later one that covers a part. Until then it hides what it covers.
    */
   standing<S extends Covering & Pick<DoneSummary, "id" | "standsIn">>(summaries: readonly S[]): S[] {
     const made = this.maximal(summaries.filter(({ standsIn }) => !standsIn));

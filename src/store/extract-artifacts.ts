@@ -3,33 +3,33 @@ import { deflateRawSync } from "node:zlib";
 import { ARTIFACT_CHARS_MIN } from "../core/limits.ts";
 import type { JsonValue, Part } from "../core/message.ts";
 
-/** A long string taken out of a message, and where it stood. */
+/** A long string of a message. */
 export interface Artifact {
   sha256: string;
   encoding: "utf8" | "utf16le";
-  /** Of the string in its encoding, before anything was compressed. */
+  /** The bytes of the string in its encoding, before compression. */
   byteLength: number;
-  /** Whether `content` is deflated (RFC 1951): only where that is shorter. */
+  /** True if `content` is deflated (RFC 1951), because that is shorter. */
   compressed: boolean;
   content: Buffer;
   /** JSON Pointer (RFC 6901) into the message's parts. */
   pointer: string;
 }
 
-/** First in the bytes of a string kept as UTF-16. No UTF-8 begins with it, so two strings never share their bytes. */
+/** Begins the bytes of a string kept as UTF-16. No UTF-8 begins with it, so two strings never have the same bytes. */
 export const BYTE_ORDER_MARK = "\ufeff";
 
-/** Stands in `messages.parts` where the string stood, for people who read the column. Which strings are notes says
- *  `message_artifacts` alone, so a message that happens to contain one is not misread. */
+/** Begins the note that replaces the string in `messages.parts`. Only `message_artifacts` says which strings are notes, so a
+ *  message that happens to contain such a text is read correctly. */
 export const NOTE_PREFIX = "artifact:sha256:";
 
-/** Take every long string out of the parts. The parts given are not changed. */
+/** Returns the parts as JSON without their long strings, and these strings. The parts given are not changed. */
 export function extractArtifacts(parts: readonly Part[]): { partsJson: string; artifacts: Artifact[] } {
   const whole = JSON.stringify(parts);
   if (whole.length < ARTIFACT_CHARS_MIN) return { partsJson: whole, artifacts: [] };
   const found: Artifact[] = [];
   const stripped = mapStrings(parts as unknown as JsonValue, "", (text, pointer) => {
-    // Under a key with half a surrogate pair it stays where it is: no column could hold the way to it.
+    // No column can hold a pointer with half a surrogate pair, so a string under such a key stays.
     if (text.length < ARTIFACT_CHARS_MIN || !pointer.isWellFormed()) return text;
     const encoding = text.isWellFormed() ? "utf8" : "utf16le"; // UTF-8 has no lone surrogates
     const bytes = Buffer.from(encoding === "utf8" ? text : BYTE_ORDER_MARK + text, encoding);

@@ -1,23 +1,21 @@
 import type { StepFeatures } from "../forest/cluster.ts";
 import type { GraduatingMessage } from "./messages.ts";
 
-/** Characters of a step's first message in which whoever is addressed is looked for. */
+/** The characters of a step's first message that are searched for the name of whoever is addressed. */
 const OPENING_CHARS = 500;
 
 /** A step as it enters the forest. */
 export interface EnteringStep {
   features: StepFeatures;
-  /** In order. */
   messageIds: number[];
-  /** Of its messages, in order. */
   texts: string[];
 }
 
 /**
- * The steps of consecutive messages, in order of their first message.
+ * Returns the steps of consecutive messages, in order of their first message.
  *
- * @param rows  In order of seq, pinned ones left out; every step whole.
- * @param seqBefore  Place of the last message that entered the forest before them; -1 if none did.
+ * @param rows  Whole steps, in order of seq and without pinned messages.
+ * @param seqBefore  The seq of the last message that entered the forest before them; -1 if none did.
  */
 export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {
   const byStep = new Map<number, GraduatingMessage[]>();

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 
-/** The index and its list of words, word for word as the migration makes them. */
+/** The index and its list of words, exactly as the migration creates them. */
 export const FULL_TEXT_TABLES: readonly string[] = [
   `CREATE VIRTUAL TABLE messages_fts USING fts5(
   words,
@@ -11,12 +11,12 @@ export const FULL_TEXT_TABLES: readonly string[] = [
   "CREATE VIRTUAL TABLE messages_fts_terms USING fts5vocab(messages_fts, row)",
 ];
 
-/** Tables that SQLite keeps behind the index: https://sqlite.org/fts5.html, section 9. */
+/** The tables in which SQLite keeps the index: https://sqlite.org/fts5.html, section 9. */
 const SHADOWS = ["messages_fts_config", "messages_fts_data", "messages_fts_docsize", "messages_fts_idx"];
 
 /**
- * Make the index anew and empty, whatever is left of it. SQLite drops no index that it cannot open, and it opens none
- * without a table that says of which version it is.
+ * Creates the index again, empty, even if it is damaged. SQLite does not drop an index that it cannot open, and it opens none
+ * without a table that says its version.
  */
 export function recreateFullTextTables(client: Database.Database): void {
   withShadowTables(client, () => {
@@ -32,7 +32,7 @@ export function recreateFullTextTables(client: Database.Database): void {
   });
 }
 
-/** Run with leave to change the tables behind the index, which SQLite otherwise keeps to itself. */
+/** Runs a function that may change the tables behind the index. SQLite forbids that otherwise. */
 export function withShadowTables<T>(client: Database.Database, run: () => T): T {
   client.unsafeMode(true);
   try {

@@ -1,11 +1,11 @@
-/** Ids for which memory is taken together. */
+/** The number of ids that share one block of memory. */
 const BLOCK = 4_096;
 
-/** Whole numbers from 1 to 2³² - 1 by message id, kept in 4 bytes each where ids are dense; a map would take forty. */
+/** Whole numbers from 1 to 2³² - 1 by message id. Dense ids take 4 bytes each; a map would take forty. */
 export class KeptNumbers {
   readonly #blocks = new Map<number, Uint32Array>();
 
-  /** @returns 0 where there is none. */
+  /** Returns 0 if there is none. */
   get(messageId: number): number {
     return this.#blocks.get(Math.floor(messageId / BLOCK))?.[messageId % BLOCK] ?? 0;
   }

@@ -8,21 +8,20 @@ import { type Connection, connect, holdsLog, isCode, prepareFile } from "./conne
 import { migrate } from "./migrate.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
 
-/** "Copp" in ASCII: what `PRAGMA application_id` says of our files, and `file` of unknown ones. */
+/** "Copp" in ASCII: the `PRAGMA application_id` of a store. */
 export const APPLICATION_ID = 0x43_6f_70_70;
 
 export interface OpenDatabaseOptions {
   readonly: boolean;
-  /** `process` survives the death of the process (synchronous=NORMAL), `power` that of the machine (FULL). */
+  /** `process` survives the death of the process (synchronous=NORMAL), and `power` that of the machine (FULL). */
   durability: "process" | "power";
   /** How long a write waits for another process's, in milliseconds. */
   busyTimeoutMs: number;
 }
 
 /**
- * How long SQLite itself waits for a lock. Between its tries it pauses longer and longer, up to a tenth of a second, and
- * whoever writes all the time is sure to hold the lock again by then. So it is asked again and again, and tries each
- * millisecond.
+ * How long SQLite itself waits for a lock, in milliseconds. Its pauses between tries grow to a tenth of a second, and a process
+ * that writes all the time is sure to hold the lock again by then. So it waits briefly and is asked again.
  */
 const LOCK_WAIT_MS = 2;
 
@@ -36,13 +35,13 @@ export class StoreDatabase {
   readonly statement: StatementTag;
   readonly #files: readonly FileIdentity[];
   readonly #isCopy: boolean;
-  /** Runs what it is given; made once, because the driver takes as long to make one as to run it. */
+  /** Runs a function. Made once, because the driver takes as long to make a transaction as to run it. */
   readonly #transaction: Database.Transaction<(run: () => unknown) => unknown>;
-  /** The same, with a look at the path before the commit. */
+  /** The same, but looks at the path before the commit. */
   readonly #writeTransaction: Database.Transaction<(change: () => unknown) => unknown>;
   readonly #readDataVersion: Database.Statement<[], number>;
   #busyTimeoutMs: number;
-  /** Whether the write that was tried last got its lock. */
+  /** True if the last write got its lock. */
   #hasBegun = false;
 
   constructor({ client, isCopy }: Connection, path: string, options: OpenDatabaseOptions) {
@@ -65,17 +64,16 @@ export class StoreDatabase {
     this.#readDataVersion = client.prepare<[], number>("PRAGMA data_version").pluck();
   }
 
-  /** Changes exactly when another connection has committed since the last look. */
+  /** A number that changes exactly when another connection commits. */
   dataVersion(): number {
     return this.guard(() => this.#patiently(() => this.#readDataVersion.get()!));
   }
 
   /**
-   * Run `change` in one IMMEDIATE transaction: all of it is committed when this returns, or none of it.
-   * A deferred one that reads first and writes later fails at once whenever another process has written in between.
+   * Runs `change` in one IMMEDIATE transaction: all of it is committed when this returns, or none of it. A deferred transaction
+   * that reads before it writes would fail at once if another process has written in between.
    *
-   * Its last step before the commit is a look at the path. SQLite would go on writing to a file that has been deleted or
-   * replaced, where nobody will ever read it. That look takes 1.5 µs.
+   * Looks at the path before the commit, which takes 1.5 µs. SQLite would go on writing to a file that was deleted or replaced.
    */
   write<T>(operation: string, change: () => T): T {
     this.assertOpen();
@@ -83,15 +81,15 @@ export class StoreDatabase {
     return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
   }
 
-  /** Run `query` on one snapshot of the file. */
+  /** Runs `query` on one snapshot of the file. */
   read<T>(query: () => T): T {
     this.assertOpen();
-    if (this.#isCopy) this.assertInPlace(); // or the copy in memory is out of date
+    if (this.#isCopy) this.assertInPlace(); // otherwise the copy in memory is out of date
     if (this.client.inTransaction) return this.guard(query);
     return this.guard(() => this.#patiently(() => this.#transaction.deferred(query) as T));
   }
 
-  /** Run statements that are no transaction of ours and wait for others: SQLite waits by itself, as long as it may. */
+  /** Runs statements outside of `write` and `read`. SQLite waits for other processes up to the busy timeout. */
   waiting<T>(run: () => T): T {
     this.#waitFor(this.#busyTimeoutMs);
     try {
@@ -101,7 +99,7 @@ export class StoreDatabase {
     }
   }
 
-  /** From now on, what would have to wait for another process fails at once. */
+  /** From now on, whatever would wait for another process fails at once. */
   waitNoMore(): void {
     this.#busyTimeoutMs = 0;
     this.#waitFor(0);
@@ -111,7 +109,7 @@ export class StoreDatabase {
     this.client.pragma(`busy_timeout = ${Math.min(ms, this.#busyTimeoutMs)}`);
   }
 
-  /** Try until the lock is ours, as long as it may take. A change that has begun has its lock, and is never made twice. */
+  /** Tries until it gets the lock or the busy timeout passes. A change that has begun has the lock, and is never repeated. */
   #patiently<T>(run: () => T): T {
     if (this.client.inTransaction) return run();
     const deadlineMs = performance.now() + this.#busyTimeoutMs;
@@ -125,7 +123,7 @@ export class StoreDatabase {
     }
   }
 
-  /** @throws {StoreError} `FILE_REPLACED` if the path does not lead to the file that was opened. */
+  /** @throws {StoreError} `FILE_REPLACED` if there is another file at the path than the one that was opened. */
   assertInPlace(): void {
     for (const { path, dev, ino, mtimeMs } of this.#files) {
       const found = lookAt(path);
@@ -138,7 +136,7 @@ export class StoreDatabase {
     if (!this.client.open) throw new StoreError("STORE_CLOSED", { path: this.path });
   }
 
-  /** Run statements of ours; what they throw, in our words. */
+  /** Runs our own statements, and throws their failures as `StoreError`. */
   guard<T>(run: () => T): T {
     try {
       return run();
@@ -148,10 +146,10 @@ export class StoreDatabase {
     }
   }
 
-  /** A failure of our own code may be a bug, or come of rows that cannot be. Only SQLite can tell whether the file is to blame. */
+  /** A failure of our own code is a bug, or comes from damaged rows. A check by SQLite tells which. */
   #unforeseen(error: unknown): unknown {
     if (!(error instanceof Error) || !this.client.open) return error;
-    const isDamage = error instanceof SyntaxError || !this.#isIntact(); // all that is parsed here is what rows hold
+    const isDamage = error instanceof SyntaxError || !this.#isIntact(); // only rows are parsed here
     if (!isDamage) return error;
     return new StoreError("STORE_CORRUPT", { path: this.path, reason: error.message }, { cause: error });
   }
@@ -165,31 +163,31 @@ export class StoreDatabase {
   }
 }
 
-/** A file as the file system knows it, whatever it is called. */
+/** A file as the file system identifies it. */
 interface FileIdentity {
   path: string;
   dev: number;
   ino: number;
-  /** Only where the content must not change either. */
+  /** Given if the content must not change either. */
   mtimeMs: number | undefined;
 }
 
 /**
- * The files that a connection depends on: the store, and for a writer its write-ahead log, which stays the same file from
- * the first connection to the last. A reader may come before the log does.
+ * The files that a connection depends on: the store and, for a writer, its write-ahead log, which stays the same file from the
+ * first connection to the last. A reader may open the store before there is a log.
  */
 function identitiesOf(path: string, options: { readonly: boolean; isCopy: boolean }): FileIdentity[] {
   if (path === ":memory:") return [];
   const log = `${realpathSync(path)}-wal`;
   return (options.readonly ? [path] : [path, log]).flatMap((file) => {
     const found = lookAt(file);
-    if (found === undefined) return []; // SQLite keeps no such log where the file system cannot share memory
+    if (found === undefined) return []; // SQLite keeps no such log if the file system cannot share memory
     const { dev, ino, mtimeMs } = found;
     return [{ path: file, dev, ino, mtimeMs: options.isCopy ? mtimeMs : undefined }];
   });
 }
 
-/** SQLite's own failures, and those of its driver, in our words; anything else as it came. */
+/** Returns failures of SQLite and its driver as `StoreError`, and other errors unchanged. */
 export function storeErrorOf(error: unknown, path: string): unknown {
   if (isOfDriver(error)) {
     const [reason = ""] = error.message.replace(/\s+/g, " ").split(". ");
@@ -208,22 +206,20 @@ export function storeErrorOf(error: unknown, path: string): unknown {
   return error;
 }
 
-/** The driver looks for its binary when the first file is opened. It is not there, or made for another Node. */
+/** The driver loads its binary when the first file is opened. It may be missing, or built for another Node. */
 function isOfDriver(error: unknown): error is Error {
   return error instanceof Error && ("tries" in error || ("code" in error && error.code === "ERR_DLOPEN_FAILED"));
 }
 
-/** The same for statements of ours: where one does not fit the file, it is the file that is not what it was. */
+/** The same for our own statements. If one of them does not fit the file, the file is damaged. */
 function ownErrorOf(error: unknown, path: string): unknown {
   if (!isCode(error, "ERROR|CONSTRAINT|MISMATCH|TOOBIG|NOMEM")) return storeErrorOf(error, path);
   return new StoreError("STORE_CORRUPT", { path, reason: error.message }, { cause: error });
 }
 
 /**
- * Open or create a store file.
- *
- * Nothing is written to a file that turns out not to be ours. A new file is readable and writable by its owner only: it
- * holds conversations.
+ * Opens or creates a store file. Writes nothing to a file that is not a store. Only its owner may read and write a new file,
+ * because it holds conversations.
  *
  * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `STORE_BUSY`,
  *   `STORE_CORRUPT`, `DRIVER_NOT_BUILT`.
@@ -254,8 +250,8 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
 }
 
 /**
- * Whoever closes a file last writes its log into it, be it the log of another database. A reader cannot, so it looks first
- * where a log was left behind.
+ * The last connection to close a file writes its log into it, even the log of another database. A reader cannot write, so it
+ * looks at the file first if a log was left behind.
  */
 function refuseForeignLog(file: string, busyTimeoutMs: number): void {
   const { client } = connect(file, { readonly: true, busyTimeoutMs });
@@ -267,7 +263,7 @@ function refuseForeignLog(file: string, busyTimeoutMs: number): void {
 }
 
 function refuseForeign(client: Database.Database, path: string): void {
-  // On one snapshot: another process may be making the file at this moment.
+  // On one snapshot, because another process may be creating the file.
   const { applicationId, tableCount } = client.transaction(() => ({
     applicationId: client.pragma("application_id", { simple: true }),
     tableCount: client.prepare("SELECT count(*) FROM sqlite_master").pluck().get(),
@@ -277,7 +273,7 @@ function refuseForeign(client: Database.Database, path: string): void {
   throw new StoreError("NOT_A_STORE", { path, reason });
 }
 
-/** Where two processes make the same file, SQLite refuses the second this one lock at once, whatever its busy timeout. */
+/** If two processes create the same file, SQLite refuses the second one this lock at once, in spite of its busy timeout. */
 function useWriteAheadLog(client: Database.Database, busyTimeoutMs: number): void {
   const deadlineMs = performance.now() + busyTimeoutMs;
   for (;;) {

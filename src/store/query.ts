@@ -3,20 +3,20 @@ import { StoreError } from "../core/errors.ts";
 import { connect } from "./connect.ts";
 import { type StoreDatabase, storeErrorOf } from "./open.ts";
 
-/** The first word of a statement, behind white space and comments. */
+/** Matches the first word of a statement, after white space and comments. */
 const FIRST_WORD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*([a-z]+)/i;
 
 export type QueryValue = string | number | bigint | null | Buffer;
 export type QueryRow = Record<string, QueryValue>;
 
 /**
- * Run one SQL statement that only reads, whatever was typed. Its connection is open while rows are taken.
+ * Runs one SQL statement of a user, which may only read. Its connection is open until the generator ends.
  *
- * Three locks, each enough by itself: a connection opened read-only, `query_only`, and a statement that SQLite itself
- * says returns rows and changes nothing. PRAGMA and ATTACH are refused too: both can reach past the file.
+ * There are three locks, and each is enough: a connection opened for reading, `query_only`, and SQLite's own statement that the
+ * query returns rows and changes nothing. PRAGMA and ATTACH are refused too, because both can reach other files.
  *
- * @yields rows in order; an integer past 2^53 as a `bigint`.
- * @throws {StoreError} `QUERY_REFUSED` with the reason: SQLite's own where the statement does not parse or fails.
+ * @yields rows in order. An integer beyond 2^53 is a `bigint`.
+ * @throws {StoreError} `QUERY_REFUSED` with the reason, which is SQLite's own if the statement does not parse or fails.
  */
 export function* queryRows(database: StoreDatabase, query: string): Generator<QueryRow> {
   database.assertOpen();
@@ -57,7 +57,7 @@ function refusal(cause: Error): StoreError {
   return new StoreError("QUERY_REFUSED", { reason: cause.message }, { cause });
 }
 
-/** As SQLite's own shell names columns that share a name: `id`, `id:1`. */
+/** Names columns that share a name as SQLite's own shell does: `id`, `id:1`. */
 function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((name) => {
@@ -68,7 +68,7 @@ function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/** Integers as numbers, but for those that a number cannot hold. */
+/** Returns integers as numbers, except those that a number cannot hold. */
 function rowOf(names: readonly string[], values: readonly QueryValue[]): QueryRow {
   return Object.fromEntries(
     values.map((value, index) => {

@@ -19,30 +19,30 @@ import { ThemeRepository } from "./themes.ts";
 import { UnionRepository } from "./unions.ts";
 
 /**
- * The rows of one store file. A repository turns rows into values and back; it decides nothing and opens no transaction.
- * What writes is in write.ts.
+ * The rows of one store file. A repository turns rows into values and back. It decides nothing and opens no transaction:
+ * write.ts does.
  */
 export class Repositories {
-  readonly database: StoreDatabase;
-  readonly generations: GenerationRepository;
-  readonly sessions: SessionRepository;
-  readonly artifacts: ArtifactRepository;
-  readonly messages: MessageRepository;
-  readonly pendingVectors: PendingVectorRepository;
-  readonly unions: UnionRepository;
-  readonly clusters: ClusterRepository;
-  readonly centroids: CentroidRepository;
-  readonly themes: ThemeRepository;
-  readonly subjects: SubjectRepository;
-  readonly summaries: SummaryRepository;
-  readonly spans: SpanRepository;
-  readonly costs: CostRepository;
-  readonly evidence: EvidenceRepository;
-  readonly fullText: FullTextRepository;
-  readonly reembedding: ReembeddingRepository;
-  readonly importedFiles: ImportedFileRepository;
+  readonly database;
+  readonly generations;
+  readonly sessions;
+  readonly artifacts;
+  readonly messages;
+  readonly pendingVectors;
+  readonly unions;
+  readonly clusters;
+  readonly centroids;
+  readonly themes;
+  readonly subjects;
+  readonly summaries;
+  readonly spans;
+  readonly costs;
+  readonly evidence;
+  readonly fullText;
+  readonly reembedding;
+  readonly importedFiles;
 
-  /** @param tokenCounter  In whose tokens messages are counted when they are read. */
+  /** @param tokenCounter  Counts the tokens of messages when they are read. */
   constructor(database: StoreDatabase, tokenCounter: TokenCounter) {
     this.database = database;
     this.generations = new GenerationRepository(database);

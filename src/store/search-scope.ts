@@ -1,15 +1,15 @@
 import type { Part, Role } from "../core/message.ts";
 
-/** Which messages a search is about. What is left out narrows nothing; an empty list leaves none. */
+/** The messages that a search may find. Each option narrows them; an empty list leaves none. */
 export interface SearchScope {
   project?: string;
   sessionIds?: readonly string[];
   roles?: readonly Role[];
-  /** Messages with a part of one of these types. */
+  /** Only messages with a part of one of these types. */
   partTypes?: readonly Part["type"][];
-  /** Not older, by `createdAtMs`. */
+  /** Only messages that were created at this time or later. Unix milliseconds. */
   sinceMs?: number;
-  /** Not newer. */
+  /** Only messages that were created at this time or earlier. Unix milliseconds. */
   untilMs?: number;
 }
 
@@ -19,7 +19,7 @@ export interface Condition {
   values: (string | number)[];
 }
 
-/** What is asked of the row `m` of `messages`; "" where nothing is. */
+/** The condition on the row `m` of `messages`; "" if all messages are in scope. */
 export function scopeCondition(scope: SearchScope): Condition {
   const { roles, partTypes, sinceMs, untilMs } = scope;
   const conditions = [sessionCondition(scope)];
@@ -30,7 +30,7 @@ export function scopeCondition(scope: SearchScope): Condition {
   return both(conditions);
 }
 
-/** The part of it that an index of `messages` answers. */
+/** The part of the condition that an index of `messages` answers. */
 export function sessionCondition({ project, sessionIds }: SearchScope): Condition {
   const conditions: Condition[] = [];
   if (sessionIds !== undefined) conditions.push(oneOf("m.session_id", sessionIds));
@@ -40,7 +40,7 @@ export function sessionCondition({ project, sessionIds }: SearchScope): Conditio
   return both(conditions);
 }
 
-/** A scope but for what it asks of sessions: enough where only messages of those are looked at. */
+/** A scope without its condition on sessions, for messages that are known to be of those sessions. */
 export function withinSessions({ project: _, sessionIds: __, ...scope }: SearchScope): SearchScope {
   return scope;
 }
@@ -49,7 +49,7 @@ function oneOf(column: string, values: readonly string[]): Condition {
   return { sql: `${column} IN (SELECT value FROM json_each(?))`, values: [JSON.stringify(values)] };
 }
 
-/** A look at the letters first: to take the JSON of every message apart would cost some 10 µs each. */
+/** Searches the text of the JSON first, because parsing it takes about 10 µs for each message. */
 function hasPart(types: readonly string[]): Condition {
   const letters = types.map(() => "instr(m.parts, ?) > 0").join(" OR ") || "0";
   const part = oneOf("p.value ->> 'type'", types);

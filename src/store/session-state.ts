@@ -5,46 +5,46 @@ import type { OpenCluster } from "../forest/cluster.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import type { Repositories } from "./repositories.ts";
 
-/** A step whose calls are not all answered: the next matching result belongs to it. */
+/** A step with unanswered calls. The next matching result belongs to it. */
 export interface OpenStep {
-  /** Its first message. */
+  /** The first message of the step. */
   id: number;
   pinned: boolean;
   pendingCallIds: Set<string>;
 }
 
 /**
- * What a running session holds in memory: the window, the open clusters, the themes. Nothing in it grows with the
- * history, and all of it can be loaded again from rows, so a session goes on in another process exactly as in this one.
+ * A session in memory: its window, open clusters and themes. Nothing here grows with the history. All of it can be loaded from
+ * rows, so a session continues in another process exactly as in this one.
  */
 export interface SessionState {
   sessionId: string;
-  /** `data_version` of the connection when this was loaded or found current. */
+  /** The connection's `data_version` when this was loaded or found to be current. */
   dataVersion: number;
   settings: SessionSettings;
-  /** How often another process's move of the frontier, or its forgetting, was taken over into this very object. */
+  /** The number of times that this object was reloaded because another process moved the frontier or forgot messages. */
   foreignMoves: number;
   dimension: number;
-  /** Of the generation in use. */
+  /** The embedder of the generation in use. */
   embedderId: string;
-  /** Moves of the frontier so far. */
+  /** The number of moves of the frontier so far. */
   frontierVersion: number;
   nextSeq: number;
-  /** seq of the newest user message; -1 before the first. */
+  /** The seq of the newest user message; -1 before the first. */
   turnSeq: number;
   openStep: OpenStep | undefined;
   graduatedSeq: number;
   evictedSeq: number;
   pinned: Message[];
-  /** The messages from `evictedSeq` on that are not pinned, in order. */
+  /** The messages from `evictedSeq` on, in order and without pinned ones. */
   window: Message[];
   /** Oldest root first. */
   openClusters: OpenCluster[];
-  /** By root. */
+  /** The themes by root. */
   themes: Map<number, GrowingTheme>;
 }
 
-/** @returns undefined where there is no such session. */
+/** Returns undefined if there is no such session. */
 export function loadSessionState(repositories: Repositories, sessionId: string): SessionState | undefined {
   const { sessions, messages, clusters, themes, generations } = repositories;
   const row = sessions.byId(sessionId);
@@ -79,9 +79,8 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
 }
 
 /**
- * Follow a new message: does it answer the open step, close it, or open one?
- *
- * A user or assistant message closes whatever was open. A system message passes by: it belongs to no conversation.
+ * Returns the step that is open after a new message. A user or assistant message closes the open step. A system message does
+ * not, because it is not part of the conversation.
  */
 export function advanceOpenStep(open: OpenStep | undefined, message: Message): OpenStep | undefined {
   switch (message.role) {
@@ -103,7 +102,7 @@ export function advanceOpenStep(open: OpenStep | undefined, message: Message): O
   }
 }
 
-/** The step that is still open after all messages so far: the newest one, if any, and that never leaves the window. */
+/** Returns the step that is open after all messages. It never leaves the window, because it is the newest step. */
 function openStepOf(pinned: readonly Message[], window: readonly Message[]): OpenStep | undefined {
   const newest = [...pinned, ...window].sort((left, right) => left.seq - right.seq);
   const start = newest.findLastIndex(({ role }) => role === "assistant" || role === "user");
@@ -112,7 +111,7 @@ function openStepOf(pinned: readonly Message[], window: readonly Message[]): Ope
   return open;
 }
 
-/** All messages of the session, counted without looking at them: pinned, in the forest, and not yet in it. */
+/** Counts the session's messages without reading them: pinned ones, those in the forest, and those not in it yet. */
 export function messageCountOf({ pinned, window, graduatedSeq, themes }: SessionState): number {
   let count = pinned.length;
   for (const { theme } of themes.values()) count += theme.messageCount;
