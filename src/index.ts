@@ -29,7 +29,7 @@ export type { RecallOptions } from "./recall/recall.ts";
 export type { RecallHit, RecallNeighbor } from "./recall/recall-hit.ts";
 export type { RecallQuery } from "./recall/search.ts";
 export type { Resolving } from "./session/background.ts";
-export type { ContextOptions, RenderOptions } from "./session/contexts.ts";
+export type { ContextOptions, RenderOptions } from "./session/context-options.ts";
 export type {
   ExportedMessage,
   ExportedSession,

@@ -156,10 +156,7 @@ export const SESSION_OPTIONS = {
   },
 } as const;
 
-/** What a trigger must exceed of what stays verbatim: a tenth for the summary, and a tenth before the next. Rounding apart. */
-const COMPACT_SHARE_MIN = 0.2 - 1e-9;
-
-/** What `recall` shows unless told otherwise: hits, and messages before and after each. */
+/** The hits that `recall` returns by default, and the messages before and after each hit. */
 export const RECALL_LIMIT_DEFAULT = 10;
 export const RECALL_NEIGHBORS_DEFAULT = 1;
 
@@ -168,64 +165,15 @@ export type SessionSettings = {
   [O in SessionOption]: (typeof SESSION_OPTIONS)[O] extends { words: readonly (infer W)[] } ? W : number;
 };
 
-/** What a session has that was made without options. */
+/** The settings of a session that was created without options. */
 export const DEFAULT_SETTINGS = Object.fromEntries(
   Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, option.default]),
 ) as SessionSettings;
 
-/** Options of `store.session`: any of the table, and what names the session. */
+/** Options of `store.session`: its settings, and what names it. */
 export interface SessionOptions extends Partial<SessionSettings> {
   project?: string;
   title?: string;
-}
-
-/**
- * The settings of a session: those given, over those stored, over the defaults.
- *
- * @throws {StoreError} `OPTION_INVALID` for a name that is not in the table, a value out of its range, or values that
- *   cannot go together.
- */
-export function sessionSettings(given: Partial<SessionSettings>, stored?: SessionSettings): SessionSettings {
-  const settings = {} as Record<SessionOption, unknown>;
-  for (const [option, allowed] of Object.entries(SESSION_OPTIONS)) {
-    const name = option as SessionOption;
-    settings[name] = checkedOption(name, allowed, given[name] ?? stored?.[name] ?? allowed.default);
-  }
-  for (const name of Object.keys(given)) {
-    if (name in SESSION_OPTIONS) continue;
-    const expected = `one of ${Object.keys(SESSION_OPTIONS).join(", ")}`;
-    throw new StoreError("OPTION_INVALID", { option: "a session option", expected, actual: name });
-  }
-  checkTogether(settings as SessionSettings);
-  return settings as SessionSettings;
-}
-
-function checkedOption(name: SessionOption, allowed: (typeof SESSION_OPTIONS)[SessionOption], value: unknown): unknown {
-  if ("words" in allowed) return oneOf(name, value as Strategy, allowed.words);
-  return allowed.unit === "share"
-    ? shareOf(name, value, allowed.min, allowed.max)
-    : wholeNumber(name, value, allowed.min, allowed.max);
-}
-
-function checkTogether(settings: SessionSettings): void {
-  const { overlap, evictBatch, flatTail, flatTrigger, sandwichHead, sandwichTail, sandwichTrigger } = settings;
-  const { oldMessageTokensMax, messageTokensMax } = settings;
-  if (overlap > evictBatch) {
-    const expected = `at most evictBatch (${evictBatch}), so that each batch outlives the overlap`;
-    throw new StoreError("OPTION_INVALID", { option: "overlap", expected, actual: overlap });
-  }
-  if (flatTrigger - flatTail < COMPACT_SHARE_MIN) {
-    const expected = `at least 0.2 less than flatTrigger (${flatTrigger}), so that compacting wins something`;
-    throw new StoreError("OPTION_INVALID", { option: "flatTail", expected, actual: flatTail });
-  }
-  if (sandwichTrigger - sandwichHead - sandwichTail < COMPACT_SHARE_MIN) {
-    const expected = `with sandwichHead (${sandwichHead}) at least 0.2 less than sandwichTrigger (${sandwichTrigger}), so that compacting wins something`;
-    throw new StoreError("OPTION_INVALID", { option: "sandwichTail", expected, actual: sandwichTail });
-  }
-  if (oldMessageTokensMax > messageTokensMax) {
-    const expected = `at most messageTokensMax (${messageTokensMax}), so that messages do not grow with age`;
-    throw new StoreError("OPTION_INVALID", { option: "oldMessageTokensMax", expected, actual: oldMessageTokensMax });
-  }
 }
 
 /** @throws {StoreError} `OPTION_INVALID` unless `value` is one of `allowed`. */
@@ -238,12 +186,6 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
 export function trueOrFalse(option: string, value: unknown): boolean {
   if (typeof value === "boolean") return value;
   throw new StoreError("OPTION_INVALID", { option, expected: "true or false", actual: value });
-}
-
-/** @throws {StoreError} `OPTION_INVALID` unless `value` is a number in [min, max]. */
-function shareOf(option: string, value: unknown, min: number, max: number): number {
-  if (typeof value === "number" && value >= min && value <= max) return value;
-  throw new StoreError("OPTION_INVALID", { option, expected: `a number from ${min} to ${max}`, actual: value });
 }
 
 /** @throws {StoreError} `OPTION_INVALID` unless `value` is a whole number in [min, max]. */

@@ -91,13 +91,16 @@ export function firstIssue(schema: z.ZodMiniType, value: unknown): z.core.$ZodIs
   return safeParse(schema, value).error?.issues[0];
 }
 
+/** The type of options without `undefined`: options that were given as undefined count as left out. */
+export type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
 /**
  * Returns the options of an operation, with defaults for those that were left out.
  *
  * @param operation  The name of the operation: `openStore`.
  * @throws {StoreError} `OPTION_INVALID` for the first thing that is wrong.
  */
-export function parseOptions<S extends ObjectSchema>(operation: string, schema: S, given: unknown): z.output<S> {
+export function parseOptions<S extends ObjectSchema>(operation: string, schema: S, given: unknown): Given<z.output<S>> {
   return parsed(schema, given, `an option of ${operation}`, `the options of ${operation}`);
 }
 
@@ -106,13 +109,13 @@ export function parseOptions<S extends ObjectSchema>(operation: string, schema: 
  *
  * @throws {StoreError} `OPTION_INVALID` for the first thing that is wrong.
  */
-export function parseArguments<S extends ObjectSchema>(schema: S, given: unknown): z.output<S> {
+export function parseArguments<S extends ObjectSchema>(schema: S, given: unknown): Given<z.output<S>> {
   return parsed(schema, given, "an argument", "the arguments");
 }
 
-function parsed<S extends ObjectSchema>(schema: S, given: unknown, one: string, all: string): z.output<S> {
+function parsed<S extends ObjectSchema>(schema: S, given: unknown, one: string, all: string): Given<z.output<S>> {
   const result = safeParse(schema, given);
-  if (result.success) return result.data;
+  if (result.success) return result.data as Given<z.output<S>>;
   const issue = result.error.issues[0]!;
   if (issue.code === "unrecognized_keys") {
     const expected = `one of ${Object.keys(schema.shape).join(", ")}`;
@@ -143,6 +146,19 @@ export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.c
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
     },
   });
+}
+
+/**
+ * Returns a value on its own, if it is what the schema asks for.
+ *
+ * @param name  What the caller calls it.
+ * @throws {StoreError} `OPTION_INVALID`.
+ */
+export function parseValue<S extends Schema>(name: string, schema: S, value: unknown): z.output<S> {
+  const result = safeParse(schema, value);
+  if (result.success) return result.data;
+  const expected = expectedBy(result.error.issues[0]!);
+  throw new StoreError("OPTION_INVALID", { option: name, expected, actual: value });
 }
 
 /** What a page, a command line or a tool says of an option. */

@@ -1,45 +1,51 @@
+import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
-import { wholeNumber } from "./options.ts";
+import { type FieldsOf, whole } from "./schema.ts";
 
-/** How long a context may be: as a number, or as what a model's window leaves. In tokens of the store's counter. */
+/** How long a context may be: a number of tokens, or what a model's window leaves. The store's counter counts the tokens. */
 export interface TokenBudget {
-  /** Most tokens of the whole context. */
+  /** The most tokens of the whole context. */
   tokensMax?: number;
-  /** In its place: the model's context window, of which the context gets what the two below leave. */
+  /** Instead of `tokensMax`: the model's context window. The context gets what the two options below leave of it. */
   contextWindow?: number;
-  /** Of the window, kept free for the model's answer; 0 unless given. */
+  /** The tokens of the window that are kept free for the model's answer; by default 0. */
   reserveTokens?: number;
-  /** Of the window, taken by definitions of tools and whatever else the host sends along; 0 unless given. */
+  /** The tokens of the window that the host's tool definitions and the like take; by default 0. */
   toolTokens?: number;
 }
 
+/** The fields of a schema for operations that take a budget. */
+export function tokenBudgetFields() {
+  return {
+    tokensMax: z.optional(whole(1)),
+    contextWindow: z.optional(whole(1)),
+    reserveTokens: z.optional(whole(0)),
+    toolTokens: z.optional(whole(0)),
+  } satisfies FieldsOf<TokenBudget>;
+}
+
 /**
- * Most tokens of a context: `tokensMax`, or `contextWindow - reserveTokens - toolTokens`.
+ * Returns the most tokens of a context: `tokensMax`, or `contextWindow - reserveTokens - toolTokens`.
  *
- * @param tokensMaxDefault  Where nothing is given.
- * @throws {StoreError} `OPTION_INVALID` for both, for parts of a window that is not given, for a window that its parts use up,
- *   and for what is no whole number.
+ * @param budget  Checked by `tokenBudgetFields`.
+ * @param tokensMaxDefault  The result if the budget says nothing.
+ * @throws {StoreError} `OPTION_INVALID` if both are given, if parts of the window are given without it, or if the parts use it up.
  */
-export function tokensMaxOf(
-  { tokensMax, contextWindow, reserveTokens, toolTokens }: TokenBudget,
-  tokensMaxDefault: number,
-): number {
+export function tokensMaxOf(budget: TokenBudget, tokensMaxDefault: number): number {
+  const { tokensMax, contextWindow, reserveTokens, toolTokens } = budget;
   if (contextWindow === undefined) {
     for (const [option, actual] of Object.entries({ reserveTokens, toolTokens })) {
       if (actual === undefined) continue;
       throw new StoreError("OPTION_INVALID", { option, expected: "left out without contextWindow", actual });
     }
-    return wholeNumber("tokensMax", tokensMax ?? tokensMaxDefault, 1, Number.MAX_SAFE_INTEGER);
+    return tokensMax ?? tokensMaxDefault;
   }
   if (tokensMax !== undefined) {
-    const expected = "left out, for contextWindow and what it leaves say the same";
+    const expected = "left out if contextWindow is given";
     throw new StoreError("OPTION_INVALID", { option: "tokensMax", expected, actual: tokensMax });
   }
-  const window = wholeNumber("contextWindow", contextWindow, 1, Number.MAX_SAFE_INTEGER);
-  const reserved =
-    wholeNumber("reserveTokens", reserveTokens ?? 0, 0, Number.MAX_SAFE_INTEGER) +
-    wholeNumber("toolTokens", toolTokens ?? 0, 0, Number.MAX_SAFE_INTEGER);
-  if (reserved < window) return window - reserved;
-  const expected = `less than contextWindow (${window}) together`;
+  const reserved = (reserveTokens ?? 0) + (toolTokens ?? 0);
+  if (reserved < contextWindow) return contextWindow - reserved;
+  const expected = `less than contextWindow (${contextWindow}) together`;
   throw new StoreError("OPTION_INVALID", { option: "reserveTokens and toolTokens", expected, actual: reserved });
 }

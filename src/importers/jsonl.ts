@@ -1,5 +1,6 @@
 import type { JsonValue } from "../core/message.ts";
-import { type SessionSettings, sessionSettings } from "../core/options.ts";
+import type { SessionSettings } from "../core/options.ts";
+import { sessionSettings } from "../core/settings.ts";
 import { derivedId } from "./derived-id.ts";
 import { headObjects } from "./detect.ts";
 import type { ImportEvent, ImportedSession, Importer, ImportFile } from "./importer.ts";

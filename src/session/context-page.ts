@@ -3,7 +3,7 @@ import type { ContextMessage, RenderResult } from "../context/result.ts";
 import { StoreError } from "../core/errors.ts";
 import { element, escapeText, visibleText } from "../core/markup.ts";
 import type { Role } from "../core/message.ts";
-import type { RenderOptions } from "./contexts.ts";
+import type { RenderOptions } from "./context-options.ts";
 import { RECORD_NOTE, type ResultBudget } from "./result-pages.ts";
 import type { Session } from "./session.ts";
 

@@ -10,41 +10,18 @@ import { renderStrategy, type StrategySource, strategyView } from "../context/st
 import type { RenderView } from "../context/view.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import { oneOf, type SessionSettings, STRATEGIES, type Strategy } from "../core/options.ts";
-import { type TokenBudget, tokensMaxOf } from "../core/token-budget.ts";
+import type { SessionSettings, Strategy } from "../core/options.ts";
+import { parseOptions } from "../core/schema.ts";
+import { tokensMaxOf } from "../core/token-budget.ts";
 import { compactFrontier, windowSteps } from "../forest/window.ts";
 import { recallForContext } from "../recall/recall-for-context.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import { askedSplit } from "../summaries/span.ts";
+import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
 import { type ColdNotes, continuityTeller, loadColdNotes } from "./continuity.ts";
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
-
-/** How long a context may be, and how the session becomes one. */
-export interface ContextOptions extends TokenBudget {
-  /** The session's `strategy` if left out. */
-  strategy?: Strategy;
-}
-
-export interface RenderOptions extends ContextOptions {
-  /** What the next step is about. Most of a small budget then goes to messages that answer it. */
-  query?: RecallQuery;
-  /** Where evidence is looked for: in this session, or in all of its project. Without a query it changes nothing. */
-  scope?: "session" | "project";
-}
-
-export const CONTEXT_OPTIONS: readonly string[] = [
-  "tokensMax",
-  "contextWindow",
-  "reserveTokens",
-  "toolTokens",
-  "strategy",
-] satisfies (keyof ContextOptions)[];
-const RENDER_OPTIONS: readonly string[] = [
-  ...CONTEXT_OPTIONS,
-  ...(["query", "scope"] satisfies (keyof RenderOptions)[]),
-];
 
 /** Hits that a render asks for: one for each 25 tokens of the budget, within bounds that keep the search fast. */
 const HITS_MIN = 20;
@@ -107,22 +84,21 @@ export class Contexts {
     this.#notes = undefined;
   }
 
-  /** Returns the options of a call, completed by the session's settings. */
+  /** Returns the checked options of a call, completed by the session's settings. */
   asked(options: ContextOptions): { strategy: Strategy; tokensMax: number } {
     const { settings } = this.#access.current();
     return {
-      strategy: oneOf("strategy", options.strategy === undefined ? settings.strategy : options.strategy, STRATEGIES),
+      strategy: options.strategy ?? settings.strategy,
       tokensMax: tokensMaxOf(options, settings.contextTokensMax),
     };
   }
 
   /** @see Session.render */
   render(options: RenderOptions = {}): RenderResult {
-    for (const name of Object.keys(options)) oneOf("an option of render", name, RENDER_OPTIONS);
-    const { strategy, tokensMax } = this.asked(options);
-    const scope = oneOf("scope", options.scope ?? "session", ["session", "project"]);
-    if (options.query === undefined) return copyOf(this.#renderPlain(strategy, tokensMax));
-    if (strategy === "union-find") return copyOf(this.#renderFor(options.query, scope, tokensMax));
+    const { query, scope, ...wanted } = parseOptions("render", RENDER_OPTIONS(), options);
+    const { strategy, tokensMax } = this.asked(wanted);
+    if (query === undefined) return copyOf(this.#renderPlain(strategy, tokensMax));
+    if (strategy === "union-find") return copyOf(this.#renderFor(query, scope, tokensMax));
     throw new StoreError("OPTION_INVALID", {
       option: "strategy",
       expected: "union-find with a query",
@@ -132,8 +108,7 @@ export class Contexts {
 
   /** @see Session.pressure */
   pressure(options: ContextOptions = {}): Pressure {
-    for (const name of Object.keys(options)) oneOf("an option of pressure", name, CONTEXT_OPTIONS);
-    const { strategy, tokensMax } = this.asked(options);
+    const { strategy, tokensMax } = this.asked(parseOptions("pressure", CONTEXT_OPTIONS(), options));
     return this.#ports.repositories.database.read(() => {
       const { state, cold } = this.#current();
       const view = strategyView(strategy, this.#source(state, cold), tokensMax);

@@ -1,8 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import { StoreError } from "../core/errors.ts";
-import { ID_CHARS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
-import { type SessionOptions, type SessionSettings, sessionSettings } from "../core/options.ts";
+import type { SessionOptions, SessionSettings } from "../core/options.ts";
+import { identifier, lazySchema, parseValue } from "../core/schema.ts";
+import { sessionOptions, sessionSettings } from "../core/settings.ts";
 import type { NewSession, SessionRow } from "../store/sessions.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
 import type { SessionPorts } from "./ports.ts";
@@ -40,9 +41,7 @@ export function openSession(
 ): string {
   const { repositories, clock, changes } = ports;
   checkId("session id", id);
-  const { project, title, ...given } = options;
-  if (project !== undefined) checkId("project", project);
-  if (title !== undefined) checkId("title", title);
+  const { project, title, ...given } = sessionOptions(options);
   const parentSessionId = parentOf(ports, origin);
   const row = rowOf(ports, id);
   if (row === undefined) {
@@ -136,15 +135,9 @@ function namesOf(
   return isTaken ? own : { source, externalId };
 }
 
-/** @throws {StoreError} `OPTION_INVALID` for a text that cannot be an id, a project or a title. */
+const IDENTIFIER = lazySchema(identifier);
+
+/** @throws {StoreError} `OPTION_INVALID` for a text that cannot be an id or a name. */
 export function checkId(option: string, value: unknown): void {
-  const isUsable =
-    typeof value === "string" &&
-    value !== "" &&
-    value.length <= ID_CHARS_MAX &&
-    value.isWellFormed() &&
-    !/[\0-\x1f]/.test(value);
-  if (isUsable) return;
-  const expected = `a text of 1 to ${ID_CHARS_MAX} characters without control characters`;
-  throw new StoreError("OPTION_INVALID", { option, expected, actual: value });
+  parseValue(option, IDENTIFIER(), value);
 }

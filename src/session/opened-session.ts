@@ -1,10 +1,11 @@
+import * as z from "zod/mini";
 import type { RenderResult } from "../context/result.ts";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
-import { oneOf, wholeNumber } from "../core/options.ts";
+import { type FieldsOf, lazySchema, oneWordOf, parseOptions, whole } from "../core/schema.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
@@ -14,13 +15,24 @@ import type { SessionOverview } from "../store/sessions.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { type CompactResult, compactSpan, type SplitOptions } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
-import { CONTEXT_OPTIONS, type ContextOptions, Contexts, type RenderOptions } from "./contexts.ts";
+import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./context-options.ts";
+import { Contexts } from "./contexts.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
 import { type RootInfo, rootsOf } from "./roots.ts";
 import type { MessagesOptions, Session } from "./session.ts";
+
+const MESSAGES_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    seqFrom: z._default(whole(0), 0),
+    seqTo: z._default(whole(0), Number.MAX_SAFE_INTEGER),
+    limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX),
+  } satisfies FieldsOf<MessagesOptions>),
+);
+
+const ROOTS_OPTIONS = lazySchema(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
 /** Comparisons of one `sync` with a session that others are writing to. */
 const SYNC_ATTEMPTS_MAX = 10;
@@ -159,9 +171,8 @@ export class OpenedSession implements Session {
   }
 
   compact(options: ContextOptions = {}): CompactResult {
-    for (const name of Object.keys(options)) oneOf("an option of compact", name, CONTEXT_OPTIONS);
     const { repositories, embedder, clock } = this.#ports;
-    const { strategy, tokensMax } = this.#contexts.asked(options);
+    const { strategy, tokensMax } = this.#contexts.asked(parseOptions("compact", CONTEXT_OPTIONS(), options));
     switch (strategy) {
       case "union-find": {
         const isMoved = this.#change((state) => compact(repositories, state, embedder));
@@ -185,9 +196,7 @@ export class OpenedSession implements Session {
   }
 
   messages(options: MessagesOptions = {}): Message[] {
-    const seqFrom = wholeNumber("seqFrom", options.seqFrom ?? 0, 0, Number.MAX_SAFE_INTEGER);
-    const seqTo = wholeNumber("seqTo", options.seqTo ?? Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER);
-    const limit = wholeNumber("limit", options.limit ?? PAGE_LIMIT_MAX, 0, PAGE_LIMIT_MAX);
+    const { seqFrom, seqTo, limit } = parseOptions("messages", MESSAGES_OPTIONS(), options);
     const { database, messages } = this.#ports.repositories;
     if (limit === 0) return [];
     return database.read(() => messages.range(this.id, seqFrom, seqTo, limit));
@@ -208,7 +217,7 @@ export class OpenedSession implements Session {
 
   roots(options: { level?: SessionLevel } = {}): RootInfo[] {
     const { repositories } = this.#ports;
-    const level = oneOf("level", options.level ?? "theme", ["cluster", "theme"]);
+    const { level } = parseOptions("roots", ROOTS_OPTIONS(), options);
     return repositories.database.read(() => rootsOf(repositories, this.id, level));
   }
 

@@ -2,13 +2,13 @@ import { setMaxListeners } from "node:events";
 import { v7 as uuidv7 } from "uuid";
 import { systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
-import { PAGE_LIMIT_MAX } from "../core/limits.ts";
-import { oneOf, type SessionOptions, wholeNumber } from "../core/options.ts";
+import type { SessionOptions } from "../core/options.ts";
+import { parseOptions } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { type ReembedResult, reembed } from "../ingest/reembed.ts";
 import { type ReembedEstimate, reembedEstimate } from "../ingest/reembed-estimate.ts";
-import { EMBED_CONCURRENCY, type EmbedResult } from "../ingest/vector-collector.ts";
+import type { EmbedResult } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
@@ -29,7 +29,7 @@ import { type QueryRow, queryRows } from "../store/query.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionOverview, SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
-import { type VerifyProgress, type VerifyReport, verifyStore } from "../store/verify.ts";
+import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { closedReason } from "../summaries/resolve.ts";
 import { examine } from "./doctor.ts";
@@ -38,32 +38,24 @@ import { checkId, importedSessionId, openSession, type SessionOrigin } from "./o
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
-import type { EmbedPendingOptions, OpenOptions, ReembedOptions, Store } from "./store.ts";
-import { SUBJECTS_LIMIT_DEFAULT, type SubjectInfo, subjectsOf } from "./subjects.ts";
-
-const EMBED_OPTIONS: readonly string[] = [
-  "signal",
-  "concurrency",
-  "waitMsMax",
-  "onProgress",
-] satisfies (keyof EmbedPendingOptions)[];
-
-/** A day. */
-const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
+import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, Store, VerifyOptions } from "./store.ts";
+import {
+  BACKUP_OPTIONS,
+  EMBED_PENDING_OPTIONS,
+  EXPORT_OPTIONS,
+  FORGET_OPTIONS,
+  OPEN_OPTIONS,
+  REEMBED_OPTIONS,
+  SESSIONS_OPTIONS,
+  SIGNAL_OPTIONS,
+  SUBJECTS_OPTIONS,
+  VERIFY_OPTIONS,
+} from "./store-options.ts";
+import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
 
 /** How much `close` adds to the full-text index at most. A search scans what remains within about 10 ms. */
 const CLOSING_MESSAGES_MAX = 2_000;
 const CLOSING_MS_MAX = 250;
-
-const OPEN_OPTIONS: readonly string[] = [
-  "embedder",
-  "summarizer",
-  "tokenCounter",
-  "durability",
-  "readonly",
-  "busyTimeoutMs",
-  "clock",
-] satisfies (keyof OpenOptions)[];
 
 /**
  * Opens a store file, or creates it. One file holds any number of sessions, and any number of processes may open it.
@@ -72,16 +64,14 @@ const OPEN_OPTIONS: readonly string[] = [
  *   `STORE_BUSY`, `STORE_CORRUPT`, `OPTION_INVALID`.
  */
 export function openStore(path: string, options: OpenOptions = {}): Store {
-  for (const name of Object.keys(options)) oneOf("an option of openStore", name, OPEN_OPTIONS);
-  const durability = oneOf("durability", options.durability ?? "process", ["process", "power"]);
-  const busyTimeoutMs = wholeNumber("busyTimeoutMs", options.busyTimeoutMs ?? 5_000, 0, 600_000);
-  const database = openDatabase(path, { readonly: options.readonly ?? false, durability, busyTimeoutMs });
+  const { readonly, durability, busyTimeoutMs, ...given } = parseOptions("openStore", OPEN_OPTIONS(), options);
+  const database = openDatabase(path, { readonly, durability, busyTimeoutMs });
   try {
     const chosen = {
-      embedder: database.guard(() => embedderOf(database, options.embedder ?? hashingEmbedder)),
-      summarizer: options.summarizer ?? extractiveSummarizer(),
-      tokenCounter: options.tokenCounter ?? estimatingTokenCounter,
-      clock: options.clock ?? systemClock,
+      embedder: database.guard(() => embedderOf(database, given.embedder ?? hashingEmbedder)),
+      summarizer: given.summarizer ?? extractiveSummarizer(),
+      tokenCounter: given.tokenCounter ?? estimatingTokenCounter,
+      clock: given.clock ?? systemClock,
     };
     return database.guard(() => new OpenedStore(database, chosen));
   } catch (error) {
@@ -147,22 +137,17 @@ export class OpenedStore implements Store {
   }
 
   sessions(options: SessionsOptions = {}): SessionOverview[] {
-    const { project, sinceMs, limit, offset } = options;
-    if (project !== undefined) checkId("project", project);
-    if (sinceMs !== undefined) wholeNumber("sinceMs", sinceMs, 0, Number.MAX_SAFE_INTEGER);
-    if (limit !== undefined) wholeNumber("limit", limit, 0, Number.MAX_SAFE_INTEGER);
-    if (offset !== undefined) wholeNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER);
-    return this.#database.read(() => this.#repositories.sessions.list(options));
+    const wanted = parseOptions("sessions", SESSIONS_OPTIONS(), options);
+    return this.#database.read(() => this.#repositories.sessions.list(wanted));
   }
 
   expand(target: string | number, options: ExpandOptions = {}): Expansion {
     return this.#database.read(() => expand(this.#repositories, target, options));
   }
 
-  subjects(options: { project?: string; limit?: number } = {}): SubjectInfo[] {
-    if (options.project !== undefined) checkId("project", options.project);
-    const limit = wholeNumber("limit", options.limit ?? SUBJECTS_LIMIT_DEFAULT, 0, PAGE_LIMIT_MAX);
-    return this.#database.read(() => subjectsOf(this.#repositories, options.project, limit));
+  subjects(options: SubjectsOptions = {}): SubjectInfo[] {
+    const { project, limit } = parseOptions("subjects", SUBJECTS_OPTIONS(), options);
+    return this.#database.read(() => subjectsOf(this.#repositories, project, limit));
   }
 
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {
@@ -171,10 +156,11 @@ export class OpenedStore implements Store {
 
   async embedQuery(text: string, options: { signal?: AbortSignal } = {}): Promise<Float32Array | undefined> {
     this.#database.assertOpen();
+    const { signal } = parseOptions("embedQuery", SIGNAL_OPTIONS(), options);
     const { embedder } = this.#ports;
     if (text.trim() === "") throw new StoreError("QUERY_EMPTY", {});
     if (!isRemote(embedder)) return embedder.embed(text);
-    return askQueryVector(embedder, text, this.#ports.signalOf(options.signal));
+    return askQueryVector(embedder, text, this.#ports.signalOf(signal));
   }
 
   find(messageId: number): FoundRoots {
@@ -187,24 +173,19 @@ export class OpenedStore implements Store {
 
   async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
     this.#assertWritable("upkeep");
-    await this.#ports.upkeep.run({ signal: this.#ports.signalOf(options.signal), includeActive: true });
+    const { signal } = parseOptions("upkeep", SIGNAL_OPTIONS(), options);
+    await this.#ports.upkeep.run({ signal: this.#ports.signalOf(signal), includeActive: true });
   }
 
   async embedPending(options: EmbedPendingOptions = {}): Promise<EmbedResult> {
     this.#assertWritable("embedPending");
-    for (const name of Object.keys(options)) oneOf("an option of embedPending", name, EMBED_OPTIONS);
-    const { concurrency = EMBED_CONCURRENCY, waitMsMax = 0, onProgress } = options;
-    return this.#ports.vectors.embed({
-      signal: this.#ports.signalOf(options.signal),
-      concurrency: wholeNumber("concurrency", concurrency, 1, 64),
-      waitMsMax: wholeNumber("waitMsMax", waitMsMax, 0, EMBED_WAIT_MS_MAX),
-      again: true,
-      ...(onProgress !== undefined && { onProgress }),
-    });
+    const { signal, ...wanted } = parseOptions("embedPending", EMBED_PENDING_OPTIONS(), options);
+    return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
   }
 
-  async reembed({ embedder, signal, onProgress }: ReembedOptions): Promise<ReembedResult> {
+  async reembed(options: ReembedOptions): Promise<ReembedResult> {
     this.#assertWritable("reembed");
+    const { embedder, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
     const result = await reembed(this.#repositories, {
       embedder,
       clock: this.#ports.clock,
@@ -232,32 +213,35 @@ export class OpenedStore implements Store {
     return this.#database.read(() => storeStats(this.#repositories));
   }
 
-  verify(options: { rebuild?: boolean; onProgress?: (progress: VerifyProgress) => void } = {}): VerifyReport {
+  verify(options: VerifyOptions = {}): VerifyReport {
+    const { rebuild, onProgress = () => {} } = parseOptions("verify", VERIFY_OPTIONS(), options);
     const report = verifyStore(this.#repositories, {
-      rebuild: options.rebuild ?? false,
-      onProgress: options.onProgress ?? (() => {}),
+      rebuild,
+      onProgress,
       labelOf,
       labelTextChars: LABEL_TEXT_CHARS,
       searchWords,
     });
-    if (options.rebuild === true) this.#ports.changes.count += 1;
+    if (rebuild) this.#ports.changes.count += 1;
     return report;
   }
 
   async backup(path: string, options: BackupOptions = {}): Promise<BackupReport> {
-    return backupStore(this.#database, path, options, this.#closing.signal);
+    const checked = parseOptions("backup", BACKUP_OPTIONS(), options);
+    return backupStore(this.#database, path, checked, this.#closing.signal);
   }
 
   export(options: ExportOptions = {}): Generator<ExportLine> {
     this.#database.assertOpen();
-    return exportLines(this.#repositories, options);
+    return exportLines(this.#repositories, parseOptions("export", EXPORT_OPTIONS(), options));
   }
 
   doctor(): Finding[] {
     return examine(this.#ports);
   }
 
-  forget(sessionId: string, { messageIds }: { messageIds?: readonly number[] } = {}): ForgetReport {
+  forget(sessionId: string, options: ForgetOptions = {}): ForgetReport {
+    const { messageIds } = parseOptions("forget", FORGET_OPTIONS(), options);
     const labels = { labelOf, labelTextChars: LABEL_TEXT_CHARS };
     const forgotten =
       messageIds === undefined

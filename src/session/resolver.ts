@@ -1,7 +1,18 @@
 import { setMaxListeners } from "node:events";
+import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
-import { oneOf, wholeNumber } from "../core/options.ts";
-import type { TokenBudget } from "../core/token-budget.ts";
+import { STRATEGIES } from "../core/options.ts";
+import {
+  abortSignal,
+  callback,
+  type FieldsOf,
+  type Given,
+  lazySchema,
+  oneWordOf,
+  parseOptions,
+  whole,
+} from "../core/schema.ts";
+import { tokenBudgetFields } from "../core/token-budget.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import { isRemote } from "../models/embedder.ts";
 import { CallBudget } from "../summaries/call-budget.ts";
@@ -9,23 +20,24 @@ import type { OnResolveEvent } from "../summaries/events.ts";
 import { RESOLVE_CONCURRENCY, type Resolved, resolveDirty } from "../summaries/resolve.ts";
 import type { SplitOptions } from "../summaries/span.ts";
 import { Background, type Resolving } from "./background.ts";
-import type { ContextOptions, Contexts } from "./contexts.ts";
+import type { ContextOptions } from "./context-options.ts";
+import type { Contexts } from "./contexts.ts";
 import type { SessionPorts } from "./ports.ts";
 
 export interface StartResolvingOptions extends Omit<ContextOptions, "tokensMax"> {
-  /** Of the context that `flat` and `sandwich` compact for; the session's setting if left out. */
+  /** The tokens of the context that `flat` and `sandwich` compact for; by default the session's setting. */
   contextTokensMax?: number;
-  /** Calls of the summarizer under way at once, from 1 to 64; 8 unless given. */
+  /** Calls of the summarizer at the same time: 1 to 64, by default 8. */
   concurrency?: number;
-  /** Most calls that are begun. A summarizer on this machine is not limited. */
+  /** The most calls to begin. A summarizer on this machine is not limited. */
   callsMax?: number;
   /**
-   * Most tokens that are sent and received: as the service counts them where it reports what a reply cost, else, and before a
-   * call is made, estimated from what is sent of messages and summaries and a reply of full length. A summary that may cost
-   * more than is left is not begun; what instructions and thoughts add is known only afterwards.
+   * The most tokens to send and receive. A reply counts as the service reports it. Before a call, and for a service that
+   * reports nothing, the count is estimated from the messages and summaries sent and a reply of full length. A summary that may
+   * cost more than is left is not begun. Instructions and thoughts are counted only afterwards.
    */
   tokensMax?: number;
-  /** Told of each summary as it happens. */
+  /** Called for each summary as it happens. */
   onEvent?: OnResolveEvent;
 }
 
@@ -33,18 +45,21 @@ export interface ResolveDirtyOptions extends StartResolvingOptions {
   signal?: AbortSignal;
 }
 
-const START_OPTIONS: readonly string[] = [
-  "contextTokensMax",
-  "contextWindow",
-  "reserveTokens",
-  "toolTokens",
-  "strategy",
-  "concurrency",
-  "callsMax",
-  "tokensMax",
-  "onEvent",
-] satisfies (keyof StartResolvingOptions)[];
-const RESOLVE_OPTIONS: readonly string[] = [...START_OPTIONS, "signal" satisfies keyof ResolveDirtyOptions];
+const START_OPTIONS = lazySchema(() => {
+  const { tokensMax: contextTokensMax, ...window } = tokenBudgetFields();
+  return z.strictObject({
+    contextTokensMax,
+    ...window,
+    strategy: z.optional(oneWordOf(STRATEGIES)),
+    concurrency: z._default(whole(1, 64), RESOLVE_CONCURRENCY),
+    callsMax: z.optional(whole(0)),
+    tokensMax: z.optional(whole(0)),
+    onEvent: z.optional(callback<OnResolveEvent>()),
+  } satisfies FieldsOf<StartResolvingOptions>);
+});
+const RESOLVE_OPTIONS = lazySchema(() => z.extend(START_OPTIONS(), { signal: z.optional(abortSignal()) }));
+
+type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 
 /** What a resolver needs of its session. */
 interface SessionAccess {
@@ -52,12 +67,12 @@ interface SessionAccess {
   splitOptions(tokensMax: number): SplitOptions;
 }
 
-/** Summaries of one session: on request, and in the background. */
+/** Makes the summaries of one session: on request, and in the background. */
 export class Resolver {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
   readonly #access: SessionAccess;
-  /** Ends, and never rejects, with the last run that was begun. */
+  /** Resolves, and never rejects, when the last run that was started is over. */
   #running: Promise<void> | undefined;
   #background: Background | undefined;
 
@@ -69,24 +84,21 @@ export class Resolver {
 
   /**
    * @see Session.resolveDirty
-   * @param hasUpkeep  Whether the store does its upkeep behind it, which looks at every session.
+   * @param hasUpkeep  True if the store's upkeep, which looks at every session, runs afterwards.
    */
-  async resolveDirty(options: ResolveDirtyOptions, hasUpkeep = true): Promise<Resolved> {
+  async resolveDirty(given: ResolveDirtyOptions, hasUpkeep = true): Promise<Resolved> {
     this.#assertWritable("resolveDirty");
-    for (const name of Object.keys(options)) oneOf("an option of resolveDirty", name, RESOLVE_OPTIONS);
-    const budget = budgetOf(options);
-    const { closing } = this.#ports;
-    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
-    return this.#resolve(options, budget, signal, hasUpkeep);
+    const { signal, ...options } = parseOptions("resolveDirty", RESOLVE_OPTIONS(), given);
+    return this.#resolve(options, new CallBudget(options), this.#ports.signalOf(signal), hasUpkeep);
   }
 
   /** @see Session.startResolving */
-  start(options: StartResolvingOptions): Resolving {
+  start(given: StartResolvingOptions): Resolving {
     this.#ports.repositories.database.assertOpen();
     this.#assertWritable("startResolving");
-    for (const name of Object.keys(options)) oneOf("an option of startResolving", name, START_OPTIONS);
-    this.#check(options);
-    const budget = budgetOf(options);
+    const options = parseOptions("startResolving", START_OPTIONS(), given);
+    this.#contextOf(options); // throws if the window is used up
+    const budget = new CallBudget(options);
     void this.#background?.stop();
     const { closing, clock } = this.#ports;
     const background = new Background({
@@ -98,36 +110,35 @@ export class Resolver {
     return background;
   }
 
-  /** The session has changed: the background looks for something to do. */
+  /** Tells the background that the session has changed. */
   wake(): void {
     this.#background?.wake();
   }
 
-  /** @param signal  One of the store's own. */
+  /** @param signal  A signal of this call's own, or the store's. */
   async #resolve(
-    options: StartResolvingOptions,
+    options: CheckedOptions,
     budget: CallBudget,
     signal: AbortSignal,
     hasUpkeep = true,
   ): Promise<Resolved> {
     const { repositories, summarizer, tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
-    const { strategy, tokensMax, concurrency } = this.#check(options);
-    setMaxListeners(0, signal); // several for each call under way
+    const { strategy, tokensMax } = this.#contextOf(options);
+    const { concurrency, onEvent } = options;
+    setMaxListeners(0, signal); // several for each call in progress
     signal.throwIfAborted();
     const embedFromMs = isRemote(embedder) ? clock() : 0;
-    // One at a time: a second one finds what the first has left, also where a listener of the first begins it.
+    // Runs follow one another, even if an event listener starts one: the next run does what the one before has left.
     const before = this.#running ?? Promise.resolve();
     const running = (async () => {
       await untilAborted(before, signal);
       return resolveDirty(repositories, this.#sessionId, {
         ...this.#access.splitOptions(tokensMax),
-        ...{ summarizer, tokenCounter, clock, claimant, strategy, concurrency, budget, signal },
-        onEvent: options.onEvent,
+        ...{ summarizer, tokenCounter, clock, claimant, strategy, concurrency, budget, signal, onEvent },
       });
     })();
     this.#running = Promise.allSettled([before, running]).then(() => {});
-    // Vectors that are due come beside it: no summary depends on them. Where one of the two breaks the other goes on, for it
-    // has been paid for; nothing of either is left when this rejects.
+    // Summaries do not depend on vectors. If one of the two fails, the other goes on, because its calls are paid for.
     const embedding = vectors.embed({ sessionId: this.#sessionId, signal });
     await Promise.allSettled([running, embedding]);
     const { result, nextTryAtMs } = await running;
@@ -136,17 +147,14 @@ export class Resolver {
     return { result, nextTryAtMs: earlier(nextTryAtMs, vectors.nextTryAfter(this.#sessionId, embedFromMs)) };
   }
 
-  #check(options: StartResolvingOptions) {
-    const { contextTokensMax, contextWindow, reserveTokens, toolTokens, strategy } = options;
-    if (contextTokensMax !== undefined) wholeNumber("contextTokensMax", contextTokensMax, 1, Number.MAX_SAFE_INTEGER);
-    const budget: TokenBudget = {
+  #contextOf({ contextTokensMax, contextWindow, reserveTokens, toolTokens, strategy }: CheckedOptions) {
+    return this.#access.asked({
       ...(contextTokensMax !== undefined && { tokensMax: contextTokensMax }),
       ...(contextWindow !== undefined && { contextWindow }),
       ...(reserveTokens !== undefined && { reserveTokens }),
       ...(toolTokens !== undefined && { toolTokens }),
-    };
-    const concurrency = wholeNumber("concurrency", options.concurrency ?? RESOLVE_CONCURRENCY, 1, 64);
-    return { ...this.#access.asked({ ...budget, ...(strategy !== undefined && { strategy }) }), concurrency };
+      ...(strategy !== undefined && { strategy }),
+    });
   }
 
   #assertWritable(operation: string): void {
@@ -158,13 +166,4 @@ export class Resolver {
 function earlier(left: number | undefined, right: number | undefined): number | undefined {
   if (left === undefined || right === undefined) return left ?? right;
   return Math.min(left, right);
-}
-
-function budgetOf({ callsMax, tokensMax, onEvent }: StartResolvingOptions): CallBudget {
-  if (callsMax !== undefined) wholeNumber("callsMax", callsMax, 0, Number.MAX_SAFE_INTEGER);
-  if (tokensMax !== undefined) wholeNumber("tokensMax", tokensMax, 0, Number.MAX_SAFE_INTEGER);
-  if (onEvent !== undefined && typeof onEvent !== "function") {
-    throw new StoreError("OPTION_INVALID", { option: "onEvent", expected: "a function", actual: onEvent });
-  }
-  return new CallBudget({ callsMax, tokensMax });
 }

@@ -6,7 +6,7 @@ import type { SessionOverview } from "../store/sessions.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
 import type { CompactResult } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
-import type { ContextOptions, RenderOptions } from "./contexts.ts";
+import type { ContextOptions, RenderOptions } from "./context-options.ts";
 import type { Pressure } from "./pressure.ts";
 import type { ResolveDirtyOptions, StartResolvingOptions } from "./resolver.ts";
 import type { RootInfo } from "./roots.ts";

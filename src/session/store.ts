@@ -20,7 +20,7 @@ import type { StoreStats } from "../store/stats.ts";
 import type { VerifyProgress, VerifyReport } from "../store/verify.ts";
 import type { ExportLine, ExportOptions } from "./export.ts";
 import type { Session } from "./session.ts";
-import type { SubjectInfo } from "./subjects.ts";
+import type { SubjectInfo, SubjectsOptions } from "./subjects.ts";
 
 export interface OpenOptions {
   /**
@@ -50,6 +50,18 @@ export interface EmbedPendingOptions {
   waitMsMax?: number;
   /** Called after each batch. */
   onProgress?: (progress: { embedded: number; waiting: number }) => void;
+}
+
+export interface VerifyOptions {
+  /** Also writes what was derived: deleted or damaged rows come back bit for bit. */
+  rebuild?: boolean;
+  /** Called before each session. */
+  onProgress?: (progress: VerifyProgress) => void;
+}
+
+export interface ForgetOptions {
+  /** The messages to forget, each with its step; by default the whole session. */
+  messageIds?: readonly number[];
 }
 
 export interface ReembedOptions {
@@ -98,11 +110,8 @@ export interface Store {
   /**
    * Returns the subjects with clusters of at least two sessions, those with the most tokens first. `expand` takes their
    * handles.
-   *
-   * @param options.project  Only the subjects of this project. A subject never spans projects.
-   * @param options.limit  0 to 10,000, by default 50.
    */
-  subjects(options?: { project?: string; limit?: number }): SubjectInfo[];
+  subjects(options?: SubjectsOptions): SubjectInfo[];
 
   /**
    * Finds the messages that answer a query in any session, the best first, each with its neighbors and the handle of its
@@ -193,11 +202,8 @@ export interface Store {
 
   /**
    * Derives everything derived from messages and log again, and compares the result with what is stored.
-   *
-   * @param options.rebuild  Also writes the result: deleted or damaged derived rows come back bit for bit.
-   * @param options.onProgress  Called before each session.
    */
-  verify(options?: { rebuild?: boolean; onProgress?: (progress: VerifyProgress) => void }): VerifyReport;
+  verify(options?: VerifyOptions): VerifyReport;
 
   /**
    * Copies the whole store to another file while this and other processes keep writing. The copy is one snapshot, it is
@@ -234,7 +240,7 @@ export interface Store {
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `STORE_READONLY`.
    */
-  forget(sessionId: string, options?: { messageIds?: readonly number[] }): ForgetReport;
+  forget(sessionId: string, options?: ForgetOptions): ForgetReport;
 
   /** Rewrites the file without the forgotten messages. @returns false if another process is reading or the disk is full. */
   erase(): boolean;

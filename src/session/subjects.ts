@@ -3,28 +3,35 @@ import { labelOf } from "../models/label.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SubjectSession } from "../store/subjects.ts";
 
-/** Subjects that `store.subjects` returns unless told otherwise. */
+/** The most subjects that `store.subjects` returns by default. */
 export const SUBJECTS_LIMIT_DEFAULT = 50;
 
-/** What a project has come back to in several sessions. */
+export interface SubjectsOptions {
+  /** Only the subjects of this project. A subject never spans projects. */
+  project?: string;
+  /** The most subjects to return: 0 to 10,000, by default 50. */
+  limit?: number;
+}
+
+/** A subject that came up in several sessions. */
 export interface SubjectInfo {
-  /** Handle at the log position at which it was looked at. */
+  /** The handle, at the newest log position. */
   subject: string;
   project: string | null;
-  /** The telling words that its clusters share. May be empty. */
+  /** The words that tell its clusters apart from others; may be empty. */
   label: string;
   clusterCount: number;
   sessionCount: number;
   messageCount: number;
   tokenCount: number;
-  /** Unix milliseconds, of the first and the last message in it, here and in each session. */
+  /** The times of its first and its last message, in Unix milliseconds. */
   firstAtMs: number;
   lastAtMs: number;
   /** Oldest first. */
   sessions: SubjectSession[];
 }
 
-/** The subjects with clusters of at least two sessions, those with the most tokens first. */
+/** Returns the subjects with clusters of at least two sessions, those with the most tokens first. */
 export function subjectsOf(repositories: Repositories, project: string | undefined, limit: number): SubjectInfo[] {
   const { subjects, unions } = repositories;
   const position = unions.newestPosition();

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import * as z from "zod/mini";
 import { StoreError } from "../../../src/core/errors.ts";
-import { type TokenBudget, tokensMaxOf } from "../../../src/core/token-budget.ts";
+import { parseOptions } from "../../../src/core/schema.ts";
+import { type TokenBudget, tokenBudgetFields, tokensMaxOf } from "../../../src/core/token-budget.ts";
 
 test.each<[string, TokenBudget, number]>([
   ["a number", { tokensMax: 5_000 }, 5_000],
@@ -15,7 +17,7 @@ test.each<[string, TokenBudget, number]>([
 test.each<[object, string]>([
   [
     { tokensMax: 5_000, contextWindow: 8_000 },
-    "Expected tokensMax to be left out, for contextWindow and what it leaves say the same, got 5000.",
+    "Expected tokensMax to be left out if contextWindow is given, got 5000.",
   ],
   [{ tokensMax: 5_000, toolTokens: 10 }, "Expected toolTokens to be left out without contextWindow, got 10."],
   [{ reserveTokens: 10 }, "Expected reserveTokens to be left out without contextWindow, got 10."],
@@ -27,6 +29,7 @@ test.each<[object, string]>([
   [{ contextWindow: 0 }, "Expected contextWindow to be a whole number from 1, got 0."],
   [{ tokensMax: 1.5 }, "Expected tokensMax to be a whole number from 1, got 1.5."],
 ])("refuses %j", (budget, message) => {
-  expect(() => tokensMaxOf(budget, 16_000)).toThrow(StoreError);
-  expect(() => tokensMaxOf(budget, 16_000)).toThrow(message);
+  const budgetOf = () => tokensMaxOf(parseOptions("render", z.strictObject(tokenBudgetFields()), budget), 16_000);
+  expect(budgetOf).toThrow(StoreError);
+  expect(budgetOf).toThrow(message);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sessionSettings } from "../../../src/core/options.ts";
+import { sessionSettings } from "../../../src/core/settings.ts";
 import { type Filling, isFull, type SplitRule, splitContext, splitRuleOf } from "../../../src/summaries/split.ts";
 
 /** A step of one message every hundred tokens, unless told otherwise. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type SessionSettings, sessionSettings } from "../../../src/core/options.ts";
+import type { SessionSettings } from "../../../src/core/options.ts";
+import { sessionSettings } from "../../../src/core/settings.ts";
 
 const invalid = (option: string, expected: string, actual: unknown) =>
   expect.objectContaining({ code: "OPTION_INVALID", details: { option, expected, actual } });
@@ -45,14 +46,14 @@ test("refuses an overlap that outlives its batch, wherever the two come from", (
 });
 
 test("refuses a tail that is not smaller than what triggers cutting to it", () => {
-  const expected = "at least 0.2 less than flatTrigger (0.49), so that compacting wins something";
+  const expected = "at least 0.2 less than flatTrigger (0.49), so that compacting frees tokens";
   expect(() => sessionSettings({ flatTrigger: 0.49 })).toThrow(invalid("flatTail", expected, 0.3));
   expect(sessionSettings({ flatTrigger: 0.5 })).toMatchObject({ flatTrigger: 0.5, flatTail: 0.3 });
 });
 
 test("refuses a sandwich whose ends leave no room between them", () => {
   const expected =
-    "with sandwichHead (0.36) at least 0.2 less than sandwichTrigger (0.85), so that compacting wins something";
+    "with sandwichHead (0.36) at least 0.2 less than sandwichTrigger (0.85), so that compacting frees tokens";
   expect(() => sessionSettings({ sandwichHead: 0.36 })).toThrow(invalid("sandwichTail", expected, 0.3));
   expect(sessionSettings({ sandwichHead: 0.35 })).toMatchObject({ sandwichTail: 0.3 });
 });

@@ -1,0 +1,71 @@
+import * as z from "zod/mini";
+import { StoreError } from "./errors.ts";
+import {
+  DEFAULT_SETTINGS,
+  SESSION_OPTIONS,
+  type SessionOption,
+  type SessionOptions,
+  type SessionSettings,
+} from "./options.ts";
+import { type FieldsOf, identifier, lazySchema, oneWordOf, parseOptions, share, whole } from "./schema.ts";
+
+/**
+ * The least difference between a trigger and what stays verbatim: a tenth for the summary, and a tenth until the next one. It is
+ * less by a rounding error.
+ */
+const COMPACT_SHARE_MIN = 0.2 - 1e-9;
+
+const SETTINGS = lazySchema(() => {
+  const fields = Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, z.optional(schemaOf(option))]);
+  return z.strictObject(Object.fromEntries(fields) as FieldsOf<SessionSettings>);
+});
+
+function schemaOf(option: (typeof SESSION_OPTIONS)[SessionOption]) {
+  if ("words" in option) return oneWordOf(option.words);
+  return option.unit === "share" ? share(option.min, option.max) : whole(option.min, option.max);
+}
+
+const WITH_NAMES = lazySchema(() =>
+  z.extend(SETTINGS(), { project: z.optional(identifier()), title: z.optional(identifier()) }),
+);
+
+/** @throws {StoreError} `OPTION_INVALID` for an unknown name, or a value that is out of its range. */
+export function sessionOptions(given: SessionOptions): SessionOptions {
+  return parseOptions("session", WITH_NAMES(), given) as SessionOptions;
+}
+
+/**
+ * Returns the settings of a session: those given, then those stored, then the defaults.
+ *
+ * @throws {StoreError} `OPTION_INVALID` for an unknown name, a value that is out of its range, or values that exclude each other.
+ */
+export function sessionSettings(given: Partial<SessionSettings>, stored?: SessionSettings): SessionSettings {
+  const checked: Partial<SessionSettings> = parseOptions("session", SETTINGS(), given);
+  const names = Object.keys(SESSION_OPTIONS) as SessionOption[];
+  const values = names.map((name) => [name, checked[name] ?? stored?.[name] ?? DEFAULT_SETTINGS[name]]);
+  const settings = Object.fromEntries(values) as SessionSettings;
+  checkTogether(settings);
+  return settings;
+}
+
+function checkTogether(settings: SessionSettings): void {
+  const { overlap, evictBatch, flatTail, flatTrigger, sandwichHead, sandwichTail, sandwichTrigger } = settings;
+  const { oldMessageTokensMax, messageTokensMax } = settings;
+  const refuse = (option: SessionOption, expected: string): never => {
+    throw new StoreError("OPTION_INVALID", { option, expected, actual: settings[option] });
+  };
+  if (overlap > evictBatch) {
+    refuse("overlap", `at most evictBatch (${evictBatch}), so that each batch outlives the overlap`);
+  }
+  if (flatTrigger - flatTail < COMPACT_SHARE_MIN) {
+    refuse("flatTail", `at least 0.2 less than flatTrigger (${flatTrigger}), so that compacting frees tokens`);
+  }
+  if (sandwichTrigger - sandwichHead - sandwichTail < COMPACT_SHARE_MIN) {
+    const expected = `with sandwichHead (${sandwichHead}) at least 0.2 less than sandwichTrigger (${sandwichTrigger})`;
+    refuse("sandwichTail", `${expected}, so that compacting frees tokens`);
+  }
+  if (oldMessageTokensMax > messageTokensMax) {
+    const expected = `at most messageTokensMax (${messageTokensMax}), so that messages do not grow with age`;
+    refuse("oldMessageTokensMax", expected);
+  }
+}

@@ -1,0 +1,32 @@
+import * as z from "zod/mini";
+import { STRATEGIES, type Strategy } from "../core/options.ts";
+import { type FieldsOf, lazySchema, oneWordOf } from "../core/schema.ts";
+import { type TokenBudget, tokenBudgetFields } from "../core/token-budget.ts";
+import type { RecallQuery } from "../recall/search.ts";
+
+/** How long a context may be, and how the session becomes one. */
+export interface ContextOptions extends TokenBudget {
+  /** By default the session's `strategy`. */
+  strategy?: Strategy;
+}
+
+export interface RenderOptions extends ContextOptions {
+  /** What the next step is about. Most of a small budget then goes to messages that answer it. */
+  query?: RecallQuery;
+  /** Where evidence is looked for: in this session, the default, or in all of its project. Without a query it changes nothing. */
+  scope?: "session" | "project";
+}
+
+export const CONTEXT_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    ...tokenBudgetFields(),
+    strategy: z.optional(oneWordOf(STRATEGIES)),
+  } satisfies FieldsOf<ContextOptions>),
+);
+
+export const RENDER_OPTIONS = lazySchema(() =>
+  z.extend(CONTEXT_OPTIONS(), {
+    query: z.optional(z.custom<RecallQuery>()), // recall checks it
+    scope: z._default(oneWordOf(["session", "project"]), "session"),
+  } satisfies FieldsOf<Omit<RenderOptions, keyof ContextOptions>>),
+);

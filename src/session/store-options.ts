@@ -1,0 +1,110 @@
+import * as z from "zod/mini";
+import type { Clock } from "../core/clock.ts";
+import { PAGE_LIMIT_MAX } from "../core/limits.ts";
+import {
+  abortSignal,
+  callback,
+  type FieldsOf,
+  identifier,
+  lazySchema,
+  listOf,
+  oneWordOf,
+  port,
+  text,
+  trueOrFalse,
+  whole,
+} from "../core/schema.ts";
+import type { TokenCounter } from "../core/tokens.ts";
+import { EMBED_CONCURRENCY } from "../ingest/vector-collector.ts";
+import type { Embedder, LocalEmbedder, RemoteEmbedder } from "../models/embedder.ts";
+import type { Summarizer } from "../models/summarizer.ts";
+import type { BackupOptions } from "../store/backup.ts";
+import type { SessionsOptions } from "../store/sessions.ts";
+import type { ExportOptions } from "./export.ts";
+import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, VerifyOptions } from "./store.ts";
+import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
+
+// The options of each operation of a store, as they are checked. The interfaces document them.
+
+/** The longest wait of `embedPending`: a day. */
+const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
+
+function embedder() {
+  const expected = "an embedder, with `embed` or `embedAll`";
+  const kinds = [port<LocalEmbedder>(expected, "embed"), port<RemoteEmbedder>(expected, "embedAll")];
+  return z.union(kinds, { error: expected }) as z.ZodMiniType<Embedder>;
+}
+
+export const OPEN_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    embedder: z.optional(
+      z.union([embedder(), callback<Extract<OpenOptions["embedder"], Function>>()], {
+        error: "an embedder, or a function that returns one",
+      }),
+    ),
+    summarizer: z.optional(port<Summarizer>("a summarizer, with `summarize`", "summarize")),
+    tokenCounter: z.optional(port<TokenCounter>("a token counter, with `count`", "count")),
+    durability: z._default(oneWordOf(["process", "power"]), "process"),
+    readonly: z._default(trueOrFalse(), false),
+    busyTimeoutMs: z._default(whole(0, 600_000), 5_000),
+    clock: z.optional(callback<Clock>()),
+  } satisfies FieldsOf<OpenOptions>),
+);
+
+export const SESSIONS_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    project: z.optional(identifier()),
+    sinceMs: z.optional(whole(0)),
+    limit: z.optional(whole(0)),
+    offset: z.optional(whole(0)),
+  } satisfies FieldsOf<SessionsOptions>),
+);
+
+export const SUBJECTS_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    project: z.optional(identifier()),
+    limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECTS_LIMIT_DEFAULT),
+  } satisfies FieldsOf<SubjectsOptions>),
+);
+
+export const SIGNAL_OPTIONS = lazySchema(() => z.strictObject({ signal: z.optional(abortSignal()) }));
+
+export const EMBED_PENDING_OPTIONS = lazySchema(() =>
+  z.extend(SIGNAL_OPTIONS(), {
+    concurrency: z._default(whole(1, 64), EMBED_CONCURRENCY),
+    waitMsMax: z._default(whole(0, EMBED_WAIT_MS_MAX), 0),
+    onProgress: z.optional(callback<NonNullable<EmbedPendingOptions["onProgress"]>>()),
+  } satisfies FieldsOf<Omit<EmbedPendingOptions, "signal">>),
+);
+
+export const REEMBED_OPTIONS = lazySchema(() =>
+  z.extend(SIGNAL_OPTIONS(), {
+    embedder: embedder(),
+    onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
+  } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
+);
+
+export const VERIFY_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    rebuild: z._default(trueOrFalse(), false),
+    onProgress: z.optional(callback<NonNullable<VerifyOptions["onProgress"]>>()),
+  } satisfies FieldsOf<VerifyOptions>),
+);
+
+export const BACKUP_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    overwrite: z.optional(trueOrFalse()),
+    onProgress: z.optional(callback<NonNullable<BackupOptions["onProgress"]>>()),
+  } satisfies FieldsOf<BackupOptions>),
+);
+
+export const EXPORT_OPTIONS = lazySchema(() =>
+  z.strictObject({
+    sessions: z.optional(listOf(text())),
+    onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
+  } satisfies FieldsOf<ExportOptions>),
+);
+
+export const FORGET_OPTIONS = lazySchema(() =>
+  z.strictObject({ messageIds: z.optional(listOf(whole(1))) } satisfies FieldsOf<ForgetOptions>),
+);
