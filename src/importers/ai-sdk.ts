@@ -3,11 +3,10 @@ import type { JsonValue, Role } from "../core/message.ts";
 import { adapted } from "./adapted.ts";
 import { modernMessage } from "./ai-sdk-4.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
-import { headEntries } from "./documents.ts";
-import { type Draft, draftOf } from "./draft.ts";
+import { headElements } from "./documents.ts";
+import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { resultDraftOf } from "./steps.ts";
 import { objectOf, objectsOf, stringOf } from "./values.ts";
 
 type UiMessages = Parameters<typeof fromUiMessages>[0];
@@ -15,15 +14,15 @@ type UiMessages = Parameters<typeof fromUiMessages>[0];
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant"] satisfies Role[]);
 
 /**
- * `UIMessage`s of Vercel's AI SDK, versions 4 to 6, as programs keep them: a list, an object with such a list in `messages`,
- * or either on each line. A message of the assistant holds a whole turn, calls with their results; here it is taken apart
- * into the messages of its steps.
+ * Reads `UIMessage`s of Vercel's AI SDK, versions 4 to 6, as programs store them: a list, an object with such a list in
+ * `messages`, or either on each line. A message of the assistant holds a whole turn, including calls and their results. Each
+ * step of it becomes messages of its own.
  */
 export const aiSdk: Importer = {
   name: "ai-sdk",
 
   detect(head) {
-    for (const { key, value } of headEntries(head)) {
+    for (const { key, value } of headElements(head)) {
       const { session, role, parts, toolInvocations } = objectOf(messageOf(key, value));
       if (session !== undefined || !ROLES.has(role)) continue;
       if (Array.isArray(toolInvocations)) return true;
@@ -32,30 +31,30 @@ export const aiSdk: Importer = {
     return false;
   },
 
-  read: (file) => readConversations(file, { format: "ai-sdk", messageOf, isOpen, draftsOf }),
+  read: (file) => readConversations(file, { name: "ai-sdk", messageOf, isOpen, entriesOf }),
 };
 
 function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
   return key === undefined || key === "messages" ? item : undefined;
 }
 
-/** Whether it was saved while the model still spoke: its words would be others once they are whole. */
+/** Returns true if the message was saved while the model was still answering. Its text will change. */
 function isOpen(message: JsonObject): boolean {
   const states = objectsOf(modernMessage(message).parts).map(({ state }) => state);
   return states.some((state) => state === "streaming" || state === "input-streaming");
 }
 
-/** A result has a name of its own, as a turn may be read before all of its calls are answered. */
-function draftsOf({ line, id, value }: ListedMessage): Draft[] | string {
+/** A result has an id of its own, because a turn may be read before all of its calls have results. */
+function entriesOf({ line, id, value }: ListedMessage): MessageEntry[] | string {
   const messages = adapted(() => fromUiMessages(modernMessage(value) as unknown as UiMessages));
   if (typeof messages === "string") return messages;
   const createdAt = timeOf({ ...objectOf(value.metadata), ...value });
   let stepId = id;
   let stepCount = 0;
   return messages.flatMap(({ role, parts, metadata }) => {
-    if (role === "tool") return parts.map((part) => resultDraftOf(line, stepId, part, createdAt));
+    if (role === "tool") return parts.map((part) => resultEntry(line, stepId, part, createdAt));
     stepId = stepCount === 0 ? id : `${id}/${stepCount}`;
     stepCount += 1;
-    return [draftOf(line, role, stepId, parts, { createdAt, metadata: { ...(metadata as JsonObject) } })];
+    return [messageEntry(line, role, stepId, parts, { createdAt, metadata: { ...(metadata as JsonObject) } })];
   });
 }

@@ -1,118 +1,162 @@
-import type { Draft } from "./draft.ts";
-import type { ImportEvent, ImportedSession } from "./importer.ts";
-import { Thread } from "./thread.ts";
+import { Branch, type BranchOptions } from "./branch.ts";
+import type { MessageEntry } from "./entry.ts";
+import type { ImportedSession } from "./importer.ts";
 
-/** Something that can be gone back to: a message with what belongs to it. */
-interface Place {
+/** A point that the user can go back to: messages that are taken back together. */
+interface RewindPoint {
   key: string;
-  thread: Thread;
-  /** External id of its last message. */
+  branch: Branch;
+  /** The id of its last message. */
   lastId: string;
   isPrompt: boolean;
 }
 
+/** A line of a transcript whose lines name the line they follow. */
+interface FollowedLine {
+  key: string | undefined;
+  /** The key of the line that this one follows. */
+  after: string | undefined;
+  line: number;
+  isPrompt: boolean;
+  isReply: boolean;
+}
+
 /**
- * A conversation that its agent let the user take back and go on from an earlier point.
+ * The branches of one session: the session itself, and a fork for each time that the user went back and continued from there.
  *
- * What was taken back stays where it stands; what follows becomes a session of its own, a fork that begins after the last
- * message kept, `<session>/fork-<id of its first message>`. So a file that has grown by such a turn changes nothing of what
- * was imported before.
+ * What was taken back stays in its branch. What comes next begins a fork, `<session>/fork-<id of its first message>`, after
+ * the last message that was kept. So a file that grows in this way changes nothing that was imported before.
+ *
+ * Some agents write that the user went back (`rewindTo` and its kin); others let each line name the line it follows
+ * (`follow`).
  */
 export class Branches {
-  readonly root: ImportedSession;
-  readonly #threads: Thread[] = [];
-  #live: Place[] = [];
-  #current: Thread;
-  /** Set from a step back to the next message: where to go on from. */
-  #fork: { after: Place | undefined } | undefined;
+  readonly root: Branch;
+  readonly all: Branch[] = [];
+  readonly #options: BranchOptions;
+  /** The points that are still part of the conversation, oldest first. */
+  #points: RewindPoint[] = [];
+  #current: Branch;
+  /** Set between a step back and the next message. */
+  #forkAfter: { point: RewindPoint | undefined } | undefined;
+  /** For `follow`: where each line is, and the lines of the newest prompt and of the newest answered one by branch. */
+  readonly #places = new Map<string, { branch: Branch; line: number }>();
+  readonly #prompts = new Map<Branch, { newest: number; answered: number }>();
 
-  constructor(root: ImportedSession) {
-    this.root = root;
-    this.#current = new Thread(root);
-    this.#threads.push(this.#current);
+  constructor(options: BranchOptions) {
+    this.#options = options;
+    this.root = this.#current = this.#begin(options);
   }
 
-  get current(): Thread {
+  get current(): Branch {
     return this.#current;
   }
 
-  /** What is live and can be taken back, oldest first. */
+  /** The keys that can be taken back, oldest first. */
   get keys(): string[] {
-    return this.#live.map(({ key }) => key);
+    return this.#points.map(({ key }) => key);
   }
 
-  threadOf(key: string): Thread | undefined {
-    return this.#live.find((place) => place.key === key)?.thread;
-  }
-
-  /** Add messages that are taken back together, as `key`. `isPrompt`: the user's words open a turn with them. */
-  *push(key: string, drafts: readonly Draft[], isPrompt = false): Generator<ImportEvent> {
-    const [first] = drafts;
+  /** Adds messages that are taken back together. `isPrompt` is true if they open a turn. */
+  add(entries: readonly MessageEntry[], key = "", isPrompt = false): void {
+    const [first] = entries;
     if (first === undefined) return;
-    if (this.#fork !== undefined) yield* this.#begin(first.message.id, this.#fork.after);
-    for (const draft of drafts) yield* this.#current.push(draft);
-    const lastId = drafts.at(-1)!.message.id;
-    this.#live.push({ key, thread: this.#current, lastId, isPrompt });
+    if (this.#forkAfter !== undefined) this.#forkAt(first.message.id, this.#forkAfter.point);
+    for (const entry of entries) this.#current.add(entry);
+    this.#points.push({ key, branch: this.#current, lastId: entries.at(-1)!.message.id, isPrompt });
   }
 
-  /** What was pushed last has another message at its end now. */
-  prolong(lastId: string): void {
-    const last = this.#live.at(-1);
-    if (last !== undefined) last.lastId = lastId;
+  /** Adds messages that belong to `key`, or to the newest messages if nothing of that key can be taken back. */
+  extend(entries: readonly MessageEntry[], key: string): void {
+    const point = this.#points.find((one) => one.key === key);
+    for (const entry of entries) {
+      (point?.branch ?? this.#current).add(entry);
+      if (point !== undefined && point === this.#points.at(-1)) point.lastId = entry.message.id;
+    }
   }
 
-  /** Take back `key` and everything after it; everything, where nothing of that name is live. */
-  backTo(key: string): void {
-    const index = this.#live.findIndex((place) => place.key === key);
-    this.#cut(Math.max(0, index));
+  /** Takes back `key` and everything after it, or everything if nothing has that key. */
+  rewindTo(key: string): void {
+    this.#cut(
+      Math.max(
+        0,
+        this.#points.findIndex((point) => point.key === key),
+      ),
+    );
   }
 
-  /** Take back the last `count` pushes. */
-  backBy(count: number): void {
-    this.#cut(Math.max(0, this.#live.length - count));
+  /** Takes back the last `count` additions. */
+  rewindBy(count: number): void {
+    this.#cut(Math.max(0, this.#points.length - count));
   }
 
-  /** Take back the last `count` prompts, each with what followed it. */
-  backByPrompts(count: number): void {
-    const prompts = this.#live.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []));
+  /** Takes back the last `count` prompts and what followed them. */
+  rewindPrompts(count: number): void {
+    const prompts = this.#points.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []));
     if (count > 0) this.#cut(prompts.at(-count) ?? 0);
   }
 
-  /** Only these are live, in this order: the agent has put them in the place of everything before. */
+  /** Makes these the only points that can be taken back: the agent replaced everything else by them. */
   keep(keys: readonly (string | undefined)[]): void {
-    const places = new Map(this.#live.map((place) => [place.key, place]));
-    this.#live = keys.flatMap((key) => (key === undefined ? [] : (places.get(key) ?? [])));
+    const points = new Map(this.#points.map((point) => [point.key, point]));
+    this.#points = keys.flatMap((key) => (key === undefined ? [] : (points.get(key) ?? [])));
   }
 
-  /** Tell what is held as if the file ended here. @param isFinished  Nothing was written for long. */
-  *pause(isFinished: boolean): Generator<ImportEvent> {
-    for (const thread of this.#threads) yield* thread.pause(isFinished);
+  /** Makes the branch of the line that `after` names the current one, or a new fork if a prompt follows an earlier point. */
+  follow({ key, after, line, isPrompt, isReply }: FollowedLine): Branch {
+    const place = after === undefined ? undefined : this.#places.get(after);
+    let branch = place?.branch ?? this.#current;
+    if (isPrompt && key !== undefined && !this.#places.has(key)) {
+      if (place !== undefined && place.line < this.#prompts.get(branch)!.answered) {
+        branch = this.#begin({
+          ...this.#options,
+          session: this.#forkOf(key, branch),
+          forkedAt: { parent: branch, line: place.line },
+        });
+      }
+      this.#prompts.get(branch)!.newest = line;
+    } else if (isReply) {
+      const prompts = this.#prompts.get(branch)!;
+      prompts.answered = prompts.newest;
+    }
+    this.#current = branch;
+    if (key !== undefined && !this.#places.has(key)) this.#places.set(key, { branch, line });
+    return branch;
   }
 
-  /** @param isFinished  Nothing will be written any more. */
-  *finish(isFinished: boolean): Generator<ImportEvent> {
-    for (const thread of this.#threads) yield* thread.finish(isFinished);
+  /** Returns the branch that holds the line with this key. */
+  branchOf(key: string): Branch | undefined {
+    return this.#places.get(key)?.branch;
   }
 
   #cut(length: number): void {
-    if (length === this.#live.length) return;
-    this.#live = this.#live.slice(0, length);
-    this.#fork = { after: this.#live.at(-1) };
+    if (length === this.#points.length) return;
+    this.#points = this.#points.slice(0, length);
+    this.#forkAfter = { point: this.#points.at(-1) };
   }
 
-  *#begin(firstId: string, after: Place | undefined): Generator<ImportEvent> {
-    const { externalId, metadata, createdAtMs: _, ...root } = this.root;
-    const parent = after?.thread ?? this.#current;
-    yield* this.#current.flush();
-    const session: ImportedSession = {
-      ...root,
+  #forkAt(firstId: string, point: RewindPoint | undefined): void {
+    this.#current.leave();
+    const session = this.#forkOf(firstId, point?.branch ?? this.#current);
+    if (point !== undefined) session.forkedAfter = point.lastId;
+    this.#current = this.#begin({ ...this.#options, session });
+    this.#forkAfter = undefined;
+  }
+
+  #forkOf(firstId: string, parent: Branch): ImportedSession {
+    const { externalId, metadata, createdAtMs: _, ...about } = this.root.session;
+    const session = {
+      ...about,
       externalId: `${externalId}/fork-${firstId}`,
       parentExternalId: parent.session.externalId,
     };
-    if (metadata !== undefined) session.metadata = { ...metadata };
-    if (after !== undefined) session.forkedAfter = after.lastId;
-    this.#current = new Thread(session);
-    this.#threads.push(this.#current);
-    this.#fork = undefined;
+    return metadata === undefined ? session : { ...session, metadata: { ...metadata } };
+  }
+
+  #begin(options: BranchOptions): Branch {
+    const branch = new Branch(options);
+    this.all.push(branch);
+    this.#prompts.set(branch, { newest: 0, answered: 0 });
+    return branch;
   }
 }

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "./lines.ts";
 
-/** Lines that are looked at: a file whose first hundred lines are all damaged is not recognized. */
+/** Lines that are looked at. A file whose first hundred lines are all damaged is not recognized. */
 const HEAD_LINES = 100;
 
-/** The JSON objects among the lines of a file's beginning. What is cut short or damaged is passed over. */
+/** Returns the JSON objects among the first lines of a file. Lines that are cut short or damaged are skipped. */
 export function* headObjects(head: string): Generator<JsonObject> {
   for (const line of head.split("\n", HEAD_LINES)) {
     try {
@@ -14,8 +14,8 @@ export function* headObjects(head: string): Generator<JsonObject> {
 }
 
 /**
- * The beginning of a file whose last line is cut short, with what that line opened closed: so a first line of a hundred
- * megabytes shows what stands at its beginning. What it says last may be half of what it would say.
+ * Closes the brackets and quotes that the last line of a head leaves open, so that a first line of a hundred megabytes can be
+ * parsed. The last text in it may be cut short.
  */
 export function closedHead(head: string): string {
   const open: string[] = [];
@@ -25,7 +25,7 @@ export function closedHead(head: string): string {
     const character = head[index];
     if (isInString && character === "\\") {
       const escaped = index + (head[index + 1] === "u" ? 5 : 1);
-      // What was cut through is no part of the text.
+      // An escape that is cut through is removed.
       if (escaped >= end) end = index;
       index = escaped;
     } else if (character === '"') isInString = !isInString;

@@ -1,17 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "../core/message.ts";
-import { LINE_BYTES_MAX, parseJson } from "./lines.ts";
+import { type DamagedLine, LINE_BYTES_MAX, parseJson } from "./lines.ts";
 
-/**
- * A piece of a JSON document: an item of its list, or a field of its object; a field that is a list comes item by item,
- * each under the field's `key`. `line` is where the piece begins; `document` tells the documents of a file apart: 0, 1, …, by
- * their lines where each has one.
- */
-export type Entry = { line: number; document: number; key: string | undefined; value: JsonValue } | EntryProblem;
-
-export interface EntryProblem {
+/** An element of a JSON document: an item of its list, or a field of its object. A field that is a list gives its items. */
+export interface Element {
+  /** The line on which the element begins. */
   line: number;
-  problem: string;
+  /** The index of the document in its file, or of its line if each line is a document. */
+  document: number;
+  /** The name of the field. */
+  key: string | undefined;
+  value: JsonValue;
 }
 
 const QUOTE = 0x22;
@@ -57,7 +56,7 @@ export class DocumentScanner {
   /** Where the piece begins, once something of it was seen. */
   #pieceLine: number | undefined;
 
-  *push(bytes: Buffer): Generator<Entry> {
+  *push(bytes: Buffer): Generator<Element | DamagedLine> {
     let start = 0;
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at]!;
@@ -136,7 +135,7 @@ export class DocumentScanner {
   }
 
   /** The end of the file. */
-  *end(): Generator<Entry> {
+  *end(): Generator<Element | DamagedLine> {
     if (this.#level === 0 || this.#isLost) return;
     const line = this.#pieceLine ?? this.#line;
     // The last item may be whole, and only the end of its list be missing.
@@ -175,7 +174,7 @@ export class DocumentScanner {
   }
 
   /** A piece is complete, `last` being the end of it. */
-  *#end(last: Buffer): Generator<Entry> {
+  *#end(last: Buffer): Generator<Element | DamagedLine> {
     this.#keep(last);
     const line = this.#pieceLine ?? this.#line;
     const isTooLong = this.#byteLength > LINE_BYTES_MAX;
@@ -205,7 +204,7 @@ export class DocumentScanner {
     }
   }
 
-  #lose(reason: string): EntryProblem {
+  #lose(reason: string): DamagedLine {
     const line = this.#pieceLine ?? this.#line;
     this.#isLost = true;
     this.#closers.length = this.#level;

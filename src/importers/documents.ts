@@ -1,14 +1,14 @@
 import { headObjects } from "./detect.ts";
-import { DocumentScanner, type Entry } from "./document-scanner.ts";
+import { DocumentScanner, type Element } from "./document-scanner.ts";
 import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
-import { isObject, type JsonObject, readJsonLines, refuseBinary } from "./lines.ts";
+import { type DamagedLine, isObject, type JsonObject, readJsonLines, refuseBinary } from "./lines.ts";
 
 /** How much of a file is looked at to see whether each line stands for itself, or all of it is one document. */
 const HEAD_BYTES = 1024 * 1024;
 
 /** Entries of a file's beginning that are looked at. */
-const HEAD_ENTRIES = 50;
+const HEAD_ELEMENTS = 50;
 
 /**
  * The pieces of a file of JSON: one document over many lines, or a document on each line. A line that is no list or object
@@ -18,7 +18,7 @@ const HEAD_ENTRIES = 50;
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws.
  */
-export async function* readEntries(file: ImportFile): AsyncGenerator<Entry> {
+export async function* readElements(file: ImportFile): AsyncGenerator<Element | DamagedLine> {
   const shaped = await shapeOf(file);
   if (!shaped.isLines) {
     yield* readDocument(shaped.file);
@@ -28,12 +28,12 @@ export async function* readEntries(file: ImportFile): AsyncGenerator<Entry> {
     if ("isPause" in found) continue;
     if ("problem" in found) yield found;
     else if (!hasList(found.value)) yield { line: found.line, document: 0, key: undefined, value: found.value };
-    else yield* entriesOf(found.value, found.line, found.line - 1);
+    else yield* elementsOf(found.value, found.line, found.line - 1);
   }
 }
 
 /** The pieces of one JSON document, however it is laid out. */
-export async function* readDocument(file: ImportFile): AsyncGenerator<Entry> {
+export async function* readDocument(file: ImportFile): AsyncGenerator<Element | DamagedLine> {
   const scanner = new DocumentScanner();
   for await (const chunk of refuseBinary(file)) {
     yield* scanner.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
@@ -48,25 +48,25 @@ export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; fil
 }
 
 /** The pieces at the beginning of a file, in either shape. */
-export function* headEntries(head: string): Generator<Exclude<Entry, { problem: string }>> {
+export function* headElements(head: string): Generator<Element> {
   let count = 0;
-  for (const entry of isLines(head) ? lineEntries(head) : documentEntries(head)) {
-    if ("problem" in entry) continue;
-    yield entry;
-    if (++count === HEAD_ENTRIES) return;
+  for (const element of isLines(head) ? lineElements(head) : documentElements(head)) {
+    if ("problem" in element) continue;
+    yield element;
+    if (++count === HEAD_ELEMENTS) return;
   }
 }
 
-function* lineEntries(head: string): Generator<Entry> {
+function* lineElements(head: string): Generator<Element> {
   let line = 0;
   for (const value of headObjects(head)) {
     line++;
-    if (hasList(value)) yield* entriesOf(value, line, 0);
+    if (hasList(value)) yield* elementsOf(value, line, 0);
     else yield { line, document: 0, key: undefined, value };
   }
 }
 
-function* documentEntries(head: string): Generator<Entry> {
+function* documentElements(head: string): Generator<Element | DamagedLine> {
   yield* new DocumentScanner().push(Buffer.from(head));
 }
 
@@ -95,7 +95,7 @@ function hasList(value: JsonObject): boolean {
   return value.role === undefined && Object.values(value).some(Array.isArray);
 }
 
-function* entriesOf(object: JsonObject, line: number, document: number): Generator<Entry> {
+function* elementsOf(object: JsonObject, line: number, document: number): Generator<Element> {
   for (const [key, value] of Object.entries(object)) {
     if (Array.isArray(value)) for (const item of value) yield { line, document, key, value: item };
     else yield { line, document, key, value };

@@ -3,7 +3,7 @@ import type { JsonObject } from "./lines.ts";
 
 const DATA_URL = /^data:([^;,]+)(?:;[^;,]+)*;base64,/;
 
-/** A file at a URL; one in the URL, as `data:image/png;base64,…`, with its content. */
+/** Returns a part for the file at a URL. A data URL (`data:image/png;base64,…`) gives a part with the content. */
 export function filePartOf(url: string, mediaType: string | undefined, about: JsonObject = {}): FilePart {
   const inside = DATA_URL.exec(url.slice(0, 200));
   if (inside === null) return { type: "file", ...about, mediaType: mediaType ?? "application/octet-stream", url };
@@ -11,12 +11,12 @@ export function filePartOf(url: string, mediaType: string | undefined, about: Js
   return { type: "file", ...about, mediaType: media, data: url.slice(inside[0].length) };
 }
 
-/** What there is no part for, whole. */
+/** Returns a part for a value that no other type of part fits. */
 export function dataPartOf(data: JsonValue): DataPart {
   return { type: "data", data };
 }
 
-/** What a tool answered, as text: a text as it is, anything else as JSON. */
+/** Returns the answer of a tool as text: a string as it is, anything else as JSON. */
 export function resultTextOf(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -7,27 +7,27 @@ import type { ImportFile } from "./importer.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** What is looked at in a folder. A file that is named is read whatever its name. */
+/** Names of files that are read in a folder. A file that the user names is read whatever its name. */
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
-/** What is looked at, too, and passed over where it is something else: settings, caches, other programs' databases. */
+/** Names of files that are tried, and skipped if they are something else: settings, caches, databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db)$/;
 
-/** A file that was not written to for so long is over: whoever writes to it writes more often, or has gone. */
+/** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
 export const QUIET_MS = 10 * 60 * 1_000;
 
 /**
- * The files behind the paths a person typed: files, folders with all that is below them, patterns (`~/logs/**\/*.jsonl`) and
- * `-` for standard input.
+ * Returns the files behind the paths that a user typed: files, folders with everything below them, patterns
+ * (`~/logs/**\/*.jsonl`), and `-` for standard input.
  *
- * Each file comes once, however many names and links lead to it, and a loop of links ends. Names are in code unit
- * order, files before folders and subagents (`agent-…`) last, so that a session comes before what it started; a named
- * `x.jsonl` brings the folder `x/subagents` with it, where Claude Code keeps the rest of that session.
+ * Each file comes once, however many names and links lead to it, and a loop of links ends. Names are in code unit order, files
+ * before folders and subagents (`agent-…`) last, so that a session comes before those it started. After a named `x.jsonl`
+ * comes the folder `x/subagents`, where Claude Code keeps the subagents of that session.
  *
- * Nothing is thrown: what does not exist, may not be read or has gone meanwhile comes as a file whose `chunks` throw
- * the reason, so that one bad path does not cost the others.
+ * Nothing is thrown. A file that does not exist or cannot be read has `chunks` that throw the reason, so that one bad path does
+ * not cost the others.
  *
- * @param onFolder  Told of each folder before it is read: whoever watches it from then on misses nothing.
+ * @param onFolder  Called for each folder before it is read, so that a watcher that starts then misses nothing.
  */
 export async function* walkFiles(
   paths: readonly string[],
@@ -50,21 +50,20 @@ export async function* walkFiles(
   }
 }
 
-/** A path that exists is no pattern, whatever is in it. A pattern that matches nothing is a file that is not there. */
+/** Returns the paths that a typed path stands for. An existing path is no pattern, and a pattern without matches is a missing file. */
 async function namedBy(path: string): Promise<string[]> {
   if (!isPattern(path) || (await lstat(path).catch(() => undefined)) !== undefined) return [path];
   const paths = await pathsOf(path);
   return paths.length === 0 ? [path] : paths;
 }
 
-/** What a walk over several paths has in common. */
 interface Visit {
-  /** Real paths. */
+  /** The real paths so far. */
   visited: Set<string>;
   onFolder: (path: string) => void;
 }
 
-/** Whether a file of this name in a folder is looked at. */
+/** Returns true if a file of this name in a folder is read or tried. */
 export function isTranscriptName(name: string): boolean {
   return TRANSCRIPT_NAME.test(name) || POSSIBLE_NAME.test(name);
 }
@@ -74,12 +73,12 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
   const isUncertain = isFound && POSSIBLE_NAME.test(path);
   try {
     const found = await stat(path);
-    // The name of a pipe, as in `import <(zcat a.gz)`, leads nowhere.
+    // The name of a pipe, as in `import <(zcat a.gz)`, has no real path.
     const real = await realpath(path).catch(() => path);
     if (visit.visited.has(real)) return;
     visit.visited.add(real);
     if (!found.isDirectory()) {
-      // Behind a link in a folder there may be a pipe, which nobody writes to, or a device, which never ends.
+      // A link in a folder may lead to a pipe, to which nobody writes, or to a device, which never ends.
       if (isFound && !found.isFile()) return;
       const isFinished = Date.now() - found.mtimeMs > QUIET_MS;
       const file: ImportFile = { path, chunks: chunksOf(path), isUncertain, isFinished };
@@ -120,7 +119,7 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * A file's bytes. It is opened when the first chunk is asked for, and closed when the last was given or the reader stops.
+ * Returns the bytes of a file. The file is open from the first chunk until the last, or until the reader stops.
  *
  * @throws {StoreError} `FILE_NOT_FOUND`, `IMPORT_UNREADABLE`.
  */
@@ -130,7 +129,7 @@ export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   });
   try {
     for (;;) {
-      // A buffer of its own for each chunk: a reader may keep pieces of it until a long line ends.
+      // Each chunk has its own buffer, because a reader may keep pieces of it until a long line ends.
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES)).catch((error) => {
         throw unreadable(path, error);
       });

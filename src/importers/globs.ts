@@ -3,15 +3,17 @@ import { join } from "node:path";
 
 const MAGIC = /[*?[\]{}]/;
 
-/** Whether a path is a pattern: shells that find no match, and programs that use no shell, hand patterns on. */
+/** Returns true if a path is a pattern. Shells that find no match, and programs that use no shell, pass patterns on. */
 export function isPattern(path: string): boolean {
   return MAGIC.test(path);
 }
 
 /**
- * The paths that a pattern matches, in code unit order: `*` and `?` within a name, `[a-c]`, `{one,two}`, and `**` for any
- * folders in between, links to folders not followed. Names that begin with a dot are matched by a pattern that does.
- * Folders that cannot be read match nothing.
+ * Returns the paths that a pattern matches, in code unit order: `*` and `?` within a name, `[a-c]`, `{one,two}`, and `**` for
+ * any folders in between. `**` follows no links to folders; every other part of a pattern does. Names that begin with a dot
+ * are matched only by a pattern that does. A folder that cannot be read matches nothing.
+ *
+ * No library was found that lists links to folders and still keeps `**` out of loops (tinyglobby does one or the other).
  */
 export async function pathsOf(pattern: string): Promise<string[]> {
   const found = new Set<string>();
@@ -24,7 +26,7 @@ export async function pathsOf(pattern: string): Promise<string[]> {
   return [...found].sort();
 }
 
-/** `a{b,c}d` as `abd` and `acd`. */
+/** Returns `abd` and `acd` for `a{b,c}d`. */
 function alternativesOf(pattern: string): string[] {
   const braces = /\{([^{}]*,[^{}]*)\}/.exec(pattern);
   if (braces === null) return [pattern];
@@ -37,7 +39,7 @@ async function expand(folder: string, names: readonly string[]): Promise<string[
   if (name === undefined) return [folder];
   if (name === "") return expand(folder, rest);
   if (name !== "**" && !isPattern(name)) {
-    // What is not there ends here, unless nothing follows: then the list of its folder decides.
+    // The list of the folder tells whether the last name exists. Any other is found missing further down.
     if (rest.length > 0) return expand(join(folder, name), rest);
     return (await entriesOf(folder)).some((entry) => entry.name === name) ? [join(folder, name)] : [];
   }

@@ -3,21 +3,18 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** How much of what was read last is compared before more is read: a file that was written anew does not have it there. */
+/** Bytes read last that are compared before more is read. A file that was rewritten does not have them there. */
 const SEAM_BYTES = 4 * 1024;
 
-/**
- * What a look at a file found: as it was, longer, or another file: put in its place, cut back, or written anew. Of another one
- * nothing is read.
- */
+/** Whether a file is unchanged, longer, or another file: replaced, cut back or rewritten. Nothing is read of another file. */
 export type Growth = "same" | "grown" | "other";
 
 /**
- * A file that others append to, read piece by piece: each look reads what has come since the last.
+ * A file that others append to. Each look reads the bytes that were added since the last one.
  *
- * It is opened for each look only, so that any number can be followed, and a file that is moved away or deleted is let go of.
- * Another file under its name is told by its inode, by a size below what was read, by what stands before the new bytes, and
- * where nothing was added by the time of its last change.
+ * The file is open only during a look, so that any number of files can be followed and a moved or deleted file is released.
+ * Another file under the same name is recognized by its inode, by a size below what was read, by different bytes before the
+ * new ones, and, if nothing was added, by its modification time.
  */
 export class GrowingFile {
   readonly path: string;
@@ -29,7 +26,7 @@ export class GrowingFile {
     this.path = path;
   }
 
-  /** When what was read last was written, in Unix milliseconds; 0 where nothing was read. */
+  /** The modification time of the file at the last look, in Unix milliseconds; 0 before the first. */
   get writtenAtMs(): number {
     return this.#seen?.mtimeMs ?? 0;
   }
@@ -40,11 +37,10 @@ export class GrowingFile {
   }
 
   /**
-   * Read what has come. Whatever `take` throws ends the look; what it was given counts as read.
+   * Reads what was added. An error of `take` ends the look; the bytes it got count as read.
    *
-   * @param take  Is given the new bytes in chunks of at most 256 KiB, in order, each when it is done with the one before; says
-   *   whether it wants more of them.
-   * @throws what the file system says, such as `ENOENT`.
+   * @param take  Gets the new bytes in order, in chunks of at most 256 KiB. Returns false to end the look.
+   * @throws errors of the file system, such as `ENOENT`.
    */
   async look(take: (chunk: Buffer) => Promise<boolean>): Promise<Growth> {
     const handle = await open(this.path);
@@ -56,7 +52,7 @@ export class GrowingFile {
         if (found.size === this.#offset) return found.mtimeMs === mtimeMs ? "same" : "other";
         if (!(await this.#isContinued(handle))) return "other";
       }
-      // Where more comes while it is read, the time of its last change is that of bytes that were not read.
+      // If more is added during the look, the modification time belongs to bytes that were not read yet.
       let now = found;
       let isWanted: boolean;
       do {
@@ -80,10 +76,9 @@ export class GrowingFile {
     return buffer.subarray(0, bytesRead).equals(this.#seam);
   }
 
-  /** @returns whether more is wanted. */
   async #readOn(handle: FileHandle, take: (chunk: Buffer) => Promise<boolean>): Promise<boolean> {
     for (;;) {
-      // A buffer of its own for each chunk: a reader may keep pieces of it until a long line ends.
+      // Each chunk has its own buffer, because a reader may keep pieces of it until a long line ends.
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, this.#offset);
       if (bytesRead === 0) return true;
       const chunk = buffer.subarray(0, bytesRead);

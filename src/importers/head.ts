@@ -4,20 +4,17 @@ export function isPause(chunk: Uint8Array): boolean {
   return chunk === PAUSE || chunk === QUIET;
 }
 
-/** The beginning of a stream, and the stream as if nobody had looked. */
+/** The head of a stream, and the whole stream as if the head had not been read. */
 export interface Peeked {
-  /** `byteCount` bytes, or all there are; of a file that is followed, all there are for now. */
+  /** `byteCount` bytes, or fewer if the stream ends or pauses before. */
   head: Buffer;
-  /** Every chunk, from the first on. */
+  /** Every chunk from the first. */
   chunks: AsyncIterable<Uint8Array>;
-  /** Instead of reading `chunks`: close what they come from. */
+  /** Closes the source. Call it instead of reading `chunks`. */
   close(): Promise<void>;
 }
 
-/**
- * Look at the first `byteCount` bytes of a stream without using them up. A stream that fails behind its first chunk is read
- * as far as it goes, and its `chunks` end with the failure.
- */
+/** Reads the first bytes of a stream without using them up. If the stream fails after its first chunk, `chunks` ends with the error. */
 export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number): Promise<Peeked> {
   const iterator = source[Symbol.asyncIterator]();
   const close = async () => void (await iterator.return?.());
@@ -38,7 +35,7 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
 
   async function* replay(): AsyncGenerator<Uint8Array> {
     try {
-      // Each is let go of when it was read.
+      // A chunk is released once it has been read.
       for (let first = taken.shift(); first !== undefined; first = taken.shift()) yield first;
       if (failure !== undefined) throw failure.error;
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
@@ -51,7 +48,7 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
 
 const DATABASE_MARK = Buffer.from("SQLite format 3\u0000");
 
-/** Whether a file that begins with `head` is an SQLite database. */
+/** Returns true if a file that begins with `head` is an SQLite database. */
 export function isDatabase(head: Buffer): boolean {
   return head.subarray(0, DATABASE_MARK.length).equals(DATABASE_MARK);
 }

@@ -21,14 +21,22 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 export type JsonObject = Record<string, JsonValue>;
 
 /** A line that holds a JSON object, or what is wrong with it. Numbers are 1-based and count blank lines. */
-export type JsonLine = { line: number; value: JsonObject } | { line: number; problem: string } | Pause;
+export interface JsonLine {
+  line: number;
+  value: JsonObject;
+}
 
-/** There is no more for now of a file that is followed; what stands behind its last line feed is no whole line. */
-interface Pause {
+/** A line that cannot be read, and the reason. */
+export interface DamagedLine {
+  line: number;
+  problem: string;
+}
+
+/** Stands for `PAUSE` or `QUIET`. What follows the last line feed is not a whole line. */
+export interface Pause {
   line: number;
   isPause: true;
-  /** Nothing was written for long. */
-  isFinished: boolean;
+  isQuiet: boolean;
 }
 
 /**
@@ -40,7 +48,7 @@ interface Pause {
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` when the file is binary.
  */
-export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine> {
+export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine | DamagedLine | Pause> {
   for await (const found of readLines(file)) {
     if ("isPause" in found) {
       yield found;
@@ -126,15 +134,15 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
   for await (const chunk of refuseBinary(file)) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     if (isPause(chunk)) {
-      const isFinished = chunk === QUIET;
+      const isQuiet = chunk === QUIET;
       const last = lastWhole(line, pieces);
       if (last !== undefined) {
         // It keeps its number until its line feed comes.
         yield last;
         pieces = [];
         byteLength = 0;
-      } else if (isFinished && byteLength > 0) yield decode(line, pieces); // said as it is, and kept for what may follow
-      yield { line, isPause: true, isFinished };
+      } else if (isQuiet && byteLength > 0) yield decode(line, pieces); // said as it is, and kept for what may follow
+      yield { line, isPause: true, isQuiet };
     }
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {

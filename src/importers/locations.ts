@@ -1,6 +1,6 @@
 import { posix, win32 } from "node:path";
 
-/** What the standard places of agents depend on. */
+/** The facts on which the locations of agents depend. */
 export interface AgentMachine {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
@@ -8,18 +8,17 @@ export interface AgentMachine {
   home: string;
 }
 
-/** Where an agent keeps its conversations, whether it is there or not. */
+/** Where an agent keeps its transcripts. It may not exist. */
 export interface AgentLocation {
-  /** The agent's name. */
   agent: string;
-  /** A folder, with everything below it, or a database. */
+  /** A folder, which stands for everything below it, or a database. */
   path: string;
 }
 
 /**
- * Where the agents whose formats are known keep their conversations, as their own variables move them: `$CLAUDE_CONFIG_DIR`,
- * `$GEMINI_CLI_HOME`, `$CODEX_HOME`, and for opencode `$XDG_DATA_HOME`. One that is not absolute is passed over: it would mean
- * another folder wherever the agent was started.
+ * Returns the locations of the agents whose formats are known. The agents' own variables move them: `$CLAUDE_CONFIG_DIR`,
+ * `$GEMINI_CLI_HOME`, `$CODEX_HOME`, and for opencode `$XDG_DATA_HOME`. A relative path in a variable is ignored, because it
+ * means a different folder wherever the agent is started.
  */
 export function agentLocations({ env, platform, home }: AgentMachine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;

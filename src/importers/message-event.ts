@@ -3,19 +3,19 @@ import { ID_CHARS_MAX } from "../core/limits.ts";
 import { type MessageInput, parseMessage } from "../core/message.ts";
 import type { ImportEvent, ImportedMessage } from "./importer.ts";
 
-/** The event for a message read at `line`: the message, or a warning where the store would refuse it. */
+/** Returns the event for a message, or a warning if the store would refuse the message. */
 export function messageEvent(session: string, message: ImportedMessage, line: number): ImportEvent {
   return refusalOf(session, message, line) ?? { kind: "message", session, message, line };
 }
 
-/** The same for a message of another store, at its place there. */
+/** Returns the event for a message that another store exported, or a warning if the store would refuse it. */
 export function restoredEvent(session: string, seq: number, message: MessageInput, line: number): ImportEvent {
   return refusalOf(session, message, line) ?? { kind: "restored", session, seq, message, line };
 }
 
-/** The warning for a message at the end of a file that may go on, whose place or rest is not there yet. */
-export function notYet(line: number, reason: string): ImportEvent {
-  return { kind: "warning", line, reason: `not imported yet, as the file may go on: ${reason}` };
+/** Returns the reason for a warning about a message that must wait because the file is not finished. */
+export function notYet(reason: string): string {
+  return `not imported yet, because the file may still grow: ${reason}`;
 }
 
 function refusalOf(session: string, message: MessageInput, line: number): ImportEvent | undefined {

@@ -1,95 +1,80 @@
 import type { Part } from "../core/message.ts";
-import type { Draft } from "./draft.ts";
+import type { MessageEntry } from "./entry.ts";
 
-/** Messages in their order. */
-interface Ordered {
-  drafts: Draft[];
-  /** Those behind a call that is not answered, of the same reply or said meanwhile: its result may come before them. */
-  waiting: Draft[];
-}
-
-/** A message that is not sure before more is written. */
-export interface WaitingDraft {
-  draft: Draft;
-  reason: string;
-}
-
-export const RESULT_DUE = "it comes behind the result of the call before it";
-export const THOUGHT_OPEN = "a thought comes with what it leads to";
-
-export function waitingFor(reason: string, drafts: readonly Draft[]): WaitingDraft[] {
-  return drafts.map((draft) => ({ draft, reason }));
+/** Messages in conversation order. */
+interface OrderedEntries {
+  ordered: MessageEntry[];
+  /** Messages after a call without a result: pieces of the same reply, and what was said meanwhile. The result may come before them. */
+  waiting: MessageEntry[];
 }
 
 /**
- * The order is that of the file, except that results follow their calls at once. What arrives while a tool runs (a prompt
- * typed meanwhile, a notice) is written at once but reaches the model after the results; and of several calls of one reply,
- * which run side by side, each comes when the one before it was answered: so every provider takes them, and the messages of
- * a file that has grown begin with those that it had.
+ * Returns the messages in the order of the file, with results moved to their calls.
+ *
+ * Agents write down at once what arrives while a tool runs, such as a prompt or a notice, but it reaches the model after the
+ * results. Calls of one reply run side by side; here each comes after the result of the one before. Every provider accepts
+ * that order, and the messages of a file that has grown begin with those it had before.
  */
-export function inOrder(given: readonly Draft[]): Ordered {
-  const drafts: Draft[] = [];
-  let current: object | undefined;
+export function inOrder(given: readonly MessageEntry[]): OrderedEntries {
+  const ordered: MessageEntry[] = [];
+  let reply: object | undefined;
   let openIds = new Set<string>();
-  let meanwhile: Draft[] = [];
+  let meanwhile: MessageEntry[] = [];
   /** Further pieces of the reply, each with the results that came early. */
-  let later: [Draft, ...Draft[]][] = [];
+  let later: [MessageEntry, ...MessageEntry[]][] = [];
 
-  function say(draft: Draft): void {
-    drafts.push(draft);
-    openIds = new Set(callIdsOf(draft.message.parts));
+  function addReply(entry: MessageEntry): void {
+    ordered.push(entry);
+    openIds = new Set(callIdsOf(entry.message.parts));
   }
-  function answer(draft: Draft): void {
-    drafts.push(draft);
-    for (const id of resultIdsOf(draft)) openIds.delete(id);
+  function addResult(entry: MessageEntry): void {
+    ordered.push(entry);
+    for (const id of resultIdsOf(entry)) openIds.delete(id);
   }
   function endReply(): void {
-    drafts.push(...later.flat(), ...meanwhile);
+    ordered.push(...later.flat(), ...meanwhile);
     later = [];
     meanwhile = [];
   }
-  function goOn(): void {
+  function addLater(): void {
     for (let next = later[0]; openIds.size === 0 && next !== undefined; next = later[0]) {
       const [piece, ...results] = next;
       later.shift();
-      say(piece);
-      for (const result of results) answer(result);
+      addReply(piece);
+      for (const result of results) addResult(result);
     }
     if (openIds.size === 0) endReply();
   }
-
-  /** Results that came in one message, but answer several pieces of the reply, go apart. */
-  function* apart(draft: Draft): Generator<Draft> {
-    const answered = resultIdsOf(draft);
-    const isOfSeveral = later.some(([call]) => callIdsOf(call.message.parts).some((id) => answered.includes(id)));
-    if (answered.length > 1 && isOfSeveral) yield* resultByResult(draft);
-    else yield draft;
+  function laterCallOf(resultIds: readonly string[]) {
+    return later.find(([call]) => callIdsOf(call.message.parts).some((id) => resultIds.includes(id)));
   }
-  function take(draft: Draft): void {
-    const { reply } = draft;
-    if (reply !== undefined && reply === current && openIds.size > 0) {
-      later.push([draft]);
+  function add(entry: MessageEntry): void {
+    if (entry.reply !== undefined && entry.reply === reply && openIds.size > 0) {
+      later.push([entry]);
       return;
     }
-    if (reply !== undefined) {
+    if (entry.reply !== undefined) {
       endReply();
-      current = reply;
-      say(draft);
+      reply = entry.reply;
+      addReply(entry);
       return;
     }
-    const answered = resultIdsOf(draft);
-    const asking = later.find(([call]) => callIdsOf(call.message.parts).some((id) => answered.includes(id)));
-    if (answered.some((id) => openIds.has(id))) answer(draft);
-    else if (asking !== undefined) asking.push(draft);
-    else meanwhile.push(draft);
-    goOn();
+    const resultIds = resultIdsOf(entry);
+    if (resultIds.some((id) => openIds.has(id))) addResult(entry);
+    else (laterCallOf(resultIds) ?? meanwhile).push(entry);
+    addLater();
   }
-  for (const draft of given) for (const piece of apart(draft)) take(piece);
-  return { drafts, waiting: [...later.flat(), ...meanwhile] };
+  for (const entry of given) {
+    // Results that came in one message are separated if they answer several pieces of the reply.
+    const resultIds = resultIdsOf(entry);
+    if (resultIds.length > 1 && laterCallOf(resultIds) !== undefined) resultByResult(entry).forEach(add);
+    else add(entry);
+  }
+  return { ordered, waiting: [...later.flat(), ...meanwhile] };
 }
 
-/** A message for each result, with what stands behind it; the first keeps the id. */
-function resultByResult({ line, message }: Draft): Draft[] {
+/** Returns a message for each result, with the parts that follow it. The first keeps the id. */
+function resultByResult({ line, message }: MessageEntry): MessageEntry[] {
   const groups: Part[][] = [];
   for (const part of message.parts) {
     const group = groups.at(-1);
@@ -103,7 +88,7 @@ function resultByResult({ line, message }: Draft): Draft[] {
   });
 }
 
-function resultIdsOf({ message }: Draft): string[] {
+function resultIdsOf({ message }: MessageEntry): string[] {
   return message.parts.flatMap((part) => (part.type === "tool_result" ? [part.toolCallId] : []));
 }
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../core/message.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 
-/** Looks at values of files that nobody promised anything about: what is not of the wanted type counts as absent. */
+/** These functions look at values of unknown type. A value of another type than the wanted one counts as absent. */
 
 export function stringOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
@@ -15,7 +15,7 @@ export function objectsOf(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Unix milliseconds of a time as text or number; undefined for what is no time. */
+/** Returns the Unix milliseconds of a time given as text or number. */
 export function millisecondsOf(value: JsonValue | undefined): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
   return Number.isSafeInteger(Math.trunc(time)) ? Math.trunc(time) : undefined;
@@ -25,7 +25,7 @@ export function numberOf(value: JsonValue | undefined): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
-/** The fields that say something: neither null nor an empty list or object. */
+/** Returns the fields that are neither null nor an empty list or object. */
 export function saidOf(object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => !isNothing(value)));
 }
@@ -35,7 +35,7 @@ function isNothing(value: JsonValue | undefined): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** The name of the folder a session ran in: what people call the project, on any machine it is checked out on. */
+/** Returns the name of the folder that a session ran in, which is what people call the project on any machine. */
 export function projectOf(folder: string): string {
   return folder.split(/[\\/]/).filter(Boolean).at(-1) ?? folder;
 }

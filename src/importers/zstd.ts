@@ -3,18 +3,18 @@ import { StoreError } from "../core/errors.ts";
 import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 
-/** How a file begins that Codex has put away. */
+/** The first bytes of a file that Codex has archived. */
 const MARK = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Unpacked at once: a block of 128 KiB may come out of twenty bytes. */
+/** Bytes decompressed at once. Twenty bytes can hold a block of 128 KiB. */
 const PIECE_BYTES = 1_024;
 
 /**
- * The file as it was before it was compressed with zstd; any other as it is. Memory is that of the window and a few blocks,
- * whatever comes out of them.
+ * Returns the file as it was before it was compressed with zstd, or unchanged if it is not compressed. Memory is that of the
+ * window and a few blocks.
  *
- * Where it is cut off, or so damaged that it cannot be unpacked, its chunks end with `IMPORT_UNREADABLE`, behind what could
- * be. Checksums are not compared.
+ * If the file is cut off or damaged, its chunks end with `IMPORT_UNREADABLE` after everything that can be decompressed.
+ * Checksums are not compared.
  */
 export async function unpacked(file: ImportFile): Promise<ImportFile> {
   const { head, chunks } = await peek(file.chunks, MARK.length);
@@ -24,7 +24,7 @@ export async function unpacked(file: ImportFile): Promise<ImportFile> {
 
 async function* unpack(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let ready: Buffer[] = [];
-  // What it gives is overwritten later.
+  // fzstd reuses the buffer that it gives.
   const stream = new Decompress((data) => void (data.length > 0 && ready.push(Buffer.from(data))));
   function* push(bytes: Uint8Array, isLast: boolean): Generator<Uint8Array> {
     let failure: unknown;

@@ -1,19 +1,20 @@
 import { headObjects } from "../detect.ts";
-import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { readJsonLines } from "../lines.ts";
+import { readTranscript } from "../transcript.ts";
 import { stringOf } from "../values.ts";
 import { BOOKKEEPING_TYPES, isJournal } from "./line.ts";
-import { Transcript } from "./transcript.ts";
+import { ClaudeCodeTranslator } from "./translator.ts";
 
 const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", "queue-operation"]);
 
 /**
- * Claude Code's own files: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
- * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the session's).
+ * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
+ * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session).
  *
- * Everything the user, the model, its tools and its subagents said becomes a message. Compaction summaries, boundaries
- * and lines marked `isMeta` too, with the mark in their metadata: they replace nothing. What is left out in silence is
- * listed in `line.ts`; what is not known is reported.
+ * What the user, the model, its tools and its subagents said becomes messages. So do compaction summaries, boundaries and
+ * lines marked `isMeta`, with the mark in their metadata; they replace nothing. `line.ts` lists what is skipped silently;
+ * anything unknown is a warning.
  */
 export const claudeCode: Importer = {
   name: "claude-code",
@@ -32,17 +33,7 @@ export const claudeCode: Importer = {
     return false;
   },
 
-  async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
-    const transcript = new Transcript(file.path);
-    for await (const found of readJsonLines(file)) {
-      const { line } = found;
-      if ("isPause" in found) {
-        yield* transcript.pause(found.isFinished);
-        yield { kind: "paused" };
-      } else if ("problem" in found) yield { kind: "warning", line, reason: found.problem };
-      else for (const reason of transcript.add(found.value, line)) yield { kind: "warning", line, reason };
-      if (transcript.hasSettled) yield* transcript.settled();
-    }
-    yield* transcript.finish(file.isFinished === true);
+  read(file) {
+    return readTranscript(file, readJsonLines(file), (transcript) => new ClaudeCodeTranslator(file.path, transcript));
   },
 };

@@ -1,65 +1,71 @@
+import type { Branch } from "../branch.ts";
 import { derivedId } from "../derived-id.ts";
-import type { Draft } from "../draft.ts";
+import type { MessageEntry } from "../entry.ts";
 import type { JsonObject } from "../lines.ts";
 import { stringOf } from "../values.ts";
-import type { Conversation } from "./conversation.ts";
 
-/** A prompt in the queue. `draft` is undefined once it was let go: then it is a message where it stands. */
-interface Queued {
+/** A prompt in the queue. Its entry has no `hold` if the branch gave up waiting; then it stays where it is. */
+interface QueuedPrompt {
   words: string;
-  draft: Draft | undefined;
+  entry: MessageEntry;
 }
 
 /**
- * Prompts typed while the agent was busy. Claude Code notes each in a `queue-operation` line, and what became of it:
+ * The prompts that the user typed while the agent was busy. Claude Code writes each in a `queue-operation` line, and then
+ * what became of it:
  *
- *     enqueue   typed; in most versions only this line surely holds the words
- *     dequeue   sent as a turn of its own: a `user` line with the same words follows
- *     remove    handed to the agent in the middle of its turn: newer versions write an `attachment` with the words,
- *               before or after it, older ones nothing at all; the newest say the words here, too
- *     popAll    taken back into the editor, to be sent changed, unchanged or never
+ *     enqueue   It was typed. In most versions, only this line is sure to hold the words.
+ *     dequeue   It was sent as a turn of its own. A `user` line with the same words follows.
+ *     remove    The agent got it in the middle of its turn. Newer versions write an `attachment` with the words, before or
+ *               after this line; older ones write nothing; the newest repeat the words here.
+ *     popAll    It was taken back into the editor, to be sent changed, unchanged or never.
  *
- * So each prompt is a message from the start, moves to where it was handed over, and is taken back once the same words
- * appear on a line of their own.
+ * So each prompt is a message from the start. It moves to where it was handed over, and is dropped if the same words appear
+ * on a line of their own.
  */
 export class PromptQueue {
-  readonly #conversation: Conversation;
+  readonly #branch: Branch;
   /** Typed and not handed over, oldest first. */
-  #waiting: Queued[] = [];
-  /** Handed over: the next prompt may be the line with their words, a later one is the user repeating himself. */
-  #taken: Queued[] = [];
+  #waiting: QueuedPrompt[] = [];
+  /** Handed over. The next prompt may be the line with the same words; in a later prompt the user repeats himself. */
+  #handedOver: QueuedPrompt[] = [];
   /** Digests of the words of every prompt so far, queued or not. */
   readonly #said = new Set<string>();
 
-  constructor(conversation: Conversation) {
-    this.#conversation = conversation;
+  constructor(branch: Branch) {
+    this.#branch = branch;
   }
 
-  /** @returns Whether the operation is one of those above. */
-  apply(line: JsonObject, number: number): boolean {
+  /**
+   * Applies a line to the queue.
+   *
+   * @param addNote  Adds the words of the line as a message.
+   * @returns False for an unknown operation.
+   */
+  apply(line: JsonObject, addNote: () => MessageEntry | undefined): boolean {
     switch (line.operation) {
       case "enqueue": {
-        const draft = line.content === undefined ? undefined : this.#conversation.note(line, number);
-        if (draft !== undefined) this.#waiting.push(this.#queued(draft));
+        const entry = line.content === undefined ? undefined : addNote();
+        if (entry !== undefined) this.#waiting.push(this.#queued(entry, "queued"));
         return true;
       }
       case "dequeue":
       case "remove": {
         const named = stringOf(line.content)?.trim();
-        const taken = named === undefined ? this.#waiting[0] : this.#waiting.find(({ words }) => words === named);
-        if (taken === undefined) {
+        const prompt = named === undefined ? this.#waiting[0] : this.#waiting.find(({ words }) => words === named);
+        if (prompt === undefined) {
           // It was typed before this file begins.
-          const draft = named && !this.#said.has(derivedId(named)) && this.#conversation.note(line, number);
-          if (draft) this.#taken.push(this.#queued(draft));
+          const entry = named && !this.#said.has(derivedId(named)) && addNote();
+          if (entry) this.#handedOver.push(this.#queued(entry, "handed-over"));
           return true;
         }
-        this.#waiting = this.#waiting.filter((queued) => queued !== taken);
-        this.#taken.push(taken);
-        if (taken.draft !== undefined) this.#conversation.moveToEnd(taken.draft);
+        this.#waiting = this.#waiting.filter((other) => other !== prompt);
+        this.#handOver(prompt);
+        if (prompt.entry.hold !== undefined) this.#branch.moveToEnd(prompt.entry);
         return true;
       }
       case "popAll":
-        this.#taken = this.#taken.concat(this.#waiting);
+        for (const prompt of this.#waiting) this.#handOver(prompt);
         this.#waiting = [];
         return true;
       default:
@@ -67,51 +73,41 @@ export class PromptQueue {
     }
   }
 
-  /** Whether it is not yet known where a draft belongs. */
-  holds(draft: Draft): boolean {
-    const isDraft = (queued: Queued) => queued.draft === draft;
-    return this.#waiting.some(isDraft) || this.#taken.some(isDraft);
-  }
-
-  /** Whether a draft is still to be handed over, and will stand there. */
-  isWaiting(draft: Draft): boolean {
-    return this.#waiting.some((queued) => queued.draft === draft);
-  }
-
-  /** Leave every prompt where it stands: too much has been said behind it for it to be held. */
-  letGo(): void {
-    for (const queued of [...this.#waiting, ...this.#taken]) queued.draft = undefined;
-  }
-
-  /** Take note of a prompt on a line of its own. */
-  see(prompt: Draft): void {
-    const { words: promptWords } = this.#queued(prompt);
-    const isTwin = ({ words }: Queued) => words === promptWords;
-    const twin = this.#taken.find(isTwin) ?? this.#waiting.find(isTwin);
+  /** Looks for a prompt on a line of its own in the queue. One message remains of the two. */
+  see(prompt: MessageEntry): void {
+    const words = this.#remember(prompt);
+    const isTwin = (queued: QueuedPrompt) => queued.words === words;
+    const twin = this.#handedOver.find(isTwin) ?? this.#waiting.find(isTwin);
     if (twin === undefined) {
-      this.#taken = [];
+      for (const { entry } of this.#handedOver) delete entry.hold;
+      this.#handedOver = [];
       return;
     }
-    // One message, under the name it had before the line was there: a file may be read again when it has grown.
-    if (twin.draft === undefined) this.#conversation.remove(prompt);
+    if (twin.entry.hold === undefined) this.#branch.drop(prompt);
     else {
-      prompt.message.id = twin.draft.message.id;
-      this.#conversation.remove(twin.draft);
+      // The message keeps the id it had before this line was written, because the file may have been read then.
+      prompt.message.id = twin.entry.message.id;
+      this.#branch.drop(twin.entry);
     }
-    this.#taken = this.#taken.filter((queued) => queued !== twin);
+    this.#handedOver = this.#handedOver.filter((queued) => queued !== twin);
     this.#waiting = this.#waiting.filter((queued) => queued !== twin);
   }
 
-  #queued(draft: Draft): Queued {
-    const words = wordsOf(draft);
-    this.#said.add(derivedId(words));
-    return { words, draft };
+  #queued(entry: MessageEntry, hold: "queued" | "handed-over"): QueuedPrompt {
+    entry.hold = hold;
+    return { words: this.#remember(entry), entry };
   }
-}
 
-function wordsOf({ message }: Draft): string {
-  return message.parts
-    .map((part) => (part.type === "text" ? part.text : ""))
-    .join("\n")
-    .trim();
+  #handOver(prompt: QueuedPrompt): void {
+    if (prompt.entry.hold !== undefined) prompt.entry.hold = "handed-over";
+    this.#handedOver.push(prompt);
+  }
+
+  /** Returns the words of a prompt, and remembers that they were said. */
+  #remember({ message }: MessageEntry): string {
+    const texts = message.parts.map((part) => (part.type === "text" ? part.text : ""));
+    const words = texts.join("\n").trim();
+    this.#said.add(derivedId(words));
+    return words;
+  }
 }

@@ -1,9 +1,10 @@
 import { headObjects } from "../detect.ts";
-import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { readJsonLines } from "../lines.ts";
+import { readTranscript } from "../transcript.ts";
 import { objectOf, stringOf } from "../values.ts";
 import { rolloutLineOf } from "./line.ts";
-import { Rollout } from "./rollout.ts";
+import { CodexTranslator } from "./translator.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "session_meta",
@@ -14,10 +15,10 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Codex's rollouts: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`, and those of `archived_sessions`.
+ * Reads the rollouts of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`, and those in `archived_sessions`.
  *
- * What the user, the model and its tools said becomes messages: prompts of the program (`developer`) too, with their role in
- * the metadata. What is left out in silence is listed in `line.ts`; what is not known is reported.
+ * What the user, the model and its tools said becomes messages. So do prompts of the program (`developer`), with their role
+ * in the metadata. `line.ts` lists what is skipped silently; anything unknown is a warning.
  */
 export const codex: Importer = {
   name: "codex",
@@ -35,15 +36,7 @@ export const codex: Importer = {
     return false;
   },
 
-  async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
-    const rollout = new Rollout(file.path);
-    for await (const found of readJsonLines(file)) {
-      if ("isPause" in found) {
-        yield* rollout.pause(found.isFinished);
-        yield { kind: "paused" };
-      } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
-      else yield* rollout.add(found.value, found.line);
-    }
-    yield* rollout.finish(file.isFinished === true);
+  read(file) {
+    return readTranscript(file, readJsonLines(file), (transcript) => new CodexTranslator(file.path, transcript));
   },
 };

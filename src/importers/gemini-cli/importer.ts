@@ -1,16 +1,18 @@
 import { headObjects } from "../detect.ts";
-import { headEntries, readDocument, shapeOf } from "../documents.ts";
+import { headElements, readDocument, shapeOf } from "../documents.ts";
 import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
-import { readJsonLines } from "../lines.ts";
+import { type DamagedLine, type JsonLine, readJsonLines } from "../lines.ts";
+import { readTranscript } from "../transcript.ts";
 import { objectOf, stringOf } from "../values.ts";
-import { Recording } from "./recording.ts";
+import { GeminiCliTranslator } from "./translator.ts";
 
 /**
- * Gemini CLI's recordings: `~/.gemini/tmp/<project>/chats/session-*.jsonl`, those of its subagents in `chats/<session>/`, and
- * the older `session-*.json`, one document each. Read in the source of versions up to 0.61.
+ * Reads the recordings of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.jsonl`, those of its subagents in
+ * `chats/<session>/`, and the older `session-*.json`, one document each. The format was read in the source of versions up to
+ * 0.61.
  *
- * What the user, the model and its tools said becomes messages, thoughts included. Left out in silence are the records of
- * type `info`, `warning` and `error`: notices on the screen.
+ * What the user, the model and its tools said becomes messages, thoughts included. Records of type `info`, `warning` and
+ * `error` are notices on the screen and are skipped silently.
  */
 export const geminiCli: Importer = {
   name: "gemini-cli",
@@ -23,7 +25,7 @@ export const geminiCli: Importer = {
       if (type === "gemini" && content !== undefined && stringOf(rest.id)) return true;
     }
     const keys = new Set<string | undefined>();
-    for (const { key, value } of headEntries(head)) {
+    for (const { key, value } of headElements(head)) {
       keys.add(key);
       // Others keep what was said without the session it was said in.
       const { id, type, content } = objectOf(value);
@@ -33,25 +35,19 @@ export const geminiCli: Importer = {
   },
 
   async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
-    const recording = new Recording(file.path);
     const { isLines, file: looked } = await shapeOf(file);
-    if (isLines) {
-      for await (const found of readJsonLines(looked)) {
-        if ("isPause" in found) {
-          yield* recording.pause(found.isFinished);
-          yield { kind: "paused" };
-        } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
-        else yield* recording.add(found.value, found.line);
-      }
-    } else {
-      for await (const found of readDocument(looked)) {
-        const { line } = found;
-        if ("problem" in found) yield { kind: "warning", line, reason: found.problem };
-        else if (found.key === "messages") yield* recording.add(objectOf(found.value), line);
-        else if (found.key !== undefined) yield* recording.add({ $set: { [found.key]: found.value } }, line);
-        else yield { kind: "warning", line, reason: "expected a field of a recording" };
-      }
-    }
-    yield* recording.finish(file.isFinished === true);
+    const items = isLines ? readJsonLines(looked) : readRecords(looked);
+    yield* readTranscript(file, items, (transcript) => new GeminiCliTranslator(file.path, transcript));
   },
 };
+
+/** Reads a file of the older kind, one document, as if each of its records and fields were a line. */
+async function* readRecords(file: ImportFile): AsyncGenerator<JsonLine | DamagedLine> {
+  for await (const element of readDocument(file)) {
+    const { line } = element;
+    if ("problem" in element) yield element;
+    else if (element.key === "messages") yield { line, value: objectOf(element.value) };
+    else if (element.key !== undefined) yield { line, value: { $set: { [element.key]: element.value } } };
+    else yield { line, problem: "expected a field of a recording" };
+  }
+}

@@ -1,13 +1,15 @@
 import { headObjects } from "../detect.ts";
-import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
+import type { Importer } from "../importer.ts";
 import { isObject, readJsonLines } from "../lines.ts";
-import { Journal } from "./journal.ts";
+import { readTranscript } from "../transcript.ts";
+import { LlxprtTranslator } from "./translator.ts";
 
 /**
- * llxprt-code's sessions: `~/.llxprt/tmp/<project>/chats/session-*.jsonl`. Read in the source of `packages/core/src/recording`.
+ * Reads the sessions of llxprt-code: `~/.llxprt/tmp/<project>/chats/session-*.jsonl`. The format was read in the source of
+ * its `packages/core/src/recording`.
  *
- * What the user, the model and its tools said becomes messages, thinking included. What is left out in silence is listed in
- * `journal.ts`; what is not known is reported.
+ * What the user, the model and its tools said becomes messages, thinking included. `translator.ts` lists the lines that are
+ * skipped silently; an unknown line is a warning.
  */
 export const llxprt: Importer = {
   name: "llxprt",
@@ -20,15 +22,7 @@ export const llxprt: Importer = {
     return false;
   },
 
-  async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
-    const journal = new Journal(file.path);
-    for await (const found of readJsonLines(file)) {
-      if ("isPause" in found) {
-        yield* journal.pause(found.isFinished);
-        yield { kind: "paused" };
-      } else if ("problem" in found) yield { kind: "warning", line: found.line, reason: found.problem };
-      else yield* journal.add(found.value, found.line);
-    }
-    yield* journal.finish(file.isFinished === true);
+  read(file) {
+    return readTranscript(file, readJsonLines(file), (transcript) => new LlxprtTranslator(file.path, transcript));
   },
 };

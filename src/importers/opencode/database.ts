@@ -10,7 +10,7 @@ export interface RowProblem {
   problem: string;
 }
 
-/** Whether a database has the tables of opencode's. */
+/** Returns true if a database has the tables of opencode. */
 export function isOpencode(path: string): boolean {
   let database: Database.Database | undefined;
   try {
@@ -25,15 +25,15 @@ export function isOpencode(path: string): boolean {
 }
 
 /**
- * An opencode database, read without changing it. While opencode writes, each message is read whole; what comes later comes
- * with the next import.
+ * Reads an opencode database without changing it. Each message is read whole even while opencode writes; the next import
+ * reads what comes later.
  */
 export class OpencodeDatabase {
   readonly #path: string;
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
 
-  /** @throws {StoreError} `IMPORT_UNREADABLE` for what is no such database, or cannot be opened. */
+  /** @throws {StoreError} `IMPORT_UNREADABLE` if it cannot be opened or is not an opencode database. */
   constructor(path: string) {
     this.#path = path;
     try {
@@ -49,16 +49,16 @@ export class OpencodeDatabase {
   }
 
   /**
-   * Rows of the sessions, each after the one that started it, otherwise by their time.
+   * Returns the rows of the sessions by time, but each after the one that started it.
    *
-   * @throws {StoreError} `IMPORT_UNREADABLE` where the database is damaged.
+   * @throws {StoreError} `IMPORT_UNREADABLE` if the database is damaged.
    */
   sessions(): JsonObject[] {
     const rows = this.#rows<JsonObject>("SELECT * FROM session ORDER BY time_created, id");
     const waiting = new Map(rows.map((row) => [row.id, row]));
     const ordered: JsonObject[] = [];
     const visit = (row: JsonObject | undefined): void => {
-      // Taken out before its parent is visited: sessions that are each other's parents end here.
+      // Deleted before its parent is visited, so that a cycle of parents ends here.
       if (row === undefined || !waiting.delete(row.id)) return;
       visit(waiting.get(row.parent_id as string));
       ordered.push(row);
@@ -68,31 +68,29 @@ export class OpencodeDatabase {
   }
 
   /**
-   * What changes of each session when anything is said in it, or is said further: counts, times and lengths. Their texts are
-   * not read for it.
-   *
-   * @returns nothing where the database is of a version that does not keep times.
+   * Returns a fingerprint of each session that changes when a message is added or grows: counts, times and lengths. No text is
+   * read for it. Returns nothing if the database is of a version without times.
    */
-  looks(): Map<string, string> {
-    const looks = new Map<string, string>();
+  fingerprints(): Map<string, string> {
+    const fingerprints = new Map<string, string>();
     try {
       for (const table of ["message", "part"]) {
-        const sums = `SELECT session_id AS id, json_array(count(*), max(rowid), max(time_updated), sum(octet_length(data))) AS look FROM ${table} GROUP BY session_id`;
-        for (const { id, look } of this.#rows<{ id: string; look: string }>(sums)) {
-          looks.set(id, (looks.get(id) ?? "") + look);
+        const sums = `SELECT session_id AS id, json_array(count(*), max(rowid), max(time_updated), sum(octet_length(data))) AS fingerprint FROM ${table} GROUP BY session_id`;
+        for (const { id, fingerprint } of this.#rows<{ id: string; fingerprint: string }>(sums)) {
+          fingerprints.set(id, (fingerprints.get(id) ?? "") + fingerprint);
         }
       }
     } catch (error) {
       if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
       return new Map();
     }
-    return looks;
+    return fingerprints;
   }
 
   /**
-   * The messages of a session in their order; what cannot be read of them as a problem.
+   * Returns the messages of a session in order, or a problem for each row that cannot be read.
    *
-   * @throws {StoreError} `IMPORT_UNREADABLE` where the database is so damaged that they cannot be listed.
+   * @throws {StoreError} `IMPORT_UNREADABLE` if the database is so damaged that they cannot be listed.
    */
   *messages(sessionId: string): Generator<({ row: number } & StoredMessage) | RowProblem> {
     const list = "SELECT rowid AS row, id FROM message WHERE session_id = ? ORDER BY time_created, id";

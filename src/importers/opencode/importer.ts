@@ -1,25 +1,27 @@
 import { StoreError } from "../../core/errors.ts";
-import { headEntries, readEntries } from "../documents.ts";
+import type { Branches } from "../branches.ts";
+import type { Element } from "../document-scanner.ts";
+import { headElements, readElements } from "../documents.ts";
 import { isDatabase, peek } from "../head.ts";
 import type { ImportEvent, ImportedSession, Importer, ImportFile } from "../importer.ts";
 import type { JsonObject } from "../lines.ts";
-import { Thread } from "../thread.ts";
+import { readTranscript, Transcript, type Translator } from "../transcript.ts";
 import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
-import { isOpencode, OpencodeDatabase, type RowProblem } from "./database.ts";
-import { draftsOf, type StoredMessage } from "./message.ts";
+import { isOpencode, OpencodeDatabase } from "./database.ts";
+import { entriesOf, type StoredMessage } from "./message.ts";
 
-/** Enough to tell a database. */
+/** Enough to recognize a database. */
 const HEAD_BYTES = 100;
 
 /**
- * opencode's database, `~/.local/share/opencode/opencode.db`, with all of its sessions, subagents' as children; or one session
- * as `opencode export` writes it. In warnings about a database the line is the number of the row.
+ * Reads the database of opencode, `~/.local/share/opencode/opencode.db`, with all of its sessions and subagents; or one session
+ * as `opencode export` writes it. In warnings about a database, the line is the row id.
  */
 export const opencode: Importer = {
   name: "opencode",
 
   detect(head) {
-    for (const { key, value } of headEntries(head)) {
+    for (const { key, value } of headElements(head)) {
       const { info, parts } = objectOf(value);
       if (key === "messages" && Array.isArray(parts) && stringOf(objectOf(info).sessionID)) return true;
     }
@@ -31,47 +33,54 @@ export const opencode: Importer = {
   async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
     const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
     if (!isDatabase(head)) {
-      yield* readExport({ ...file, chunks });
+      const elements = readElements({ ...file, chunks });
+      yield* readTranscript(file, elements, (transcript) => new ExportTranslator(file.isFinished === true, transcript));
       return;
     }
-    // A database is read by its path.
+    // A database is opened by its path.
     await close();
     yield* readDatabase(file);
   },
 };
 
-/** Behind the look of a session of which something waits for more. */
+/** Follows the fingerprint of a session in which something waits for more. */
 const HOLDING = " holding";
 
-/** Where it is followed, what is not finished yet will come: that is worth no warning then. */
+/** Reads a database. If it is followed, messages that are not finished will come later and are no warnings. */
 async function* readDatabase({ path, fingerprints, isFinished = false }: ImportFile): AsyncGenerator<ImportEvent> {
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
   const database = new OpencodeDatabase(path);
   let failure: unknown;
   try {
     const isFollowed = fingerprints !== undefined;
-    const looks = isFollowed ? database.looks() : new Map<string, string>();
+    const found = isFollowed ? database.fingerprints() : new Map<string, string>();
     for (const row of database.sessions()) {
       const id = String(row.id);
-      const look = looks.get(id);
+      const fingerprint = found.get(id);
       const known = fingerprints?.get(id);
-      if (known !== undefined && (known === look || (!isFinished && known === `${look}${HOLDING}`))) continue;
-      const thread = new Thread(sessionOf(row));
+      if (known !== undefined && (known === fingerprint || (!isFinished && known === `${fingerprint}${HOLDING}`)))
+        continue;
+      const transcript = new Transcript();
+      const branches = transcript.open("", () => sessionOf(row));
       let isHolding = false;
       try {
-        for (const found of database.messages(id)) {
-          if (yield* eventsOf(found, thread, { isFollowed, isFinished })) isHolding = true;
+        for (const message of database.messages(id)) {
+          if ("problem" in message) transcript.warn(message.row, message.problem);
+          else if (addStored(message, message.row, { transcript, branches, isFinished, isFollowed })) isHolding = true;
+          yield* transcript.takeEvents();
         }
       } catch (error) {
-        // The damage of one session costs no other.
+        // Damage to one session costs no other.
         if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
         failure ??= error;
       }
-      for (const event of thread.finish(isFinished)) {
+      transcript.finish(isFinished);
+      for (const event of transcript.takeEvents()) {
         if (event.kind === "warning") isHolding = true;
         if (event.kind !== "warning" || !isFollowed) yield event;
       }
-      if (look !== undefined) fingerprints?.set(id, isHolding && !isFinished ? `${look}${HOLDING}` : look);
+      if (fingerprint !== undefined)
+        fingerprints?.set(id, isHolding && !isFinished ? `${fingerprint}${HOLDING}` : fingerprint);
     }
   } finally {
     database.close();
@@ -79,54 +88,54 @@ async function* readDatabase({ path, fingerprints, isFinished = false }: ImportF
   if (failure !== undefined) throw failure;
 }
 
-/** @returns whether words are left out that are still being written. */
-function* eventsOf(
-  found: { row: number } & (StoredMessage | RowProblem),
-  thread: Thread,
-  { isFollowed, isFinished }: { isFollowed: boolean; isFinished: boolean },
-): Generator<ImportEvent, boolean> {
-  if ("problem" in found) {
-    yield { kind: "warning", line: found.row, reason: found.problem };
-    return false;
-  }
-  const { drafts, warnings, isUnfinished } = draftsOf(found, found.row, isFinished);
-  for (const draft of drafts) yield* thread.push(draft);
-  if (isUnfinished && !isFollowed) warnings.push(unfinished(found.id));
-  for (const reason of warnings) yield { kind: "warning", line: found.row, reason };
+/** Adds a message. Returns true if words are left out because they are still being written. */
+function addStored(
+  stored: StoredMessage,
+  line: number,
+  to: { transcript: Transcript; branches: Branches; isFinished: boolean; isFollowed?: boolean },
+): boolean {
+  const { entries, problem, isUnfinished = false } = entriesOf(stored, line, to.isFinished);
+  to.branches.add(entries);
+  if (problem !== undefined) to.transcript.warn(line, problem);
+  if (isUnfinished && !to.isFollowed) to.transcript.warn(line, `message ${stored.id} is still being written`);
   return isUnfinished;
 }
 
-function unfinished(id: string): string {
-  return `message ${id} is still being written`;
-}
+/** Translates an export: the fields of one session. */
+class ExportTranslator implements Translator<Element> {
+  readonly #isFinished: boolean;
+  readonly #transcript: Transcript;
+  #info: JsonObject = {};
 
-async function* readExport(file: ImportFile): AsyncGenerator<ImportEvent> {
-  let about: JsonObject = {};
-  let thread: Thread | undefined;
-  for await (const entry of readEntries(file)) {
-    const { line } = entry;
-    if ("problem" in entry) yield { kind: "warning", line, reason: entry.problem };
-    else if (entry.key === "info") about = objectOf(entry.value);
-    else if (entry.key === undefined) yield { kind: "warning", line, reason: "expected a field of a session" };
-    else if (entry.key === "messages") {
-      const { info, parts } = objectOf(entry.value);
+  constructor(isFinished: boolean, transcript: Transcript) {
+    this.#isFinished = isFinished;
+    this.#transcript = transcript;
+  }
+
+  read({ line, key, value }: Element): void {
+    const transcript = this.#transcript;
+    if (key === "info") this.#info = objectOf(value);
+    else if (key === undefined) transcript.warn(line, "expected a field of a session");
+    else if (key === "messages") {
+      const { info, parts } = objectOf(value);
       const { id, sessionID } = objectOf(info);
       if (!stringOf(id)) {
-        yield { kind: "warning", line, reason: "info.id: expected a string" };
-        continue;
+        transcript.warn(line, "info.id: expected a string");
+        return;
       }
-      thread ??= new Thread(sessionOf({ id: sessionID ?? "unknown", ...about }));
+      const branches = transcript.open("", () => sessionOf({ id: sessionID ?? "unknown", ...this.#info }));
       const stored = { id: id as string, info: objectOf(info), parts: objectsOf(parts) };
-      const { drafts, warnings, isUnfinished } = draftsOf(stored, line, file.isFinished === true);
-      if (isUnfinished) warnings.push(unfinished(stored.id));
-      for (const draft of drafts) yield* thread.push(draft);
-      for (const reason of warnings) yield { kind: "warning", line, reason };
+      addStored(stored, line, { transcript, branches, isFinished: this.#isFinished });
     }
   }
-  if (thread !== undefined) yield* thread.finish(true);
+
+  end(): void {
+    // An export is complete in any case.
+    this.#transcript.finish(true);
+  }
 }
 
-/** A session as a row of the database or as the `info` of an export. */
+/** Returns the session in a row of the database or in the `info` of an export. */
 function sessionOf(row: JsonObject): ImportedSession {
   const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = row;
   const session: ImportedSession = { externalId: String(id), source: "opencode" };

@@ -1,65 +1,100 @@
 import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
-import { type Draft, draftOf } from "../draft.ts";
+import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { draftsOfTurn, type StepItem } from "../steps.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 /** Parts about the program: states of the working tree, and attempts that a later part repeats. */
 const BOOKKEEPING_PARTS: ReadonlySet<unknown> = new Set(["patch", "retry", "snapshot", "step-finish"]);
 
-/** A message as opencode keeps it, its parts in order. */
+/** A message as opencode stores it, with its parts in order. */
 export interface StoredMessage {
   id: string;
   info: JsonObject;
   parts: readonly JsonObject[];
 }
 
+export interface StoredEntries {
+  entries: MessageEntry[];
+  /** The reason why the message cannot be read. */
+  problem?: string;
+  /** True if words are left out because they are still being written. A later reading finds them whole. */
+  isUnfinished?: boolean;
+}
+
 /**
- * The messages in one of opencode's. Its assistant's message holds calls with their results; a summary of its own
- * compaction is marked `isCompactSummary`, the prompt that asked for it holds a `compaction` part.
+ * Returns the messages in a message of opencode. A message of the assistant holds its calls with their results. A summary that
+ * opencode made at a compaction is marked `isCompactSummary`; the prompt that asked for it holds a `compaction` part.
  *
- * @param line  Where it stands, for reports.
- * @param isFinished  Nothing will be written any more: what has begun is whole.
- * @returns `isUnfinished` where words are left out that are still being written: they come with the next reading, when they are whole.
+ * @param line  The line for warnings.
+ * @param isFinished  True if nothing more will be written, so that what has begun is whole.
  */
-export function draftsOf(
-  { id, info, parts }: StoredMessage,
-  line: number,
-  isFinished: boolean,
-): { drafts: Draft[]; warnings: string[]; isUnfinished: boolean } {
+export function entriesOf({ id, info, parts }: StoredMessage, line: number, isFinished: boolean): StoredEntries {
   const { role, time, sessionID: _session, id: _id, summary, system: _system, tools: _tools, ...rest } = info;
   const { created, completed } = objectOf(time);
   const metadata = saidOf(rest);
   if (role === "assistant" && summary === true) metadata.isCompactSummary = true;
   const about = { createdAt: millisecondsOf(created), metadata };
-  const told = parts.filter(({ type }) => !BOOKKEEPING_PARTS.has(type));
+  const said = parts.filter(({ type }) => !BOOKKEEPING_PARTS.has(type));
   if (role === "user") {
-    const words = told.map(plainPartOf);
-    return {
-      drafts: words.length > 0 ? [draftOf(line, role, id, words, about)] : [],
-      warnings: [],
-      isUnfinished: false,
-    };
+    return { entries: said.length > 0 ? [messageEntry(line, role, id, said.map(plainPartOf), about)] : [] };
   }
-  if (role !== "assistant")
-    return {
-      drafts: [],
-      warnings: [`role: expected user or assistant, got ${JSON.stringify(role ?? null)}`],
-      isUnfinished: false,
-    };
+  if (role !== "assistant") {
+    return { entries: [], problem: `role: expected user or assistant, got ${JSON.stringify(role ?? null)}` };
+  }
   const isWritten = isFinished || completed !== undefined || info.error !== undefined;
-  const whole = told.filter((part) => isWritten || !isOpen(part));
-  const isUnfinished = whole.length < told.length;
-  return { drafts: draftsOfTurn(line, id, whole.map(itemOf), about), warnings: [], isUnfinished };
+  const whole = said.filter((part) => isWritten || !isOpen(part));
+  return { entries: turnEntries(line, id, whole.map(itemOf), about), isUnfinished: whole.length < said.length };
 }
 
-/** Words that have begun and not ended. */
+/** A part of a turn, with the result if it is a call; or the end of a model call. */
+type TurnItem = { part: Part; result?: Part } | "end";
+
+/**
+ * Returns a message for each part of a turn, with thoughts joined to what they lead to, so that a turn that was imported while
+ * it grew has the same messages. The second message is called `<id>/1`, a result `<id>:<toolCallId>`.
+ */
+function turnEntries(
+  line: number,
+  id: string,
+  items: readonly TurnItem[],
+  about: { createdAt: number | undefined; metadata: JsonObject },
+): MessageEntry[] {
+  const entries: MessageEntry[] = [];
+  let reply = {};
+  let thoughts: Part[] = [];
+  let count = 0;
+  function add(parts: Part[]): string {
+    const partId = count === 0 ? id : `${id}/${count}`;
+    count++;
+    const entry = messageEntry(line, "assistant", partId, parts, { ...about, metadata: { ...about.metadata } });
+    entry.reply = reply;
+    entries.push(entry);
+    return partId;
+  }
+  for (const item of items) {
+    if (item === "end") {
+      reply = {};
+      continue;
+    }
+    if (item.part.type === "reasoning") {
+      thoughts.push(item.part);
+      continue;
+    }
+    const partId = add([...thoughts, item.part]);
+    thoughts = [];
+    if (item.result !== undefined) entries.push(resultEntry(line, partId, item.result, about.createdAt));
+  }
+  if (thoughts.length > 0) add(thoughts);
+  return entries;
+}
+
+/** Returns true for words that have begun and not ended. */
 function isOpen({ type, time }: JsonObject): boolean {
   return (type === "text" || type === "reasoning") && isObject(time) && time.end === undefined;
 }
 
-function itemOf(part: JsonObject): StepItem {
+function itemOf(part: JsonObject): TurnItem {
   const { type, text, callID, tool, state, ...fields } = part;
   if (type === "step-start") return "end";
   if (type === "reasoning" && typeof text === "string") return { part: { type, ...aboutOf(fields), text } };
@@ -88,7 +123,7 @@ function plainPartOf(part: JsonObject): TextPart | FilePart | DataPart {
   return dataPartOf(saidOf({ type: type as JsonValue, ...(text === undefined ? {} : { text }), ...fields }));
 }
 
-/** What a part says beside its content: not when it was written, which grows, nor where it is kept. */
+/** Returns what a part says besides its content. Left out are its times, which change, and the ids of its owners. */
 function aboutOf({ id: _, sessionID: _s, messageID: _m, time: _t, metadata: _d, ...rest }: JsonObject): JsonObject {
   return saidOf(rest);
 }

@@ -1,18 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { DocumentScanner } from "../../../src/importers/document-scanner.ts";
-import { readEntries } from "../../../src/importers/documents.ts";
+import { readElements } from "../../../src/importers/documents.ts";
 import { collect, fileOf } from "./read.ts";
 
 /** What a scanner gives for a text, cut into chunks of `chunkBytes`. */
 function scan(text: string, chunkBytes = 1_000) {
   const scanner = new DocumentScanner();
   const bytes = Buffer.from(text);
-  const entries = [];
+  const elements = [];
   for (let start = 0; start < bytes.length; start += chunkBytes) {
-    entries.push(...scanner.push(bytes.subarray(start, start + chunkBytes)));
+    elements.push(...scanner.push(bytes.subarray(start, start + chunkBytes)));
   }
-  return [...entries, ...scanner.end()].map((entry) =>
-    "problem" in entry ? [entry.line, entry.problem] : [entry.line, entry.document, entry.key, entry.value],
+  return [...elements, ...scanner.end()].map((element) =>
+    "problem" in element
+      ? [element.line, element.problem]
+      : [element.line, element.document, element.key, element.value],
   );
 }
 
@@ -60,11 +62,11 @@ describe("DocumentScanner", () => {
       ["", '{"c":3}'],
       ["    ", '{"c":3,"d":[4]}'],
     ]) {
-      const entries = scan(`{"m": [\n${indent}{"a":1},\n${indent}${cut}\n${indent}${last}\n]}`);
-      expect(entries[0]).toEqual([2, 0, "m", { a: 1 }]);
-      expect(entries[1]?.[0]).toBe(3);
-      expect(entries[2]).toEqual([4, 0, "m", JSON.parse(last!)]);
-      expect(entries).toHaveLength(3);
+      const elements = scan(`{"m": [\n${indent}{"a":1},\n${indent}${cut}\n${indent}${last}\n]}`);
+      expect(elements[0]).toEqual([2, 0, "m", { a: 1 }]);
+      expect(elements[1]?.[0]).toBe(3);
+      expect(elements[2]).toEqual([4, 0, "m", JSON.parse(last!)]);
+      expect(elements).toHaveLength(3);
     }
   });
 
@@ -95,17 +97,19 @@ describe("DocumentScanner", () => {
   });
 });
 
-describe("readEntries", () => {
+describe("readElements", () => {
   test("takes a file with a document on each line apart line by line, named by line", async () => {
-    const entries = await collect(readEntries(fileOf('{"m":[1,2],"n":3}\n{"m":[\n{"m":[4]}\n{"m":[5]}\n', 7)));
+    const elements = await collect(readElements(fileOf('{"m":[1,2],"n":3}\n{"m":[\n{"m":[4]}\n{"m":[5]}\n', 7)));
     expect(
-      entries.map((entry) => ("problem" in entry ? [entry.line] : [entry.document, entry.key, entry.value])),
+      elements.map((element) =>
+        "problem" in element ? [element.line] : [element.document, element.key, element.value],
+      ),
     ).toEqual([[0, "m", 1], [0, "m", 2], [0, "n", 3], [2], [2, "m", 4], [3, "m", 5]]);
   });
 
   test("takes lines that are items for the items of one list", async () => {
-    const entries = await collect(readEntries(fileOf('{"role":"user"}\n{"role":"assistant","tool_calls":[]}\n')));
-    expect(entries).toEqual([
+    const elements = await collect(readElements(fileOf('{"role":"user"}\n{"role":"assistant","tool_calls":[]}\n')));
+    expect(elements).toEqual([
       { line: 1, document: 0, key: undefined, value: { role: "user" } },
       { line: 2, document: 0, key: undefined, value: { role: "assistant", tool_calls: [] } },
     ]);
@@ -121,8 +125,8 @@ describe("readEntries", () => {
       }
     }
     let count = 0;
-    for await (const entry of readEntries({ path: "x", chunks: chunks() })) {
-      expect("problem" in entry).toBe(false);
+    for await (const element of readElements({ path: "x", chunks: chunks() })) {
+      expect("problem" in element).toBe(false);
       if (++count === 200_000) break;
     }
     // 1 MB was looked at to see the shape.

@@ -96,7 +96,7 @@ describe("ai-sdk", () => {
       const soFar = await eventsSoFar(aiSdk, content);
       expect(messagesIn(soFar).map(({ id }) => id)).toEqual(["u"]);
       expect(warningsIn(soFar)).toEqual([
-        [1, "not imported yet, as the file may go on: the message is still being written"],
+        [1, "not imported yet, because the file may still grow: the message is still being written"],
       ]);
       const over = await eventsOf(aiSdk, content);
       expect(messagesIn(over).map(({ id }) => id)).toEqual(["u", "a"]);

@@ -2,16 +2,13 @@ import { basename } from "node:path";
 import { fromLlxprt, type LlxprtContent } from "../../adapters/llxprt.ts";
 import type { Part } from "../../core/message.ts";
 import { adapted } from "../adapted.ts";
-import { Branches } from "../branches.ts";
-import { draftOf } from "../draft.ts";
-import type { ImportEvent, ImportedSession } from "../importer.ts";
-import { isObject, type JsonObject } from "../lines.ts";
+import { messageEntry } from "../entry.ts";
+import type { ImportedSession } from "../importer.ts";
+import { isObject, type JsonLine, type JsonObject } from "../lines.ts";
+import type { Transcript, Translator } from "../transcript.ts";
 import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
 
-/**
- * Lines about the program: notices on its screen, folders, names of points to go back to, and what it shortens or numbers
- * anew of contents that stand on lines of their own.
- */
+/** Lines about the program: notices on its screen, folders, checkpoints, and shortened or renumbered copies of contents. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "checkpoint_created",
   "checkpoint_deleted",
@@ -25,33 +22,33 @@ const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * One session of llxprt-code, taken in line by line: `{ v, seq, ts, type, payload }`.
+ * Translates the lines of llxprt-code: `{ v, seq, ts, type, payload }`.
  *
- * `rewind` takes back the newest contents, by their number. `compressed` puts a summary in the place of all before it: it
- * becomes a marked message here and takes nothing away; only the next `rewind` counts from it.
+ * `rewind` takes back the newest contents, by their number. `compressed` replaces everything before it by a summary for the
+ * agent. Here the summary is a marked message and removes nothing; only the next `rewind` counts from it.
  */
-export class Journal {
+export class LlxprtTranslator implements Translator<JsonLine> {
   readonly #path: string;
+  readonly #transcript: Transcript;
   #meta: JsonObject = {};
   #provider: JsonObject = {};
   #title: string | undefined;
   #parent: string | undefined;
-  #branches: Branches | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, transcript: Transcript) {
     this.#path = path;
+    this.#transcript = transcript;
   }
 
-  *add(value: JsonObject, line: number): Generator<ImportEvent> {
+  read({ value, line }: JsonLine): void {
     const { type } = value;
     const payload = objectOf(value.payload);
     switch (type) {
-      case "session_start": {
+      case "session_start":
         if (Object.keys(this.#meta).length === 0) this.#meta = payload;
         this.#provider = providerOf(payload);
         this.#title = stringOf(payload.title) ?? this.#title;
         return;
-      }
       case "provider_switch":
         this.#provider = providerOf(payload);
         return;
@@ -64,64 +61,55 @@ export class Journal {
         return;
       case "content":
       case "synthetic_insert":
-        yield* this.#content(payload.content as JsonObject, value, line, {});
+        this.#addContent(payload.content, value, line, {});
         return;
       case "compressed": {
         const { summary, ...about } = payload;
-        yield* this.#content(summary as JsonObject, value, line, { ...about, type, isCompactSummary: true });
+        this.#addContent(summary, value, line, { ...about, type, isCompactSummary: true });
         return;
       }
       case "rewind": {
         const count = numberOf(payload.itemsRemoved);
-        if (count === undefined || count < 0)
-          yield { kind: "warning", line, reason: "itemsRemoved: expected a number" };
-        else this.#branches?.backBy(count);
+        if (count === undefined || count < 0) this.#transcript.warn(line, "itemsRemoved: expected a number");
+        else this.#transcript.branches()?.rewindBy(count);
         return;
       }
       default:
         if (BOOKKEEPING_TYPES.has(type)) return;
-        yield { kind: "warning", line, reason: `unknown type of line: ${JSON.stringify(type ?? null)}` };
+        this.#transcript.warn(line, `unknown type of line: ${JSON.stringify(type ?? null)}`);
     }
   }
 
-  /** What would come if the file ended here. @param isFinished  Nothing was written for long. */
-  *pause(isFinished: boolean): Generator<ImportEvent> {
-    if (this.#branches === undefined) return;
-    if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
-    yield* this.#branches.pause(isFinished);
+  end(): void {
+    const root = this.#transcript.branches()?.root.session;
+    if (root !== undefined && this.#title !== undefined) root.title ??= this.#title;
   }
 
-  *finish(isFinished: boolean): Generator<ImportEvent> {
-    if (this.#branches === undefined) return;
-    if (this.#title !== undefined) this.#branches.root.title ??= this.#title;
-    yield* this.#branches.finish(isFinished);
-  }
-
-  *#content(content: unknown, envelope: JsonObject, line: number, about: JsonObject): Generator<ImportEvent> {
+  #addContent(content: unknown, envelope: JsonObject, line: number, about: JsonObject): void {
     if (!isObject(content)) {
-      yield { kind: "warning", line, reason: "content: expected an object" };
+      this.#transcript.warn(line, "content: expected an object");
       return;
     }
     const messages = adapted(() => fromLlxprt(content as unknown as LlxprtContent));
     if (typeof messages === "string") {
-      yield { kind: "warning", line, reason: messages };
+      this.#transcript.warn(line, messages);
       return;
     }
     const id = String(numberOf(envelope.seq) ?? line);
-    const drafts = messages
+    const entries = messages
       .filter(({ parts }) => parts.length > 0)
-      .map(({ role, parts, createdAt: told, metadata }, index) => {
-        // A summary is a message to the model, though it is filed as one of its own.
+      .map(({ role, parts, createdAt: recordedAt, metadata }, index) => {
+        // The file calls a summary the model's, but the model gets it as a message.
         const isSummary = about.isCompactSummary === true && parts.every(isPlain);
-        return draftOf(line, isSummary ? "user" : role, index === 0 ? id : `${id}/${index}`, parts, {
-          createdAt: millisecondsOf(envelope.ts) ?? told,
+        return messageEntry(line, isSummary ? "user" : role, index === 0 ? id : `${id}/${index}`, parts, {
+          createdAt: millisecondsOf(envelope.ts) ?? recordedAt,
           metadata: { ...(role === "assistant" ? this.#provider : {}), ...(metadata as JsonObject), ...about },
         });
       });
-    if (drafts.length === 0) return;
-    this.#branches ??= new Branches(this.#session());
-    yield* this.#branches.push(id, drafts);
-    if (about.isCompactSummary === true) this.#branches.keep([id]);
+    if (entries.length === 0) return;
+    const branches = this.#transcript.open("", () => this.#session());
+    branches.add(entries, id);
+    if (about.isCompactSummary === true) branches.keep([id]);
   }
 
   #session(): ImportedSession {

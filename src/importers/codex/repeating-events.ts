@@ -1,12 +1,12 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { derivedId } from "../derived-id.ts";
-import { type Draft, draftOf } from "../draft.ts";
+import { type MessageEntry, messageEntry } from "../entry.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { millisecondsOf, objectOf, objectsOf, stringOf } from "../values.ts";
 import { eventsOfCompleted } from "./completed.ts";
 
-/** Events that tell how a call ended. */
+/** Events that say how a call ended. */
 const CALL_ENDS: ReadonlySet<unknown> = new Set([
   "exec_command_end",
   "mcp_tool_call_end",
@@ -14,8 +14,8 @@ const CALL_ENDS: ReadonlySet<unknown> = new Set([
   "tool_call_end",
 ]);
 
-/** Something an event told that should stand in an item, too. */
-interface Untold {
+/** What an event says, and where. An item should repeat it. */
+interface OpenEvent {
   line: number;
   timestamp: string | undefined;
   event: JsonObject;
@@ -24,17 +24,17 @@ interface Untold {
 }
 
 /**
- * Events that repeat what stands in items: what was said, and how a call ended. They are held until their turn is over;
- * those whose words or whose call no item had by then are all there is of them, and become messages.
+ * The events that repeat items: what was said, and how a call ended. They are held until their turn is over. If no item had
+ * the same words or the same call by then, the event is all there is, and becomes a message.
  */
-export class ToldEvents {
+export class RepeatingEvents {
   readonly #words = new Set<string>();
   readonly #callIds = new Set<string>();
-  #pending: Untold[] = [];
+  #open: OpenEvent[] = [];
 
-  /** Take note of what an item says. */
+  /** Remembers the words of an item. */
   seeWords(words: readonly string[]): void {
-    // Events give the texts of a message as one.
+    // Events join the texts of a message.
     const whole = words.length > 1 ? [words.join("")] : [];
     for (const text of [...words, ...whole])
       for (const paragraph of [text, ...text.split("\n\n")]) this.#words.add(digestOf(paragraph));
@@ -48,38 +48,38 @@ export class ToldEvents {
     this.#callIds.add(callId);
   }
 
-  /** @returns Whether the event is one that repeats an item. */
-  see(event: JsonObject, timestamp: string | undefined, line: number): boolean {
+  /** Returns true if the event is one that repeats an item, and holds it. */
+  see(event: JsonObject, info: { line: number; timestamp: string | undefined }): boolean {
     if (event.type === "item_completed") {
-      const told = eventsOfCompleted(objectOf(event.item));
-      for (const one of told ?? []) this.see(one, timestamp, line);
-      return told !== undefined;
+      const events = eventsOfCompleted(objectOf(event.item));
+      for (const one of events ?? []) this.see(one, info);
+      return events !== undefined;
     }
     const words = wordsIn(event);
     const callId = CALL_ENDS.has(event.type) ? stringOf(event.call_id) : undefined;
     if (words === undefined && callId === undefined) return false;
-    this.#pending.push({ line, timestamp, event, words, callId });
+    this.#open.push({ ...info, event, words, callId });
     return true;
   }
 
-  /** The turn is over: what stands in no item. */
-  settle(): Draft[] {
-    const untold = this.#takeUntold();
-    this.seeWords(untold.flatMap(({ words }) => words ?? []));
-    return untold.flatMap(draftsOf);
+  /** At the end of a turn: takes out the messages in the events that no item repeated. */
+  takeUnrepeated(): MessageEntry[] {
+    const unrepeated = this.#take();
+    this.seeWords(unrepeated.flatMap(({ words }) => words ?? []));
+    return unrepeated.flatMap(entriesOf);
   }
 
-  /** The file is at its end, and the turn may not be: lines of events whose items may be about to come. */
-  unsettled(): { line: number; type: string }[] {
-    return this.#takeUntold().map(({ line, event }) => ({ line, type: String(event.type) }));
+  /** At the end of a file whose turn may go on: takes out the events whose items may be about to come. */
+  takeOpen(): { line: number; type: string }[] {
+    return this.#take().map(({ line, event }) => ({ line, type: String(event.type) }));
   }
 
-  #takeUntold(): Untold[] {
-    const untold = this.#pending.filter(({ words, callId }) =>
+  #take(): OpenEvent[] {
+    const open = this.#open.filter(({ words, callId }) =>
       callId === undefined ? !this.hasWords(words!) : !this.#callIds.has(callId),
     );
-    this.#pending = [];
-    return untold;
+    this.#open = [];
+    return open;
   }
 }
 
@@ -104,7 +104,7 @@ function wordsIn(event: JsonObject): string | undefined {
   }
 }
 
-function draftsOf({ line, timestamp, event, words, callId }: Untold): Draft[] {
+function entriesOf({ line, timestamp, event, words, callId }: OpenEvent): MessageEntry[] {
   const about = { createdAt: millisecondsOf(timestamp), metadata: { type: event.type as JsonValue } };
   const id = ["event", timestamp ?? null, event];
   if (callId !== undefined) {
@@ -117,18 +117,18 @@ function draftsOf({ line, timestamp, event, words, callId }: Untold): Draft[] {
     if (isFailed) answer.isError = true;
     const call: Part = { type: "tool_call", toolCallId: callId, name, args: rest };
     return [
-      draftOf(line, "assistant", `event:${callId}`, [call], about),
-      draftOf(line, "tool", `event:${callId}:result`, [answer], about),
+      messageEntry(line, "assistant", `event:${callId}`, [call], about),
+      messageEntry(line, "tool", `event:${callId}:result`, [answer], about),
     ];
   }
   if (event.type === "user_message") {
-    return [draftOf(line, "user", id, [{ type: "text", text: words! }, ...attachedTo(event)], about)];
+    return [messageEntry(line, "user", id, [{ type: "text", text: words! }, ...attachedTo(event)], about)];
   }
   const isThought = event.type === "agent_reasoning" || event.type === "agent_reasoning_raw_content";
-  return [draftOf(line, "assistant", id, [{ type: isThought ? "reasoning" : "text", text: words! }], about)];
+  return [messageEntry(line, "assistant", id, [{ type: isThought ? "reasoning" : "text", text: words! }], about)];
 }
 
-/** What a prompt had with it: images, whole or as a path, and whatever else the user named. */
+/** Returns the attachments of a prompt: images, whole or as a path, and whatever else the user named. */
 function attachedTo({ images, local_images: paths, others }: JsonObject): Part[] {
   const files = (Array.isArray(images) ? images : []).map((image) =>
     typeof image === "string" ? filePartOf(image, "image/*") : dataPartOf(image),

@@ -1,0 +1,214 @@
+import type { MessageEntry } from "./entry.ts";
+import type { ImportEvent, ImportedSession } from "./importer.ts";
+import { messageEvent, notYet } from "./message-event.ts";
+import { callIdsOf, inOrder } from "./order.ts";
+
+/** The most messages that a branch holds before it gives up waiting for what later entries may say about them. */
+const HELD_MAX = 1_000;
+
+const HANDED_OVER_LATER = "the prompt is in the queue, and comes where it is handed over";
+const RESULT_DUE = "it comes after the result of the call before it";
+const THOUGHT_OPEN = "a thought comes with what it leads to";
+
+export interface BranchOptions {
+  session: ImportedSession;
+  emit(event: ImportEvent): void;
+  /** Returns false while the session is not known well enough to be announced before the end of the file. */
+  isReady?(branch: Branch, isFull: boolean): boolean;
+  /** For a fork found by what its first message follows: the parent, and the line in it that the message follows. */
+  forkedAt?: { parent: Branch; line: number };
+}
+
+/**
+ * One path through a transcript. It becomes one session.
+ *
+ * A branch holds the newest reply, because its usage and its results come late, and results go to their calls whatever was
+ * written in between (see `inOrder`). A message of nothing but thoughts waits for what it leads to and becomes one message
+ * with it. Everything before the newest reply is emitted at once, so memory is that of a reply, however long the file is.
+ */
+export class Branch {
+  readonly session: ImportedSession;
+  /** A title that a better one may replace until the end of the file. */
+  title: string | undefined;
+  readonly #options: BranchOptions;
+  readonly #ids = new Set<string>();
+  readonly #emitted: { line: number; id: string }[] = [];
+  #held: MessageEntry[] = [];
+  #thought: MessageEntry | undefined;
+  /** Calls in `#held` without a result. */
+  readonly #openIds = new Set<string>();
+  #announced: ImportedSession | undefined;
+  #isTitleEmitted = false;
+
+  constructor(options: BranchOptions) {
+    this.#options = options;
+    this.session = options.session;
+  }
+
+  get isAnnounced(): boolean {
+    return this.#announced !== undefined;
+  }
+
+  /** Adds a message. Two messages with one id are both kept: the second is called `<id>#2`. */
+  add(entry: MessageEntry): void {
+    const { message } = entry;
+    message.id = this.#unused(message.id);
+    if (message.role === "assistant") {
+      this.#addReply(entry);
+      return;
+    }
+    if (!entry.isAside) this.#endThought();
+    entry.isPrompt ??= message.role === "user";
+    if (message.role !== "tool" && this.#openIds.size === 0) this.#emitSettled();
+    for (const part of message.parts) if (part.type === "tool_result") this.#openIds.delete(part.toolCallId);
+    this.#held.push(entry);
+  }
+
+  /** Removes a held message. */
+  drop(entry: MessageEntry): void {
+    this.#held = this.#held.filter((other) => other !== entry);
+  }
+
+  /** Puts a held message after everything that has come so far. */
+  moveToEnd(entry: MessageEntry): void {
+    this.drop(entry);
+    this.#held.push(entry);
+  }
+
+  /** Adds to the metadata of the newest message of the model, if it is still held and belongs to `reply`, if one is given. */
+  amend(metadata: MessageEntry["message"]["metadata"], reply?: object): void {
+    const newest = this.#newestReply();
+    if (newest !== undefined && (reply === undefined || newest.reply === reply)) {
+      Object.assign(newest.message.metadata, metadata);
+    }
+  }
+
+  /** Emits everything held: another branch goes on from here. */
+  leave(): void {
+    this.#endThought();
+    this.#openIds.clear();
+    this.#emitSettled();
+  }
+
+  /** Emits what later entries cannot change, or everything if the file is quiet. All of it stays held. */
+  pause(isQuiet: boolean): void {
+    const held = isQuiet
+      ? [...this.#held, ...(this.#thought === undefined ? [] : [this.#thought])]
+      : this.#held.filter(({ hold }) => hold !== "queued");
+    const { ordered, waiting } = inOrder(held);
+    this.#emit([...ordered, ...waiting.filter(({ isPrompt }) => isQuiet || isPrompt)], true);
+    const { externalId, title = this.title } = this.session;
+    if (this.#announced === undefined || this.#announced.title !== undefined) return;
+    if (this.#isTitleEmitted || title === undefined) return;
+    this.#isTitleEmitted = true;
+    this.#options.emit({ kind: "title", session: externalId, title });
+  }
+
+  /** Emits what is left, and a warning for each message that must wait because the file is not finished. */
+  finish(isFinished: boolean): void {
+    this.pause(isFinished);
+    if (isFinished) return;
+    const queued = this.#held.filter(({ hold }) => hold === "queued");
+    const { waiting } = inOrder(this.#held.filter((entry) => !queued.includes(entry)));
+    const warn = (line: number, reason: string) =>
+      this.#options.emit({ kind: "warning", line, reason: notYet(reason) });
+    for (const { line } of queued) warn(line, HANDED_OVER_LATER);
+    for (const { line, isPrompt } of waiting) if (!isPrompt) warn(line, RESULT_DUE);
+    if (this.#thought !== undefined) warn(this.#thought.line, THOUGHT_OPEN);
+  }
+
+  /** Returns true if messages that begin on `line` or before were emitted, and none of those is held. */
+  hasEmittedUpTo(line: number): boolean {
+    return this.#emitted.some((one) => one.line <= line) && !this.#held.some((entry) => entry.line <= line);
+  }
+
+  /** Returns the id of the last message that begins on `line` or before. */
+  lastIdUpTo(line: number): string | undefined {
+    const held = inOrder(this.#held).ordered.findLast((entry) => entry.line <= line);
+    return held?.message.id ?? this.#emitted.findLast((one) => one.line <= line)?.id;
+  }
+
+  #newestReply(): MessageEntry | undefined {
+    return this.#thought ?? this.#held.findLast(({ message }) => message.role === "assistant");
+  }
+
+  #addReply(entry: MessageEntry): void {
+    entry.reply ??= {};
+    if (this.#newestReply()?.reply !== entry.reply) this.leave();
+    const { parts, metadata } = entry.message;
+    const whole = this.#thought ?? entry;
+    if (whole !== entry) {
+      whole.message.parts.push(...parts);
+      Object.assign(whole.message.metadata, metadata);
+    }
+    this.#thought = undefined;
+    if (parts.length > 0 && parts.every(({ type }) => type === "reasoning")) {
+      this.#thought = whole;
+      return;
+    }
+    for (const id of callIdsOf(parts)) this.#openIds.add(id);
+    this.#held.push(whole);
+  }
+
+  /** Makes a thought that leads to nothing a message of its own. */
+  #endThought(): void {
+    if (this.#thought !== undefined) this.#held.push(this.#thought);
+    this.#thought = undefined;
+  }
+
+  /** Emits the messages before the first that has a `hold`, and before the reply that one belongs to. */
+  #emitSettled(): void {
+    const isFull = this.#held.length > HELD_MAX;
+    if (isFull) for (const entry of this.#held) delete entry.hold;
+    if (!this.isAnnounced && !this.#isReady(isFull)) return;
+    const heldAt = this.#held.findIndex(({ hold }) => hold !== undefined);
+    const { ordered, waiting } = inOrder(
+      this.#held.splice(0, heldAt === -1 ? this.#held.length : this.#replyStart(heldAt)),
+    );
+    const settled = [...ordered, ...waiting];
+    for (const { line, message } of settled) this.#emitted.push({ line, id: message.id });
+    this.#emit(settled, false);
+  }
+
+  /** Returns the index of the last message before `end` that begins a reply; 0 if there is none. */
+  #replyStart(end: number): number {
+    let start = 0;
+    let newest: object | undefined;
+    for (const [index, { reply }] of this.#held.slice(0, end).entries()) {
+      if (reply === undefined || reply === newest) continue;
+      newest = reply;
+      start = index;
+    }
+    return start;
+  }
+
+  #isReady(isFull: boolean): boolean {
+    const { forkedAt, isReady } = this.#options;
+    if (isReady?.(this, isFull) === false) return false;
+    return forkedAt === undefined || (forkedAt.parent.isAnnounced && forkedAt.parent.hasEmittedUpTo(forkedAt.line));
+  }
+
+  #emit(entries: readonly MessageEntry[], isEnd: boolean): void {
+    for (const { message, line } of entries) {
+      const event = messageEvent(this.session.externalId, message, line);
+      if (event.kind === "message" && this.#announced === undefined) {
+        if (typeof message.createdAt === "number") this.session.createdAtMs ??= message.createdAt;
+        const session = { ...this.session };
+        if (isEnd && this.title !== undefined) session.title ??= this.title;
+        const { forkedAt } = this.#options;
+        const forkedAfter = forkedAt?.parent.lastIdUpTo(forkedAt.line);
+        if (forkedAfter !== undefined) session.forkedAfter = forkedAfter;
+        this.#announced = session;
+        this.#options.emit({ kind: "session", session });
+      }
+      this.#options.emit(event);
+    }
+  }
+
+  #unused(id: string): string {
+    let unused = id;
+    for (let count = 2; this.#ids.has(unused); count++) unused = `${id}#${count}`;
+    this.#ids.add(unused);
+    return unused;
+  }
+}

@@ -1,0 +1,374 @@
+import { basename } from "node:path";
+import type { AdaptedMessage } from "../../adapters/anthropic.ts";
+import type { JsonValue } from "../../core/message.ts";
+import type { Branch } from "../branch.ts";
+import { derivedId } from "../derived-id.ts";
+import { type MessageEntry, messageEntry } from "../entry.ts";
+import type { ImportedSession } from "../importer.ts";
+import { isObject, type JsonLine, type JsonObject } from "../lines.ts";
+import { callIdsOf } from "../order.ts";
+import type { Transcript, Translator } from "../transcript.ts";
+import { objectOf, projectOf, stringOf } from "../values.ts";
+import { attachmentPartsOf, messageOfRole, messagesOf } from "./content.ts";
+import {
+  BOOKKEEPING_ATTACHMENTS,
+  BOOKKEEPING_PROGRESS,
+  BOOKKEEPING_SUBTYPES,
+  BOOKKEEPING_TYPES,
+  isJournal,
+  NOTE_SUBTYPES,
+  TOLD_ATTACHMENTS,
+  timeOf,
+} from "./line.ts";
+import { metadataOf } from "./metadata.ts";
+import { AgentProgress } from "./progress.ts";
+import { PromptQueue } from "./prompt-queue.ts";
+import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
+
+/** An answer of the model. Claude Code writes a line for each block of its content. */
+interface ModelReply {
+  messageId: string;
+  requestId: string | undefined;
+  callIds: Set<string>;
+  /** The thought whose words or call have not come yet. */
+  thought: MessageEntry | undefined;
+}
+
+/** What the lines of a branch say, besides its messages. */
+interface BranchState {
+  branch: Branch;
+  queue: PromptQueue;
+  reply: ModelReply | undefined;
+  /** Digests of what the lines said. */
+  contentByUuid: Map<string, string>;
+  cwd?: string | undefined;
+  customTitle?: string | undefined;
+  aiTitle?: string | undefined;
+  summary?: string | undefined;
+  /** Set for a subagent. */
+  agent?: SubagentState;
+}
+
+interface SubagentState {
+  id: string;
+  sessionId: string;
+  /** The first words that it was told. */
+  prompt?: string;
+}
+
+/**
+ * Translates a file of Claude Code, which may hold several sessions.
+ *
+ * The lines of a session have its `sessionId`. Lines with `isSidechain` belong to a subagent, which `agentId` names; older
+ * versions give none, and there the line at the root of the `parentUuid` chain names it. A subagent becomes a session,
+ * `<session>/agent-<id>`, whichever file it is read from. A prompt whose `parentUuid` is before an answered prompt begins a
+ * fork.
+ *
+ * Claude Code writes a line for each content block as soon as the block is there. Each line is a message, so that a file that
+ * was read while it grew gives the same messages; only a thought is joined to the words or the call that it leads to. Lines
+ * with equal `message.id` and `requestId` are one reply, unless another message of the model came between them, or there
+ * is no `requestId` and a prompt came. (Proxies for other models write no request ids and repeat their message ids.)
+ *
+ * The id of a message is the uuid of its line, or that of its thought. If a line holds both tool results and words of the user,
+ * the results get `<uuid>:result`. A line that repeats an earlier one is skipped.
+ */
+export class ClaudeCodeTranslator implements Translator<JsonLine> {
+  readonly #path: string;
+  readonly #transcript: Transcript;
+  /** By the external id of the branch. */
+  readonly #states = new Map<string, BranchState>();
+  readonly #progressByAgent = new Map<string, AgentProgress>();
+  readonly #calls = new StartingCalls();
+  readonly #summaries: JsonObject[] = [];
+  #sessionId: string;
+
+  constructor(path: string, transcript: Transcript) {
+    this.#path = path;
+    this.#transcript = transcript;
+    this.#sessionId = basename(path, ".jsonl");
+  }
+
+  read({ value: line, line: number }: JsonLine): void {
+    const { type } = line;
+    if (type === "summary") {
+      this.#summaries.push(line);
+      return;
+    }
+    if (BOOKKEEPING_TYPES.has(type) || isJournal(line)) return;
+    const state = this.#stateFor(line, number);
+    switch (type) {
+      case "user":
+      case "assistant": {
+        const { content } = objectOf(line.message);
+        if (typeof content === "string" || Array.isArray(content)) this.#addSaid(state, line, number);
+        else this.#transcript.warn(number, `${type} line without message.content`);
+        return;
+      }
+      case "attachment": {
+        const kind = objectOf(line.attachment).type;
+        if (kind === "queued_command" || TOLD_ATTACHMENTS.has(kind)) this.#addSaid(state, line, number);
+        else if (!BOOKKEEPING_ATTACHMENTS.has(kind)) {
+          this.#transcript.warn(number, `unknown type of attachment: ${JSON.stringify(kind)}`);
+        }
+        return;
+      }
+      case "system":
+        if (NOTE_SUBTYPES.has(line.subtype)) addNote(state, line, number);
+        else if (!BOOKKEEPING_SUBTYPES.has(line.subtype)) {
+          this.#transcript.warn(number, `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`);
+        }
+        return;
+      case "queue-operation":
+        if (!state.queue.apply(line, () => addNote(state, line, number))) {
+          this.#transcript.warn(number, `unknown queue operation: ${JSON.stringify(line.operation)}`);
+        }
+        return;
+      case "custom-title":
+        state.customTitle = stringOf(line.customTitle) ?? state.customTitle;
+        return;
+      case "ai-title":
+        state.aiTitle = stringOf(line.aiTitle) ?? state.aiTitle;
+        return;
+      case "progress":
+        this.#followAgent(line, number);
+        return;
+      default:
+        this.#transcript.warn(number, `unknown type of line: ${JSON.stringify(type)}`);
+    }
+  }
+
+  end(): void {
+    for (const { summary, leafUuid } of this.#summaries) {
+      // Claude Code also writes the titles of other sessions into a file. Their leaves are not in it.
+      const state = this.#stateAt(leafUuid);
+      if (state !== undefined) state.summary = stringOf(summary) ?? state.summary;
+    }
+    for (const { branch, customTitle, aiTitle, summary } of this.#states.values()) {
+      branch.title = customTitle ?? aiTitle ?? summary;
+    }
+  }
+
+  async complete(session: ImportedSession): Promise<void> {
+    const { agent, cwd } = this.#states.get(session.externalId)!;
+    const metadata: JsonObject = {};
+    if (agent !== undefined) {
+      const { id, sessionId, prompt } = agent;
+      const inFile = this.#calls.callOf(id, prompt);
+      const { description, ...call } = inFile ?? (await startingCallBeside(this.#path, sessionId, id, prompt)) ?? {};
+      Object.assign(metadata, { agentId: id, ...call });
+      if (description !== undefined) session.title ??= description;
+    }
+    if (cwd !== undefined) {
+      metadata.cwd = cwd;
+      session.project = projectOf(cwd);
+    }
+    session.metadata = metadata;
+  }
+
+  #addSaid(state: BranchState, line: JsonObject, number: number): void {
+    this.#calls.see(line);
+    const { content = null, id: messageId } = objectOf(line.message);
+    if (isRepeat(state, line, line.attachment ?? content)) return;
+    const id = stringOf(line.uuid) ?? derivedId(line.timestamp, line.message, line.attachment);
+    if (line.type === "assistant") addReply(state, line, id, number, stringOf(messageId) ?? id);
+    else if (line.type === "attachment") addAttachment(state, line, id, number);
+    else addUser(state, line, id, number, content);
+  }
+
+  /** Follows a subagent through the progress lines of its session, unless it has a file of its own. */
+  #followAgent(line: JsonObject, number: number): void {
+    const { type, message, normalizedMessages, agentId } = objectOf(line.data);
+    if (!isObject(message) && !Array.isArray(normalizedMessages)) {
+      if (!BOOKKEEPING_PROGRESS.has(type)) {
+        this.#transcript.warn(number, `unknown type of progress: ${JSON.stringify(type)}`);
+      }
+      return;
+    }
+    this.#calls.see(line);
+    const agent = stringOf(agentId) ?? stringOf(line.parentToolUseID) ?? "unknown";
+    if (hasOwnFile(this.#path, agent)) return;
+    let progress = this.#progressByAgent.get(agent);
+    if (progress === undefined) {
+      progress = new AgentProgress();
+      this.#progressByAgent.set(agent, progress);
+    }
+    for (const value of progress.linesOf(line)) {
+      this.read({ value: { ...value, isSidechain: true, agentId: agent }, line: number });
+    }
+  }
+
+  /** Returns the state of the branch that a line belongs to. */
+  #stateFor(line: JsonObject, number: number): BranchState {
+    this.#sessionId = stringOf(line.sessionId) ?? this.#sessionId;
+    const agent = line.isSidechain === true ? this.#agentOf(line) : undefined;
+    const externalId = agent === undefined ? this.#sessionId : `${agent.sessionId}/agent-${agent.id}`;
+    const describe = (): ImportedSession => ({
+      externalId,
+      source: "claude-code",
+      ...(agent !== undefined && { parentExternalId: agent.sessionId }),
+    });
+    const branches = this.#transcript.open(externalId, describe, {
+      isSubagent: agent !== undefined,
+      isReady: (branch, isFull) => this.#isReady(branch, isFull),
+    });
+    const branch = branches.follow({
+      key: stringOf(line.uuid),
+      after: stringOf(line.parentUuid),
+      line: number,
+      isPrompt: agent === undefined && isPrompt(line),
+      isReply: agent === undefined && line.type === "assistant",
+    });
+    const { externalId: name, parentExternalId: parent } = branch.session;
+    let state = this.#states.get(name);
+    if (state === undefined) {
+      state = { branch, queue: new PromptQueue(branch), reply: undefined, contentByUuid: new Map() };
+      if (agent !== undefined) state.agent = agent;
+      // A fork runs where its parent ran.
+      else if (parent !== undefined) state.cwd = this.#states.get(parent)?.cwd;
+      this.#states.set(name, state);
+    }
+    state.cwd ??= stringOf(line.cwd);
+    return state;
+  }
+
+  /** Returns the subagent that a line belongs to: the one it names, or the one whose line it follows. */
+  #agentOf(line: JsonObject): SubagentState {
+    const named = stringOf(line.agentId) ?? /^agent-(.+)\.jsonl$/.exec(basename(this.#path))?.[1];
+    const followed = named === undefined ? this.#stateAt(line.parentUuid)?.agent : undefined;
+    return followed ?? { id: named ?? stringOf(line.uuid) ?? "unknown", sessionId: this.#sessionId };
+  }
+
+  #stateAt(uuid: JsonValue | undefined): BranchState | undefined {
+    const key = stringOf(uuid);
+    if (key === undefined) return undefined;
+    for (const branches of this.#transcript.sessions) {
+      const branch = branches.branchOf(key);
+      if (branch !== undefined) return this.#states.get(branch.session.externalId);
+    }
+    return undefined;
+  }
+
+  /** Returns true if what is said of a session is known before the end of the file. */
+  #isReady({ session }: Branch, isFull: boolean): boolean {
+    const { agent, cwd } = this.#states.get(session.externalId)!;
+    if (cwd === undefined && !isFull) return false;
+    const parent = agent && this.#transcript.branches(agent.sessionId)?.root;
+    return parent === undefined || (parent.isAnnounced && this.#calls.isSure(agent!.id));
+  }
+}
+
+function addReply(state: BranchState, line: JsonObject, id: string, number: number, messageId: string): void {
+  const requestId = stringOf(line.requestId);
+  const { parts, metadata } = messagesOf("assistant", objectOf(line.message).content ?? null)[0]!;
+  if (state.reply?.messageId !== messageId || state.reply.requestId !== requestId) {
+    state.reply = { messageId, requestId, callIds: new Set(), thought: undefined };
+  }
+  const { reply } = state;
+  const fresh = parts.filter((part) => part.type !== "tool_call" || !reply.callIds.has(part.toolCallId));
+  if (fresh.length === 0 && parts.length > 0) return;
+  for (const callId of callIdsOf(fresh)) reply.callIds.add(callId);
+  const entry = entryOf(line, id, number, { role: "assistant", parts: fresh, ...(metadata && { metadata }) });
+  entry.reply = reply;
+  if (reply.thought !== undefined) {
+    const { id: thoughtId, metadata: known } = reply.thought.message;
+    // Later lines know the usage so far and the stop reason.
+    const message = { ...objectOf(known.message), ...objectOf(entry.message.metadata.message) };
+    const uuids = [...(Array.isArray(known.uuids) ? known.uuids : [thoughtId]), id];
+    entry.message.metadata = { uuids, ...(metadata as JsonObject), message };
+  }
+  state.branch.add(entry);
+  const isThought = fresh.length > 0 && fresh.every(({ type }) => type === "reasoning");
+  reply.thought = isThought ? (reply.thought ?? entry) : undefined;
+}
+
+function addUser(state: BranchState, line: JsonObject, id: string, number: number, content: JsonValue): void {
+  if (state.reply !== undefined) state.reply.thought = undefined;
+  const said = messagesOf("user", content);
+  const results = messageOfRole("tool", said);
+  const words = messageOfRole("user", said);
+  if (results !== undefined)
+    state.branch.add(entryOf(line, words === undefined ? id : `${id}:result`, number, results));
+  if (words === undefined) return;
+  const entry = entryOf(line, id, number, words);
+  entry.isPrompt = line.isMeta !== true;
+  state.branch.add(entry);
+  if (!entry.isPrompt) return;
+  if (!state.reply?.requestId) state.reply = undefined;
+  notePrompt(state, entry);
+}
+
+/** Takes note of words of the user that call for an answer. */
+function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
+  queue.see(entry);
+  const [first] = entry.message.parts;
+  if (agent && first?.type === "text") agent.prompt ??= first.text;
+}
+
+function addAttachment(state: BranchState, line: JsonObject, id: string, number: number): void {
+  const { prompt, ...about } = objectOf(line.attachment);
+  const isQueued = about.type === "queued_command" && prompt !== undefined;
+  const said: AdaptedMessage = isQueued
+    ? wordsOf(prompt)
+    : { role: "user", parts: attachmentPartsOf(objectOf(line.attachment)) };
+  const entry = addAside(state, entryOf(line, id, number, said));
+  if (!isQueued) return;
+  entry.message.metadata.attachment = about;
+  notePrompt(state, entry);
+}
+
+/**
+ * Adds a remark, the `content` of a `system` or `queue-operation` line, as the user's. That is how the model gets such
+ * remarks, and a system message would stay in every context from now on.
+ */
+function addNote(state: BranchState, line: JsonObject, number: number): MessageEntry | undefined {
+  const { content = null } = line;
+  if (isRepeat(state, line, content)) return undefined;
+  const id = stringOf(line.uuid) ?? derivedId(line.type, line.timestamp, content);
+  return addAside(state, entryOf(line, id, number, wordsOf(content)));
+}
+
+function addAside(state: BranchState, entry: MessageEntry): MessageEntry {
+  entry.isPrompt = false;
+  entry.isAside = true;
+  state.branch.add(entry);
+  return entry;
+}
+
+function entryOf(
+  line: JsonObject,
+  id: string,
+  number: number,
+  { role, parts, metadata }: AdaptedMessage,
+): MessageEntry {
+  return messageEntry(number, role, id, parts, {
+    createdAt: timeOf(line),
+    metadata: { ...metadataOf(line), ...(metadata as JsonObject) },
+  });
+}
+
+/** Returns true for a line that repeats an earlier one. Lines that share a uuid and differ are all kept. */
+function isRepeat({ contentByUuid }: BranchState, line: JsonObject, content: JsonValue): boolean {
+  const uuid = stringOf(line.uuid);
+  if (uuid === undefined) return false;
+  const digest = derivedId(content);
+  const earlier = contentByUuid.get(uuid);
+  if (earlier === undefined) contentByUuid.set(uuid, digest);
+  return earlier === digest;
+}
+
+/** Returns a remark as one message of the user. */
+function wordsOf(content: JsonValue): AdaptedMessage {
+  const said = messagesOf("user", content);
+  return { ...said[0], role: "user", parts: said.flatMap(({ parts }) => parts) };
+}
+
+/** Returns true for words that the user typed on a line of their own: no results, no reminders. */
+function isPrompt({ type, uuid, isMeta, isCompactSummary, message }: JsonObject): boolean {
+  if (type !== "user" || isMeta === true || isCompactSummary === true || !stringOf(uuid)) return false;
+  const { content } = objectOf(message);
+  return typeof content === "string" || (Array.isArray(content) && !content.some(isResult));
+}
+
+function isResult(block: unknown): boolean {
+  return isObject(block) && block.type === "tool_result";
+}

@@ -1,0 +1,182 @@
+import { basename, dirname } from "node:path";
+import type { JsonValue, Part } from "../../core/message.ts";
+import { fileNameOf } from "../conversations.ts";
+import { derivedId } from "../derived-id.ts";
+import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
+import type { ImportedSession } from "../importer.ts";
+import { isObject, type JsonLine, type JsonObject } from "../lines.ts";
+import type { Transcript, Translator } from "../transcript.ts";
+import { millisecondsOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { messagesOf, thoughtPartsOf } from "./content.ts";
+
+/** Records by which the program speaks to its user. The model never sees them. */
+const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warning"]);
+
+/**
+ * Translates the records of Gemini CLI.
+ *
+ * The program writes a record again, under its id, each time more of it is known: its usage, its calls, their results. What
+ * the record did not say before is added: its words as a message with the record's id, each call as one, each result as one.
+ * `$rewindTo` takes back that record and everything after it. A checkpoint, `$set` with `messages`, is what the model gets
+ * from now on; after a compression that is a summary and the newest messages. Here a checkpoint removes nothing. What it says
+ * for the first time is added, marked `isCompactSummary` if the checkpoint leaves out earlier records.
+ */
+export class GeminiCliTranslator implements Translator<JsonLine> {
+  readonly #path: string;
+  readonly #transcript: Transcript;
+  readonly #about: JsonObject = {};
+  readonly #recordIds = new Set<string>();
+  /** What each record, and any record, has said: parts, calls and results under a prefix each. */
+  readonly #known = new Set<string>();
+  /** The newest record. Its messages are one reply. */
+  #open: { id: string; reply: object } | undefined;
+
+  constructor(path: string, transcript: Transcript) {
+    this.#path = path;
+    this.#transcript = transcript;
+  }
+
+  /** Translates a line. A file of the older kind, one document, comes as records and as `{ field: value }`. */
+  read({ value: record, line }: JsonLine): void {
+    if (typeof record.$rewindTo === "string") {
+      this.#open = undefined;
+      this.#transcript.branches()?.rewindTo(record.$rewindTo);
+    } else if (isObject(record.$set)) this.#set(record.$set, line);
+    else if (stringOf(record.id)) this.#addRecord(record.id as string, record, line, false);
+    else if (record.sessionId !== undefined || record.messages !== undefined) this.#set(record, line);
+    else this.#transcript.warn(line, `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}`);
+  }
+
+  end(): void {
+    const root = this.#transcript.branches()?.root.session;
+    const title = stringOf(this.#about.summary);
+    if (root !== undefined && title !== undefined) root.title ??= title;
+  }
+
+  #set({ messages, ...about }: JsonObject, line: number): void {
+    Object.assign(this.#about, about);
+    if (!Array.isArray(messages)) return;
+    const records = messages.filter(isObject);
+    if (records.length < messages.length) this.#transcript.warn(line, "messages: expected a list of objects");
+    const ids = records.map(({ id }) => stringOf(id));
+    const isShorter = this.#transcript.branches()?.keys.some((key) => !ids.includes(key)) ?? false;
+    for (const record of records) {
+      const id = stringOf(record.id) ?? derivedId(record.type, record.content);
+      this.#addRecord(id, isShorter ? { ...record, isCompactSummary: true } : record, line, true);
+    }
+    if (records.length > 0) this.#transcript.branches()?.keep(ids);
+  }
+
+  #addRecord(id: string, record: JsonObject, line: number, isCheckpoint: boolean): void {
+    if (BOOKKEEPING_TYPES.has(record.type)) return;
+    if (record.type !== "user" && record.type !== "gemini") {
+      this.#transcript.warn(line, `unknown type of record: ${JSON.stringify(record.type)}`);
+      return;
+    }
+    const isKnown = this.#recordIds.has(id);
+    this.#recordIds.add(id);
+    const entries = this.#newEntries(id, record, line, isKnown, isCheckpoint);
+    const isOpen = this.#open?.id === id;
+    const reply = isOpen ? this.#open!.reply : {};
+    for (const entry of entries) if (entry.message.role === "assistant") entry.reply = reply;
+    if (isOpen) this.#transcript.branches()!.current.amend(metadataOf(record), reply);
+    if (entries.length === 0) return;
+    const branches = this.#transcript.open("", () => this.#session());
+    if (isKnown) branches.extend(entries, id);
+    else {
+      branches.add(entries, id);
+      this.#open = { id, reply };
+    }
+  }
+
+  /** Returns messages with what the record says for the first time. */
+  #newEntries(id: string, record: JsonObject, line: number, isKnown: boolean, isCheckpoint: boolean): MessageEntry[] {
+    const createdAt = millisecondsOf(record.timestamp);
+    const toolCalls = objectsOf(record.toolCalls).map((call, index) => ({
+      ...call,
+      id: stringOf(call.id) ?? `${id}/call-${index}`,
+    }));
+    const counts = new Map<string, number>();
+    const isNew = (part: Part): boolean => {
+      const { type, toolCallId } = part;
+      if (type === "tool_call") return this.#isNew(id, `call ${JSON.stringify(toolCallId)}`, isCheckpoint);
+      // A turn that hands answers over repeats those of the record whose calls they answer.
+      const mayRepeat = isCheckpoint || record.type === "user";
+      if (type === "tool_result") return this.#isNew(id, `result ${JSON.stringify(toolCallId)}`, mayRepeat);
+      if (isCheckpoint && isKnown) return false;
+      const digest = derivedId(part);
+      const count = (counts.get(digest) ?? 0) + 1;
+      counts.set(digest, count);
+      return this.#isNew(id, `${digest} ${count}`, isCheckpoint);
+    };
+    const entries: MessageEntry[] = [];
+    for (const [index, { role, parts, metadata }] of messagesOf(record, toolCalls).entries()) {
+      const thoughts = role === "assistant" ? thoughtPartsOf(record.thoughts) : [];
+      const fresh = [...thoughts, ...parts].filter(isNew);
+      if (role === "tool") {
+        for (const part of fresh) {
+          const entry = resultEntry(line, id, part, createdAt);
+          const { status, agentId }: JsonObject = toolCalls.find((call) => call.id === part.toolCallId) ?? {};
+          Object.assign(entry.message.metadata, saidOf({ status: status ?? null, agentId: agentId ?? null }));
+          entries.push(entry);
+        }
+        continue;
+      }
+      const add = (entryId: string, said: Part[]): void => {
+        const about = { createdAt, metadata: { ...metadataOf(record), ...(metadata as JsonObject) } };
+        if (said.length > 0) entries.push(messageEntry(line, role, entryId, said, about));
+      };
+      const calls = fresh.filter(({ type }) => type === "tool_call");
+      const words = fresh.filter((part) => !calls.includes(part));
+      add(index === 0 ? id : `${id}/${index}`, words);
+      for (const call of calls) add(`${id}/${call.toolCallId}`, [call]);
+    }
+    return entries;
+  }
+
+  /**
+   * Returns true if the record says this for the first time, or if `mayRepeat`, any record does. A checkpoint repeats what was
+   * said, maybe under other ids. Other records that say the same mean it, and may use the same ids for their calls.
+   */
+  #isNew(recordId: string, said: string, mayRepeat: boolean): boolean {
+    const own = `${recordId} ${said}`;
+    if (this.#known.has(mayRepeat ? said : own)) return false;
+    this.#known.add(own).add(said);
+    return true;
+  }
+
+  #session(): ImportedSession {
+    const { sessionId, projectHash, directories, kind, summary } = this.#about;
+    const name = stringOf(sessionId) ?? fileNameOf(this.#path);
+    const session: ImportedSession = { externalId: name, source: "gemini-cli" };
+    const folder = dirname(this.#path);
+    let chats = folder;
+    if (kind === "subagent") {
+      // The folder is named after the session that started it.
+      session.parentExternalId = basename(folder);
+      session.externalId = `${basename(folder)}/${name}`;
+      chats = dirname(folder);
+    }
+    const project = projectAt(chats, directories);
+    if (project !== undefined) session.project = project;
+    if (stringOf(summary)) session.title = summary as string;
+    session.metadata = saidOf({ projectHash: projectHash ?? null, directories: directories ?? null });
+    return session;
+  }
+}
+
+/**
+ * Returns the name of the project. The folder of its recordings, `~/.gemini/tmp/<project>/chats`, is named after it; older
+ * versions use a hash, which says nothing.
+ */
+function projectAt(chats: string, directories: JsonValue | undefined): string | undefined {
+  const folder = basename(dirname(chats));
+  if (basename(chats) === "chats" && folder !== "" && !/^[0-9a-f]{64}$/.test(folder)) return folder;
+  const [first] = Array.isArray(directories) ? directories : [];
+  return typeof first === "string" && first !== "" ? projectOf(first) : undefined;
+}
+
+/** Returns what a record says besides its content: model, tokens, and whatever later versions add. */
+function metadataOf({ id, timestamp, type, content, thoughts, toolCalls, ...rest }: JsonObject): JsonObject {
+  return saidOf(rest);
+}
