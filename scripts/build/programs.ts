@@ -32,7 +32,7 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     entryFileNames: "[name].js",
     chunkFileNames: "chunk-[name]-[hash].js",
     // Names stay, so that stack traces tell where an error comes from.
-    minify: { compress: true, mangle: { keepNames: true }, codegen: true },
+    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: false } },
     comments: false,
   });
   chmodSync(join(out, "cli.js"), 0o755);
