@@ -1,4 +1,4 @@
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+import { graphemesIn } from "../core/graphemes.ts";
 
 /** Printable ASCII, which is as wide as it is long. */
 const PLAIN = /^[\x20-\x7e]*$/;
@@ -13,7 +13,7 @@ const INVISIBLE = /^[\p{Mark}\p{Control}\p{Format}\p{Surrogate}]+$/u;
 export function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  for (const { segment } of graphemesIn(text)) width += graphemeWidth(segment);
   return width;
 }
 
@@ -31,7 +31,7 @@ export function cutToWidth(text: string, width: number, cut: "end" | "start" = "
   if (text.length <= charsMax && displayWidth(text) <= width) return text;
   // A cell may hold a whole message, so only the part that may be kept is segmented.
   const near = cut === "end" ? text.slice(0, charsMax) : text.slice(-charsMax);
-  const pieces = Array.from(graphemes.segment(near), ({ segment }) => segment);
+  const pieces = Array.from(graphemesIn(near), ({ segment }) => segment);
   if (cut === "start") pieces.reverse();
   let used = 0;
   const end = pieces.findIndex((piece) => {

@@ -1,9 +1,8 @@
+import { graphemesIn } from "../core/graphemes.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 
 /** UTF-16 units that are segmented on either side of a cut. The longest emoji sequences in use have about 30. */
 const CUT_CONTEXT_CHARS = 64;
-
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
  * Returns the head and the tail of a text, two to one, and between them a marker that says how much is left out and where to
@@ -36,7 +35,7 @@ export function cutMiddle(text: string, charsMax: number, markerOf: (charCount: 
 function boundaryAfter(text: string, index: number): number {
   const from = Math.max(0, index - CUT_CONTEXT_CHARS);
   const to = index + CUT_CONTEXT_CHARS;
-  for (const segment of graphemes.segment(text.slice(from, to))) {
+  for (const segment of graphemesIn(text.slice(from, to))) {
     const end = from + segment.index + segment.segment.length;
     if (end >= index && (end < to || end === text.length)) return end;
   }

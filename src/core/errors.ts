@@ -23,7 +23,7 @@ export interface ErrorDetails {
   FILE_EXISTS: { path: string };
   FILE_NOT_USABLE: { path: string; reason: string };
   FILE_REPLACED: { path: string };
-  DRIVER_NOT_BUILT: { reason: string };
+  DRIVER_NOT_BUILT: { reason: string; runtime?: "Bun" };
   NOT_A_STORE: { path: string; reason: string };
   FORMAT_UNSUPPORTED: { path: string; reason: string };
   EMBEDDER_MISMATCH: { stored: string; given: string };
@@ -114,9 +114,12 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `${path} was deleted, moved or replaced while the store was open.`,
     hint: "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
   }),
-  DRIVER_NOT_BUILT: ({ reason }) => ({
-    message: `The SQLite driver has no binary that this Node can load: ${reason}.`,
-    hint: "npm left out its install script, or ran it for another Node. Of a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
+  DRIVER_NOT_BUILT: ({ reason, runtime = "Node" }) => ({
+    message: `The SQLite driver has no binary that this ${runtime} can load: ${reason}.`,
+    hint:
+      runtime === "Bun"
+        ? "Run it with Node 20.19 or newer."
+        : "npm left out its install script, or ran it for another Node. Of a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
   }),
   NOT_A_STORE: ({ path, reason }) => ({
     message: `${path} is not a Coppice store: ${reason}.`,

@@ -1,4 +1,5 @@
 import { byteLengthOf, withoutBytes } from "./bytes-in-text.ts";
+import { graphemesIn } from "./graphemes.ts";
 import { TEXT_GRAPHEMES_MAX } from "./limits.ts";
 import type { JsonValue, Part } from "./message.ts";
 
@@ -15,8 +16,6 @@ const URL_CHARS_MAX = 200;
 
 /** Grapheme clusters longer than this many UTF-16 units are cut; real ones, flags and families included, are shorter. */
 const GRAPHEME_CHARS_MAX = 64;
-
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /**
  * The text of a message: what is embedded, searched and summarized.
@@ -133,7 +132,7 @@ export function cutAtGrapheme(text: string, charsMax: number): string {
   // Only the characters around the cut are segmented: segmenting all of them would cost a microsecond each.
   const from = Math.max(0, charsMax - GRAPHEME_CHARS_MAX);
   let end = from;
-  for (const { index, segment } of graphemes.segment(text.slice(from, charsMax + GRAPHEME_CHARS_MAX))) {
+  for (const { index, segment } of graphemesIn(text.slice(from, charsMax + GRAPHEME_CHARS_MAX))) {
     if (from + index + segment.length > charsMax) break;
     end = from + index + segment.length;
   }

@@ -1,8 +1,9 @@
+import { graphemesIn } from "../core/graphemes.ts";
+
 /** Terminal escapes: colors, cursor moves, titles. */
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** The longest grapheme that is kept whole, in UTF-16 units. Longer ones (stacked accents) may be cut. */
 const GRAPHEME_CHARS_MAX = 32;
@@ -52,7 +53,7 @@ function graphemeStart(line: string, index: number): number {
   // Do not start in the middle of a surrogate pair.
   const start = from > 0 && isLowSurrogate(line, from) ? from - 1 : from;
   const nearby = line.slice(start, index + GRAPHEME_CHARS_MAX);
-  const found = GRAPHEMES.segment(nearby).containing(index - start)?.index ?? 0;
+  const found = graphemesIn(nearby).containing(index - start)?.index ?? 0;
   if (found > 0) return start + found;
   return isLowSurrogate(line, index) ? index - 1 : index;
 }

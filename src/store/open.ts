@@ -225,6 +225,9 @@ function ownErrorOf(error: unknown, path: string): unknown {
  *   `STORE_CORRUPT`, `DRIVER_NOT_BUILT`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
+  if (process.versions.bun !== undefined) {
+    throw new StoreError("DRIVER_NOT_BUILT", { reason: "better-sqlite3 is made for Node", runtime: "Bun" });
+  }
   const inMemory = path === ":memory:";
   const file = inMemory ? path : resolve(path);
   if (!inMemory) prepareFile(file, options.readonly);

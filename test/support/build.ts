@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
@@ -30,7 +30,12 @@ export function buildPackage(): { folder: string; remove: () => void } {
   try {
     const build = ["--import", "tsx", join("scripts", "build.ts"), "--out", join(folder, "dist")];
     execFileSync(process.execPath, build, { cwd: ROOT, stdio: "inherit" });
-    for (const name of ["package.json", "bin"]) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    for (const name of ["package.json", "LICENSE", "README.md", "bin"]) {
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    }
+    const isPage = (path: string): boolean => path.endsWith(".md") || statSync(path).isDirectory();
+    for (const name of ["src", "scripts"])
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: isPage });
   } catch (error) {
     remove();
     throw error;

@@ -65,7 +65,12 @@ export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: Gemin
 
 /** Describes a failed load of the SDK. Another try may succeed, because an installation can be repaired meanwhile. */
 export function loadFailure(error: unknown, { model, apiKey }: GeminiSettings): ModelFailure {
-  const reason = reasonWithout(apiKey, `@google/genai cannot be loaded: ${errorFields(error).message}`);
+  const { code, message } = errorFields(error);
+  if (code === "ERR_MODULE_NOT_FOUND" && message.includes("'@google/genai'")) {
+    const reason = "it needs the package @google/genai, which is not installed; run `npm install @google/genai`";
+    return new StoreError("MODEL_UNAVAILABLE", { model, reason });
+  }
+  const reason = reasonWithout(apiKey, `@google/genai cannot be loaded: ${message}`);
   return new StoreError("MODEL_UNAVAILABLE", { model, reason });
 }
 

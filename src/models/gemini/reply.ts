@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { StoreError } from "../../core/errors.ts";
+import { once } from "../../core/once.ts";
 import { cutLine, oneLine } from "../lines.ts";
 import type { ModelUsage } from "../usage.ts";
-import { tokensIn, USAGE } from "./usage.ts";
+import { tokensIn, usageSchema } from "./usage.ts";
 
 /** Finish reasons that depend on the content. The same request would end the same way. */
 const BLOCKED: ReadonlySet<string> = new Set([
@@ -15,29 +16,33 @@ const BLOCKED: ReadonlySet<string> = new Set([
 ]);
 
 // The SDK passes on any response, under types that promise more. These are the fields that we read.
-const PART = z.object({
-  text: z.string().nullish(),
-  thought: z.boolean().nullish(),
-  thoughtSignature: z.string().nullish(),
-  functionCall: z
-    .object({
-      id: z.string().min(1).nullish(),
-      name: z.string().min(1),
-      args: z.record(z.string(), z.unknown()).nullish(),
-    })
-    .nullish(),
-});
-const CANDIDATE = z.object({
-  finishReason: z.string().nullish(),
-  content: z.object({ parts: z.array(PART).nullish() }).nullish(),
-});
-const CHUNK = z.object({
-  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
-  candidates: z.array(CANDIDATE).nullish(),
-  usageMetadata: USAGE,
+const chunkSchema = once(() => {
+  const part = z.object({
+    text: z.string().nullish(),
+    thought: z.boolean().nullish(),
+    thoughtSignature: z.string().nullish(),
+    functionCall: z
+      .object({
+        id: z.string().min(1).nullish(),
+        name: z.string().min(1),
+        args: z.record(z.string(), z.unknown()).nullish(),
+      })
+      .nullish(),
+  });
+  const candidate = z.object({
+    finishReason: z.string().nullish(),
+    content: z.object({ parts: z.array(part).nullish() }).nullish(),
+  });
+  return z.object({
+    promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
+    candidates: z.array(candidate).nullish(),
+    usageMetadata: usageSchema(),
+  });
 });
 
-export type ChunkPart = z.infer<typeof PART>;
+type ParsedChunk = z.infer<ReturnType<typeof chunkSchema>>;
+type ParsedContent = NonNullable<NonNullable<ParsedChunk["candidates"]>[number]["content"]>;
+export type ChunkPart = NonNullable<ParsedContent["parts"]>[number];
 
 /** A piece of a streamed reply, or a whole one. */
 export interface Chunk {
@@ -55,7 +60,7 @@ export interface Chunk {
  * @throws {StoreError} `MODEL_REFUSED` if the prompt is blocked; `MODEL_ANSWER_INVALID` for another shape.
  */
 export function parseChunk(response: unknown, model: string): Chunk {
-  const parsed = CHUNK.safeParse(response);
+  const parsed = chunkSchema().safeParse(response);
   if (!parsed.success) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: firstIssue(parsed.error) });
   const { promptFeedback, candidates, usageMetadata } = parsed.data;
   const blocked = promptFeedback?.blockReason ?? "";

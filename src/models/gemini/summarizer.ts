@@ -4,7 +4,7 @@ import { beginningThatFits, cutLine } from "../lines.ts";
 import { replyLine } from "../prompt-text.ts";
 import { Pace, wordlessLine } from "../source-reader.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "../summarizer.ts";
-import { ANSWER_SCHEMA, type Answer, parseAnswer } from "./answer.ts";
+import { type Answer, answerJsonSchema, parseAnswer } from "./answer.ts";
 import { takeCitations } from "./citations.ts";
 import { GeminiClient } from "./client.ts";
 import { type SourcePiece, sourcePieces } from "./evidence.ts";
@@ -80,7 +80,7 @@ async function summarize(
   const reply = await client.generate({
     system: SYSTEM,
     prompt,
-    schema: ANSWER_SCHEMA,
+    schema: answerJsonSchema(),
     outputTokensMax,
     signal,
     onUsage,

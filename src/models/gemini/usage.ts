@@ -1,20 +1,22 @@
 import { z } from "zod";
+import { once } from "../../core/once.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { ModelUsage } from "../usage.ts";
 import { type TokenPrices, withCost } from "./prices.ts";
 
-const COUNT = z.int().nonnegative().nullish().catch(undefined);
-
 /** The `usageMetadata` of a response. Malformed counts are ignored: they must not make a good reply fail. */
-export const USAGE = z
-  .object({ promptTokenCount: COUNT, candidatesTokenCount: COUNT, thoughtsTokenCount: COUNT })
-  .nullish()
-  .catch(undefined);
+export const usageSchema = once(() => {
+  const count = z.int().nonnegative().nullish().catch(undefined);
+  return z
+    .object({ promptTokenCount: count, candidatesTokenCount: count, thoughtsTokenCount: count })
+    .nullish()
+    .catch(undefined);
+});
 
-const REPLY = z.object({ usageMetadata: USAGE });
+const replySchema = once(() => z.object({ usageMetadata: usageSchema() }));
 
 /** Adds up the service's counts. Missing counts are 0. */
-export function tokensIn(usage: NonNullable<z.infer<typeof USAGE>>): ModelUsage {
+export function tokensIn(usage: NonNullable<z.infer<ReturnType<typeof usageSchema>>>): ModelUsage {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage;
   return { inputTokens: promptTokenCount ?? 0, outputTokens: (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0) };
 }
@@ -26,7 +28,7 @@ export function tokensIn(usage: NonNullable<z.infer<typeof USAGE>>): ModelUsage 
  * @param response  The SDK's response, of any shape.
  */
 export function usageOf(response: unknown, sent: readonly string[], prices: TokenPrices | undefined): ModelUsage {
-  const counted = REPLY.safeParse(response).data?.usageMetadata ?? {};
+  const counted = replySchema().safeParse(response).data?.usageMetadata ?? {};
   const estimate = (): number => sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);
   const inputTokens = counted.promptTokenCount ?? estimate();
   return withCost({ ...tokensIn(counted), inputTokens }, prices);

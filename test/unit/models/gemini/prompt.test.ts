@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../../../src/core/options.ts";
 import { estimatingTokenCounter } from "../../../../src/core/tokens.ts";
-import { ANSWER_SCHEMA } from "../../../../src/models/gemini/answer.ts";
+import { answerJsonSchema } from "../../../../src/models/gemini/answer.ts";
 import { promptOf, promptTexts, SYSTEM } from "../../../../src/models/gemini/prompt.ts";
 import { Pace } from "../../../../src/models/source-reader.ts";
 import { requestOf, sourcesOf } from "../../../contract/summarizer.contract.ts";
@@ -26,7 +26,7 @@ test("many texts are made ready with pauses in which others run, and no more onc
 });
 
 test("what every call sends beside its texts costs no more than a theme waits for", () => {
-  const fixed = [SYSTEM, JSON.stringify(ANSWER_SCHEMA), promptOf({ previous: [], sources: [] }, 400)];
+  const fixed = [SYSTEM, JSON.stringify(answerJsonSchema()), promptOf({ previous: [], sources: [] }, 400)];
   const tokenCount = fixed.reduce((sum, text) => sum + estimatingTokenCounter.count(text), 0);
   expect(tokenCount).toBeLessThanOrEqual(DEFAULT_SETTINGS.resolveTokensMin);
 });

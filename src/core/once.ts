@@ -1,0 +1,8 @@
+/** Returns a function that makes a value on its first call and returns the same one from then on. */
+export function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
