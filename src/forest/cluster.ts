@@ -1,59 +1,59 @@
 import { addInto } from "../vector/vector.ts";
 import { remember, type Speech } from "./speech.ts";
 
-/** Room of a cluster: what one summary can still be read from, and what a reader opens at once. */
+/** The room of a cluster: as much as one summary can be made from, and as a reader opens at once. */
 const MESSAGES_MAX = 64;
 const TOKENS_MAX = 16_000;
 
-/** A step as it enters the forest. All of it can be read from the stored messages again. */
+/** A step as it enters the forest. All of it can be computed again from the stored messages. */
 export interface StepFeatures {
-  /** Of its first message. */
+  /** The id of its first message. */
   id: number;
   seqFirst: number;
   seqLast: number;
-  /** Place of the last message of the step that entered before it, in any cluster; -1 if none did. */
+  /** The seq of the last message of the step that entered before it, in any cluster; -1 if none did. */
   seqBefore: number;
   messageCount: number;
   tokenCount: number;
-  /** One a message, in order of seq; undefined where a text has no words or its vector never came. */
+  /** One for each message, in order of seq; undefined if the text has no words or its vector never came. */
   embeddings: readonly (Float32Array | undefined)[];
-  /** seq of the user message that opened its turn; -1 before the first. */
+  /** The seq of the user message that opened its turn; -1 before the first. */
   turn: number;
   /** The `name` of its first message. */
   speaker: string | undefined;
-  /** The first few hundred characters of its first message: whoever is addressed is named there. */
+  /** The first few hundred characters of its first message. They name the person addressed. */
   text: string;
-  /** Unix milliseconds, of its first message. */
+  /** When its first message was created, in Unix milliseconds. */
   createdAtMs: number;
 }
 
-/** A sum of embeddings, not normalized, and of how many. The centroid is its direction. */
+/** A sum of embeddings, not normalized, and their number. The centroid is the direction of the sum. */
 export interface VectorSum {
   sum: Float32Array;
   vectorCount: number;
 }
 
-/** A cluster that may still take steps. Plain data: a row holds all of it, and replay makes the same bits again. */
+/** A cluster that may still take steps. A row holds all of it, and replay computes the same bits again. */
 export interface OpenCluster extends VectorSum {
-  /** The first message of its first step, for ever. */
+  /** The first message of its first step. It never changes. */
   root: number;
   messageCount: number;
   stepCount: number;
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** Of its last step. */
+  /** The turn and the time of its last step. */
   turnLast: number;
   atMsLast: number;
-  /** Who spoke in it last, oldest first: each once, a few. */
+  /** The last few people who spoke in it, oldest first. */
   speakers: Speech[];
 }
 
 /**
- * Add a step's embeddings to a sum, in place, one message after another in order of seq.
+ * Adds a step's embeddings to a sum, in place, in order of seq.
  *
- * Float32 addition is not associative, so every sum in the forest is made by this function and by nothing else, and
- * comes out with the same bits whenever it is made again from the log.
+ * Float32 addition is not associative. Only this function makes the sums of the forest, so that replaying the log gives the
+ * same bits.
  */
 export function addStep(total: VectorSum, { embeddings }: StepFeatures): void {
   for (const embedding of embeddings) {
@@ -63,7 +63,7 @@ export function addStep(total: VectorSum, { embeddings }: StepFeatures): void {
   }
 }
 
-/** A cluster of this step alone. */
+/** Returns a cluster of this step alone. */
 export function startCluster(step: StepFeatures, dimension: number): OpenCluster {
   const cluster: OpenCluster = {
     root: step.id,
@@ -82,7 +82,7 @@ export function startCluster(step: StepFeatures, dimension: number): OpenCluster
   return cluster;
 }
 
-/** The step becomes the newest of the cluster, in place. */
+/** Adds a step to a cluster, in place. */
 export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   addStep(cluster, step);
   cluster.messageCount += step.messageCount;
@@ -94,7 +94,7 @@ export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   cluster.speakers = remember(cluster.speakers, step);
 }
 
-/** True once the cluster has no room left: it settles. One step may overshoot the room, however large it is. */
+/** Returns true if the cluster has no room left and must settle. Its last step may overshoot the room. */
 export function isFull({ messageCount, tokenCount }: Pick<OpenCluster, "messageCount" | "tokenCount">): boolean {
   return messageCount >= MESSAGES_MAX || tokenCount >= TOKENS_MAX;
 }

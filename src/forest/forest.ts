@@ -1,53 +1,52 @@
 import type { SessionLevel } from "../core/handle.ts";
 
-/** One row of the log; `id` is its position. Nodes and roots are the ids of steps: of their first messages. */
+/** One row of the log; `id` is its position. A node or root is the id of a step, which is that of its first message. */
 export interface LogRow {
   id: number;
   level: SessionLevel;
-  /** `start`, `join` and `settle` of clusters, `unite` of themes. */
+  /** Clusters `start`, `join` and `settle`; themes `unite`. */
   kind: "start" | "join" | "settle" | "unite";
-  /** The step; of a settle the cluster; of a unite the root that is absorbed. */
+  /** The step; with `settle` the cluster; with `unite` the root that is absorbed. */
   node: number;
-  /** Of a start and a settle the node itself; of a join the cluster; of a unite the root that stays. */
+  /** With `start` and `settle` the node itself; with `join` the cluster; with `unite` the root that stays. */
   root: number;
 }
 
 interface Tree {
-  /** In order of entering, the root's own step first. */
+  /** In the order in which they entered, the root's own step first. */
   steps: { id: number; position: number }[];
   settled: boolean;
   absorbed: { into: number; position: number } | undefined;
-  /** Roots that this one absorbed, in order. */
+  /** The roots that this one absorbed, in order. */
   children: number[];
 }
 
 /**
- * The forest of one session as its log says it: the reference that replay and `verify` compare with.
+ * The forest of one session, read from its log. Replay and `verify` compare the stored rows with it.
  *
- * Two levels of disjoint sets over one pointer. A step points to its cluster's root, for ever; a cluster's root points to
- * itself while it is a theme's root, and to the root that absorbed it afterwards, for ever. Paths are never compressed:
- * the tree as it grew is the provenance, and since the root of fewer clusters goes under the root of more, no path is
- * longer than 1 + log₂(clusters) (Tarjan and van Leeuwen, "Worst-case analysis of set union algorithms", J. ACM 31(2),
- * 1984).
+ * It has two levels of disjoint sets over one pointer. A step points to its cluster's root. A cluster's root points to
+ * itself while it is a theme's root, and afterwards to the root that absorbed it. Paths are never compressed, because the
+ * tree as it grew is the provenance. The root of fewer clusters goes under the root of more, so no path is longer than
+ * 1 + log₂(clusters) (Tarjan and van Leeuwen, "Worst-case analysis of set union algorithms", J. ACM 31(2), 1984).
  *
- * Every link has a position in the log, and no link is ever undone, so each question can be asked as of any position and
- * has the same answer for ever.
+ * Every link has a log position, and no link is ever undone. So each question can be asked as of any position, and its
+ * answer never changes.
  */
 export class Forest {
-  /** By step: where it entered, and when. */
+  /** By step: the cluster that it entered, and the log position of that. */
   readonly #entries = new Map<number, { cluster: number; position: number }>();
   readonly #trees = new Map<number, Tree>();
   #position = 0;
 
-  /** Of the last row applied; 0 before the first. */
+  /** The position of the last row applied; 0 before the first. */
   get position(): number {
     return this.#position;
   }
 
   /**
-   * Apply the next row of the log. It is never decided again whether the row was wise, only whether it was possible.
+   * Applies the next row of the log if it is possible here.
    *
-   * @returns undefined, or the reason why the row is impossible here; the forest is then as before.
+   * @returns the reason why the row is impossible, with the forest as before; undefined if it was applied.
    */
   apply(row: LogRow): string | undefined {
     const reason = this.#refusal(row);
@@ -55,13 +54,13 @@ export class Forest {
     return reason;
   }
 
-  /** What `messages.parent_id` of each of the step's messages is; undefined for a step that has not entered. */
+  /** Returns the `messages.parent_id` of the step's messages; undefined if the step has not entered. */
   parentOf(step: number): number | undefined {
     const cluster = this.#entries.get(step)?.cluster;
     return cluster === step ? (this.#trees.get(step)!.absorbed?.into ?? step) : cluster;
   }
 
-  /** The cluster and the theme that hold a step, now or as of a position; undefined if it had not entered. */
+  /** Returns the cluster and the theme that hold a step, now or as of a position; undefined if it had not entered. */
   find(step: number, position = this.#position): { cluster: number; theme: number } | undefined {
     const entry = this.#entries.get(step);
     if (entry === undefined || entry.position > position) return undefined;
@@ -74,7 +73,7 @@ export class Forest {
     }
   }
 
-  /** Roots of a level, now or as of a position, oldest first. */
+  /** Returns the roots of a level, now or as of a position, oldest first. */
   roots(level: SessionLevel, position = this.#position): number[] {
     const roots: number[] = [];
     for (const [root, { steps, absorbed }] of this.#trees) {
@@ -85,7 +84,7 @@ export class Forest {
     return roots;
   }
 
-  /** The clusters under a root as of a position, itself first: what a theme of this root held, also once it is absorbed. */
+  /** Returns the clusters under a root as of a position, itself first, also if the root has been absorbed since. */
   clustersUnder(root: number, position = this.#position): number[] {
     const tree = this.#trees.get(root);
     if (tree === undefined || tree.steps[0]!.position > position) return [];
@@ -93,7 +92,7 @@ export class Forest {
     return [root, ...then.flatMap((child) => this.clustersUnder(child, position))];
   }
 
-  /** The steps of a cluster or of everything under a theme's root as of a position, in order of entering. */
+  /** Returns the steps of a cluster, or of all clusters under a theme's root, as of a position, in the order they entered. */
   stepsOf(level: SessionLevel, root: number, position = this.#position): number[] {
     const clusters = level === "cluster" ? [root] : this.clustersUnder(root, position);
     return clusters
@@ -103,7 +102,7 @@ export class Forest {
       .map(({ id }) => id);
   }
 
-  /** True once the cluster takes no more steps. */
+  /** Returns true if the cluster takes no more steps. */
   isSettled(cluster: number): boolean {
     return this.#trees.get(cluster)?.settled ?? false;
   }

@@ -1,27 +1,26 @@
 import type { DecidedRow } from "./step-placer.ts";
 
 /**
- * The log as it would be had some steps never been: what remains applies, and gives the clusters and themes that there
- * were, less the steps that are gone.
+ * Returns the log without some steps. It gives the clusters and themes that there were, less those steps.
  *
- * Every row that remains keeps its position, so positions go on meaning what they meant. A cluster whose first step is gone
- * is named by the first that remains, from the position at which the cluster began. A cluster that is empty leaves the tree;
- * its place among the themes, and its name, go to the first theme that it had absorbed.
+ * The remaining rows keep their positions. A cluster whose first step is gone is named by its first remaining step, from
+ * the position at which the cluster started. An empty cluster leaves the tree, and the first theme that it had absorbed
+ * takes over its role among the themes.
  *
- * @param rows  Of one session, in order of position.
- * @param gone  Steps, by their first message.
+ * @param rows  The log of one session, in order of position.
+ * @param gone  The ids of the steps.
  */
 export function logWithout(rows: readonly DecidedRow[], gone: ReadonlySet<number>): DecidedRow[] {
-  /** By old root: the step that names the cluster now. None for an empty cluster. */
+  /** By old root: the step that names the cluster now. An empty cluster has none. */
   const firstLeft = new Map<number, number>();
-  /** By old root: what it absorbed, in order. */
+  /** By old root: the roots that it absorbed, in order. */
   const absorbedBy = new Map<number, number[]>();
   for (const { kind, node, root } of rows) {
     if ((kind === "start" || kind === "join") && !gone.has(node) && !firstLeft.has(root)) firstLeft.set(root, node);
     if (kind === "unite") absorbedBy.set(root, [...(absorbedBy.get(root) ?? []), node]);
   }
   const heirs = new Map<number, number | undefined>();
-  /** The root that stands where this theme's root stood; undefined if nothing under it is left. */
+  /** Returns the root that takes over from a theme's root; undefined if nothing under it is left. */
   const heirOf = (root: number): number | undefined => {
     if (heirs.has(root)) return heirs.get(root);
     let heir = firstLeft.get(root);

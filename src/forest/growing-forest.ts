@@ -2,17 +2,17 @@ import { assert } from "../core/assert.ts";
 import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "./cluster.ts";
 import { joinTheme, startTheme, type Theme, uniteThemes } from "./themes.ts";
 
-/** A theme, and the log position of the last start, join or unite inside it. */
+/** A theme, and the log position of the last start, join or unite in it. */
 export interface GrowingTheme {
   theme: Theme;
   logPosition: number;
 }
 
 /**
- * The open clusters and the themes of one session while its log is being written or applied again.
+ * The open clusters and the themes of one session while its log is written or replayed.
  *
- * Deciding and replaying go through the same five methods, so both add the same Float32 numbers in the same order and
- * end with the same bits. Settled clusters and absorbed themes leave; whoever wants them kept keeps them.
+ * Placing and replaying call the same four methods, so both add the same Float32 numbers in the same order and get the same
+ * bits. Settled clusters and absorbed themes are dropped.
  */
 export class GrowingForest {
   /** By root. */
@@ -20,7 +20,7 @@ export class GrowingForest {
   /** By root. */
   readonly themes = new Map<number, GrowingTheme>();
   readonly #dimension: number;
-  /** The theme that holds a cluster when the growth began; afterwards this object knows. */
+  /** Returns the theme that held a cluster at first. */
   readonly #initialThemeOf: (clusterRoot: number) => number;
   readonly #themeRoots = new Map<number, number>();
 
@@ -36,7 +36,7 @@ export class GrowingForest {
     for (const theme of themes) this.themes.set(theme.theme.root, theme);
   }
 
-  /** The step starts a cluster, which is a theme of its own. */
+  /** Lets a step start a cluster, which is a theme of its own. */
   start(step: StepFeatures, position: number): void {
     const cluster = startCluster(step, this.#dimension);
     this.open.set(cluster.root, cluster);
@@ -44,7 +44,7 @@ export class GrowingForest {
     this.#themeRoots.set(cluster.root, cluster.root);
   }
 
-  /** The step joins an open cluster, and with it the cluster's theme. */
+  /** Lets a step join an open cluster, and so the cluster's theme. */
   join(step: StepFeatures, root: number, position: number): void {
     const cluster = this.open.get(root);
     assert(cluster !== undefined, "a step joins an open cluster");
@@ -55,12 +55,12 @@ export class GrowingForest {
     theme.logPosition = position;
   }
 
-  /** The cluster takes no more members. */
+  /** Settles a cluster: it takes no more steps. */
   settle(root: number): void {
     assert(this.open.delete(root), "an open cluster settles");
   }
 
-  /** One theme absorbs another. */
+  /** Lets one theme absorb another. */
   unite(root: number, absorbed: number, position: number): void {
     const target = this.themes.get(root);
     const source = this.themes.get(absorbed);
@@ -71,7 +71,7 @@ export class GrowingForest {
     for (const cluster of this.open.keys()) if (this.themeOf(cluster) === absorbed) this.#themeRoots.set(cluster, root);
   }
 
-  /** The root of the theme that an open cluster is in. */
+  /** Returns the root of the theme that an open cluster is in. */
   themeOf(clusterRoot: number): number {
     let root = this.#themeRoots.get(clusterRoot);
     if (root === undefined) {

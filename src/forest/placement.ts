@@ -3,15 +3,16 @@ import { addStep, type OpenCluster, type StepFeatures, type VectorSum } from "./
 import { speechEvidence } from "./speech.ts";
 
 /**
- * What structure adds to words, as shares of the way from `similarityMin` to 1, so that they mean the same with any
- * embedder. `scripts/calibrate.ts` shows how they were chosen and how little depends on their exact values.
+ * What the structure of a conversation adds to the similarity of words. The weights are shares of the way from
+ * `similarityMin` to 1, so that they mean the same with any embedder. `scripts/calibrate.ts` shows how they were chosen, and
+ * how little depends on their exact values.
  */
 export interface StructureWeights {
-  /** The step right before is in the cluster. */
+  /** Added if the cluster holds the step right before. */
   adjacent: number;
-  /** The cluster's last step is of the same turn. */
+  /** Added if the cluster's last step is of the same turn. */
   sameTurn: number;
-  /** Someone addressed, or the speaker, was last heard in the cluster; at full strength in a crowd. */
+  /** Added if the speaker, or a person addressed, last spoke in the cluster; in full if many people speak. */
   heard: number;
 }
 
@@ -22,21 +23,21 @@ export type Placement =
   | { kind: "join"; root: number; similarity: number };
 
 /**
- * Decide where a step that enters the forest goes: into one of the open clusters, or into a new one.
+ * Decides which open cluster a step joins, or that it starts a new one.
  *
- * Leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3): one pass, no revision, so a decision is logged once
- * and replayed. A cluster's score is the mean cosine of the step's direction with the cluster's messages (average
- * linkage), plus what structure says. Not the cosine with the centroid: a large cluster's centroid is near everything,
- * so it would swallow whatever comes; against the mean its size gives it no advantage.
+ * This is leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3): one pass without revision, so a decision can
+ * be logged once and replayed. The score of a cluster is the mean cosine of the step with the cluster's messages (average
+ * linkage), plus the structural weights. The cosine with the centroid would not do: the centroid of a large cluster is near
+ * everything, so the cluster would swallow every step.
  *
- * With the weights above and a `similarityMin` of 0.35, a step stays with the step before it from a mean cosine of 0 within
- * its turn and of 0.1 at the start of one, and returns to an older cluster from 0.25 within its turn and of 0.35 otherwise.
- * A step without a vector goes where structure says, or after the step before it, or starts a cluster.
+ * With the weights above and a `similarityMin` of 0.35, a step joins the cluster of the step before it from a mean cosine
+ * of 0 within its turn, and of 0.1 at the start of a turn. It joins an older cluster from 0.25 within its turn, and from
+ * 0.35 otherwise. A step without a vector follows the structure alone.
  *
- * Equal scores go to the older root, so the result does not depend on the order of `open`.
+ * Between equal scores the older root wins, so the result does not depend on the order of `open`.
  *
  * @param open  Clusters with room, in any order, possibly none.
- * @param similarityMin  Least score for joining, inclusive, in [-1, 1): calibrated for the embedder.
+ * @param similarityMin  The least score for joining, inclusive, in [-1, 1), calibrated for the embedder.
  * @returns `join` with the chosen root and its score, or `start` with the best score that fell short. Scores are in
  *   [-1, 1] plus the structural terms.
  */
@@ -77,9 +78,8 @@ export function choosePlacement(
 }
 
 /**
- * The clusters that settle once more than `openClustersMax` are open: those touched longest ago, oldest first. A cluster
- * that is full settles by itself. What has settled takes no step ever again, so placing costs the same at message 100 and
- * at 100,000.
+ * Returns the clusters that must settle because more than `openClustersMax` are open: those touched longest ago, oldest
+ * first. So placing a step costs the same at message 100 and at message 100,000.
  */
 export function clustersToSettle(open: readonly OpenCluster[], openClustersMax: number): OpenCluster[] {
   if (open.length <= openClustersMax) return [];

@@ -1,13 +1,13 @@
-/** The newest words of one speaker in one cluster. */
+/** When one speaker last spoke in a cluster. */
 export interface Speech {
-  /** Lower-cased, and cut to a length no name needs. */
+  /** In lower case, at most 64 characters. */
   name: string;
   seq: number;
   /** Unix milliseconds. */
   atMs: number;
 }
 
-/** What is needed to know who says something to whom. */
+/** A step, as far as its speaker matters. */
 interface Utterance {
   seqFirst: number;
   createdAtMs: number;
@@ -18,11 +18,11 @@ interface Utterance {
 const SPEAKERS_MAX = 4;
 const NAME_CHARS_MAX = 64;
 const NAME_CHARS_MIN = 2;
-/** A speaker's newest words still belong to the same exchange within both: a bulk import gives all messages one time. */
+/** Within both limits a speaker is in the same exchange. A bulk import gives all messages one time, so time alone would not do. */
 const EXCHANGE_MS = 10 * 60_000;
 const EXCHANGE_MESSAGES = 50;
 
-/** The speakers of a cluster after one more step: at most four, each with their newest words, oldest first. */
+/** Returns the speakers of a cluster after one more step: at most four, oldest first. */
 export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, speaker }: Utterance): Speech[] {
   if (speaker === undefined) return [...speakers];
   const name = keyOf(speaker);
@@ -30,21 +30,21 @@ export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, s
   return [...others, { name, seq: seqFirst, atMs: createdAtMs }].slice(-SPEAKERS_MAX);
 }
 
-/** Where a step belongs by who speaks. */
+/** What the speakers say about where a step belongs. */
 export interface SpeechEvidence {
-  /** By cluster root, in (0, 1]: how strongly someone addressed, or the speaker, was last heard there. */
+  /** By cluster root, in (0, 1]: how strongly the speaker, or a person addressed, points there. */
   heard: ReadonlyMap<number, number>;
-  /** In [0, 1]: 0 between two people, where who speaks says nothing, towards 1 where the speaker is one of many. */
+  /** In [0, 1]: 0 between two people, near 1 if the speaker is one of many. */
   crowd: number;
 }
 
 const NO_EVIDENCE: SpeechEvidence = { heard: new Map(), crowd: 0 };
 
 /**
- * Where a step belongs by who says it to whom: the clusters in which someone it names, anywhere in its opening, was heard
- * last; and the one in which its own speaker was, minutes ago. In a channel of many this tells conversations apart far
- * better than words do (Elsner and Charniak, "Disentangling Chat", Computational Linguistics 36(3), 2010). Between two
- * people it tells nothing, so a name counts less the larger its share of the speakers that the open clusters remember.
+ * Finds the clusters to which the speakers point: those in which a person named in the step's opening last spoke, and the
+ * one in which its own speaker spoke minutes ago. In a channel of many people this separates conversations far better than
+ * words do (Elsner and Charniak, "Disentangling Chat", Computational Linguistics 36(3), 2010). Between two people it says
+ * nothing, so a name counts less the larger its share of the remembered speakers is.
  */
 export function speechEvidence(
   step: Utterance,
@@ -86,13 +86,13 @@ export function speechEvidence(
   return { heard, crowd: total === 0 ? 0 : distinction(own?.count ?? 0) };
 }
 
-/** A speaker as the text of others names them: by the first word of the name, in any case. */
+/** Returns a speaker as others name them: by the first word of the name, in lower case. */
 function keyOf(speaker: string): string {
   const [first] = namesIn(speaker);
   return first ?? speaker.toLowerCase().slice(0, NAME_CHARS_MAX);
 }
 
-/** Everything in a text that could be a name: runs without spaces and the marks that surround names in chat. */
+/** Returns everything in a text that could be a name: runs without spaces and without the marks around names in chat. */
 function namesIn(text: string): Set<string> {
   const names = new Set<string>();
   for (const [run] of text.toLowerCase().matchAll(/[^\s,:;!?()<>"'@]+/g)) {

@@ -5,24 +5,24 @@ import { choosePlacement, clustersToSettle, type StructureWeights } from "./plac
 import { leastWardPair } from "./themes.ts";
 
 export interface PlacementOptions {
-  /** Least mean cosine, with what structure adds, at which a step joins a cluster; of the embedder. */
+  /** The least score at which a step joins a cluster, calibrated for the embedder. */
   similarityMin: number;
   openClustersMax: number;
   maxThemes: number;
-  /** Those of `choosePlacement` unless given. */
+  /** The default weights unless given. */
   weights?: StructureWeights;
 }
 
-/** A row of the log with what decided it: of a join its score, of a unite its cost. */
+/** A row of the log with the number that decided it: the similarity of a join, the cost of a unite. */
 export interface DecidedRow extends LogRow {
   score: number | null;
 }
 
 /**
- * Lets steps enter a growing forest: each decision is logged before the next one depends on it.
+ * Places steps in a growing forest, and logs each decision before the next one depends on it.
  *
- * One step entering is one start or join, then a settle for each cluster that is full or one too many, then unites until
- * a context has room for all themes.
+ * For each step it logs one start or join, then a settle for each cluster that is full or one too many, then unites until
+ * no more than `maxThemes` themes are left.
  */
 export class StepPlacer {
   readonly growth: GrowingForest;
@@ -30,19 +30,19 @@ export class StepPlacer {
   readonly #options: PlacementOptions;
   #position: number;
 
-  /** @param position  Of the last row of the log so far. */
+  /** @param position  The log position of the last row so far. */
   constructor(growth: GrowingForest, position: number, options: PlacementOptions) {
     this.growth = growth;
     this.#position = position;
     this.#options = options;
   }
 
-  /** Of the last decision. */
+  /** The log position of the last decision. */
   get position(): number {
     return this.#position;
   }
 
-  /** @returns the cluster that the step is in now, which may have settled with it, and the position at which it came in. */
+  /** Places a step. @returns the cluster that it entered, which may have settled with it, and the log position of that. */
   enter(step: StepFeatures): { cluster: OpenCluster; position: number } {
     const { growth } = this;
     const { similarityMin, openClustersMax, maxThemes, weights } = this.#options;
@@ -60,7 +60,7 @@ export class StepPlacer {
     return { cluster, position };
   }
 
-  /** Nothing more comes for now: every open cluster settles, that touched longest ago first. */
+  /** Settles every open cluster, the one touched longest ago first. */
   settleAll(): void {
     for (const { root } of clustersToSettle([...this.growth.open.values()], 0)) this.#settle(root);
   }

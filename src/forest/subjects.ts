@@ -1,26 +1,26 @@
 import { assert } from "../core/assert.ts";
 import { addInto, dot, normalize } from "../vector/vector.ts";
 
-/** Least mean cosine, past the centre, at which a cluster joins a subject. */
+/** The least mean cosine, measured from the center, at which a cluster joins a subject. */
 const SIMILARITY_MIN = 0.3;
 
-/** Most of a project's clusters that one subject may hold, and what it may hold however few there are. */
+/** The share of a project's clusters that one subject may hold, and the number that it may always hold. */
 const SHARE_MAX = 0.2;
 const CLUSTERS_ALWAYS = 4;
 
-/** The centre is that of a project's first clusters, and of so many at the origin. */
-const CENTRE_CLUSTERS = 256;
-const CENTRE_PRIOR = 16;
+/** The center is the mean of a project's first 256 clusters, and of 16 at the origin. */
+const CENTER_CLUSTERS = 256;
+const CENTER_PRIOR = 16;
 
-/** A settled cluster, as subjects see it. */
+/** A settled cluster. */
 export interface SubjectCluster {
   root: number;
   sessionId: string;
-  /** Of its centroid, unit length; undefined where none of its texts has words. */
+  /** The direction of its centroid, of unit length; undefined if none of its texts has words. */
   direction: Float32Array | undefined;
 }
 
-/** Where a cluster went. `root` is its own where it is a subject by itself; then there is no similarity. */
+/** The subject of a cluster. If it started one, `root` is its own and there is no similarity. */
 export interface SubjectPlacement {
   root: number;
   similarity: number | undefined;
@@ -29,47 +29,47 @@ export interface SubjectPlacement {
 /** A cluster that can be compared. */
 interface Placed {
   sessionId: string;
-  /** As long as the centre may move. */
+  /** Kept as long as the center may move. */
   direction: Float32Array | undefined;
-  /** Unit length. */
-  fromCentre: Float32Array;
+  /** Of unit length. */
+  fromCenter: Float32Array;
 }
 
 interface Subject {
-  /** Those that can be compared, in the order in which they came. */
+  /** The clusters that can be compared, in the order in which they came. */
   placed: Placed[];
-  /** Of `fromCentre`, in that order: the mean cosine with all of them is one product. */
+  /** The sum of their `fromCenter`, in that order. The mean cosine with all of them is one product with it. */
   sum: Float32Array;
-  /** All clusters, also those without a direction. */
+  /** The number of all clusters, also those without a direction. */
   clusterCount: number;
 }
 
 /**
  * The subjects of one project: clusters of different sessions about the same thing.
  *
- * Leader clustering, like the placement of steps: each settled cluster, in the order in which they settled, joins one
- * subject or starts its own, and that is never revised. So what becomes of a cluster depends only on those before it, and
- * forgetting one concerns only those after it; and a subject keeps its root, the cluster that started it. Letting a
- * newcomer also unite the subjects that it is near to was measured: they grew by half and told no more.
+ * This is leader clustering, like the placement of steps. The settled clusters, in the order in which they settled, each
+ * join one subject or start their own, and that is never revised. So the subject of a cluster depends only on the clusters
+ * before it, and a subject keeps its root, the cluster that started it. Letting a cluster also unite the subjects near it
+ * was measured: the subjects grew by half and were no better.
  *
- * A subject is near by the mean cosine with all of its clusters (average linkage), so none grows along a chain of
- * neighbours. The cosine is taken from the project's centre, not from the origin: a project's clusters share its words,
- * and without the common part one threshold serves prose and code, this embedder and another (Mu and Viswanath,
- * "All-but-the-Top", ICLR 2018, subtract the mean likewise). On conversations the median cosine of two clusters is 0.07
- * and on the sessions of one code base 0.25; from the centre it is 0 in both. A centre of few clusters is those clusters
- * themselves, so it is held back by 16 at the origin; after 256 it stays.
+ * The similarity is the mean cosine with all clusters of the subject (average linkage), so that no subject grows along a
+ * chain of neighbors. The cosine is measured from the project's center, not from the origin. A project's clusters share its
+ * words; without the common part one threshold serves prose and code, and any embedder (Mu and Viswanath,
+ * "All-but-the-Top", ICLR 2018, also subtract the mean). The median cosine of two clusters is 0.07 in conversations and
+ * 0.25 in the sessions of one code base; from the center it is 0 in both. The mean of few clusters would be those clusters
+ * themselves, so 16 clusters at the origin hold the center back. After 256 clusters it stays.
  */
 export class ProjectSubjects {
   /** By root, in the order in which they started. */
   readonly #subjects = new Map<number, Subject>();
   /** By cluster: the root of its subject. */
   readonly #rootOf = new Map<number, number>();
-  /** Of the first clusters with a direction. */
+  /** The sum of the directions of the first clusters. */
   #directionSum = new Float64Array(0);
-  #centreCount = 0;
-  #centre = new Float32Array(0);
-  /** Whether `#centre` and all that is taken from it are those of the clusters so far. */
-  #isCentred = true;
+  #centerCount = 0;
+  #center = new Float32Array(0);
+  /** True if `#center`, and everything computed from it, includes all clusters so far. */
+  #isCenterd = true;
 
   get clusterCount(): number {
     return this.#rootOf.size;
@@ -79,19 +79,19 @@ export class ProjectSubjects {
     return this.#subjects.size;
   }
 
-  /** A cluster that was placed before, in the order of placing. @param subject  The root of its subject. */
+  /** Adds a cluster that was assigned before, in the order of assignment. @param subject  The root of its subject. */
   restore(cluster: SubjectCluster, subject: number): void {
-    this.#moveCentre(cluster.direction);
+    this.#moveCenter(cluster.direction);
     this.#add(cluster, subject);
   }
 
   /**
-   * Decide where the next settled cluster goes: into the nearest subject that holds a cluster of another session near it,
-   * or into one of its own. Between equals into the one that started first. No subject grows past a fifth of the
-   * project's clusters, unless it has four.
+   * Assigns the next settled cluster to the nearest subject that has a near cluster of another session, or to a new one.
+   * Between equals the subject that started first wins. No subject grows past a fifth of the project's clusters, unless it
+   * has four or fewer.
    */
   place(cluster: SubjectCluster): SubjectPlacement {
-    this.#moveCentre(cluster.direction);
+    this.#moveCenter(cluster.direction);
     const chosen = this.#choose(cluster);
     this.#add(cluster, chosen?.root ?? cluster.root);
     return chosen ?? { root: cluster.root, similarity: undefined };
@@ -99,16 +99,16 @@ export class ProjectSubjects {
 
   #choose({ sessionId, direction }: SubjectCluster): { root: number; similarity: number } | undefined {
     if (direction === undefined) return undefined;
-    this.#recentre();
-    const fromCentre = this.#fromCentre(direction);
+    this.#recenter();
+    const fromCenter = this.#fromCenter(direction);
     const sizeMax = Math.max(CLUSTERS_ALWAYS, Math.floor(SHARE_MAX * (this.clusterCount + 1)));
     const isNear = (other: Placed): boolean =>
-      other.sessionId !== sessionId && dot(fromCentre, other.fromCentre) >= SIMILARITY_MIN;
+      other.sessionId !== sessionId && dot(fromCenter, other.fromCenter) >= SIMILARITY_MIN;
 
     let best: { root: number; similarity: number } | undefined;
     for (const [root, { placed, sum, clusterCount }] of this.#subjects) {
       if (clusterCount >= sizeMax || placed.length === 0) continue;
-      const similarity = dot(fromCentre, sum) / placed.length;
+      const similarity = dot(fromCenter, sum) / placed.length;
       if (similarity < SIMILARITY_MIN || similarity <= (best?.similarity ?? -1) || !placed.some(isNear)) continue;
       best = { root, similarity };
     }
@@ -129,60 +129,60 @@ export class ProjectSubjects {
     this.#subjects.set(subjectRoot, subject);
     subject.clusterCount += 1;
     if (direction === undefined) return;
-    const isCentreFixed = this.#centreCount === CENTRE_CLUSTERS;
-    if (isCentreFixed) this.#recentre();
-    const placed = { sessionId, direction: isCentreFixed ? undefined : direction, fromCentre: direction };
+    const isCenterFixed = this.#centerCount === CENTER_CLUSTERS;
+    if (isCenterFixed) this.#recenter();
+    const placed = { sessionId, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
     subject.placed.push(placed);
-    if (this.#isCentred) this.#count(subject, placed, direction);
+    if (this.#isCenterd) this.#count(subject, placed, direction);
   }
 
-  #moveCentre(direction: Float32Array | undefined): void {
-    if (direction === undefined || this.#centreCount === CENTRE_CLUSTERS) return;
-    if (this.#centreCount === 0) this.#directionSum = new Float64Array(direction.length);
+  #moveCenter(direction: Float32Array | undefined): void {
+    if (direction === undefined || this.#centerCount === CENTER_CLUSTERS) return;
+    if (this.#centerCount === 0) this.#directionSum = new Float64Array(direction.length);
     for (let i = 0; i < direction.length; i++) this.#directionSum[i] = this.#directionSum[i]! + direction[i]!;
-    this.#centreCount += 1;
-    this.#isCentred = false;
+    this.#centerCount += 1;
+    this.#isCenterd = false;
   }
 
-  /** Take everything from the centre that the clusters so far have. */
-  #recentre(): void {
-    if (this.#isCentred) return;
-    this.#isCentred = true;
-    this.#centre = Float32Array.from(this.#directionSum, (sum) => sum / (this.#centreCount + CENTRE_PRIOR));
+  /** Computes everything again from the center of the clusters so far. */
+  #recenter(): void {
+    if (this.#isCenterd) return;
+    this.#isCenterd = true;
+    this.#center = Float32Array.from(this.#directionSum, (sum) => sum / (this.#centerCount + CENTER_PRIOR));
     for (const subject of this.#subjects.values()) {
-      subject.sum = new Float32Array(this.#centre.length);
+      subject.sum = new Float32Array(this.#center.length);
       for (const placed of subject.placed) this.#count(subject, placed, placed.direction!);
     }
   }
 
   #count(subject: Subject, placed: Placed, direction: Float32Array): void {
-    placed.fromCentre = this.#fromCentre(direction);
-    addInto(subject.sum, placed.fromCentre);
+    placed.fromCenter = this.#fromCenter(direction);
+    addInto(subject.sum, placed.fromCenter);
   }
 
-  #fromCentre(direction: Float32Array): Float32Array {
-    const fromCentre = new Float32Array(direction.length);
-    for (let i = 0; i < direction.length; i++) fromCentre[i] = direction[i]! - this.#centre[i]!; // `map` is ten times slower
-    return normalize(fromCentre);
+  #fromCenter(direction: Float32Array): Float32Array {
+    const fromCenter = new Float32Array(direction.length);
+    for (let i = 0; i < direction.length; i++) fromCenter[i] = direction[i]! - this.#center[i]!; // `map` is ten times slower
+    return normalize(fromCenter);
   }
 }
 
-/** One row of the log about a cluster's place among the subjects; `id` is its position. */
+/** One row of the log about the subject of a cluster; `id` is its position. */
 export interface SubjectRow {
   id: number;
   kind: "start" | "unite" | "dissolve";
   /** The cluster. */
   node: number;
-  /** Of a unite the root of the subject; otherwise the cluster itself. */
+  /** With `unite` the root of the subject; otherwise the cluster itself. */
   root: number;
 }
 
 /**
- * What the log says of some clusters: by cluster, the root of its subject. One that was dissolved and not placed again has
+ * Returns, by cluster, the root of its subject as the log says it. A cluster that was dissolved and not assigned again has
  * none.
  *
- * @param rows  All that name these clusters as nodes, in order of position.
- * @returns also the first row that cannot have happened after those before it, and why; the rows from there on are left out.
+ * @param rows  All rows that name these clusters as nodes, in order of position.
+ * @returns also the first row that cannot have happened after those before it, and why. Later rows are left out.
  */
 export function subjectRoots(rows: Iterable<SubjectRow>): {
   roots: Map<number, number>;

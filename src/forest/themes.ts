@@ -4,7 +4,7 @@ import { addStep, type StepFeatures, type VectorSum } from "./cluster.ts";
 
 /** Clusters of one session, united because a context has room for few. */
 export interface Theme extends VectorSum {
-  /** First message of the first step of the cluster that names it. */
+  /** The root of the cluster that names it. */
   root: number;
   clusterCount: number;
   messageCount: number;
@@ -13,7 +13,7 @@ export interface Theme extends VectorSum {
   seqLast: number;
 }
 
-/** A new cluster is a theme of one. */
+/** Returns the theme of a new cluster. */
 export function startTheme(step: StepFeatures, dimension: number): Theme {
   const theme: Theme = {
     root: step.id,
@@ -29,7 +29,7 @@ export function startTheme(step: StepFeatures, dimension: number): Theme {
   return theme;
 }
 
-/** A step came into one of the theme's clusters. */
+/** Adds a step that joined one of the theme's clusters. */
 export function joinTheme(theme: Theme, step: StepFeatures): void {
   addStep(theme, step);
   theme.messageCount += step.messageCount;
@@ -37,7 +37,7 @@ export function joinTheme(theme: Theme, step: StepFeatures): void {
   theme.seqLast = Math.max(theme.seqLast, step.seqLast);
 }
 
-/** `absorbed` goes into `theme`, in place. */
+/** Adds `absorbed` to `theme`, in place. */
 export function uniteThemes(theme: Theme, absorbed: Theme): void {
   addInto(theme.sum, absorbed.sum);
   theme.vectorCount += absorbed.vectorCount;
@@ -49,26 +49,25 @@ export function uniteThemes(theme: Theme, absorbed: Theme): void {
 }
 
 export interface Unite {
-  /** The root that stays: of the theme with more clusters; between equals the older. */
+  /** The root that stays: that of the theme with more clusters; between equals the older. */
   root: number;
   absorbed: number;
   /** At least 0. */
   cost: number;
 }
 
-/** Most of all messages that a union may bring into one theme, as long as any other pair is left to unite. */
+/** The share of all messages that a union may bring into one theme, as long as another pair is left to unite. */
 const UNITED_SHARE_MAX = 0.3;
 
 /**
- * The two themes that unite when there is no room for all: of the pairs that would hold at most 30 % of all messages, the
- * one whose union costs least. Only where every pair would hold more (with fewer than seven themes), the pair with the
- * fewest messages.
+ * Chooses the two themes that unite when there are too many: of the pairs with at most 30 % of all messages, the one whose
+ * union costs least. If every pair has more, which takes fewer than seven themes, it is the pair with the fewest messages.
  *
  * The cost is Ward's n_a·n_b/(n_a+n_b)·‖c_a−c_b‖² on the means (Ward, "Hierarchical grouping to optimize an objective
- * function", JASA 58, 1963), whose size term keeps one theme from swallowing the others while they differ in subject. In
- * conversations about one subject that was not enough: its largest theme held a third of the messages on average and half
- * at worst; with the limit a quarter and a third, at the same purity. A theme without vectors costs nothing to unite.
- * Equal pairs go to the older roots, so the result does not depend on the order of `themes`.
+ * function", JASA 58, 1963). Its size term keeps one theme from swallowing the others while they differ. In conversations
+ * about one subject that was not enough: the largest theme held a third of the messages on average and half at worst. With
+ * the limit it holds a quarter and a third, at the same purity. A theme without vectors costs nothing to unite.
+ * Between equal pairs the older roots win, so the result does not depend on the order of `themes`.
  *
  * @throws if there are fewer than two themes.
  */
@@ -96,7 +95,7 @@ export function leastWardPair(themes: readonly Theme[]): Unite {
     : { root: a.root, absorbed: b.root, cost };
 }
 
-/** From the sums and their squared lengths: ‖s_a/n_a − s_b/n_b‖², without making the means. */
+/** Computes the cost from the sums and their squared lengths: ‖s_a/n_a − s_b/n_b‖² needs no means. */
 function wardCost(a: Theme, squareA: number, b: Theme, squareB: number): number {
   const [countA, countB] = [a.vectorCount, b.vectorCount];
   if (countA === 0 || countB === 0) return 0;
