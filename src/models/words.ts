@@ -1,25 +1,48 @@
-import { forEachAsciiWord } from "./ascii-words.ts";
-import { isStopWord } from "./stop-words.ts";
+import { isStopRange } from "./stop-words.ts";
 import { type RangeVisitor, WHOLE_CHARS_MAX, WORD_CHARS_MAX, type WordKind } from "./word.ts";
 
 export type { WordKind } from "./word.ts";
 
-// One alternative per token, all linear: separators and word characters are disjoint, so nothing can match two ways.
-const TOKEN = /[\p{L}\p{M}\p{N}_$]+(?:[./\\:@-][\p{L}\p{M}\p{N}_$]+)*/gu;
-const SEGMENT = /[\p{L}\p{M}\p{N}]+/gu;
-/** Humps of `fooBar`, `HTTPServer`, `v2Index`; digits stay with the letters before them. */
-const HUMP = /\p{Lu}+(?!\p{Ll})[\p{M}\p{N}]*|\p{Lu}?[^\p{Lu}]+/gu;
-const UNSPACED =
+// The classes of a character, as bits. A character that is no part of a word has none.
+const LOWER = 1;
+const UPPER = 2;
+/** Digits and marks, which stay with the letter before them. */
+const DIGIT = 4;
+/** Letters without case. */
+const CASELESS = 8;
+const LETTER_OR_DIGIT = LOWER | UPPER | DIGIT | CASELESS;
+const GLUE = 16;
+const IN_RUN = LETTER_OR_DIGIT | GLUE;
+/** Joins two runs: the `/` and the `.` of `src/a.ts`. */
+const JOINT = 32;
+/** Characters of a script without spaces between words. */
+const UNSPACED = 64;
+const NOT_ASCII = 128;
+const SECOND_HALF_OF_PAIR = 256;
+
+const CLASSES: readonly [pattern: RegExp, bits: number][] = [
+  [/\p{Ll}/u, LOWER],
+  [/\p{Lu}/u, UPPER],
+  [/[\p{M}\p{N}]/u, DIGIT],
+  [/\p{L}/u, CASELESS],
+  [/[_$]/, GLUE],
+  [/[./\\:@-]/, JOINT],
+];
+const UNSPACED_RUN =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー]+/gu;
-const HAS_UNSPACED = new RegExp(UNSPACED.source, "u");
-const NOT_ASCII = /[^\x00-\x7f]/;
+const IS_UNSPACED = new RegExp(UNSPACED_RUN.source, "u");
+const HAS_OTHERS = /[^\x00-\x7f]/;
+
+const ASCII_CLASSES = Uint8Array.from({ length: 128 }, (_, code) => computeClasses(String.fromCharCode(code)));
+/** The classes of the other characters that were seen, by code point. */
+const otherClasses = new Map<number, number>();
 
 /**
- * The words of a text that carry meaning, in order, with repeats: lower-cased, in Unicode's NFKC form, without stop
- * words and single Latin letters. An identifier, path or compound gives the whole and then its pieces: `src/fooBar.ts`
- * gives `src/foobar.ts`, `foobar.ts`, `src`, `foo`, `bar`, `ts`. Han, kana, Hangul and Thai give bigrams.
+ * Returns the telling words of a text in order, with repeats: in lower case and Unicode's NFKC form, without stop words and
+ * single letters. An identifier, path or compound gives the whole and then its pieces: `src/fooBar.ts` gives
+ * `src/foobar.ts`, `foobar.ts`, `src`, `foo`, `bar`, `ts`. Han, kana, Hangul and Thai give bigrams.
  *
- * Linear in the text's length.
+ * Linear in the length of the text.
  */
 export function words(text: string): string[] {
   const found: string[] = [];
@@ -27,57 +50,161 @@ export function words(text: string): string[] {
   return found;
 }
 
-/** Call `visit` with each of the `words` of a text and its kind, without building a list. */
+/** Calls `visit` with each of the `words` of a text and its kind, without building a list. */
 export function forEachWord(text: string, visit: (word: string, kind: WordKind) => void): void {
   forEachWordRange(text, (source, start, end, kind) => visit(source.slice(start, end).toLowerCase(), kind));
 }
 
-/** The same, without building a string for each either, where that can be avoided. */
-export function forEachWordRange(text: string, visit: RangeVisitor): void {
-  if (!NOT_ASCII.test(text)) {
-    forEachAsciiWord(text, visit);
-    return;
-  }
-  const visitWord = (word: string, kind: WordKind): void => visit(word, 0, word.length, kind);
-  // `match` and not `matchAll`: one list of strings instead of an object for each.
-  for (const token of text.normalize("NFKC").match(TOKEN) ?? []) {
-    if (!NOT_ASCII.test(token)) forEachAsciiWord(token, visit);
-    else if (HAS_UNSPACED.test(token)) visitUnspaced(token, visitWord);
-    else visitCompound(token, visitWord);
+/**
+ * Like `forEachWord`, and without building a string for each word, if that can be avoided. Looking at each character takes a
+ * third of the time that regular expressions take.
+ */
+export function forEachWordRange(given: string, visit: RangeVisitor): void {
+  const text = HAS_OTHERS.test(given) ? given.normalize("NFKC") : given;
+  const classes = classesOf(text);
+  for (let start = 0; start < text.length; ) {
+    let seen = classes[start]!;
+    let end = start + 1;
+    if ((seen & IN_RUN) !== 0) {
+      for (; end < text.length; end++) {
+        const found = classes[end]!;
+        if ((found & IN_RUN) === 0 && !(found === JOINT && (classes[end + 1]! & IN_RUN) !== 0)) break;
+        seen |= found;
+      }
+      if (seen === LOWER) visitTelling(text, start, end, "word", visit);
+      else if ((seen & UNSPACED) !== 0) visitUnspaced(text, classes, start, end, visit);
+      else visitCompound(text, classes, start, end, (seen & NOT_ASCII) === 0, visit);
+    }
+    start = end;
   }
 }
 
-function visitCompound(token: string, visit: (word: string, kind: WordKind) => void): void {
-  const pieces: string[] = [];
-  for (const segment of token.match(SEGMENT) ?? []) {
-    if (segment.length > WORD_CHARS_MAX) continue;
-    for (const hump of segment.match(HUMP) ?? []) pieces.push(hump.toLowerCase());
+/** @param isAscii  True if the range is ASCII, which a visitor takes in any case. */
+function visitCompound(
+  text: string,
+  classes: Uint16Array,
+  start: number,
+  end: number,
+  isAscii: boolean,
+  visit: RangeVisitor,
+): void {
+  const pieces = piecesOf(classes, start, end);
+  if (pieces.length > 2 && end - start <= WHOLE_CHARS_MAX) {
+    const visitWhole = isAscii ? visit : inLowerCase(visit);
+    visitWhole(text, start, end, "whole");
+    const base = baseOf(text, start, end);
+    if (base > start && !holdsRange(pieces, text, base, end)) visitWhole(text, base, end, "whole");
   }
-  if (pieces.length === 1) {
-    if (isTelling(pieces[0]!)) visit(pieces[0]!, "word");
-    return;
+  const kind = pieces.length === 2 ? "word" : "piece";
+  for (let index = 0; index < pieces.length; index += 2) {
+    const from = pieces[index]!;
+    const to = pieces[index + 1]!;
+    if (isAscii) visitTelling(text, from, to, kind, visit);
+    else inLowerCase((word, _, length) => visitTelling(word, 0, length, kind, visit))(text, from, to, kind);
   }
-  if (pieces.length > 0 && token.length <= WHOLE_CHARS_MAX) {
-    const whole = token.toLowerCase();
-    visit(whole, "whole");
-    const base = whole.slice(Math.max(whole.lastIndexOf("/"), whole.lastIndexOf("\\")) + 1);
-    if (base !== whole && !pieces.includes(base)) visit(base, "whole");
-  }
-  for (const piece of pieces) if (isTelling(piece)) visit(piece, "piece");
 }
 
-function visitUnspaced(token: string, visit: (word: string, kind: WordKind) => void): void {
-  let end = 0;
-  for (const { 0: run, index } of token.matchAll(UNSPACED)) {
-    if (index > end) visitCompound(token.slice(end, index), visit);
-    end = index + run.length;
+/** Visits the bigrams of scripts without spaces, and the words between them. */
+function visitUnspaced(text: string, classes: Uint16Array, start: number, end: number, visit: RangeVisitor): void {
+  let last = start;
+  for (const { 0: run, index } of text.slice(start, end).matchAll(UNSPACED_RUN)) {
+    if (start + index > last) visitCompound(text, classes, last, start + index, false, visit);
+    last = start + index + run.length;
     const characters = [...run];
-    if (characters.length === 1) visit(run, "gram");
-    for (let i = 1; i < characters.length; i++) visit(characters[i - 1]! + characters[i]!, "gram");
+    if (characters.length === 1) visit(run, 0, run.length, "gram");
+    for (let i = 1; i < characters.length; i++) {
+      const gram = characters[i - 1]! + characters[i]!;
+      visit(gram, 0, gram.length, "gram");
+    }
   }
-  if (end < token.length) visitCompound(token.slice(end), visit);
+  if (last < end) visitCompound(text, classes, last, end, false, visit);
 }
 
-function isTelling(word: string): boolean {
-  return word.length > 1 && word.length <= WORD_CHARS_MAX && !isStopWord(word);
+function inLowerCase(visit: RangeVisitor): RangeVisitor {
+  return (source, start, end, kind) => {
+    const word = source.slice(start, end).toLowerCase();
+    visit(word, 0, word.length, kind);
+  };
+}
+
+/** Returns the start and end of each hump of a token: start, end, start, … Segments too long for words are left out. */
+function piecesOf(classes: Uint16Array, start: number, end: number): number[] {
+  const pieces: number[] = [];
+  for (let from = start, to = start; from < end; from = to + 1) {
+    to = runEnd(classes, from, end, LETTER_OR_DIGIT);
+    if (to - from > WORD_CHARS_MAX) continue;
+    for (let hump = from, next = from; hump < to; hump = next) {
+      next = humpEnd(classes, hump, to);
+      pieces.push(hump, next);
+    }
+  }
+  return pieces;
+}
+
+/** Ends `Bar`, `HTTP` before `Server`, or `V2`: capitals and the digits after them, or at most one capital and others. */
+function humpEnd(classes: Uint16Array, start: number, end: number): number {
+  const capitalsEnd = runEnd(classes, start, end, UPPER);
+  const isBeforeLower = capitalsEnd < end && (classes[capitalsEnd]! & LOWER) !== 0;
+  if (isBeforeLower) {
+    const lastCapital = capitalsEnd - ((classes[capitalsEnd - 1]! & SECOND_HALF_OF_PAIR) === 0 ? 1 : 2);
+    if (lastCapital > start) return lastCapital;
+  }
+  if (isBeforeLower || capitalsEnd === start) return runEnd(classes, capitalsEnd, end, LOWER | DIGIT | CASELESS);
+  return runEnd(classes, capitalsEnd, end, DIGIT);
+}
+
+function runEnd(classes: Uint16Array, start: number, end: number, wanted: number): number {
+  let index = start;
+  while (index < end && (classes[index]! & wanted) !== 0) index++;
+  return index;
+}
+
+/** Returns where the last name of a path starts; `start` if the token is no path. */
+function baseOf(text: string, start: number, end: number): number {
+  let base = end;
+  while (base > start && text[base - 1] !== "/" && text[base - 1] !== "\\") base--;
+  return base;
+}
+
+function holdsRange(pieces: readonly number[], text: string, start: number, end: number): boolean {
+  const word = text.slice(start, end).toLowerCase();
+  for (let index = 0; index < pieces.length; index += 2) {
+    const from = pieces[index]!;
+    const to = pieces[index + 1]!;
+    if (to - from === end - start && text.slice(from, to).toLowerCase() === word) return true;
+  }
+  return false;
+}
+
+/** Visits a word unless it is too short, too long or a stop word. */
+function visitTelling(text: string, start: number, end: number, kind: WordKind, visit: RangeVisitor): void {
+  const length = end - start;
+  if (length > 1 && length <= WORD_CHARS_MAX && !isStopRange(text, start, end)) visit(text, start, end, kind);
+}
+
+/** Returns the classes of each UTF-16 unit. Both halves of a surrogate pair have those of the pair. */
+function classesOf(text: string): Uint16Array {
+  const classes = new Uint16Array(text.length);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 128) {
+      classes[index] = ASCII_CLASSES[code]!;
+      continue;
+    }
+    const codePoint = text.codePointAt(index)!;
+    let found = otherClasses.get(codePoint);
+    if (found === undefined) {
+      found = computeClasses(String.fromCodePoint(codePoint));
+      otherClasses.set(codePoint, found);
+    }
+    classes[index] = found;
+    if (codePoint > 0xffff) classes[++index] = found | SECOND_HALF_OF_PAIR;
+  }
+  return classes;
+}
+
+function computeClasses(character: string): number {
+  const bits = CLASSES.find(([pattern]) => pattern.test(character))?.[1] ?? 0;
+  if (bits === 0 || !HAS_OTHERS.test(character)) return bits;
+  return bits | NOT_ASCII | (IS_UNSPACED.test(character) ? UNSPACED : 0);
 }
