@@ -24,37 +24,37 @@ const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 
 /**
- * Takes JSON apart while it comes, so that a list of any length needs the memory of one item, and the items of a file that
- * was cut off are not lost with its end.
+ * Splits JSON into elements as it arrives, so that a list of any length needs the memory of one item, and a file that was cut off
+ * still gives the items before its end.
  *
- * It counts brackets and leaves the pieces to `JSON.parse`. What is wrong within a piece costs that piece. A line feed within
- * quotes, or a bracket that closes nothing, means that the brackets cannot be believed; then the next item is looked for
- * where items begin in this file, at their column.
+ * It counts brackets and leaves the elements to `JSON.parse`. An error within an element costs that element. A line feed within
+ * quotes, or a bracket that closes nothing, means that the brackets cannot be trusted. The scanner then looks for the next item
+ * at the column at which items begin in this file. (JSON libraries stop at the first error and lose every later item.)
  */
 export class DocumentScanner {
   #line = 1;
   /** Bytes of the line so far. */
   #column = 0;
-  /** Whether only white space stands on the line so far. */
+  /** True while the line holds only white space. */
   #isLineStart = true;
   #document = -1;
-  /** Open brackets, as their closing ones. */
+  /** The closing brackets that are still to come. */
   #closers: number[] = [];
-  /** How many brackets enclose the pieces: 1, or 2 in a list that is a field. 0 between documents. */
+  /** The number of brackets around the elements: 1, or 2 in a list that is a field; 0 between documents. */
   #level = 0;
   #key: string | undefined;
-  /** Where the items of the list begin on their lines; 0 where that is not known. */
+  /** The column at which the items of the list begin; 0 if it is unknown. */
   #itemColumn = 0;
-  /** Whether items have a line each: then the next bracket at that column is another item, whatever is still open. */
+  /** True if each item has a line. The next bracket at that column then begins another item, even if brackets are open. */
   #isItemPerLine = false;
   #inString = false;
   #isEscaped = false;
-  /** Set where the brackets were lost. */
+  /** True after damage, until an item begins. */
   #isLost = false;
   #pieces: Buffer[] = [];
   #byteLength = 0;
-  /** Where the piece begins, once something of it was seen. */
-  #pieceLine: number | undefined;
+  /** The line on which the current element begins. */
+  #elementLine: number | undefined;
 
   *push(bytes: Buffer): Generator<Element | DamagedLine> {
     let start = 0;
@@ -62,8 +62,8 @@ export class DocumentScanner {
       const byte = bytes[at]!;
       if (byte === LINE_FEED) {
         if (this.#inString) yield this.#lose("a text that does not end on its line");
-        // Laid out over many lines, an item has its first bracket alone on a line.
-        if (this.#pieceLine === this.#line) this.#isItemPerLine = this.#column - this.#itemColumn > 2;
+        // An item over many lines has its first bracket alone on a line.
+        if (this.#elementLine === this.#line) this.#isItemPerLine = this.#column - this.#itemColumn > 2;
         this.#line++;
         this.#column = 0;
         this.#isLineStart = true;
@@ -106,7 +106,7 @@ export class DocumentScanner {
           continue;
         }
         if (this.#closers.length === this.#level) {
-          if (this.#pieceLine !== undefined) yield* this.#end(bytes.subarray(start, at));
+          if (this.#elementLine !== undefined) yield* this.#end(bytes.subarray(start, at));
           this.#drop();
           this.#level--;
           this.#key = undefined;
@@ -117,8 +117,8 @@ export class DocumentScanner {
         this.#closers.pop();
         continue;
       }
-      if (this.#pieceLine === undefined) {
-        this.#pieceLine = this.#line;
+      if (this.#elementLine === undefined) {
+        this.#elementLine = this.#line;
         if (isItemStart || byte === OPEN_BRACE) this.#itemColumn = column;
       }
       if (byte === QUOTE) this.#inString = true;
@@ -134,12 +134,12 @@ export class DocumentScanner {
     if (this.#level > 0 && !this.#isLost) this.#keep(bytes.subarray(start));
   }
 
-  /** The end of the file. */
+  /** Ends the file. */
   *end(): Generator<Element | DamagedLine> {
     if (this.#level === 0 || this.#isLost) return;
-    const line = this.#pieceLine ?? this.#line;
-    // The last item may be whole, and only the end of its list be missing.
-    if (this.#pieceLine !== undefined && this.#closers.length === this.#level && !this.#inString) {
+    const line = this.#elementLine ?? this.#line;
+    // The last item may be whole, and only the end of its list missing.
+    if (this.#elementLine !== undefined && this.#closers.length === this.#level && !this.#inString) {
       yield* this.#end(Buffer.alloc(0));
     }
     yield { line, problem: "cut off: the file ends before the end of this" };
@@ -162,10 +162,10 @@ export class DocumentScanner {
   #drop(): void {
     this.#pieces = [];
     this.#byteLength = 0;
-    this.#pieceLine = undefined;
+    this.#elementLine = undefined;
   }
 
-  /** The name of the field whose list begins here. */
+  /** Returns the name of the field whose list begins here. */
   #keyBefore(last: Buffer): string {
     this.#keep(last);
     const parsed = parseJson(`{${Buffer.concat(this.#pieces).toString()}0}`);
@@ -173,10 +173,10 @@ export class DocumentScanner {
     return "value" in parsed ? (Object.keys(parsed.value ?? {})[0] ?? "") : "";
   }
 
-  /** A piece is complete, `last` being the end of it. */
+  /** Ends an element with its `last` bytes. */
   *#end(last: Buffer): Generator<Element | DamagedLine> {
     this.#keep(last);
-    const line = this.#pieceLine ?? this.#line;
+    const line = this.#elementLine ?? this.#line;
     const isTooLong = this.#byteLength > LINE_BYTES_MAX;
     const bytes = Buffer.concat(this.#pieces);
     const length = this.#byteLength;
@@ -205,7 +205,7 @@ export class DocumentScanner {
   }
 
   #lose(reason: string): DamagedLine {
-    const line = this.#pieceLine ?? this.#line;
+    const line = this.#elementLine ?? this.#line;
     this.#isLost = true;
     this.#closers.length = this.#level;
     this.#inString = false;

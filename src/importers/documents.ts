@@ -4,17 +4,15 @@ import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 import { type DamagedLine, isObject, type JsonObject, readJsonLines, refuseBinary } from "./lines.ts";
 
-/** How much of a file is looked at to see whether each line stands for itself, or all of it is one document. */
+/** Bytes that are looked at to see if each line is a document, or the whole file is one. */
 const HEAD_BYTES = 1024 * 1024;
 
-/** Entries of a file's beginning that are looked at. */
+/** Elements that detection looks at. */
 const HEAD_ELEMENTS = 50;
 
 /**
- * The pieces of a file of JSON: one document over many lines, or a document on each line. A line that is no list or object
- * with a list in it is an item for itself, as if all lines were the items of one list.
- *
- * Problems are named by line and cost as little as they can. Memory is that of the longest line or item.
+ * Returns the elements of a JSON file: one document over many lines, or a document on each line. A line without a list in it is
+ * an element, as if all such lines were the items of one list. Memory is that of the longest line or element.
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws.
  */
@@ -32,7 +30,7 @@ export async function* readElements(file: ImportFile): AsyncGenerator<Element | 
   }
 }
 
-/** The pieces of one JSON document, however it is laid out. */
+/** Returns the elements of one JSON document in any layout. */
 export async function* readDocument(file: ImportFile): AsyncGenerator<Element | DamagedLine> {
   const scanner = new DocumentScanner();
   for await (const chunk of refuseBinary(file)) {
@@ -41,13 +39,13 @@ export async function* readDocument(file: ImportFile): AsyncGenerator<Element | 
   yield* scanner.end();
 }
 
-/** Whether a file has an object on each line; and the file, as if nobody had looked. */
+/** Returns true if a file has an object on each line, and the file as if nobody had looked. */
 export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; file: ImportFile }> {
   const { head, chunks } = await peek(file.chunks, HEAD_BYTES);
   return { isLines: isLines(head.toString("utf8")), file: { path: file.path, chunks } };
 }
 
-/** The pieces at the beginning of a file, in either shape. */
+/** Returns the elements in the head of a file in either layout. */
 export function* headElements(head: string): Generator<Element> {
   let count = 0;
   for (const element of isLines(head) ? lineElements(head) : documentElements(head)) {
@@ -70,7 +68,7 @@ function* documentElements(head: string): Generator<Element | DamagedLine> {
   yield* new DocumentScanner().push(Buffer.from(head));
 }
 
-/** At least half of the whole lines, where one is an object. A document's last item may look like one, but no more. */
+/** Returns true if half of the whole lines are objects. In a document, only the last item may look like that. */
 function isLines(head: string): boolean {
   const lines = head
     .replace(/^\uFEFF/, "")
@@ -90,7 +88,7 @@ function isObjectLine(line: string): boolean {
   }
 }
 
-/** What speaks for itself as a document: an object that has no role of its own, and lists. */
+/** Returns true for an object that is a document: it has a list, and no role of its own. */
 function hasList(value: JsonObject): boolean {
   return value.role === undefined && Object.values(value).some(Array.isArray);
 }

@@ -7,7 +7,7 @@ export interface MessageEntry {
   /** The line on which the message begins. */
   readonly line: number;
   readonly message: EntryMessage;
-  /** The same object in every message that the model said at once. Without one, a message is a reply of its own. */
+  /** One object for all messages that the model said at once. Without one, a message is a reply of its own. */
   reply?: object;
   /** True for the user's own words. They come even if a call before them is still unanswered. */
   isPrompt?: boolean;

@@ -6,7 +6,7 @@ const CHUNK_BYTES = 256 * 1024;
 /** Bytes read last that are compared before more is read. A file that was rewritten does not have them there. */
 const SEAM_BYTES = 4 * 1024;
 
-/** Whether a file is unchanged, longer, or another file: replaced, cut back or rewritten. Nothing is read of another file. */
+/** A file is unchanged, longer, or another file: replaced, cut back or rewritten. Nothing is read of another file. */
 export type Growth = "same" | "grown" | "other";
 
 /**

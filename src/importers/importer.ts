@@ -20,7 +20,7 @@ export interface ImportedSession {
   exported?: ExportedOrigin;
 }
 
-/** What restores a session of another store as it was there. */
+/** Facts that restore a session of another store as it was there. */
 export interface ExportedOrigin {
   /** The source that the other store imported the session from, and its id there. */
   source?: string;

@@ -5,10 +5,10 @@ import type { JsonValue } from "../core/message.ts";
 import { isPause, peek } from "./head.ts";
 import { type ImportFile, QUIET } from "./importer.ts";
 
-/** Bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
+/** The most bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
 export const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** As far as git looks for a NUL before it calls a file binary. */
+/** Bytes in which a NUL means that the file is binary, as in git. */
 const BINARY_HEAD_BYTES = 8_000;
 
 const LINE_FEED = 0x0a;
@@ -20,7 +20,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type JsonObject = Record<string, JsonValue>;
 
-/** A line that holds a JSON object, or what is wrong with it. Numbers are 1-based and count blank lines. */
+/** A line that holds a JSON object. Numbers are 1-based and count blank lines. */
 export interface JsonLine {
   line: number;
   value: JsonObject;
@@ -40,11 +40,10 @@ export interface Pause {
 }
 
 /**
- * The lines of a JSON Lines file. Blank lines are passed over; a byte order mark and carriage returns are no part of a
- * line. The last line needs no line feed: cut in mid-write, it is a problem like any other damaged line; of a file that is
- * followed it waits for its rest.
+ * Returns the lines of a JSON Lines file, without blank lines, byte order mark and carriage returns. The last line needs no line
+ * feed. If it was cut off, it is a damaged line; in a file that is being followed, it waits for its end.
  *
- * Time is linear in the file's size and memory is that of its longest line.
+ * Time is linear in the size of the file, and memory is that of its longest line.
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` when the file is binary.
  */
@@ -67,7 +66,7 @@ export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine 
   }
 }
 
-/** What a text says, or why it is not taken. */
+/** Parses JSON, or returns the problem with it. */
 export function parseJson(text: string): { value: JsonValue } | { problem: string } {
   let value: JsonValue;
   try {
@@ -77,11 +76,11 @@ export function parseJson(text: string): { value: JsonValue } | { problem: strin
   }
   const flaw = flawOf(value, JSON_DEPTH_MAX);
   if (flaw === "deep") return { problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };
-  // A number that no double holds has become infinite, which JSON cannot say: null, as everywhere.
+  // A number too large for a double became infinite. JSON has no such number and gives null.
   return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
 }
 
-/** Asked before anything walks the value to its end: recursion has one too. */
+/** Called before anything else walks the value, because deep recursion overflows the stack. */
 function flawOf(value: JsonValue, levels: number): "deep" | "endless" | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : "endless";
   if (typeof value !== "object" || value === null) return undefined;
@@ -104,7 +103,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A line as text, or why its bytes are none. */
+/** A line as text, or the problem with its bytes. */
 export type TextLine =
   | { line: number; text: string; problem?: undefined }
   | { line: number; text?: undefined; problem: string }
@@ -137,11 +136,11 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
       const isQuiet = chunk === QUIET;
       const last = lastWhole(line, pieces);
       if (last !== undefined) {
-        // It keeps its number until its line feed comes.
+        // Its number does not change until its line feed comes.
         yield last;
         pieces = [];
         byteLength = 0;
-      } else if (isQuiet && byteLength > 0) yield decode(line, pieces); // said as it is, and kept for what may follow
+      } else if (isQuiet && byteLength > 0) yield decode(line, pieces); // kept as well, because more may follow
       yield { line, isPause: true, isQuiet };
     }
     let start = 0;
@@ -155,7 +154,7 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
   if (byteLength > 0) yield finish();
 }
 
-/** What stands behind the last line feed, where it is an object: nothing but white space can follow on its line. */
+/** Returns the text after the last line feed if it is an object. Only white space can follow on its line. */
 function lastWhole(line: number, pieces: readonly Uint8Array[]): TextLine | undefined {
   if (pieces.at(-1)?.findLast((byte) => byte > SPACE) !== CLOSING_BRACE) return undefined;
   const last = decode(line, pieces);
@@ -168,14 +167,14 @@ function decode(line: number, pieces: readonly Uint8Array[]): TextLine {
   if (line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
     bytes = bytes.subarray(BYTE_ORDER_MARK.length);
   }
-  // Decoding anyway would put U+FFFD where the person wrote something else.
+  // Decoding it anyway would put U+FFFD in place of what somebody wrote.
   if (!isUtf8(bytes)) return { line, problem: "not valid UTF-8" };
   return { line, text: bytes.toString("utf8") };
 }
 
 /**
- * The file's chunks, unless it is binary: a NUL near its beginning. JSON has no NUL; but where a machine went down, the
- * end of a good file may be filled with them, so a file that begins with a brace or bracket is read, and its bad lines named.
+ * Returns the chunks of a file, unless it is binary, which a NUL near its beginning shows. A crash may fill the end of a good
+ * file with NULs, so a file that begins with a brace or bracket is read all the same.
  */
 export async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array> {
   const { head, chunks, close } = await peek(file.chunks, BINARY_HEAD_BYTES);

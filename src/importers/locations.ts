@@ -8,7 +8,7 @@ export interface AgentMachine {
   home: string;
 }
 
-/** Where an agent keeps its transcripts. It may not exist. */
+/** A folder or file where an agent keeps its transcripts. It may not exist. */
 export interface AgentLocation {
   agent: string;
   /** A folder, which stands for everything below it, or a database. */

@@ -32,7 +32,7 @@ export class Transcript {
   ): Branches {
     let session = this.#sessions.get(name);
     if (session === undefined) {
-      const emit = (event: ImportEvent) => void this.#events.push(event);
+      const emit = (event: ImportEvent) => this.emit(event);
       const options: BranchOptions = { session: describe(), emit };
       if (isReady !== undefined) options.isReady = isReady;
       session = { branches: new Branches(options), isSubagent };
@@ -53,8 +53,12 @@ export class Transcript {
     return [...own, ...sessions.filter(({ isSubagent }) => isSubagent)].map(({ branches }) => branches);
   }
 
+  emit(event: ImportEvent): void {
+    this.#events.push(event);
+  }
+
   warn(line: number, reason: string): void {
-    this.#events.push({ kind: "warning", line, reason });
+    this.emit({ kind: "warning", line, reason });
   }
 
   /** Emits what is complete, and goes on holding what later entries may change. */

@@ -4,25 +4,22 @@ import type { JsonObject } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 
 /**
- * What somebody said, in content of Anthropic's Messages API. Results of tools and what else a user says are a message each.
+ * Returns the messages in content of Anthropic's Messages API. Tool results and other words of a user are separate messages.
  *
- * @param content  A string stands for one text block; anything that is neither string nor list, for one block.
+ * @param content  A string is one text block. A value that is neither string nor list is one block.
  */
 export function messagesOf(role: "user" | "assistant", content: JsonValue): AdaptedMessage[] {
   const blocks = typeof content === "string" || Array.isArray(content) ? content : [content];
   return fromAnthropic({ role, content: blocks } as unknown as AnthropicMessage);
 }
 
-/** The messages of one role as one, the first's metadata with it; undefined where there are none. */
+/** Returns the messages of one role as one, with the metadata of the first, or undefined if there are none. */
 export function messageOfRole(role: "user" | "tool", said: readonly AdaptedMessage[]): AdaptedMessage | undefined {
   const [first, ...others] = said.filter((message) => message.role === role);
   return first && { ...first, parts: [first, ...others].flatMap(({ parts }) => parts) };
 }
 
-/**
- * What an `attachment` line told the agent: the words it holds as text, an image as a file, and everything else about
- * it as data.
- */
+/** Returns the parts of an `attachment` line: its words as text, an image as a file, and its other fields as data. */
 export function attachmentPartsOf(attachment: JsonObject): Part[] {
   const { content, ...rest } = attachment;
   const words = Array.isArray(content) ? content : [content];
@@ -31,19 +28,10 @@ export function attachmentPartsOf(attachment: JsonObject): Part[] {
   }
   const { type, file, ...about } = objectOf(content);
   const { base64, type: mediaType, content: text, ...aboutFile } = objectOf(file);
+  const data: Part = { type: "data", data: { ...rest, content: { type, file: aboutFile, ...about } } };
   if (type === "image" && typeof base64 === "string" && stringOf(mediaType)) {
-    const data = { ...rest, content: { type, file: aboutFile, ...about } };
-    return [
-      { type: "file", mediaType: mediaType as string, data: base64 },
-      { type: "data", data },
-    ];
+    return [{ type: "file", mediaType: mediaType as string, data: base64 }, data];
   }
-  if (type === "text" && typeof text === "string") {
-    const data = { ...rest, content: { type, file: aboutFile, ...about } };
-    return [
-      { type: "text", text },
-      { type: "data", data },
-    ];
-  }
+  if (type === "text" && typeof text === "string") return [{ type: "text", text }, data];
   return [{ type: "data", data: attachment }];
 }

@@ -12,7 +12,7 @@ const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", 
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
  * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session).
  *
- * What the user, the model, its tools and its subagents said becomes messages. So do compaction summaries, boundaries and
+ * Everything that the user, the model, its tools and its subagents said becomes messages. So do compaction summaries, boundaries and
  * lines marked `isMeta`, with the mark in their metadata; they replace nothing. `line.ts` lists what is skipped silently;
  * anything unknown is a warning.
  */

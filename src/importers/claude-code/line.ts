@@ -2,12 +2,12 @@ import type { JsonObject } from "../lines.ts";
 import { stringOf } from "../values.ts";
 
 /**
- * What becomes of each kind of line. Claude Code calls its format internal, so nothing but `type` is taken for granted,
- * and whatever is not named here is reported. Read in files of versions 2.0.74 to 2.1.17, and for later ones in the
- * schemas of github.com/oneryalcin/agent-schemas (2.1.1 to 2.1.144, MIT).
+ * These sets say which lines are read and which are skipped. Claude Code calls its format internal, so nothing but `type` is
+ * relied on, and a line that is not named here is a warning. Sources: files of versions 2.0.74 to 2.1.17, and the schemas of
+ * github.com/oneryalcin/agent-schemas (2.1.1 to 2.1.144, MIT).
  */
 
-/** Lines about the program, not the conversation. Prompts and titles among them also stand on lines of their own. */
+/** Lines about the program, not the conversation. Prompts and titles in them are also on lines of their own. */
 export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "agent-color",
   "agent-name",
@@ -26,12 +26,12 @@ export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "worktree-state",
 ]);
 
-/** A line of a workflow's `journal.jsonl`: which subagents it has begun, and what came of them, as their own files say. */
+/** Returns true for a line of a workflow's `journal.jsonl`. It names subagents that have files of their own. */
 export function isJournal({ type, key, agentId }: JsonObject): boolean {
   return (type === "started" || type === "result") && stringOf(key) !== undefined && stringOf(agentId) !== undefined;
 }
 
-/** `system` lines that a reader of the conversation needs to understand it. */
+/** `system` lines without which the conversation cannot be understood. */
 export const NOTE_SUBTYPES: ReadonlySet<unknown> = new Set([
   "compact_boundary",
   "local_command",
@@ -48,7 +48,7 @@ export const BOOKKEEPING_SUBTYPES: ReadonlySet<unknown> = new Set([
   "turn_duration",
 ]);
 
-/** `progress` lines whose outcome stands in a tool result. Those of subagents carry messages and are read. */
+/** `progress` lines whose outcome is in a tool result. Those of subagents hold messages and are read. */
 export const BOOKKEEPING_PROGRESS: ReadonlySet<unknown> = new Set([
   "bash_progress",
   "hook_progress",
@@ -58,7 +58,7 @@ export const BOOKKEEPING_PROGRESS: ReadonlySet<unknown> = new Set([
   "waiting_for_task",
 ]);
 
-/** `attachment` lines in which the user, a hook or a task tells the agent something that stands nowhere else. */
+/** `attachment` lines in which the user, a hook or a task tells the agent something that is on no other line. */
 export const TOLD_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "directory",
   "edited_text_file",
@@ -74,7 +74,7 @@ export const TOLD_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "task_status",
 ]);
 
-/** Reminders, listings and switches that the program adds to its prompt by itself, over and over. */
+/** Reminders, listings and switches that the program repeatedly adds to its prompt. */
 export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "agent_listing_delta",
   "agent_mention",
@@ -109,7 +109,7 @@ export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "ultra_effort_exit",
 ]);
 
-/** Unix milliseconds, where the line has a time. */
+/** Returns the Unix milliseconds of a line that has a time. */
 export function timeOf(line: JsonObject): number | undefined {
   const time = typeof line.timestamp === "string" ? Date.parse(line.timestamp) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;

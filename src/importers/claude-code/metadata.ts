@@ -2,14 +2,13 @@ import type { JsonValue } from "../../core/message.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { timeOf } from "./line.ts";
 
-/** Longest JSON of one field of a `toolUseResult` that is kept, in UTF-16 units. */
+/** The longest field of a `toolUseResult` that is kept, in UTF-16 units of its JSON. */
 const RESULT_FIELD_CHARS_MAX = 300;
 
 /**
- * What a line says beside its content, under the line's own names: `cwd`, `gitBranch`, `version`, `requestId`,
- * `parentUuid`, `isMeta`, `isCompactSummary`, `message: { id, model, usage, stop_reason }`, … and whatever later
- * versions add. Left out is what the message or its session says already (its id, time, role, content and session) and
- * what is null.
+ * Returns what a line says besides its content, under the line's own names: `cwd`, `gitBranch`, `version`, `requestId`,
+ * `parentUuid`, `isMeta`, `isCompactSummary`, `message: { id, model, usage, stop_reason }`, … and whatever later versions add.
+ * Left out are nulls and what the message or its session already says: id, time, role, content and session.
  */
 export function metadataOf(line: JsonObject): JsonObject {
   const { type, uuid, timestamp, message, attachment, content, toolUseResult, ...about } = line;
@@ -26,9 +25,9 @@ export function metadataOf(line: JsonObject): JsonObject {
 }
 
 /**
- * The short fields of a `toolUseResult`. It repeats a tool result for the program's own display: file contents,
- * patches, output, the whole edited file, together 40 % of a transcript. Only its short fields say what the result does
- * not: an exit code's meaning, whether the user changed an edit, a subagent's id and cost.
+ * Returns the short fields of a `toolUseResult`, which repeats a tool result for display: file contents, patches, output,
+ * together 40 % of a transcript. Only its short fields say something new, such as the meaning of an exit code, whether the user
+ * changed an edit, or the id and cost of a subagent.
  */
 function shortFieldsOf(toolUseResult: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(toolUseResult)) return undefined;

@@ -3,23 +3,23 @@ import { derivedId } from "../derived-id.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
-/** Hex digits and hyphens of a uuid that Claude Code keeps when it derives one for each block of a message. */
+/** Characters of a uuid that Claude Code keeps when it derives a uuid for each block of a message. */
 const UUID_PREFIX_LENGTH = 24;
 
 /**
- * The lines of one subagent, out of the `progress` lines by which its session followed it.
+ * Restores the lines of a subagent from the `progress` lines of its session.
  *
- * Each of those shows the subagent's newest message (`data.message`) and, in some versions, its messages so far, one
- * content block each (`data.normalizedMessages`); either may lack what the other has, and the same block comes under
- * its message's uuid, or under one derived from it. So blocks are counted: a list of messages so far adds what it holds
- * more often than anything before it did, a newest message what the newest messages together now hold more often.
+ * A progress line shows the newest message of the subagent (`data.message`) and, in some versions, all messages so far, one
+ * content block each (`data.normalizedMessages`). Either may lack what the other has, and a block comes under the uuid of its
+ * message or under one derived from it. So blocks are counted. A list of messages adds the blocks that it holds more often than
+ * were added before; a newest message adds those that all newest messages together hold more often.
  */
 export class AgentProgress {
   readonly #held = new Map<string, number>();
   readonly #newest = new Map<string, number>();
   readonly #newestUuids = new Set<string>();
 
-  /** The new lines in a progress line, each as the subagent's own file would have it. */
+  /** Returns the new lines in a progress line, as the subagent's own file would hold them. */
   linesOf(progress: JsonObject): JsonObject[] {
     const data = objectOf(progress.data);
     const lines = this.#added(objectsOf(data.normalizedMessages), new Map());
@@ -50,7 +50,7 @@ export class AgentProgress {
   }
 }
 
-/** What is counted: the blocks of what somebody said, or the whole of anything else, such as an attachment. */
+/** Returns what is counted: the blocks of a message, or the whole of anything else, such as an attachment. */
 function blocksOf(message: JsonObject): JsonValue[] {
   if (!isObject(message.message)) return [message];
   const { content } = message.message;

@@ -15,9 +15,8 @@ export interface StartingCall {
 }
 
 /**
- * Which tool call started which subagent, gathered from the lines of the session that started them. An agent's id says
- * it surely: the call's result and every progress line bear it. Failing that, the agent was told what the call asked
- * for, word for word.
+ * The tool calls of a session that started subagents. The result of such a call and its progress lines name the agent's id.
+ * Without them, the call is the one whose prompt equals the first words that the agent was told.
  */
 export class StartingCalls {
   readonly #byId = new Map<string, StartingCall>();
@@ -42,7 +41,7 @@ export class StartingCalls {
     }
   }
 
-  /** Whether a later line cannot name another call for this agent. */
+  /** Returns true if no later line can name another call for this agent. */
   isSure(agentId: string): boolean {
     return this.#idByAgent.has(agentId);
   }
@@ -52,19 +51,19 @@ export class StartingCalls {
     return id === undefined ? undefined : (this.#byId.get(id) ?? { toolCallId: id });
   }
 
-  /** The first call wins: a later one with the same agent resumes it. */
+  /** The first call wins. A later call with the same agent resumes it. */
   #link(agentId: string | undefined, toolCallId: string | undefined): void {
     if (agentId === undefined || toolCallId === undefined || this.#idByAgent.has(agentId)) return;
     this.#idByAgent.set(agentId, toolCallId);
   }
 }
 
-/** Whether a subagent has a file of its own below its session's file `path`: that is the record, and progress a copy. */
+/** Returns true if a subagent of the session at `path` has a file of its own. Its progress lines are then copies. */
 export function hasOwnFile(path: string, agentId: string): boolean {
   return existsSync(join(dirname(path), basename(path, ".jsonl"), "subagents", `agent-${agentId}.jsonl`));
 }
 
-/** The call that started the subagent whose file is `path`, found in its session's file if that stands beside it. */
+/** Returns the call that started the subagent whose file is `path`, if the file of its session is in the usual folder. */
 export async function startingCallBeside(
   path: string,
   sessionId: string,
@@ -78,12 +77,12 @@ export async function startingCallBeside(
   if (parent === undefined) return undefined;
   const calls = new StartingCalls();
   try {
-    // The file is read once for each of its subagents: few of its lines are worth parsing.
+    // The file is read once for each of its subagents, so only the lines that may matter are parsed.
     for await (const { text } of readLines({ path: parent, chunks: chunksOf(parent) })) {
       if (text?.includes(agentId) || text?.includes('"prompt"')) calls.see(parseOrEmpty(text));
     }
   } catch (error) {
-    // A session's file that cannot be read is reported when its own turn comes.
+    // A file that cannot be read is reported when it is imported itself.
     if (!StoreError.is(error)) throw error;
   }
   return calls.callOf(agentId, prompt);

@@ -34,7 +34,7 @@ interface ModelReply {
   thought: MessageEntry | undefined;
 }
 
-/** What the lines of a branch say, besides its messages. */
+/** The facts about a branch besides its messages. */
 interface BranchState {
   branch: Branch;
   queue: PromptQueue;
@@ -75,7 +75,7 @@ interface SubagentState {
 export class ClaudeCodeTranslator implements Translator<JsonLine> {
   readonly #path: string;
   readonly #transcript: Transcript;
-  /** By the external id of the branch. */
+  /** The external id of the branch is the key. */
   readonly #states = new Map<string, BranchState>();
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();
@@ -248,7 +248,7 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
     return undefined;
   }
 
-  /** Returns true if what is said of a session is known before the end of the file. */
+  /** Returns true if everything about a session is known before the end of the file. */
   #isReady({ session }: Branch, isFull: boolean): boolean {
     const { agent, cwd } = this.#states.get(session.externalId)!;
     if (cwd === undefined && !isFull) return false;

@@ -2,7 +2,7 @@ import type { JsonValue } from "../../core/message.ts";
 import type { JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
-/** Completed items whose outcome stands in an item of the model, or that say nothing of the conversation. */
+/** Completed items whose outcome is in an item of the model, or that say nothing about the conversation. */
 const BOOKKEEPING: ReadonlySet<unknown> = new Set([
   "ContextCompaction",
   "ImageGeneration",
@@ -13,10 +13,9 @@ const BOOKKEEPING: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * What an `item_completed` event tells, as the events by which older versions told the same: since rollouts are read in
- * pages, this one event stands in place of them all.
+ * Converts an `item_completed` event to the events that older versions wrote instead.
  *
- * @returns undefined for a kind of item that is not known.
+ * @returns undefined for an unknown kind of item.
  */
 export function eventsOfCompleted(item: JsonObject): JsonObject[] | undefined {
   const { type, id = null, content, text } = item;
@@ -54,13 +53,13 @@ export function eventsOfCompleted(item: JsonObject): JsonObject[] | undefined {
   }
 }
 
-/** What a call came to; nothing yet where it has not ended. */
+/** Returns the event for the end of a call. */
 function callEnd(type: string, { type: _, id = null, status = null, ...rest }: JsonObject): JsonObject[] {
   const isFailed = status === "failed" || status === "declined";
   return [saidOf({ type, call_id: id, ...rest, status, success: isFailed ? false : null })];
 }
 
-/** Texts, each for itself or in an object. A text alone stands for a list of one. */
+/** Returns the texts in a list of texts or objects with a `text`. One text is a list of one. */
 function textsOf(value: JsonValue | undefined): string[] {
   const list = Array.isArray(value) ? value : [value ?? null];
   return list.flatMap((item) => stringOf(item) ?? stringOf(objectOf(item).text) ?? []);

@@ -3,7 +3,7 @@ import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
-/** The `content` of a message item: blocks of OpenAI's Responses API. */
+/** Returns the parts in the `content` of an item: blocks of OpenAI's Responses API. */
 export function contentPartsOf(content: JsonValue | undefined): (TextPart | FilePart | DataPart)[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return [{ type: "text", text: content }];
@@ -19,7 +19,7 @@ function contentPartOf(block: JsonValue): TextPart | FilePart | DataPart {
   return dataPartOf(block);
 }
 
-/** Parts that an item adds to the assistant's message; undefined for an item that is no part of one. */
+/** Returns the parts that an item adds to a message of the assistant, or undefined if it is not part of one. */
 export function assistantPartsOf(item: JsonObject): Part[] | undefined {
   const { type, id, call_id, name, arguments: words, input, action, status: _, ...fields } = item;
   const toolCallId = stringOf(call_id) ?? stringOf(id);
@@ -43,7 +43,7 @@ export function assistantPartsOf(item: JsonObject): Part[] | undefined {
       if (typeof result !== "string") return [dataPartOf(item)];
       return [{ type: "file", mediaType: "image/png", data: result, ...about }];
     }
-    // The provider runs these: they have no answer of their own. (A search of tools that the program ran has a call id.)
+    // The provider runs these, and they have no answer of their own. (A tool search that the program ran has a call id.)
     case "tool_search_output":
     case "web_search_call":
     case "compaction":
@@ -58,7 +58,7 @@ function callOf(toolCallId: string, name: string, given: { args: JsonValue; argu
   return { type: "tool_call", toolCallId, name, ...given };
 }
 
-/** The arguments of a call are JSON in a string; where writing them again would not give that string, it stays, too. */
+/** Parses the arguments of a call, JSON in a string. Keeps the string as well if serializing them again gives another. */
 function argumentsOf(words: JsonValue | undefined): { args: JsonValue; arguments?: string } {
   if (typeof words !== "string") return { args: words ?? {} };
   try {
@@ -74,7 +74,7 @@ function reasoningOf({ type: _, summary, content, ...rest }: JsonObject): Part {
   return { type: "reasoning", ...rest, text: words.join("\n\n") };
 }
 
-/** What an output item answers; undefined for an item that is none. */
+/** Returns the tool result in an item, if it is one. */
 export function resultPartOf(item: JsonObject): Part | undefined {
   const { type, call_id, output, tools } = item;
   const toolCallId = stringOf(call_id);
@@ -94,7 +94,7 @@ export function resultPartOf(item: JsonObject): Part | undefined {
   return part;
 }
 
-/** The words of parts, each for itself, reasoning included. */
+/** Returns the texts of parts, including reasoning. */
 export function wordsOf(parts: readonly Part[]): string[] {
   return parts.flatMap((part) => (part.type === "text" || part.type === "reasoning" ? [part.text] : []));
 }

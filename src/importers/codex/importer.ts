@@ -17,7 +17,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
 /**
  * Reads the rollouts of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`, and those in `archived_sessions`.
  *
- * What the user, the model and its tools said becomes messages. So do prompts of the program (`developer`), with their role
+ * Everything that the user, the model and its tools said becomes messages. So do prompts of the program (`developer`), with their role
  * in the metadata. `line.ts` lists what is skipped silently; anything unknown is a warning.
  */
 export const codex: Importer = {

@@ -2,8 +2,8 @@ import type { JsonObject } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 
 /**
- * What becomes of each kind of line. Codex has changed its format often; whatever is not named here is reported. Read in the
- * source of `codex-rs/rollout` and `codex-rs/protocol`.
+ * These sets name the lines that are skipped. Codex has changed its format often, so a line that is not known is a warning.
+ * Source: `codex-rs/rollout` and `codex-rs/protocol`.
  */
 
 /** Lines about the program, not the conversation. */
@@ -21,7 +21,7 @@ export const BOOKKEEPING_ITEMS: ReadonlySet<unknown> = new Set([
   "ghost_snapshot",
 ]);
 
-/** Events whose outcome stands in an item, or that only the screen was told. Those with words are in `told.ts`. */
+/** Events whose outcome is in an item, or that are only for the screen. `repeating-events.ts` reads those with words. */
 export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
   "agent_reasoning_section_break",
   "background_event",
@@ -58,7 +58,7 @@ export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
   "web_search_end",
 ]);
 
-/** Events that end a turn: every item of it has been written. */
+/** Events that end a turn. All of its items have been written. */
 export const TURN_ENDS: ReadonlySet<unknown> = new Set([
   "task_complete",
   "task_started",
@@ -67,7 +67,7 @@ export const TURN_ENDS: ReadonlySet<unknown> = new Set([
   "turn_started",
 ]);
 
-/** A line as newer versions write it: the first ones wrote items and the session's description bare. */
+/** A line as newer versions write it. The first versions wrote items and the description of the session without an envelope. */
 export interface RolloutLine {
   type: string;
   payload: JsonObject;

@@ -14,7 +14,7 @@ const CALL_ENDS: ReadonlySet<unknown> = new Set([
   "tool_call_end",
 ]);
 
-/** What an event says, and where. An item should repeat it. */
+/** An event that an item should repeat. */
 interface OpenEvent {
   line: number;
   timestamp: string | undefined;

@@ -10,10 +10,10 @@ import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./conte
 import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
 import { RepeatingEvents } from "./repeating-events.ts";
 
-/** How the words begin that Codex sends as the user's, about the surroundings. */
+/** The beginnings of messages that Codex sends as the user, about the environment. */
 const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
 
-/** Events that may come without the words they are for. */
+/** Events that may come without words. */
 const WORDED_EVENTS: ReadonlySet<unknown> = new Set([
   "agent_message",
   "agent_reasoning",
@@ -22,7 +22,7 @@ const WORDED_EVENTS: ReadonlySet<unknown> = new Set([
   "user_message",
 ]);
 
-/** What a line says besides its payload. */
+/** The facts about a line besides its payload. */
 interface LineInfo {
   line: number;
   timestamp: string | undefined;
@@ -112,7 +112,7 @@ export class CodexTranslator implements Translator<JsonLine> {
       return;
     }
     if (item.type === "agent_message") {
-      // Agents of one session write to each other; what others say reaches the model like words of the user.
+      // Agents of one session write to each other. The model gets such a message like words of the user.
       const { author = null, recipient = null } = item;
       const about = saidOf({ type: item.type, author, recipient });
       this.#addWords(contentPartsOf(item.content), item, info, about);
@@ -225,7 +225,7 @@ export class CodexTranslator implements Translator<JsonLine> {
       source: "codex",
     };
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
-    // A rollout that goes on in another file has itself for its base.
+    // A rollout that continues in another file names itself as its base.
     const candidates = [spawn.parent_thread_id, started, forkedFrom, objectOf(base).thread_id].map(stringOf);
     const parent = candidates.find((candidate) => candidate !== undefined && candidate !== session.externalId);
     if (parent !== undefined) session.parentExternalId = parent;

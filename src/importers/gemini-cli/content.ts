@@ -5,14 +5,14 @@ import { derivedId } from "../derived-id.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
-/** A call of a record's `toolCalls`, with an id in any case. */
+/** A call in the `toolCalls` of a record, with an id even if the record gives none. */
 export type RecordedCall = JsonObject & { id: string };
 
 type Contents = Parameters<typeof fromGemini>[0];
 
 /**
- * What a record says, read as contents of the Gemini API, as the CLI hands it to the model when it resumes: what the user or
- * the model said, with the calls of `toolCalls` that the content does not show, and what became of these.
+ * Returns the messages in a record, read as contents of the Gemini API like the CLI does on resume: what the user or the model
+ * said, the calls of `toolCalls` that the content does not show, and their results.
  */
 export function messagesOf({ type, content }: JsonObject, calls: readonly RecordedCall[]): AdaptedMessage[] {
   const said = identified(partsIn(content), calls);
@@ -25,7 +25,7 @@ export function messagesOf({ type, content }: JsonObject, calls: readonly Record
   return fromGemini(contents as Contents);
 }
 
-/** Thoughts as the CLI lists them beside a message: `{ subject, description, timestamp }`. */
+/** Returns the thoughts that the CLI lists beside a message: `{ subject, description, timestamp }`. */
 export function thoughtPartsOf(thoughts: JsonValue | undefined): Part[] {
   return objectsOf(thoughts).map(({ subject, description, ...rest }) => {
     const text = [subject, description].filter((words) => typeof words === "string" && words !== "").join("\n\n");
@@ -33,7 +33,7 @@ export function thoughtPartsOf(thoughts: JsonValue | undefined): Part[] {
   });
 }
 
-/** Parts, where a text stands for one, and where one part or text stands for a list. */
+/** Returns a list of parts. A text is a part, and one part or text is a list of one. */
 function partsIn(content: JsonValue | undefined): JsonValue[] {
   if (content === undefined || content === null || content === "") return [];
   return (Array.isArray(content) ? content : [content]).map((part) =>
@@ -42,8 +42,8 @@ function partsIn(content: JsonValue | undefined): JsonValue[] {
 }
 
 /**
- * Parts whose calls and responses have ids. A call without one is that of its name in `calls`, where the CLI gave it an id;
- * elsewhere what it says is its id, as records repeat each other.
+ * Gives every call and response an id. A call without one gets the id of the call of that name in `calls`, or else one derived
+ * from its content, because records repeat each other.
  */
 function identified(parts: readonly JsonValue[], calls: readonly RecordedCall[]): JsonValue[] {
   const waiting = [...calls];
@@ -63,7 +63,7 @@ function callPartOf({ id, name, args }: RecordedCall): JsonValue {
   return { functionCall: { id, name: stringOf(name) ?? "unknown", args: argsObject(args) as JsonObject } };
 }
 
-/** What a tool answered, where it has. A call that was cancelled or failed may have no answer but its status. */
+/** Returns the results of a call, if it has ended. A call that failed or was cancelled may have only its status. */
 function answersOf(call: RecordedCall): JsonValue[] {
   const { id, result, status, resultDisplay } = call;
   const name = stringOf(call.name) ?? "unknown";

@@ -11,7 +11,7 @@ import { GeminiCliTranslator } from "./translator.ts";
  * `chats/<session>/`, and the older `session-*.json`, one document each. The format was read in the source of versions up to
  * 0.61.
  *
- * What the user, the model and its tools said becomes messages, thoughts included. Records of type `info`, `warning` and
+ * Everything that the user, the model and its tools said becomes messages, thoughts included. Records of type `info`, `warning` and
  * `error` are notices on the screen and are skipped silently.
  */
 export const geminiCli: Importer = {

@@ -26,7 +26,7 @@ export class GeminiCliTranslator implements Translator<JsonLine> {
   readonly #transcript: Transcript;
   readonly #about: JsonObject = {};
   readonly #recordIds = new Set<string>();
-  /** What each record, and any record, has said: parts, calls and results under a prefix each. */
+  /** Parts, calls and results so far, of each record and of any. */
   readonly #known = new Set<string>();
   /** The newest record. Its messages are one reply. */
   #open: { id: string; reply: object } | undefined;

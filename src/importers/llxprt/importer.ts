@@ -8,7 +8,7 @@ import { LlxprtTranslator } from "./translator.ts";
  * Reads the sessions of llxprt-code: `~/.llxprt/tmp/<project>/chats/session-*.jsonl`. The format was read in the source of
  * its `packages/core/src/recording`.
  *
- * What the user, the model and its tools said becomes messages, thinking included. `translator.ts` lists the lines that are
+ * Everything that the user, the model and its tools said becomes messages, thinking included. `translator.ts` lists the lines that are
  * skipped silently; an unknown line is a warning.
  */
 export const llxprt: Importer = {
