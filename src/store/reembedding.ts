@@ -3,7 +3,7 @@ import { encodeVector } from "../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "./generations.ts";
 import type { GraduatingMessage } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
-import { messages, reembeddedVectors } from "./schema.ts";
+import { messages, reembeddedVectors, unions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
 /** The embedder of the next generation, and the number that the generation will have. */
@@ -68,6 +68,9 @@ const IS_UNSTAGED = `m.text <> '' AND NOT EXISTS (
 const IS_MISSING = "m.text <> '' AND r.message_id IS NULL AS isMissing";
 const JOIN_STAGED = `LEFT JOIN reembedded_vectors r ON ${IS_OF_TARGET} AND r.message_id = m.id`;
 
+const TARGET_MESSAGE = columns(reembeddedVectors, "generation", "embedderId", "messageId").of("r");
+const FOLLOWED = columns(unions, "sessionId", "kind", "node", "root");
+
 const statements = ({ statement }: StoreDatabase) => ({
   // Hot: reembed runs these for every message, some of them while other writers wait.
   unstaged: statement<
@@ -81,7 +84,7 @@ const statements = ({ statement }: StoreDatabase) => ({
     INSERT INTO reembedded_vectors (generation, embedder_id, message_id, embedding)
     SELECT @generation, @embedderId, id, @embedding FROM messages WHERE id = @messageId ON CONFLICT DO NOTHING`,
   unmoved: statement<[limit: number], TargetMessage>`
-    SELECT r.generation, r.embedder_id AS embedderId, r.message_id AS messageId
+    SELECT ${TARGET_MESSAGE}
     FROM reembedded_vectors r WHERE ${IS_UNMOVED} LIMIT ?`,
   move: statement<TargetMessage>`
     UPDATE messages SET (embedding, embedder_id) = (
@@ -100,7 +103,7 @@ const statements = ({ statement }: StoreDatabase) => ({
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM messages m ${JOIN_STAGED}
     WHERE m.session_id = @sessionId AND m.seq < @seqEnd AND m.pinned = 0 ORDER BY m.seq`,
   followed: statement<[position: number, limit: number], FollowedRow>`
-    SELECT id AS position, session_id AS sessionId, kind, node, root FROM unions NOT INDEXED
+    SELECT id AS position, ${FOLLOWED} FROM unions NOT INDEXED
     WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`,
   lacking: statement<[], { id: number; text: string }>`
     SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
