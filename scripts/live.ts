@@ -2,12 +2,12 @@ import { estimatingTokenCounter } from "../src/core/tokens.ts";
 import {
   geminiEmbedder,
   geminiSummarizer,
-  type OnUsage,
   openStore,
   type RemoteEmbedder,
   StoreError,
   type Summarizer,
 } from "../src/index.ts";
+import type { OnUsage } from "../src/models/usage.ts";
 import { Chat } from "../src/session/chat.ts";
 import { chatModels } from "../src/session/chat-models.ts";
 import { dot } from "../src/vector/vector.ts";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { openStore, type RecallHit, type ScoreParts, type Store } from "../../src/index.ts";
+import { openStore, type RecallHit, type Store } from "../../src/index.ts";
+import type { ScoreParts } from "../../src/recall/ranking.ts";
 import { inFolder } from "./folder.ts";
 import { plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, type CorpusMessage, readBeam, readEntire, readLocomo } from "./recall-data.ts";

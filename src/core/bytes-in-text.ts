@@ -1,19 +1,18 @@
-/** From so many characters on, a run of base64's letters is bytes. Hashes and signatures are shorter. */
+/** The characters from which a run of base64 letters counts as bytes. Hashes and signatures are shorter. */
 const BASE64_CHARS_MIN = 256;
 
-// It starts once for each run: otherwise one that is too short costs its square. And it stops at the least length, since a
-// greedy match of megabytes overflows the stack of the matcher.
+// The lookbehind makes a match start once for each run; otherwise a short run costs the square of its length. The match stops
+// at the least length, because a greedy match of megabytes overflows the matcher's stack.
 const RUN_START = new RegExp(`(?<![\\w+/-])[\\w+/-]{${BASE64_CHARS_MIN}}`, "g");
 const URL_START = /data:([\w.+-]{1,60}\/[\w.+-]{1,60})(?:;[\w=.-]{1,60}){0,4};base64,$/;
 
-/** Characters before a run that can be the beginning of its URL. */
+/** The characters before a run that may belong to its URL. */
 const URL_START_CHARS_MAX = 400;
 
 /**
- * A text in which bytes written as base64, alone or in a `data:` URL, are named with type and size instead:
- * `[image/png, 12,345 bytes]`. The text itself where there are none.
+ * Replaces bytes written as base64, alone or in a `data:` URL, by their type and size: `[image/png, 12,345 bytes]`.
  *
- * A run counts as bytes when it is long and has capitals, small letters and digits near its beginning.
+ * A run counts as bytes if it is long and has upper-case letters, lower-case letters and digits near its beginning.
  */
 export function withoutBytes(text: string): string {
   if (!hasLongRun(text)) return text;
@@ -32,7 +31,7 @@ export function withoutBytes(text: string): string {
   return from === 0 ? text : pieces.join("") + text.slice(from);
 }
 
-/** Looks at one character in so many as a run must have: most texts are told in a fraction of what the expression takes. */
+/** Looks at one character in 256, the least length of a run. Most texts are checked in a fraction of the time of RUN_START. */
 function hasLongRun(text: string): boolean {
   for (let at = BASE64_CHARS_MIN - 1; at < text.length; at += BASE64_CHARS_MIN) {
     if (!isOfBase64(text.charCodeAt(at))) continue;
@@ -45,7 +44,7 @@ function hasLongRun(text: string): boolean {
   return false;
 }
 
-/** Letters without accents, digits, `_`, `+`, `/` and `-`. */
+/** True for ASCII letters, digits, `_`, `+`, `/` and `-`. */
 function isOfBase64(code: number): boolean {
   return (
     (code >= 97 && code <= 122) ||
@@ -65,7 +64,7 @@ function runEnd(text: string, from: number): number {
   return end;
 }
 
-/** Bytes that a base64 text stands for. Not by a regular expression: `/=+$/` takes the square of a run of `=` inside. */
+/** Returns the number of bytes that a base64 text encodes. A loop, because `/=+$/` takes quadratic time on a run of `=` inside. */
 export function byteLengthOf(base64: string): number {
   let length = base64.length;
   while (length > 0 && base64[length - 1] === "=") length--;

@@ -1,4 +1,4 @@
-/** Port: the time, in Unix milliseconds. Order never comes from it; `seq` gives the order. */
+/** A port that returns the time, in Unix milliseconds. Messages are ordered by `seq`, never by time. */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();

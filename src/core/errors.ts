@@ -1,8 +1,8 @@
 /**
- * Every failure this library raises on purpose.
+ * The details of each error that this library throws on purpose.
  *
- * A caller switches on `code`, a person reads `message`, whoever has to mend it reads `hint`. All three come from the
- * same typed `details`, so they cannot disagree. Codes are public API: add freely, never rename, never reuse.
+ * Programs switch on `code`, people read `message`, and `hint` says how to fix the problem. All three come from the same typed
+ * `details`. Codes are public API: add new ones freely, but never rename or reuse one.
  */
 export interface ErrorDetails {
   OPTION_INVALID: { option: string; expected: string; actual: unknown };
@@ -34,7 +34,7 @@ export interface ErrorDetails {
   QUERY_EMPTY: Record<string, never>;
   IMPORT_UNREADABLE: { path: string; reason: string };
   MODEL_KEY_MISSING: { model: string };
-  /** `concerns`: it is about the key, the model's name or the account, and so would any other request be. */
+  /** `concerns` is set if the key, the model's name or the account was refused, so that any other request would fail too. */
   MODEL_REFUSED: { model: string; reason: string; status?: number; concerns?: "account" };
   MODEL_UNAVAILABLE: { model: string; reason: string; status?: number; retryAfterMs?: number };
   MODEL_ANSWER_INVALID: { model: string; reason: string };
@@ -45,7 +45,7 @@ export type ErrorCode = keyof ErrorDetails;
 
 interface ErrorText {
   message: string;
-  /** The next thing to try. Left out when there is nothing useful to say. */
+  /** The next thing to try. Left out if there is nothing useful to say. */
   hint?: string;
 }
 
@@ -63,11 +63,11 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   MESSAGE_NOT_FOUND: ({ messageId }) => ({
     message: `No message with id ${messageId}.`,
-    hint: "Message ids are those that `append` and `messages` return; a message's place in its session is its seq.",
+    hint: "Use an id that `append` or `messages` returned. The seq of a message is not its id.",
   }),
   SESSION_NOT_FOUND: ({ sessionId }) => ({
     message: `No session with id "${sessionId}".`,
-    hint: "List the sessions of this store with `sessions`, or create it with `store.session(id)`.",
+    hint: "List the sessions with `store.sessions()`, or create this one with `store.session(id)`.",
   }),
   SESSION_CONFLICT: ({ sessionId, field, stored, given }) => ({
     message: `Session "${sessionId}" has ${field} ${show(stored)}, not ${show(given)}.`,
@@ -75,7 +75,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   SESSION_CHANGED: ({ sessionId, seqExpected, seqFound }) => ({
     message: `Another writer has appended to session "${sessionId}": expected its next seq to be ${seqExpected}, found ${seqFound}.`,
-    hint: "Read the new messages with `session.messages`, then decide whether to append.",
+    hint: "Read the new messages with `session.messages()`, then decide whether to append.",
   }),
   HANDLE_INVALID: ({ handle, reason }) => ({
     message: `"${handle}" is not a handle: ${reason}.`,
@@ -83,17 +83,17 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   ROOT_NOT_FOUND: ({ handle }) => ({
     message: handle.startsWith("span:")
-      ? `The messages at the ends of "${handle}" are not stored, or not those of one stretch.`
-      : `Nothing was ever rooted at "${handle}".`,
-    hint: "List the roots of a session with `session.roots()` or `coppice forest <session>`, subjects with `coppice subjects`.",
+      ? `The messages at the ends of "${handle}" are not stored, or are not the ends of one span.`
+      : `There was never a root at "${handle}".`,
+    hint: "List the roots of a session with `session.roots()` or `coppice forest <session>`, and subjects with `coppice subjects`.",
   }),
   BUDGET_TOO_SMALL: ({ tokensMax, tokensNeeded, strategy }) => ({
     message: `A context of ${tokensMax} tokens cannot hold ${strategy === "full" ? "every message" : "the pinned messages and the newest step"}: they need ${tokensNeeded}.`,
-    hint: `Render with tokensMax of at least ${tokensNeeded}, or ${strategy === "full" ? "by another strategy" : "pin less"}.`,
+    hint: `Render with tokensMax of at least ${tokensNeeded}, or ${strategy === "full" ? "with another strategy" : "pin less"}.`,
   }),
   STORE_CLOSED: ({ path }) => ({ message: `The store ${path} is closed.`, hint: "Open it again with `openStore`." }),
   STORE_READONLY: ({ path, operation }) => ({
-    message: `The store ${path} was opened read-only; ${operation} writes.`,
+    message: `The store ${path} was opened read-only, and ${operation} writes.`,
     hint: "Open it without `readonly` to write.",
   }),
   STORE_BUSY: ({ path }) => ({
@@ -102,12 +102,12 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   STORE_CORRUPT: ({ path, reason }) => ({
     message: `The store ${path} is damaged: ${reason}.`,
-    hint: "Derived rows come back with `verify --rebuild`. For the rest, restore a backup.",
+    hint: "`coppice verify --rebuild` restores derived rows. For everything else, restore a backup.",
   }),
   FILE_NOT_FOUND: ({ path }) => ({ message: `There is no file ${path}.`, hint: "Check the path." }),
   FILE_EXISTS: ({ path }) => ({
     message: `There is already a file ${path}.`,
-    hint: "Nothing was written. Give another path, or ask for it to be overwritten.",
+    hint: "Nothing was written. Give another path, or set `overwrite`.",
   }),
   FILE_NOT_USABLE: ({ path, reason }) => ({ message: `Cannot use ${path}: ${reason}.` }),
   FILE_REPLACED: ({ path }) => ({
@@ -119,38 +119,38 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     hint:
       runtime === "Bun"
         ? "Run it with Node 20.19 or newer."
-        : "npm left out its install script, or ran it for another Node. Of a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
+        : "npm skipped its install script, or ran it for another Node. For a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
   }),
   NOT_A_STORE: ({ path, reason }) => ({
     message: `${path} is not a Coppice store: ${reason}.`,
     hint: "Give the path of a store, or of a file that does not exist yet.",
   }),
   FORMAT_UNSUPPORTED: ({ path, reason }) => ({
-    message: `The store ${path} has a format this version does not read: ${reason}.`,
-    hint: "Open it with the version that wrote it, or a newer one. The file was not touched.",
+    message: `The store ${path} has a format that this version cannot read: ${reason}.`,
+    hint: "Open it with the version that wrote it, or with a newer one. The file was not changed.",
   }),
   EMBEDDER_MISMATCH: ({ stored, given }) => ({
     message: `This store's forest was grown with the embedder "${stored}"; it was opened with "${given}".`,
-    hint: "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with, or grow it again with another: `coppice reembed`.",
+    hint: "Vectors of different embedders cannot be compared. Open the store with its own embedder, or change the embedder with `coppice reembed`.",
   }),
   EMBEDDER_ASYNC: ({ embedder }) => ({
-    message: `The embedder "${embedder}" cannot answer at once, as this call would need.`,
-    hint: "Pass a vector in place of the text: `await store.embedQuery(text)`.",
+    message: `The embedder "${embedder}" answers later, but this call needs a vector at once.`,
+    hint: "Pass a vector instead of the text: `await store.embedQuery(text)`.",
   }),
   EMBEDDER_UNKNOWN: ({ id, known }) => ({
     message: `There is no embedder "${id}" here.`,
-    hint: `There are ${known.join(" and ")}, and the latter's model with other dimensions. Any other is given as an object, in code.`,
+    hint: `There are ${known.join(" and ")}, and the latter's model with other dimensions. Programs can pass any other embedder as an object.`,
   }),
   VECTOR_INVALID: ({ reason, expected, actual }) => ({
     message: `The vector cannot be used: ${reason} (expected ${expected}, got ${actual}).`,
   }),
   QUERY_REFUSED: ({ reason }) => ({
     message: `The query was refused: ${reason}.`,
-    hint: "One statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
+    hint: "Only one statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
   }),
   QUERY_EMPTY: () => ({
     message: "The query is empty.",
-    hint: "Give the words to look for; a phrase in double quotes is looked for as it stands.",
+    hint: "Give the words to look for. A phrase in double quotes must occur exactly so.",
   }),
   IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
   MODEL_KEY_MISSING: ({ model }) => ({
@@ -167,7 +167,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   MODEL_ANSWER_INVALID: ({ model, reason }) => ({
     message: `The answer of ${model} cannot be used: ${reason}.`,
-    hint: "Another try may bring another answer.",
+    hint: "Try again: the model may answer differently.",
   }),
   REDACT_FAILED: ({ reason }) => ({
     message: `The \`redact\` hook failed: ${reason}.`,
@@ -206,7 +206,7 @@ function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-/** undefined where there is none; what JSON has no word for (a number of any size, a loop) is named all the same. */
+/** Returns undefined for what JSON leaves out. Big integers and cycles are shown too. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));

@@ -1,17 +1,17 @@
 import { StoreError } from "./errors.ts";
 
-/** What a session's own forest is made of. */
+/** The levels of a session's own forest. */
 export type SessionLevel = "cluster" | "theme";
 
-/** A subject holds clusters of several sessions; a span is a stretch of one. */
+/** Subjects hold clusters of several sessions; a span is consecutive messages of one session. */
 export type Level = SessionLevel | "subject" | "span";
 
 /**
- * A root, its level, and the log position it is meant at: `cluster:123`, `theme:123@456`, `subject:77@460`. With a position it means the
- * same for ever, even after the root is absorbed; without one it means "now".
+ * A root, its level, and a log position: `cluster:123`, `theme:123@456`, `subject:77@460`. With a position, the handle means
+ * the same permanently, even after the root is absorbed; without one, it means the current state.
  *
- * Of a span, its first and its last message: `span:12@480`. It always has both, and means those between them that are not
- * pinned.
+ * A span's handle has the ids of its first and its last message: `span:12@480`. It means the messages between them, without
+ * pinned ones.
  */
 export interface Handle {
   level: Level;
@@ -23,7 +23,7 @@ export function formatHandle(level: Level, root: number, position?: number): str
   return position === undefined ? `${level}:${root}` : `${level}:${root}@${position}`;
 }
 
-/** @throws {StoreError} `HANDLE_INVALID` for anything else, also for numbers past 2^53. */
+/** @throws {StoreError} `HANDLE_INVALID` for any other text, and for numbers above 2^53. */
 export function parseHandle(text: string): Handle {
   const match = /^(cluster|theme|subject|span):(\d+)(?:@(\d+))?$/.exec(text);
   if (match === null)
@@ -34,7 +34,7 @@ export function parseHandle(text: string): Handle {
     throw new StoreError("HANDLE_INVALID", { handle: text, reason: "its number is too large" });
   }
   if (match[1] === "span" && position === undefined) {
-    throw new StoreError("HANDLE_INVALID", { handle: text, reason: "a span names its last message, too: span:12@480" });
+    throw new StoreError("HANDLE_INVALID", { handle: text, reason: "a span also names its last message: span:12@480" });
   }
   return { level: match[1] as Level, root, position };
 }

@@ -1,46 +1,46 @@
-/** Every maximum, with its unit and its reason. Options that a caller may set are in `options.ts`. */
+// Every maximum, with its unit and its reason. The options that a caller may set are in `options.ts`.
 
-/** Parts of one message. A step of an agent has tens; a thousand is a long paste, ten thousand is a bug. */
+/** Parts of one message. An agent's step has tens of parts, a long paste a thousand; ten thousand are a bug. */
 export const PARTS_MAX = 10_000;
 
 /** Characters (UTF-16 units) in all strings of one message: SQLite rows stop at 1e9 bytes, and V8 strings at 2^29. */
 export const MESSAGE_CHARS_MAX = 64 * 1024 * 1024;
 
-/** Levels of nesting in a message's JSON. Past this, recursive readers of the file overflow their stacks. */
+/** Levels of nesting in a message's JSON. Deeper JSON overflows the stack of recursive readers. */
 export const JSON_DEPTH_MAX = 200;
 
-/** Graphemes of a message that are embedded and searched. The whole message is in `parts`. */
+/** Graphemes of a message that are embedded and searched. `parts` has the whole message. */
 export const TEXT_GRAPHEMES_MAX = 8_000;
 
-/** UTF-16 units from which a string in a message is stored apart, once, compressed. Below, a row of its own costs more than it saves. */
+/** UTF-16 units from which a string of a message is stored compressed in `artifacts`, once. For shorter strings, a row of their own costs more than it saves. */
 export const ARTIFACT_CHARS_MIN = 16_384;
 
-/** Messages written in one transaction by long work, so that another process's append waits milliseconds, not seconds. */
+/** Messages that long work writes in one transaction. Another process's append then waits milliseconds, not seconds. */
 export const BATCH_MESSAGES_MAX = 100;
 
-/** Members that `expand` and `messages` return at once, at most. */
+/** The most messages that `expand` and `messages` return at once. */
 export const PAGE_LIMIT_MAX = 10_000;
 
-/** Hits of one `recall`, and messages shown on each side of one: more is a job for `messages` and `expand`. */
+/** The most hits of one `recall`, and messages on each side of a hit. `messages` and `expand` return more. */
 export const RECALL_LIMIT_MAX = 1_000;
 export const RECALL_NEIGHBORS_MAX = 10;
 
-/** Characters of a query that a model may send: a long page. A library's caller may ask for more. */
+/** Characters of a query that a model may send: a long page. The library itself takes longer queries. */
 export const MODEL_QUERY_CHARS_MAX = 10_000;
 
-/** Characters of an identifier that a caller gives: session ids, external ids, project names. */
+/** Characters of an identifier that a caller gives: a session id, an external id, a project. */
 export const ID_CHARS_MAX = 512;
 
 /**
- * Milliseconds without a message after which a session comes to rest. A day: whoever comes back the same day goes on where
- * the window was, and what was said yesterday is found by what it was about today.
+ * Milliseconds without a message after which a session is idle: a day. Somebody who returns on the same day finds the window
+ * as it was; after that, all messages are in the forest, where they are found by their subject.
  */
 export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * Milliseconds without a message after which the clusters of a session at rest settle, at most. They do once it has been
- * silent for longer than it lasted; so one that goes on once a week keeps its clusters, and one of a day settles the day
- * after. Thirty days: nobody who comes back after that expects to be in the middle of something.
+ * Milliseconds without a message after which the clusters of an idle session settle at the latest: thirty days. They settle
+ * earlier if the session has been silent for longer than it lasted. So a session of one day settles the day after, and a weekly
+ * session keeps its clusters open.
  */
 export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 

@@ -5,20 +5,20 @@ const ATTRIBUTE_CHARS_MAX = 512;
 
 const REORDERING_OR_TAG = /^[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]$/u;
 
-/** What does not pass as it is, and flags such as Scotland's, whose tags do. */
+/** Matches what must be replaced, and flags such as Scotland's, whose tag characters stay. */
 const UNSAFE =
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{2,6}\u{e007f}|\r\n|[&<>\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /**
- * Text that can stand inside an element and not end it, or pass for another.
+ * Escapes text for the inside of an element, so that it can neither end the element nor look like another one.
  *
- * One pass, so that `&` is escaped once. Newlines and tabs survive, as code needs them (`\r\n` becomes `\n`). Other
- * control characters become their visible pictures, since some models and terminals act on the invisible ones; what
- * has no picture, lone surrogates too, becomes U+FFFD.
+ * It works in one pass, so that `&` is escaped once. Newlines and tabs stay, because code needs them (`\r\n` becomes `\n`).
+ * Other control characters become their visible pictures, because some models and terminals act on the invisible ones.
+ * Characters without a picture, and lone surrogates, become U+FFFD.
  *
- * Characters that turn the reading order around (Boucher and Anderson, *Trojan Source*, 2021), and the tag characters that
- * spell out text which only a model sees, are named: `[U+202E]`. Joiners survive, as emoji and Persian need them; so do marks
- * that give a direction to their neighbors alone, and the tags of a flag.
+ * Characters that reverse the reading order (Boucher and Anderson, *Trojan Source*, 2021), and tag characters, which spell text
+ * that only a model sees, are named: `[U+202E]`. Joiners stay, because emoji and Persian need them. So do marks that only affect
+ * their neighbors, and the tags of a flag.
  */
 export function escapeText(text: string): string {
   return text.replace(UNSAFE, (character) => {
@@ -43,12 +43,12 @@ export function escapeText(text: string): string {
   });
 }
 
-/** The same for text that stands in JSON, where nothing can end it: `&`, `<` and `>` stay as they are. */
+/** Escapes text for JSON, like `escapeText`, but keeps `&`, `<` and `>`. */
 export function visibleText(text: string): string {
   return text.replace(UNSAFE, (character) => (/^[&<>]$/.test(character) ? character : escapeText(character)));
 }
 
-/** An element; without `content`, an empty one. `content` is escaped by the caller, or is made of elements. */
+/** Returns an element. The caller escapes `content`, or makes it of elements; without it, the element is empty. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,
@@ -61,7 +61,7 @@ export function element(
   return content === undefined ? `${tag}/>` : `${tag}>${content}</${name}>`;
 }
 
-/** One line, of bounded length, without quotes that could end it. */
+/** Returns one line of bounded length, without quotes that could end the attribute. */
 function escapeAttribute(text: string): string {
   const line = cutAtGrapheme(text, ATTRIBUTE_CHARS_MAX).replace(/\s+/g, " ").trim();
   return escapeText(line).replaceAll('"', "&quot;");

@@ -1,5 +1,5 @@
-/** Who speaks. */
+/** The roles of a message. */
 export const ROLES = ["system", "user", "assistant", "tool"] as const;
 
-/** What a message is made of. */
+/** The types of parts. */
 export const PART_TYPES = ["text", "reasoning", "tool_call", "tool_result", "file", "data"] as const;

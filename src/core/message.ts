@@ -6,7 +6,7 @@ import { firstIssue, lazySchema } from "./schema.ts";
 
 export { PART_TYPES, ROLES };
 
-/** What JSON can hold, and nothing else: what goes in comes out equal. */
+/** A value that JSON stores without changing it. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 export type Role = (typeof ROLES)[number];
@@ -103,7 +103,7 @@ export const messageSchemas = lazySchema(() => {
   return { message, part };
 });
 
-/** What a part of each role may be. A call by the user or an answer by the assistant has no meaning to any provider. */
+/** The types of parts that a message of each role may have. No provider knows a call by the user, for example. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
   system: ["text", "file", "data"],
   user: ["text", "file", "data"],
@@ -112,12 +112,12 @@ const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
 };
 
 /**
- * A message as the caller hands it over: `content` (a string or parts) or `parts`, never both.
+ * A message to append. It has `content` (a string or parts) or `parts`, never both.
  *
- * - `id`: the caller's own name for it, unique in its session; appending the same message under the same id again is a no-op.
- * - `createdAt`: Unix milliseconds or an ISO 8601 string; the clock's time if left out.
- * - `pinned`: never leaves the rendered context.
- * - `metadata`, and any other field: kept in `metadata` and given back.
+ * - `id`: the caller's own name for the message, unique in its session. Appending the same message under the same id again does nothing.
+ * - `createdAt`: Unix milliseconds or an ISO 8601 string; by default the clock's time.
+ * - `pinned`: true if every context must show the message.
+ * - `metadata`, and any other field: stored in `metadata` and returned.
  */
 export interface MessageInput {
   role: Role;
@@ -132,7 +132,7 @@ export interface MessageInput {
 }
 
 type Input<P> = P extends { type: infer T } ? { type: T } & Omit<P, "type"> : never;
-/** A part as the caller hands it over: the same shape as it comes back. */
+/** A part of a message to append. Stored parts have the same shape. */
 export type PartInput = Input<Part>;
 
 /** A validated message, not yet stored. */
@@ -152,20 +152,20 @@ export interface Message {
   /** Unique in the store, never reused. */
   id: number;
   sessionId: string;
-  /** 0-based place in the session. */
+  /** The 0-based number of the message in its session. */
   seq: number;
   role: Role;
   name?: string;
   parts: Part[];
-  /** What is embedded and searched: see `textOf`. */
+  /** The text that is embedded and searched: see `textOf`. */
   text: string;
-  /** Estimated or exact, by the store's token counter: what the whole message costs in a context. */
+  /** The tokens of the whole message in a context, by the store's token counter. */
   tokenCount: number;
   /** Unix milliseconds. */
   createdAtMs: number;
-  /** The first message of the step this one belongs to. */
+  /** The id of the first message of its step. */
   stepId: number;
-  /** seq of the user message that opened its turn; -1 before the first. */
+  /** The seq of the user message that opened its turn; -1 before the first one. */
   turnSeq: number;
   pinned: boolean;
   externalId?: string;
@@ -173,17 +173,17 @@ export interface Message {
 }
 
 /**
- * Check a message at the door and bring it into the one shape everything else knows.
+ * Checks a message and brings it into the shape that all other code expects.
  *
- * Nothing is repaired: a value JSON would change on its way (NaN, undefined in a list, a Date, a cycle) is refused
- * with the path to it. Fields whose value is `undefined` count as absent, and -0 is 0.
+ * Nothing is repaired. A value that JSON would change (NaN, undefined in a list, a Date, a cycle) is refused with the path to
+ * it. Fields whose value is `undefined` count as absent, and -0 becomes 0.
  *
  * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason.
  */
 export function parseMessage(input: unknown): ParsedMessage {
   const issue = firstIssue(messageSchemas().message, input);
   if (issue !== undefined) invalid(pathOf(issue.path), issue.message);
-  // The input itself, now that its shape is known: zod's copy has lost the keys that are named `__proto__`.
+  // The input itself is used, because zod's copy has lost keys named `__proto__`.
   const message = input as z.infer<ReturnType<typeof messageSchemas>["message"]>;
   const { role, content, parts: given, name, id, createdAt, pinned, metadata = {}, ...unknownFields } = message;
   if (content !== undefined && given !== undefined) invalid("content", "give `content` or `parts`, not both");
@@ -225,7 +225,7 @@ function parseTime(value: number | string): number {
   return Math.trunc(ms);
 }
 
-/** A copy of `value` that is plain JSON, or a refusal that names the first thing which is not. */
+/** Returns a copy of `value` that is plain JSON. @throws {StoreError} `MESSAGE_INVALID` for the first thing that is not. */
 function plainJson(value: unknown, path: string, budget: { chars: number }, depth: number): JsonValue {
   if (depth > JSON_DEPTH_MAX) invalid(path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
   switch (typeof value) {
@@ -252,7 +252,7 @@ function plainJson(value: unknown, path: string, budget: { chars: number }, dept
         if (item === undefined) continue;
         budget.chars -= key.length;
         const value = plainJson(item, `${path}.${key}`, budget, depth + 1);
-        // `__proto__` from JSON.parse is an own key and must stay one; all others take the short way.
+        // `__proto__` from JSON.parse is an own key and must stay one.
         if (key === "__proto__")
           Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
         else copy[key] = value;

@@ -1,12 +1,12 @@
 import { StoreError } from "./errors.ts";
 
-/** How a session becomes a context. @see src/context/strategy.ts. */
+/** The ways in which a session becomes a context. See src/context/strategy.ts. */
 export const STRATEGIES = ["union-find", "sandwich", "flat", "full"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
 /**
- * Options of a session, kept with it. One table: name, default, range and meaning come from here into the checks, the
- * types and the README. An option is a whole number, a share (any number in its range), or one of a list of words.
+ * The options of a session, which are stored with it. The checks, the types and the page of options come from this table. An
+ * option is a whole number, a share (any number in its range), or one of a list of words.
  */
 export const SESSION_OPTIONS = {
   hotSize: {
@@ -15,7 +15,7 @@ export const SESSION_OPTIONS = {
     max: 10_000,
     unit: "messages",
     meaning:
-      "newest messages that stay out of the forest, until the session rests; as many stay verbatim whatever happens, unless `hotTokensMax` drives them out",
+      "The newest messages that stay out of the forest until the session is idle. A context shows them verbatim, unless they exceed `hotTokensMax`.",
   },
   overlap: {
     default: 4,
@@ -23,14 +23,14 @@ export const SESSION_OPTIONS = {
     max: 1_000,
     unit: "messages",
     meaning:
-      "messages before those that stay verbatim although they are in the forest, unless `hotTokensMax` drives them out; at most `evictBatch`",
+      "Messages before these that also stay verbatim, although they are in the forest, unless they exceed `hotTokensMax`. At most `evictBatch`.",
   },
   evictBatch: {
     default: 24,
     min: 1,
     max: 1_000,
     unit: "messages",
-    meaning: "messages by which the frontier advances at a time; larger keeps prompt prefixes longer",
+    meaning: "The messages by which the frontier advances at a time. A larger number keeps prompt prefixes longer.",
   },
   hotTokensMax: {
     default: 8_000,
@@ -38,28 +38,29 @@ export const SESSION_OPTIONS = {
     max: 100_000_000,
     unit: "tokens",
     meaning:
-      "most tokens of verbatim messages before the frontier moves, however few they are; at most half of the `tokensMax` you render with, or contexts lose their prefix more often",
+      "The most tokens of verbatim messages. Above this the frontier moves, however few the messages are. Choose at most half of the `tokensMax` that you render with, or contexts lose their prefix more often.",
   },
   maxThemes: {
     default: 10,
     min: 1,
     max: 100,
     unit: "themes",
-    meaning: "units that a context shows of the cold forest",
+    meaning: "The most themes that a context shows.",
   },
   openClustersMax: {
     default: 64,
     min: 1,
     max: 1_000,
     unit: "clusters",
-    meaning: "clusters that may still take members; placement compares with each",
+    meaning: "The clusters that may still take members. Placement compares each step with all of them.",
   },
   summaryTokensMax: {
     default: 400,
     min: 20,
     max: 100_000,
     unit: "tokens",
-    meaning: "most tokens of one theme's summary; fewer where the budget has no room for `maxThemes` such summaries",
+    meaning:
+      "The most tokens of one theme's summary. It gets fewer if the budget has no room for `maxThemes` such summaries.",
   },
   resolveTokensMin: {
     default: 600,
@@ -67,47 +68,47 @@ export const SESSION_OPTIONS = {
     max: 10_000_000,
     unit: "tokens",
     meaning:
-      "tokens without a summary from which a theme is worth a call: instructions and reply come to about as many; a new version waits for twice this and what it repeats. A third of this where the summarizer is local and costs nothing. Fewer are shown as they are",
+      "The fewest tokens without a summary that are worth a call: instructions and reply take about as many. A new version of a summary waits for twice this, plus what it repeats. A local summarizer, which costs nothing, needs a third of this. Fewer tokens are shown as they are.",
   },
   strategy: {
     default: "union-find",
     words: STRATEGIES,
-    meaning: "how the session becomes a context, unless a call says otherwise",
+    meaning: "How the session becomes a context, unless a call says otherwise.",
   },
   contextTokensMax: {
     default: 16_000,
     min: 1,
     max: 100_000_000,
     unit: "tokens",
-    meaning: "most tokens of a context whose call does not say; `flat` and `sandwich` compact for it",
+    meaning: "The most tokens of a context, unless a call says otherwise. `flat` and `sandwich` compact for this.",
   },
   flatTrigger: {
     default: 0.7,
     min: 0.01,
     max: 1,
     unit: "share",
-    meaning: "of what the pinned messages leave of the budget: a `flat` context that is fuller is to be compacted",
+    meaning: "A `flat` context that is fuller is compacted. Shares are of the budget without the pinned messages.",
   },
   flatTail: {
     default: 0.3,
     min: 0,
     max: 0.99,
     unit: "share",
-    meaning: "likewise: the newest steps that `flat` then leaves verbatim; at least 0.2 less than `flatTrigger`",
+    meaning: "The share of the newest steps that `flat` then leaves verbatim. At least 0.2 less than `flatTrigger`.",
   },
   sandwichTrigger: {
     default: 0.85,
     min: 0.01,
     max: 1,
     unit: "share",
-    meaning: "likewise: a `sandwich` context that is fuller is to be compacted",
+    meaning: "A `sandwich` context that is fuller is compacted.",
   },
   sandwichHead: {
     default: 0.2,
     min: 0,
     max: 0.99,
     unit: "share",
-    meaning: "likewise: the first steps that `sandwich` leaves verbatim",
+    meaning: "The share of the first steps that `sandwich` leaves verbatim.",
   },
   sandwichTail: {
     default: 0.3,
@@ -115,14 +116,14 @@ export const SESSION_OPTIONS = {
     max: 0.99,
     unit: "share",
     meaning:
-      "likewise: the newest steps that `sandwich` leaves verbatim; with `sandwichHead` at least 0.2 less than `sandwichTrigger`",
+      "The share of the newest steps that `sandwich` leaves verbatim. Together with `sandwichHead` at least 0.2 less than `sandwichTrigger`.",
   },
   sandwichMessagesMin: {
     default: 4,
     min: 1,
     max: 10_000,
     unit: "messages",
-    meaning: "between the two: with fewer to summarize `sandwich` waits",
+    meaning: "The fewest messages between head and tail that `sandwich` summarizes.",
   },
   messageTokensMax: {
     default: 10_000,
@@ -130,14 +131,14 @@ export const SESSION_OPTIONS = {
     max: 100_000_000,
     unit: "tokens",
     meaning:
-      "most tokens that a recent message may cost in a context; of one that costs more, tool results and arguments of calls are cut down to what matters",
+      "The most tokens of a recent message in a context. In a longer one, tool results and arguments of calls are cut down to what matters.",
   },
   oldMessageTokensMax: {
     default: 2_500,
     min: 100,
     max: 100_000_000,
     unit: "tokens",
-    meaning: "the same of an old message that still stands in the window; at most `messageTokensMax`",
+    meaning: "The most tokens of an old message in the window. At most `messageTokensMax`.",
   },
   recentTokensMax: {
     default: 4_000,
@@ -145,14 +146,14 @@ export const SESSION_OPTIONS = {
     max: 100_000_000,
     unit: "tokens",
     meaning:
-      "tokens before the newest message in the forest whose messages count as recent, as all after it do; over as many more the limit falls evenly",
+      "How far back messages count as recent: all that are not yet in the forest, and this many tokens before them. Over as many tokens again, the limit falls evenly from `messageTokensMax` to `oldMessageTokensMax`.",
   },
   toolPreviewCharsMax: {
     default: 500,
     min: 40,
     max: 1_000_000,
     unit: "characters",
-    meaning: "most that the memory block shows of a long tool result, as a reader counts them",
+    meaning: "The most characters, as a reader counts them, that the memory block shows of a long tool result.",
   },
 } as const;
 
@@ -176,21 +177,14 @@ export interface SessionOptions extends Partial<SessionSettings> {
   title?: string;
 }
 
-/** @throws {StoreError} `OPTION_INVALID` unless `value` is one of `allowed`. */
+/** Checks a word by hand, for code that must not load zod. @throws {StoreError} `OPTION_INVALID`. */
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value;
   throw new StoreError("OPTION_INVALID", { option, expected: `one of ${allowed.join(", ")}`, actual: value });
 }
 
-/** @throws {StoreError} `OPTION_INVALID` unless `value` is one of the two. */
-export function trueOrFalse(option: string, value: unknown): boolean {
-  if (typeof value === "boolean") return value;
-  throw new StoreError("OPTION_INVALID", { option, expected: "true or false", actual: value });
-}
-
-/** @throws {StoreError} `OPTION_INVALID` unless `value` is a whole number in [min, max]. */
+/** Checks a whole number by hand, for code that must not load zod or that runs on each append. @throws {StoreError} `OPTION_INVALID`. */
 export function wholeNumber(option: string, value: unknown, min: number, max: number): number {
-  // By hand: this stands on the path of every append and render, and building a schema would cost as much as a row.
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) return value;
   const expected =
     max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min}` : `a whole number from ${min} to ${max}`;

@@ -2,23 +2,23 @@ import type { Part } from "./message.ts";
 import { describeFile } from "./text.ts";
 import { estimateTokens } from "./token-estimate.ts";
 
-/** Port: what a text costs in a context. `name` is stored with every count, so that a change of counter is noticed. */
+/** A port that counts the tokens of a text. `name` is stored with every count, so that a change of the counter is noticed. */
 export interface TokenCounter {
   readonly name: string;
-  /** A whole number, at least 0; linear in the text's length. */
+  /** Returns a whole number of at least 0, in time linear in the text's length. */
   count(text: string): number;
 }
 
-/** An estimate for any model when its tokenizer is not at hand: that of tokenx, in one pass over the text. */
+/** Estimates tokens for any model without its tokenizer. */
 export const estimatingTokenCounter: TokenCounter = { name: "tokenx-2", count: estimateTokens };
 
-/** Tokens that a provider's wrapping of a message costs: role, delimiters, a part's braces. */
+/** The tokens that a provider adds to each message: its role, delimiters and braces. */
 export const MESSAGE_TOKENS = 4;
 
-/** Tokens of an image or another file sent as bytes: providers bill them by size in pixels or pages, which we do not read. */
+/** The tokens of a file that is sent as bytes. Providers bill by pixels or pages, which we do not read. */
 const FILE_TOKENS = 1_000;
 
-/** What a message costs in a context: its parts, and its name where it has one. */
+/** Returns the tokens of a message in a context: of its parts, and of its name if it has one. */
 export function messageTokens(
   { name, parts }: { name?: string | undefined; parts: readonly Part[] },
   counter: TokenCounter,
@@ -27,8 +27,8 @@ export function messageTokens(
 }
 
 /**
- * What a message's parts cost in a context: everything that is sent of them, ids, arguments and the provider's own fields
- * (such as signatures) included.
+ * Returns the tokens of a message's parts in a context. Everything that is sent counts: ids, arguments, and the provider's own
+ * fields, such as signatures.
  */
 export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): number {
   let tokens = MESSAGE_TOKENS;

@@ -1,4 +1,4 @@
-/** As `promise` ends, unless the signal comes first: a model that does not listen to it holds nobody up. */
+/** Settles like `promise`, or rejects when the signal aborts. A model that ignores the signal then delays nobody. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

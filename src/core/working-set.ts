@@ -1,32 +1,32 @@
-/** What file names are made of here: no spaces, quotes, commas or braces, so that a list of them can be read back. */
+/** Matches what may be a file's name: without spaces, quotes, commas and braces, so that a list of files can be parsed. */
 const CANDIDATE = /[\p{L}\p{N}_@~.$+%/\\:*-]{3,}/gu;
 const PATH_CHARS_MAX = 200;
 const EXTENSION = /[^.]\.(?:[a-z][a-z0-9]{0,7}|[CHRS])$/;
-/** Without a folder, `a.b` is a file only if it ends like one: `fmt.Errorf`, `e.g` and `example.org` do not. */
+/** Without a folder, `a.b` is a file only with a known extension, unlike `fmt.Errorf`, `e.g` and `example.org`. */
 const KNOWN_EXTENSION =
   /[^.]\.(?:[cm]?[jt]sx?|astro|bash|c|cc|cfg|clj|cpp|cs|css|csv|dart|db|exs?|go|gradle|h|hpp|hs|html?|ini|ipynb|java|json[cl5]?|kts?|less|lock|lua|mdx?|mk|ml|patch|php|pl|proto|ps1|pyi?|rb|rs|rst|scala|scss|sh|snap|sql|sqlite3?|svelte|svg|swift|tf|toml|txt|vue|xml|ya?ml|zig)$/i;
 const KNOWN_NAME = /^(?:Makefile|Dockerfile|Gemfile|Rakefile|Procfile|Jenkinsfile|go\.mod|\.env|\.gitignore)$/;
-/** Products, whatever their names look like. */
+/** Products whose names look like files. */
 const NOT_A_FILE = /^(?:node|next|nuxt|vue|react|three|d3|express|ember|backbone|chart|socket)\.js$/i;
 const BOLD = /^\*{1,3}([^*]+)\*{1,3}:?$/;
 const DRIVE = /^[A-Za-z]:\\/;
 /** A folder in a variable (`$dir/a.ts`) leaves a lone slash. */
 const LEADING = /^[+%-]*(?:\.{3,}|\.\/|\/(?=[^/]*$))?/;
 const TRAILING = /(?::\d+)*[.:,/-]*$/;
-/** A diff names a file as `a/` and `b/` of it. */
+/** A diff writes `a/` and `b/` before the name of a file. */
 const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
 
 /**
- * Files named in a text, each once, in order of first mention, as written but for line numbers. Linear in its length.
- * A URL is not a file; a Windows path is one if it starts at its drive.
+ * Returns the files that a text names, each once, in order of first mention, without line numbers. A URL is not a file. A
+ * Windows path is one if it starts with a drive. The time is linear in the text's length.
  */
 export function filesIn(text: string): string[] {
   const found = new Set<string>();
   for (const [candidate] of text.replace(DIFF_PREFIX, " ").matchAll(CANDIDATE)) {
-    // JSON inside a text brings line breaks as two characters.
+    // JSON inside a text has line breaks as two characters.
     const pieces = candidate.includes("\\") && !DRIVE.test(candidate) ? candidate.split(/\\+[nrt]?/) : [candidate];
     for (const piece of pieces) {
-      // Most words end here: without a dot, only a `Makefile` and its like are files.
+      // Most words end here. Without a dot, only a name such as `Makefile` is a file.
       if (!piece.includes(".") && !piece.includes("file")) continue;
       if (piece.length > PATH_CHARS_MAX || piece.includes("://")) continue;
       const bare = piece.replace(BOLD, "$1").replace(TRAILING, "");
@@ -40,7 +40,7 @@ export function filesIn(text: string): string[] {
 
 function isFile(path: string): boolean {
   const base = baseOf(path);
-  // A pattern and a shell's variable name no file.
+  // A pattern or a shell variable is not a file.
   if (path.includes("*") || /^\$|\/\$[^/]*\//.test(path) || NOT_A_FILE.test(path)) return false;
   if (base === path && path.includes("@")) return false; // an address
   if (KNOWN_NAME.test(base)) return true;
@@ -51,12 +51,12 @@ function baseOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), DRIVE.test(path) ? path.lastIndexOf("\\") : -1) + 1);
 }
 
-/** Files that were touched, and how much. */
+/** The files that messages work on, with weights. */
 export class WorkingSet {
-  /** In order of last mention. */
+  /** The weights of files, in order of last mention. */
   #weights = new Map<string, number>();
 
-  /** @param weight  Above 0; weights of one file add up. */
+  /** @param weight  Above 0. The weights of one file add up. */
   add(path: string, weight: number): void {
     const before = this.#weights.get(path) ?? 0;
     this.#weights.delete(path);
@@ -64,8 +64,8 @@ export class WorkingSet {
   }
 
   /**
-   * The heaviest first; equals by last mention, the newest first. A path that ends another (`cli/a.ts` and
-   * `/srv/cli/a.ts`) is the same file: its weight goes to the longer one, or the heaviest of several.
+   * Returns the files, the heaviest first; among equals, the last mentioned first. A path that ends another one (`cli/a.ts` and
+   * `/srv/cli/a.ts`) is the same file: its weight goes to the longer path, or to the heaviest of several.
    */
   ranked(): string[] {
     const weights = new Map([...this.#weights].reverse());
@@ -94,14 +94,14 @@ function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
 
 const LABEL = "files: ";
 
-/** The line that lists files: `files: /srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. */
+/** Returns the line that lists files: `files: /srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. */
 export function filesLine(paths: readonly string[]): string {
   return LABEL + fileList(paths);
 }
 
 /**
- * Files as a shell would read them: `/srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. A folder is written once; folders stand in
- * the order of their first file. Absolute paths share what they have in common.
+ * Lists files in the syntax of a shell: `/srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. Each folder is written once, in the order of
+ * its first file. Absolute paths share their common folder.
  */
 export function fileList(paths: readonly string[]): string {
   const absolute = paths.filter((path) => path.startsWith("/"));
@@ -113,10 +113,10 @@ export function fileList(paths: readonly string[]): string {
   return [shared, ...byFolder(others)].join(", ");
 }
 
-/** Seqs behind a path, as a model's summaries have them: `src/a.ts [3,7-9]`. */
+/** Matches the seqs that a model's summary writes after a path: `src/a.ts [3,7-9]`. */
 const CITATION = / \[[\d,-]+\]/g;
 
-/** The files of a `filesLine`, with citations or without, or undefined for any other line. */
+/** Returns the files of a `filesLine`, with or without citations; undefined for any other line. */
 export function parseFilesLine(line: string): string[] | undefined {
   if (!line.startsWith(LABEL)) return undefined;
   const prefixes = [""];
@@ -149,7 +149,7 @@ function byFolder(paths: readonly string[]): string[] {
   });
 }
 
-/** The longest folder, with its last slash, that holds all of the paths; "" for none. */
+/** Returns the longest folder, with its last slash, that contains all paths; "" if there is none. */
 function commonFolder(paths: readonly string[]): string {
   let common = paths[0] ?? "";
   for (const path of paths) {

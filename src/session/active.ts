@@ -1,11 +1,11 @@
 /**
- * Which sessions this process is working on. The times of messages do not tell: whoever brings in an old conversation
- * turn by turn is in the middle of it, whatever its dates.
+ * The sessions that this process is working on. The times of messages do not tell: a program that appends an old conversation
+ * turn by turn is in the middle of it, whatever the messages' dates.
  */
 export class ActiveSessions {
-  /** Since the last look. An append notes itself here and asks no clock. */
+  /** The sessions changed since the last look. An append only adds its session, without asking a clock. */
   readonly #changed = new Set<string>();
-  /** By session, the time of the look that found it changed. */
+  /** The time of the last look that found a session changed, by session. */
   readonly #seenAtMs = new Map<string, number>();
 
   note(sessionId: string): void {
@@ -17,7 +17,7 @@ export class ActiveSessions {
     this.#changed.clear();
   }
 
-  /** Whether it has changed since the last look, or a look after this moment found it changed. */
+  /** True if the session has changed since the last look, or a look after `after` found it changed. */
   isActive(sessionId: string, after: number): boolean {
     if (this.#changed.has(sessionId)) return true;
     const seenAtMs = this.#seenAtMs.get(sessionId);

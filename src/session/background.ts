@@ -2,9 +2,9 @@ import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 
-/** Work in the background that goes on until it is stopped, or the store closes. */
+/** Background work that goes on until it is stopped or the store closes. */
 export interface Resolving extends AsyncDisposable {
-  /** What is under way is given up. @returns when nothing of it is left. */
+  /** Ends the work, and aborts what is in progress. @returns when nothing runs any more. */
   stop(): Promise<void>;
 }
 
@@ -12,26 +12,26 @@ export interface BackgroundPorts {
   /** Aborted when the store closes. */
   closing: AbortSignal;
   clock: Clock;
-  /** Do what there is to do. @returns when the rest may be tried again, in Unix milliseconds; undefined where nobody can say. */
+  /** Does what is due. @returns when to try the remaining work again, in Unix milliseconds; undefined if that is unknown. */
   resolve(signal: AbortSignal): Promise<number | undefined>;
 }
 
-/** Milliseconds after an append before it is looked at: what comes in one go is looked at once. */
+/** Milliseconds between an append and the next run, so that several appends in a row cause one run. */
 const DEBOUNCE_MS = 50;
 
-/** Milliseconds of the longest sleep: a machine that was asleep itself, or a clock that was set, is noticed after so long. */
+/** Milliseconds of the longest sleep. A suspended machine or a changed clock is noticed within this time. */
 const SLEEP_MS_MAX = 60_000;
 
-/** When a store that could not be read or written is tried again. */
+/** The delays after the store could not be read or written. */
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: SLEEP_MS_MAX };
 
 /**
- * Resolves at once, after each change of the session, and when something may be tried again; never twice at a time.
+ * Resolves at once, after each change of the session, and when a failed summary is due again; never twice at the same time.
  *
- *     idle      nothing is known to be done         → waiting, when it is woken
- *     waiting   a timer runs                        → running, when it goes off; a wake may bring it forward
- *     running   `resolve` is under way              → waiting or idle, when that has ended; a wake is remembered
- *     stopped   for good
+ *     idle      nothing is known to be due          → waiting, on a wake
+ *     waiting   a timer runs                        → running, when the timer fires; a wake may shorten the wait
+ *     running   `resolve` runs                      → waiting or idle, at its end; a wake is remembered
+ *     stopped   the final state
  *
  * Its timers keep no process alive.
  */
@@ -70,7 +70,7 @@ export class Background implements Resolving {
     this.#ports.closing.removeEventListener("abort", this.#close);
   };
 
-  /** Unless it is to run earlier anyway. */
+  /** Starts the timer, unless one fires earlier. */
   #runIn(delayMs: number): void {
     const atMs = performance.now() + delayMs;
     if (this.#stopping.signal.aborted || atMs >= this.#timerAtMs) return;
@@ -86,7 +86,7 @@ export class Background implements Resolving {
     }, delayMs).unref();
   }
 
-  /** Never rejects: what fails is tried again. */
+  /** Never rejects: after an error, it tries again later. */
   async #run(): Promise<void> {
     try {
       const nextTryAtMs = await this.#ports.resolve(this.#stopping.signal);
@@ -96,7 +96,7 @@ export class Background implements Resolving {
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       if (StoreError.is(error, "SESSION_NOT_FOUND")) return this.#close(); // forgotten
-      // The store is locked, its disk is full: that may pass.
+      // A locked store or a full disk may be a passing problem.
       if (this.#failureCount === 0) warn(error);
       this.#failureCount += 1;
       this.#runIn(backoffMs(this.#failureCount, BACKOFF));
@@ -106,5 +106,5 @@ export class Background implements Resolving {
 
 function warn(error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
-  process.emitWarning(`Resolving in the background failed, and is tried again: ${text}`, "CoppiceWarning");
+  process.emitWarning(`Resolving in the background failed and will be tried again: ${text}`, "CoppiceWarning");
 }

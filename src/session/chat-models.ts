@@ -3,15 +3,15 @@ import { type GeminiChatOptions, geminiChat } from "../models/gemini/chat.ts";
 import { geminiSummarizer } from "../models/gemini/summarizer.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 
-/** What a chat on Gemini needs. */
+/** The models of a chat with Gemini. */
 export interface ChatModels {
   model: ChatModel;
-  /** For the session's old messages, by the service's own small model. */
+  /** Summarizes the session's old messages with the service's small model. */
   summarizer: Summarizer;
 }
 
 /**
- * @param model  The one that is talked with; the default of `geminiChat` if left out.
+ * @param model  The model to talk with; by default that of `geminiChat`.
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`, before anything is loaded or sent.
  */
 export function chatModels(model: string | undefined): ChatModels {

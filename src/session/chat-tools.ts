@@ -9,17 +9,17 @@ import { EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
 import { hitsPage, membersPage, pieceOf, type ResultBudget } from "./result-pages.ts";
 import type { Store } from "./store.ts";
 
-/** Hits that are asked for; how many are shown is a matter of tokens. */
+/** The most hits, and the default. The budget decides how many are shown. */
 const HITS_MAX = 20;
 const HITS_DEFAULT = 8;
 
-/** Members that one page is chosen from. */
+/** The messages that one page is chosen from. */
 const PAGE_MAX = 100;
 
 const RECALL = z.extend(z.pick(RECALL_INPUT, { query: true }), { limit: limitOf("messages", HITS_DEFAULT, HITS_MAX) });
 const EXPAND = z.omit(EXPAND_INPUT, { limit: true, seqFrom: true });
 
-/** What a model may ask of the store. */
+/** The tools that a chat's model may call. */
 export const CHAT_TOOLS: readonly ChatTool[] = [
   {
     name: "recall",
@@ -37,17 +37,16 @@ export const CHAT_TOOLS: readonly ChatTool[] = [
 export interface ToolPorts {
   store: Store;
   tokenCounter: TokenCounter;
-  /** Where `recall` looks: in this project, or everywhere. */
+  /** The project that `recall` searches; undefined for all. */
   project: string | undefined;
 }
 
 /**
- * Run a call. Whatever is wrong with it goes back to the model, with what it can do about it.
+ * Runs a call. If something is wrong with the call, the result tells the model how to correct it.
  *
- * @param tokensMax  Most tokens of the result's text, but for some 100 that it may need to say anything. What has no room is
+ * @param tokensMax  The most tokens of the result's text, but for about 100 that every result needs. What does not fit is
  *   counted, with a pointer to it.
- * @throws the signal's reason when it is aborted; {StoreError} what is wrong with the store and not with the call:
- *   `STORE_CLOSED`, `STORE_CORRUPT`, and the like.
+ * @throws the signal's reason if aborted; {StoreError} for an error of the store: `STORE_CLOSED`, `STORE_CORRUPT` and others.
  */
 export async function runTool(
   call: ToolCallPart,
@@ -66,10 +65,10 @@ export async function runTool(
   }
 }
 
-/** A call that makes no sense, told to whoever made it. */
+/** An error in a call, reported to the model that made it. */
 class CallError extends Error {}
 
-/** Errors about what was asked for; all others are about the store. */
+/** True for errors about the call. All others are about the store. */
 function isOfCall(error: unknown): error is StoreError {
   const codes = ["HANDLE_INVALID", "ROOT_NOT_FOUND", "MESSAGE_NOT_FOUND", "OPTION_INVALID", "QUERY_EMPTY"] as const;
   return codes.some((code) => StoreError.is(error, code));
@@ -127,7 +126,7 @@ function piece(target: string, from: number, budget: ResultBudget, store: Store)
   return text;
 }
 
-/** In the few words of JSON Schema that every model's interface knows; bounds are told in the descriptions. */
+/** Returns JSON Schema with the few keywords that every model's API knows. The descriptions name the bounds. */
 function schemaOf(schema: z.ZodMiniType): object {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io: "input",

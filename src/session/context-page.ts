@@ -7,31 +7,29 @@ import type { RenderOptions } from "./context-options.ts";
 import { RECORD_NOTE, type ResultBudget } from "./result-pages.ts";
 import type { Session } from "./session.ts";
 
-/** Of a budget that turned out too small for what stands around the messages, what is tried next; and how often. */
+/** The ratio of the next smaller budget, if the page turned out too long, and the most tries. */
 const TOKENS_RATIO = 0.85;
 const TRIES_MAX = 6;
 
-/** A context for a model that is not the session's own, and reads it as a record. */
+/** A context as a record, for a model that is not the session's own. */
 export interface ContextPage {
   sessionId: string;
   project: string | null;
   tokenCount: number;
   messages: { role: Role; name?: string; text: string }[];
-  /** Messages of the session: shown, whole or shortened; summarized; only named. */
+  /** How many messages of the session are shown (whole or shortened), summarized, and only named. */
   shownCount: number;
   summarizedCount: number;
   omittedCount: number;
-  /** All of it as one element that no text in it can end. */
+  /** The whole page as one element that no text in it can end. */
   text: string;
 }
 
 /**
- * A session's context as a record, in text and in values; either fits the budget, where the render with what stands around
- * its messages does in a few tries.
+ * Returns a session's context as a record, as text and as values. Both fit the budget, unless a few smaller renders are still
+ * too long. Calls and results appear as text, files are named, and reasoning is left out.
  *
- * Calls and results stand in it as text, files are named, reasoning is left out.
- *
- * @throws {StoreError} as `render`.
+ * @throws {StoreError} what `render` throws.
  */
 export function contextPage(
   session: Session,
@@ -74,7 +72,7 @@ function pageOfRender(session: Session, result: RenderResult, { tokenCounter }: 
   };
 }
 
-/** What the context has written itself is made of elements already. */
+/** Messages that the render composed already consist of elements. */
 function pieceOf({ role, name, parts }: ContextMessage, isComposed: boolean) {
   const { text } = messageText({ parts });
   if (isComposed) return { line: text, value: { role, text } };

@@ -8,7 +8,7 @@ import { themeSettings } from "../summaries/theme-settings.ts";
 import { indexFinding } from "./index-finding.ts";
 import type { SessionPorts } from "./ports.ts";
 
-/** What an open store is like: its file, then its rows, as far as they can be read. */
+/** Examines an open store: its file, then its rows as far as they can be read. */
 export function examine(ports: SessionPorts): Finding[] {
   const { repositories, nearest } = ports;
   const { database } = repositories;
@@ -20,7 +20,7 @@ export function examine(ports: SessionPorts): Finding[] {
     if (!StoreError.is(error)) throw error;
     return [refusal("integrity", error), ...findings];
   }
-  // On its own: the index reads every centroid, and a damaged one is no reason to keep back what else was found.
+  // The index reads every centroid. A damaged one must not hide the other findings.
   try {
     findings.push(indexFinding(nearest.state()));
   } catch (error) {
@@ -34,7 +34,7 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
   const { sessions } = repositories;
   const { id: summarizerId, promptVersion } = summarizer;
   const asker = { summarizerId, promptVersion, claimant, nowMs: clock() };
-  /** Some wait for more messages, and nobody can do anything about it. */
+  /** Counts the dirty themes, without those that only wait for more messages. */
   const wantingOf = (id: string, settings: SessionSettings): number => {
     const own = themeSettings(repositories, id, { settings, tokensMax: settings.contextTokensMax, summarizer });
     return dirtyThemes(repositories, id, own, "made", asker).filter(({ wait }) => wait?.nextTryAtMs !== null).length;
@@ -51,14 +51,14 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
   });
 }
 
-/** Why a store cannot be opened, and what its file is like as far as that can be told from outside. */
+/** Says why a store cannot be opened, and examines its file from the outside. */
 export function examineUnopened(error: StoreError): Finding[] {
-  // Of a file that is not ours, nobody has asked who may read it.
+  // Who may read a file that is not a store is not our business.
   const path = "path" in error.details && error.code !== "NOT_A_STORE" ? error.details.path : undefined;
   const findings = path === undefined ? [] : fileFindings(path, false);
   return [refusal("open", error), ...findings.filter(({ text }) => text !== error.message)];
 }
 
 function refusal(check: "open" | "integrity" | "index", { message, hint }: StoreError): Finding {
-  return problem(check, message, hint ?? "Mend what is named here, then try again.");
+  return problem(check, message, hint ?? "Fix this problem, then try again.");
 }

@@ -4,19 +4,19 @@ import { embedderById } from "../models/embedders.ts";
 import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 
-/** In place of a key where none is needed, because nothing is sent. */
+/** Stands for a key if none is needed, because nothing is sent. */
 const NO_KEY = "none";
 
 /**
- * The embedder that a person names: `hashing`, `gemini`, or an id.
+ * Returns the embedder that a person names: `hashing`, `gemini`, or an id.
  *
- * @param dimension  Of its vectors, for `gemini`; what it says of itself unless given.
- * @param keyless  Whether it may do without a key: it then says of itself what it would, and fails when it is asked.
+ * @param dimension  The dimension of `gemini`'s vectors; by default the model's own.
+ * @param keyless  True if a key is not required. The embedder then has its id and dimension, but fails when it is called.
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `OPTION_INVALID`, `MODEL_KEY_MISSING`.
  */
 export function embedderNamed(name: string, dimension: number | undefined, { keyless = false } = {}): Embedder {
   if (dimension !== undefined && name !== "gemini") {
-    const expected = "left out: only with gemini it can be chosen";
+    const expected = "left out, except with gemini";
     throw new StoreError("OPTION_INVALID", { option: "dimension", expected, actual: dimension });
   }
   const make = (options: { apiKey?: string }): Embedder => {
@@ -28,16 +28,16 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
 }
 
 /**
- * The embedder that a store was written with, to go on with it. Without a key it opens the store all the same: what is read
- * is found by words, and what is appended waits for its vector.
+ * Returns the embedder that a store was written with. Without a key the store opens too: searches then go by words, and appended
+ * messages wait for their vectors.
  *
- * @throws {StoreError} `EMBEDDER_UNKNOWN` for one that is not ours.
+ * @throws {StoreError} `EMBEDDER_UNKNOWN` for an embedder that is not ours.
  */
 export function storedEmbedder(id: string): Embedder {
   return orKeyless((options) => embedderById(id, options));
 }
 
-/** The same to read only, where a store of an embedder that is not ours is searched by words. */
+/** Returns the embedder for reading a store. A store whose embedder is not ours is searched by words. */
 export function readingEmbedder(id: string): Embedder {
   try {
     return storedEmbedder(id);
@@ -47,7 +47,7 @@ export function readingEmbedder(id: string): Embedder {
   }
 }
 
-/** Stands for an embedder that is to be replaced, whatever it was, and is not asked any more. */
+/** Stands for the old embedder during `reembed`, which never calls it. */
 export function replacedEmbedder(id: string, dimension: number): RemoteEmbedder {
   return {
     id,
@@ -58,7 +58,7 @@ export function replacedEmbedder(id: string, dimension: number): RemoteEmbedder 
   };
 }
 
-/** Stands for the embedder of a copy that is thrown away, whatever it is: nothing is asked, paid or waited for. */
+/** Stands for the embedder of a temporary copy, so that nothing is requested, paid or waited for. */
 export function triedEmbedder(id: string, dimension: number): LocalEmbedder {
   return { id, dimension, similarityMin: 0, embed: () => undefined };
 }

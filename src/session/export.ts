@@ -4,18 +4,18 @@ import type { SessionSettings } from "../core/options.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionRow } from "../store/sessions.ts";
 
-/** Messages in memory at once. Few: each may have megabytes. */
+/** Messages in memory at the same time. They are few, because each may have megabytes. */
 const PAGE_MESSAGES = 50;
 
-/** A session, before its messages. It has no `role`, and that tells the two kinds of lines apart. */
+/** The line of a session. It comes before the session's messages, and has no `role`. */
 export interface ExportedSession {
   session: string;
   project?: string;
   title?: string;
-  /** Where it was imported from, and its name there. */
+  /** The program that it was imported from, and its id there. */
   source?: string;
   externalId?: string;
-  /** Id of the session that it was started by or forked from, and up to which of its places. */
+  /** The id of the session that started it or that it was forked from, and for a fork the parent's last shared seq. */
   parent?: string;
   forkSeq?: number;
   /** Unix milliseconds. */
@@ -24,13 +24,13 @@ export interface ExportedSession {
   metadata?: Record<string, JsonValue>;
 }
 
-/** A message, in the shape in which `append` takes it. */
+/** The line of a message, in a shape that `append` takes. */
 export interface ExportedMessage {
   session: string;
-  /** 0-based place in the session. One that is left out was forgotten, or cannot be read. */
+  /** The 0-based number in the session. If a seq is missing, its message was forgotten or cannot be read. */
   seq: number;
   role: Role;
-  /** Of a message that is one plain text; any other has `parts`. */
+  /** Set if the message is one plain text; other messages have `parts`. */
   content?: string;
   parts?: Part[];
   name?: string;
@@ -51,21 +51,21 @@ export interface UnreadableMessage {
 }
 
 export interface ExportOptions {
-  /** Ids; all sessions if left out. */
+  /** The ids of the sessions; by default all. */
   sessions?: readonly string[];
-  /** Called for each message that cannot be read; the others are exported. Unless given, the first such message throws. */
+  /** Called for each message that cannot be read, and the export goes on. Without it, the first such message throws. */
   onUnreadable?: (message: UnreadableMessage) => void;
 }
 
 /**
- * The lines of the neutral format, one object each: a session, then its messages in order, then the next session. A
+ * Yields the lines of the neutral format, one object each: a session, then its messages in order, then the next session. A
  * session comes after the one that started it.
  *
- * Everything that was appended is in it; what was made of it (forest, summaries, embeddings) is not. Memory does not grow
- * with the history. No transaction stays open between two lines, so others go on writing meanwhile; of what they append
- * to a session after its first line was made, nothing is exported.
+ * Everything that was appended is exported, but not what is derived from it: forest, summaries, embeddings. Memory does not grow
+ * with the history. No transaction stays open between two lines, so others can write meanwhile. Messages that they append to a
+ * session after its first line are not exported.
  *
- * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` as `onUnreadable` says.
+ * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if there is no `onUnreadable`.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
   const { database, sessions, messages } = repositories;
@@ -84,7 +84,7 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
   }
 }
 
-/** The rows of the sessions with these ids, oldest first but each after its parent. */
+/** Returns the rows of the sessions with these ids, oldest first, but each after its parent. */
 function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefined): SessionRow[] {
   const asked = (ids ?? sessions.ids()).map((id) => {
     const row = sessions.byId(id);
@@ -103,7 +103,7 @@ function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefi
   return ordered;
 }
 
-/** The messages at these places, in order. Where the file is damaged, one by one, so that a bad one costs no other. */
+/** Returns the messages with these seqs. In a damaged file it reads them one by one, so that a bad one costs no other. */
 function readable(
   repositories: Repositories,
   sessionId: string,
@@ -151,7 +151,7 @@ function messageLine(message: Message): ExportedMessage {
   return line;
 }
 
-/** The text of parts that are one text and nothing else. */
+/** Returns the text of parts that consist of one plain text. */
 function plainTextOf([part, ...others]: readonly Part[]): string | undefined {
   if (part?.type !== "text" || others.length > 0) return undefined;
   return Object.keys(part).length === 2 ? part.text : undefined;

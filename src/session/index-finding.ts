@@ -11,7 +11,7 @@ const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
   other: FIX,
 };
 
-/** What the index of clusters is like. Nothing that is wrong with it loses anything: what is near is found more slowly. */
+/** Describes the state of the index of clusters. Without a working index nothing is lost; searches are only slower. */
 export function indexFinding(state: IndexState): Finding {
   const { indexedCount, comparedCount, waitingCount, isWorthIndexing, libraryError, refusal, saveFailure } = state;
   const compared = `${formatted(comparedCount)} ${comparedCount === 1 ? "cluster is" : "clusters are"} compared one by one`;

@@ -205,10 +205,6 @@ export class OpenedStore implements Store {
     return [...queryRows(this.#database, sql)];
   }
 
-  queryRows(sql: string): Generator<QueryRow> {
-    return queryRows(this.#database, sql);
-  }
-
   stats(): StoreStats {
     return this.#database.read(() => storeStats(this.#repositories));
   }
@@ -266,6 +262,11 @@ export class OpenedStore implements Store {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /** Yields the rows of `query` one by one, so that memory does not grow with the result. */
+  queryRows(sql: string): Generator<QueryRow> {
+    return queryRows(this.#database, sql);
   }
 
   /** Returns the session that stands for an imported one, and creates it if there is none. */

@@ -5,26 +5,26 @@ import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import type { MessageRow } from "../store/messages.ts";
 
-/** A message with all that a store keeps of it but its place. */
+/** A message with everything that a store keeps of it except its seq. */
 export type PreparedMessage = MessageRow;
 
-/** The same on its way between threads: `parts` are left out where `partsJson` says all of them, which is copied faster. */
+/** A prepared message on its way between threads. `parts` are left out if `partsJson`, which is copied faster, has all of them. */
 export type PostedMessage = Omit<PreparedMessage, "parts"> & { parts: Part[] | undefined };
 
-/** What a store works with unless it is told otherwise. */
+/** The defaults of a store. */
 const USUAL: PrepareOptions = {
   embedder: hashingEmbedder,
   tokenCounter: estimatingTokenCounter,
   clock: systemClock,
 };
 
-/** Whether what `prepareApart` makes is what a store with these would make. */
+/** True if `prepareApart` makes what a store with these ports would make. */
 export function isUsual({ embedder, tokenCounter, clock }: PrepareOptions): boolean {
   return embedder === USUAL.embedder && tokenCounter === USUAL.tokenCounter && clock === USUAL.clock;
 }
 
 /**
- * Work out apart from any store what appending a message to one takes.
+ * Prepares a message for appending without a store: parses it, counts its tokens and makes its vector.
  *
  * @throws {StoreError} `MESSAGE_INVALID`.
  */
@@ -32,12 +32,12 @@ export function prepareApart(message: MessageInput): PreparedMessage {
   return prepareMessage(parseMessage(message), USUAL);
 }
 
-/** What is handed to another thread. */
+/** Returns what is sent to another thread. */
 export function posted(prepared: PreparedMessage): PostedMessage {
   return prepared.artifacts.length > 0 ? prepared : { ...prepared, parts: undefined };
 }
 
-/** What came from another thread, where a Buffer has become an array of bytes. */
+/** Restores what came from another thread, where each Buffer has become a plain array of bytes. */
 export function revived(prepared: PostedMessage): PreparedMessage {
   return {
     ...prepared,
@@ -47,7 +47,7 @@ export function revived(prepared: PostedMessage): PreparedMessage {
   };
 }
 
-/** The message that it was made of, as it would be appended. */
+/** Returns the message that a prepared one was made of, as `append` takes it. */
 export function inputOf({
   role,
   parts,

@@ -1,16 +1,16 @@
-/** Sessions of one store that keep their window, open clusters and last context in memory. */
+/** The most sessions of one store that keep their window, open clusters and last context in memory. */
 const RESIDENT_MAX = 64;
 
 /**
- * Which sessions of a store are in memory: those used last. A program that goes through thousands of sessions would
- * otherwise hold the windows of all of them; what is released is loaded again in milliseconds when it is needed.
+ * The sessions of a store that are in memory: those used last. A program that goes through thousands of sessions would
+ * otherwise hold all their windows. A released session is loaded again in milliseconds.
  */
 export class ResidentSessions {
-  /** By session id, the one used longest ago first. */
+  /** Keyed by session id, the least recently used first. */
   readonly #releases = new Map<string, () => void>();
   #newest: string | undefined;
 
-  /** Note a use. @param release  Drops what the session holds. */
+  /** Records a use of a session. @param release  Drops what the session holds in memory. */
   touch(sessionId: string, release: () => void): void {
     if (sessionId === this.#newest) return;
     this.#newest = sessionId;

@@ -5,7 +5,7 @@ import type { DoneSummary } from "../store/summaries.ts";
 
 /** A theme or a cluster of a session. */
 export interface RootInfo {
-  /** Handle at the log position of its last change. */
+  /** The handle at the log position of its last change. */
   root: string;
   level: SessionLevel;
   sessionId: string;
@@ -13,33 +13,33 @@ export interface RootInfo {
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** Its telling words; of a theme, those of the cluster that names it. May be empty. */
+  /** The words that tell it apart; for a theme, those of the cluster that names it. May be empty. */
   label: string;
-  /** Of a theme: its clusters' handles, oldest first. */
+  /** For a theme: the handles of its clusters, oldest first. */
   clusters?: string[];
-  /** Of a cluster: its steps. */
+  /** For a cluster: the number of its steps. */
   stepCount?: number;
-  /** Of a cluster: it takes no more members. */
+  /** For a cluster: true if it takes no more members. */
   settled?: boolean;
-  /** Of a theme: what stands for it, oldest sources first, ready or already in the context. */
+  /** For a theme: its summaries, those with the oldest sources first, whether contexts show them yet or not. */
   summaries?: RootSummary[];
-  /** Of a theme: its members that no summary covers. */
+  /** For a theme: the number of messages that no summary covers. */
   uncoveredCount?: number;
 }
 
 export interface RootSummary {
-  /** What it covers. */
+  /** The handle of what it covers. */
   root: string;
   title: string;
   text: string;
   messageCount: number;
   tokenCount: number;
   summarizerId: string;
-  /** Whether the frontier has taken it into the context. */
+  /** True if contexts show it. */
   shown: boolean;
 }
 
-/** The themes or clusters of a session, oldest first. */
+/** Returns the themes or clusters of a session, oldest first. */
 export function rootsOf(repositories: Repositories, sessionId: string, level: SessionLevel): RootInfo[] {
   const { clusters, themes, summaries, unions } = repositories;
   const overviews = clusters.overviews(sessionId);

@@ -1,14 +1,13 @@
 import type { Store } from "./store.ts";
 
 /**
- * The sessions that a beginning of an id may mean: of their own ids, or of those that they have in the program they were
- * imported from.
+ * Returns the sessions whose id begins with a text: their own id, or the id in the program that they were imported from.
  *
- * Imported subagents are called `<session>/agent-…`: the beginning of each half will do, so that what a list shows of an id is
- * understood. What fits a session and else only what it started means that session.
+ * The ids of imported subagents are `<session>/agent-…`. The beginning of each half is enough, so that the shortened ids in lists
+ * can be typed. If a text fits a session and otherwise only the sessions that it started, it means that session.
  *
  * @param project  Only sessions of this project.
- * @returns ids, the shortest first; one alone where it is clear what is meant, none for an empty text.
+ * @returns ids, the shortest first: a single one if the meaning is clear, none for an empty text.
  */
 export function sessionsBegun(store: Store, typed: string, project?: string): string[] {
   if (typed === "") return [];

@@ -194,9 +194,6 @@ export interface Store {
   /** Returns the rows of one SQL statement that only reads. @throws {StoreError} `QUERY_REFUSED`. */
   query(sql: string): QueryRow[];
 
-  /** Yields the rows of `query` one by one, so that memory does not grow with the result. */
-  queryRows(sql: string): Generator<QueryRow>;
-
   /** Returns counts and sizes of the whole store. */
   stats(): StoreStats;
 

@@ -24,22 +24,22 @@ export interface UpkeepPorts {
 
 export interface UpkeepOptions {
   signal: AbortSignal;
-  /** Whether also the sessions that this process has changed within a day may rest. Unless given, they are left alone. */
+  /** True if sessions that this process has changed within a day may become idle too. */
   includeActive?: boolean;
 }
 
 /**
- * What a store does for itself in the background, over all its sessions: messages get the vectors that are due; sessions in
- * which nobody has spoken for a day come to rest, and settle when they are over for now; settled clusters come to their
- * places among the subjects and into the index of clusters, and messages into the full-text index. In small steps, between
- * which others get their turn; where nothing is to be done, nothing is written.
+ * Maintains a store in the background, over all its sessions. Messages get the vectors that are due. Sessions without a message
+ * for a day become idle, and their clusters settle. Settled clusters are assigned to subjects and enter the index of clusters;
+ * messages enter the full-text index. The work is done in small steps, so that others can write in between. If nothing is due,
+ * nothing is written.
  *
- * One runs at a time: two would go through the same sessions and hold the same subjects in memory.
+ * One run follows another: two at a time would go through the same sessions and hold the same subjects in memory.
  */
 export class Upkeep {
   readonly #ports: UpkeepPorts;
   readonly #placer: SubjectPlacer;
-  /** Ends, and never rejects, with the last one that was begun. */
+  /** Resolves, and never rejects, when the last run that was started is over. */
   #running: Promise<void> | undefined;
 
   constructor(ports: UpkeepPorts) {
@@ -48,10 +48,9 @@ export class Upkeep {
   }
 
   /**
-   * Do all of it, after what is under way. A step that fails keeps none of the others from being done.
+   * Runs every step, after the run in progress. If a step fails, the others still run.
    *
-   * @throws the signal's reason if it is aborted, what was done by then stays; otherwise what the first step threw that
-   *   failed.
+   * @throws the signal's reason if aborted, and completed work stays; otherwise what the first failed step threw.
    */
   async run({ signal, includeActive = false }: UpkeepOptions): Promise<void> {
     const before = this.#running;
@@ -68,10 +67,10 @@ export class Upkeep {
   }
 
   /**
-   * Do all of it behind a caller who has asked for something else, or wait for the one that is under way. What fails is no
-   * affair of that caller: `doctor` and `verify` name it, and the next one tries again.
+   * Runs every step for a caller who asked for something else, or waits for the run in progress. Errors are not thrown: `doctor`
+   * and `verify` report them, and the next run tries again.
    *
-   * @throws the signal's reason if it is aborted.
+   * @throws the signal's reason if aborted.
    */
   async runBehind(signal: AbortSignal): Promise<void> {
     if (this.#running !== undefined) return untilAborted(this.#running, signal);

@@ -26,12 +26,12 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   MESSAGE_NOT_FOUND: [
     { messageId: 7 },
     "No message with id 7.",
-    "Message ids are those that `append` and `messages` return; a message's place in its session is its seq.",
+    "Use an id that `append` or `messages` returned. The seq of a message is not its id.",
   ],
   SESSION_NOT_FOUND: [
     { sessionId: "s" },
     'No session with id "s".',
-    "List the sessions of this store with `sessions`, or create it with `store.session(id)`.",
+    "List the sessions with `store.sessions()`, or create this one with `store.session(id)`.",
   ],
   SESSION_CONFLICT: [
     { sessionId: "s", field: "project", stored: null, given: "web" },
@@ -41,7 +41,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   SESSION_CHANGED: [
     { sessionId: "s", seqExpected: 3, seqFound: 4 },
     'Another writer has appended to session "s": expected its next seq to be 3, found 4.',
-    "Read the new messages with `session.messages`, then decide whether to append.",
+    "Read the new messages with `session.messages()`, then decide whether to append.",
   ],
   HANDLE_INVALID: [
     { handle: "x", reason: "expected a level" },
@@ -50,8 +50,8 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   ],
   ROOT_NOT_FOUND: [
     { handle: "theme:7" },
-    'Nothing was ever rooted at "theme:7".',
-    "List the roots of a session with `session.roots()` or `coppice forest <session>`, subjects with `coppice subjects`.",
+    'There was never a root at "theme:7".',
+    "List the roots of a session with `session.roots()` or `coppice forest <session>`, and subjects with `coppice subjects`.",
   ],
   BUDGET_TOO_SMALL: [
     { tokensMax: 10, tokensNeeded: 20 },
@@ -61,7 +61,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   STORE_CLOSED: [{ path: "a.db" }, "The store a.db is closed.", "Open it again with `openStore`."],
   STORE_READONLY: [
     { path: "a.db", operation: "append" },
-    "The store a.db was opened read-only; append writes.",
+    "The store a.db was opened read-only, and append writes.",
     "Open it without `readonly` to write.",
   ],
   STORE_BUSY: [
@@ -72,13 +72,13 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   STORE_CORRUPT: [
     { path: "a.db", reason: "malformed" },
     "The store a.db is damaged: malformed.",
-    "Derived rows come back with `verify --rebuild`. For the rest, restore a backup.",
+    "`coppice verify --rebuild` restores derived rows. For everything else, restore a backup.",
   ],
   FILE_NOT_FOUND: [{ path: "a.db" }, "There is no file a.db.", "Check the path."],
   FILE_EXISTS: [
     { path: "a.db" },
     "There is already a file a.db.",
-    "Nothing was written. Give another path, or ask for it to be overwritten.",
+    "Nothing was written. Give another path, or set `overwrite`.",
   ],
   FILE_NOT_USABLE: [{ path: "a.db", reason: "it is a folder" }, "Cannot use a.db: it is a folder.", undefined],
   FILE_REPLACED: [
@@ -89,7 +89,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   DRIVER_NOT_BUILT: [
     { reason: "Could not locate the bindings file" },
     "The SQLite driver has no binary that this Node can load: Could not locate the bindings file.",
-    "npm left out its install script, or ran it for another Node. Of a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
+    "npm skipped its install script, or ran it for another Node. For a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
   ],
   NOT_A_STORE: [
     { path: "a.db", reason: "file is not a database" },
@@ -98,23 +98,23 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   ],
   FORMAT_UNSUPPORTED: [
     { path: "a.db", reason: "it is newer" },
-    "The store a.db has a format this version does not read: it is newer.",
-    "Open it with the version that wrote it, or a newer one. The file was not touched.",
+    "The store a.db has a format that this version cannot read: it is newer.",
+    "Open it with the version that wrote it, or with a newer one. The file was not changed.",
   ],
   EMBEDDER_MISMATCH: [
     { stored: "a", given: "b" },
     'This store\'s forest was grown with the embedder "a"; it was opened with "b".',
-    "Vectors of different embedders cannot be compared. Open it with the embedder it was grown with, or grow it again with another: `coppice reembed`.",
+    "Vectors of different embedders cannot be compared. Open the store with its own embedder, or change the embedder with `coppice reembed`.",
   ],
   EMBEDDER_ASYNC: [
     { embedder: "gemini-embedding-001-768" },
-    'The embedder "gemini-embedding-001-768" cannot answer at once, as this call would need.',
-    "Pass a vector in place of the text: `await store.embedQuery(text)`.",
+    'The embedder "gemini-embedding-001-768" answers later, but this call needs a vector at once.',
+    "Pass a vector instead of the text: `await store.embedQuery(text)`.",
   ],
   EMBEDDER_UNKNOWN: [
     { id: "a-8", known: ["b-8", "c-8"] },
     'There is no embedder "a-8" here.',
-    "There are b-8 and c-8, and the latter's model with other dimensions. Any other is given as an object, in code.",
+    "There are b-8 and c-8, and the latter's model with other dimensions. Programs can pass any other embedder as an object.",
   ],
   VECTOR_INVALID: [
     { reason: "too short", expected: 8, actual: 4 },
@@ -124,12 +124,12 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   QUERY_REFUSED: [
     { reason: "it does not only read" },
     "The query was refused: it does not only read.",
-    "One statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
+    "Only one statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
   ],
   QUERY_EMPTY: [
     {},
     "The query is empty.",
-    "Give the words to look for; a phrase in double quotes is looked for as it stands.",
+    "Give the words to look for. A phrase in double quotes must occur exactly so.",
   ],
   IMPORT_UNREADABLE: [
     { path: "a.jsonl", reason: "no such format" },
@@ -154,7 +154,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   MODEL_ANSWER_INVALID: [
     { model: "m", reason: "it is no JSON" },
     "The answer of m cannot be used: it is no JSON.",
-    "Another try may bring another answer.",
+    "Try again: the model may answer differently.",
   ],
   REDACT_FAILED: [
     { reason: "it threw an error" },

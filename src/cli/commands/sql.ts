@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import type { OpenedStore } from "../../session/opened-store.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -27,13 +28,15 @@ export const command: Command = {
   ],
 
   async run({ args: [query], loadStores, terminal }) {
-    const rows = queryRows((await loadStores()).openToRead(), query!);
+    const stores = await loadStores();
+    const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
+    const rows = queryRows(internalsOf(stores.openToRead()), query!);
     return { elements: jsonRows(rows), lines: rowLines(rows, terminal) };
   },
 };
 
 /** @throws {Failure} that suggests a table or column if the query names an unknown one. */
-function* queryRows(store: Store, query: string): Generator<Row> {
+function* queryRows(store: OpenedStore, query: string): Generator<Row> {
   try {
     yield* store.queryRows(query);
   } catch (error) {

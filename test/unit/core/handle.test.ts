@@ -20,7 +20,7 @@ test.each([
   ["theme:-1", "expected a level, a colon and a number"],
   ["theme:1@", "expected a level, a colon and a number"],
   ["theme:1@2 ", "expected a level, a colon and a number"],
-  ["span:12", "a span names its last message, too: span:12@480"],
+  ["span:12", "a span also names its last message: span:12@480"],
   ["theme:9007199254740992", "its number is too large"],
   ["theme:1@9007199254740992", "its number is too large"],
 ])("refuses %j", (text, reason) => {

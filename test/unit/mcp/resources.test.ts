@@ -64,7 +64,7 @@ test("roots are read by their handles, and completed as far as they are subjects
 
 test.each([
   ["coppice://session/nobody", 'No session with id "nobody". list_sessions lists the sessions.'],
-  ["coppice://root/theme:99@1", 'Nothing was ever rooted at "theme:99@1".'],
+  ["coppice://root/theme:99@1", 'There was never a root at "theme:99@1".'],
   ["coppice://root/oak", '"oak" is not a handle'],
   ["coppice://session/%E0%A4", "is not a valid part of a URI"],
   ["coppice://tree/1", "not found"],

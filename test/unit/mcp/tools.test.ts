@@ -416,7 +416,7 @@ test.each([
   ["recall", { query: "x", since: "yesterday" }, "Expected since to be a date or a time such as 2026-11-01,"],
   ["recall", { query: "x", roles: ["human"] }, "Expected roles.0 to be one of system, user, assistant, tool"],
   ["expand", { target: "x<y" }, 'HANDLE_INVALID: "x<y" is not a handle'],
-  ["expand", { target: "theme:99@1" }, 'Nothing was ever rooted at "theme:99'],
+  ["expand", { target: "theme:99@1" }, 'There was never a root at "theme:99'],
   ["expand", { target: "99999" }, "No message with id 99999. recall, expand and get_context return message ids"],
   ["expand", { target: "1", from: 1_000_000 }, "Expected from to be less than the length of the message"],
   ["expand", { target: "cluster:1", from: 1 }, "Expected from to be left out for a handle"],

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format this version does not read: a newer version has written it (9 migrations; this version knows 8).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (9 migrations; this version knows 8).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -203,7 +203,7 @@ describe("a store of another version", () => {
     inDatabase(path, (database) => database.exec("UPDATE __drizzle_migrations SET hash = 'abc' WHERE id = 1"));
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format this version does not read: its migration 1 is not the one this version carries: one of the two was edited.`,
+      message: `The store ${path} has a format that this version cannot read: its migration 1 is not the one this version carries: one of the two was edited.`,
     });
   });
 

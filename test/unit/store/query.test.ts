@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { allRows } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -93,7 +94,9 @@ describe("query", () => {
 
   test("gives rows as they are found, also of a query without an end, and leaves the store free", () => {
     const store = storeOfOne();
-    const rows = store.queryRows("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n");
+    const rows = internalsOf(store).queryRows(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+    );
     expect([rows.next().value, rows.next().value]).toEqual([{ i: 1 }, { i: 2 }]);
     store.session("s").append(user("again")); // another may write meanwhile
     rows.return(undefined);
@@ -102,7 +105,7 @@ describe("query", () => {
   });
 
   test("refuses with the first row", () => {
-    const rows = storeOfOne().queryRows("DELETE FROM messages");
+    const rows = internalsOf(storeOfOne()).queryRows("DELETE FROM messages");
     expect(() => rows.next()).toThrow(expect.objectContaining({ code: "QUERY_REFUSED" }));
   });
 });
