@@ -35,8 +35,8 @@ const OUTLINE =
  * then outlines and names of tests. Ordinary lines weigh 0. Each line is judged by itself, because a test report holds stack
  * traces and a log holds both.
  *
- * Of lines that differ only in their numbers, each weighs less than the one before it, so that one noisy warning does not
- * take the room of all others. Locations in one file are treated alike.
+ * If lines differ only in their numbers, each weighs less than the one before it, so that one noisy warning does not take
+ * the room of all others. Locations in one file are treated alike.
  */
 export function outputWeights(lines: readonly string[]): Int32Array {
   const weights = new Int32Array(lines.length);

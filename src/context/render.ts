@@ -11,7 +11,7 @@ import { coverageSources, evidenceSources, memorySources, messageSources } from 
 import type { MessageSource, RenderOptions, RenderResult } from "./result.ts";
 import type { PricedMessage } from "./steps.ts";
 
-/** What was found for a query. */
+/** The results of a search for evidence. */
 export interface Findings {
   /** Best first, each once. */
   steps: readonly EvidenceStep[];

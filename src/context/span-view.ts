@@ -12,7 +12,7 @@ import { type RenderView, summaryViewOf, type ThemeView } from "./view.ts";
  */
 const WINDOW_SEQS = 500;
 
-/** What the strategies without themes read of a session. */
+/** The parts of a session that the strategies without themes read. */
 export interface SpanSource {
   repositories: Repositories;
   state: SessionState;

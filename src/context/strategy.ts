@@ -8,7 +8,7 @@ import { type SpanSource, spanView, wholeView } from "./span-view.ts";
 import { renderStep } from "./steps.ts";
 import type { RenderView } from "./view.ts";
 
-/** What a strategy reads of a session. */
+/** The parts of a session that strategies read. */
 export interface StrategySource extends SpanSource {
   /** Returns the session with its themes. */
   themesView(): RenderView;

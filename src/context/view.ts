@@ -63,7 +63,7 @@ export interface RenderView {
   toolPreviewCharsMax?: number;
   /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
   evictedSeq: number;
-  /** Where the graduated messages of the window are in the forest, by message id. */
+  /** The places of the window's graduated messages in the themes, by message id. */
   overlap: ReadonlyMap<number, ThemePlace>;
   /** Oldest first, by `seqFirst`. */
   themes: readonly ThemeView[];

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ROLES } from "../core/message.ts";
-import type { HitItem, MemberItem, PieceItem } from "../session/result-pages.ts";
+import type { HitItem, MemberItem, SliceItem } from "../session/result-pages.ts";
 
 const said = {
   messageId: z.int(),
@@ -26,7 +26,7 @@ export const MEMBER: z.ZodMiniType<MemberItem> = z.object({
   whole: z.boolean().check(z.describe("True if the text is complete. Otherwise expand its messageId with from: 0")),
 });
 
-export const PIECE: z.ZodMiniType<PieceItem> = z.object({
+export const PIECE: z.ZodMiniType<SliceItem> = z.object({
   ...said,
   whole: z.boolean(),
   from: z.int().check(z.describe("The index of the text's first character")),

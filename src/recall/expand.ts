@@ -11,7 +11,7 @@ import type { Repositories } from "../store/repositories.ts";
 export const EXPAND_LIMIT_DEFAULT = 50;
 
 export interface ExpandOptions {
-  /** What to expand around a message, by default its cluster. A handle names its own level. */
+  /** How much to expand around a message, by default its cluster. A handle names its own level. */
   level?: ExpandLevel;
   /** Most members to return: 0 to 10,000, by default 50. */
   limit?: number;

@@ -48,7 +48,7 @@ export function searchFullText(
   const { database, fullText } = repositories;
   if (query.words.length === 0) return { terms: [], hits: [] };
   return database.read(() => {
-    // Which words are searched.
+    // Choose the words to search.
     const totals = fullText.totals();
     const known = rarest(query.words, (stem) => fullText.frequencyOf(stem));
     const tail = scanTail(fullText, known);
@@ -60,7 +60,7 @@ export function searchFullText(
     const isReadWhole = inTime.length < all.length && scoped !== undefined && scoped.length <= READ_MAX;
     const terms = isReadWhole ? all : inTime;
 
-    // Which messages hold them, in the index and in the tail.
+    // Find the messages that hold them, in the index and in the tail.
     const unindexed = countTail(fullText, terms, query.phrases, scope, {
       idfOfTerm: ({ indexedCount, tailIds }) => idfOf(indexedCount + tailIds.length, messageCount),
       limit,
@@ -74,7 +74,7 @@ export function searchFullText(
           indexedCount > 0 ? postingsOf(fullText, stem, totals, among) : { messageIds: [], shares: [], indexedCount },
         );
 
-    // What each word weighs.
+    // Compute the weight of each word.
     const tailCounts = tailCountsOf(terms, unindexed, inScope);
     const weights = terms.map(({ count }, index) => {
       const { messageIds, indexedCount } = postings[index]!;
@@ -82,7 +82,7 @@ export function searchFullText(
       return Math.sqrt(count) * idfOf(indexed + tailCounts[index]!, scoped?.length ?? messageCount);
     });
 
-    // The postings of index and tail together. Messages of the tail are newer than all indexed ones.
+    // Join the postings of index and tail. Messages of the tail are newer than all indexed ones.
     const wordCountMean = (totals.wordCount + tail.wordCount) / Math.max(1, messageCount);
     const wanted = unindexed.filter(({ isWanted }) => isWanted);
     wanted.sort((left, right) => left.messageId - right.messageId);

@@ -14,7 +14,7 @@ export class HitReader {
   readonly #weights: ReadonlyMap<string, number>;
   readonly #neighborCount: number;
   readonly #rows = new Map<number, TextRow>();
-  /** By message. Neighbors are counted against a budget first, and then shown. */
+  /** The neighbors of each message, which are first counted against a budget and then shown. */
   readonly #neighbors = new Map<number, RecallNeighbor[]>();
 
   constructor(repositories: Repositories, weights: ReadonlyMap<string, number>, neighborCount: number) {

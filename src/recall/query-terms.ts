@@ -9,7 +9,7 @@ const TERMS_MIN = 2;
 /** Entries of the index that a search reads, at 0.2 µs each. The most common words are left out to stay below it. */
 export const POSTINGS_MAX = 15_000;
 
-/** The same limit if only some messages are scored, because the entries of the others are skipped. */
+/** A higher limit for a search that scores only some messages and skips the entries of the others. */
 export const POSTINGS_MAX_AMONG = 5 * POSTINGS_MAX;
 
 /** A word that is searched, and the messages that may hold it. */

@@ -24,7 +24,7 @@ import type { Ranked } from "./ranking.ts";
 import type { RecallHit } from "./recall-hit.ts";
 import { queryVector, type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
 
-/** Which messages to search, how many hits to return, and what of them. */
+/** The messages to search, and the number and the content of the hits. */
 export interface RecallOptions extends SearchScope {
   /** Most hits: 1 to 1,000, by default 10. */
   limit?: number;

@@ -6,7 +6,7 @@ import { parseArguments } from "../core/schema.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatTool } from "../models/chat-model.ts";
 import { EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
-import { hitsPage, membersPage, pieceOf, type ResultBudget } from "./result-pages.ts";
+import { hitsPage, membersPage, type ResultBudget, sliceOfMessage } from "./result-pages.ts";
 import type { Store } from "./store.ts";
 
 /** The most hits, and the default. The budget decides how many are shown. */
@@ -121,7 +121,7 @@ function expanded(
 function piece(target: string, from: number, budget: ResultBudget, store: Store): string {
   const { members } = store.expand(target, { level: "step" });
   const message = members.find(({ id }) => String(id) === target);
-  const text = message === undefined ? undefined : pieceOf(message, from, budget)?.line;
+  const text = message === undefined ? undefined : sliceOfMessage(message, from, budget)?.line;
   if (text === undefined) throw new CallError(`${target} has no text from character ${from} on.`);
   return text;
 }

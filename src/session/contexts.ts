@@ -38,13 +38,13 @@ interface SessionAccess {
   reload(): SessionState;
 }
 
-/** What is kept of a session's cold part until its frontier moves. */
+/** The cold part of a session, kept until its frontier moves. */
 interface ColdPart {
   frontierVersion: number;
   pinnedCount: number;
   settings: SessionSettings;
   view: ColdView;
-  /** By `tokensMax`. */
+  /** The memory blocks, by `tokensMax`. */
   memories: Map<number, Memory>;
   continuity: ContinuityTeller;
 }

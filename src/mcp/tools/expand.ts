@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
 import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/inputs.ts";
-import { membersPage, pageLength, pieceOf, RECORD_NOTE } from "../../session/result-pages.ts";
+import { membersPage, pageLength, RECORD_NOTE, sliceOfMessage } from "../../session/result-pages.ts";
 import { MEMBER, PAGE, PIECE, pageFacts } from "../outputs.ts";
 import type { Tool, ToolAnswer, ToolCall } from "../tool.ts";
 import { visibleSession } from "../visible-session.ts";
@@ -94,7 +94,7 @@ async function piece({ target }: Input, from: number, call: ToolCall): Promise<A
   const { root, level, members } = await call.live.read((store) =>
     store.expand(target, { level: "step", ...inProject(call) }),
   );
-  const found = pieceOf(messageIn(members, target), from, call.budget);
+  const found = sliceOfMessage(messageIn(members, target), from, call.budget);
   if (found === undefined) {
     throw new StoreError("OPTION_INVALID", {
       option: "from",
