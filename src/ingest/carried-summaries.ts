@@ -4,16 +4,16 @@ import type { CarriedSummary } from "../store/new-generation.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { RegrownSession } from "./regrown-session.ts";
 
-/** A summary that stands, and its place in the new forest, if it has one. */
+/** A summary in use, and the root in the new forest that holds exactly its steps, if there is one. */
 interface Carriable {
   summaryId: number;
   steps: ReadonlySet<number>;
-  place: { rootId: number; logPosition: number } | undefined;
+  match: { rootId: number; logPosition: number } | undefined;
 }
 
 /**
- * Finds the summaries that need not be made, and paid for, again: those whose steps are, each and no other, those of a theme
- * of the new forest as of some position. What was found once holds for ever, so it is kept.
+ * Finds the summaries that need not be made and paid for again: those whose steps are exactly those of a theme of the new
+ * forest, as of some position. Such a match never changes, so it is kept.
  */
 export class CarriedSummaries {
   readonly #repositories: Repositories;
@@ -23,7 +23,7 @@ export class CarriedSummaries {
     this.#repositories = repositories;
   }
 
-  /** Of all sessions; of two that cover the same, or one the other, the one that covers more. */
+  /** Returns the summaries to keep, of all sessions. Of two that overlap, the one that covers more is kept. */
   list(sessions: ReadonlyMap<string, RegrownSession>): CarriedSummary[] {
     return [...sessions].flatMap(([sessionId, session]) => this.#ofSession(sessionId, session));
   }
@@ -33,22 +33,22 @@ export class CarriedSummaries {
     const standing = [...summaries.shown(sessionId), ...summaries.waiting(sessionId)];
     const found = standing.map(({ id, rootId, logPosition }) => {
       const steps = new Set(unions.stepsOf("theme", rootId, logPosition));
-      const known = this.#known.get(id) ?? { summaryId: id, steps, place: placeOf(steps, session) };
+      const known = this.#known.get(id) ?? { summaryId: id, steps, match: matchOf(steps, session) };
       this.#known.set(id, known);
       return known;
     });
     found.sort((left, right) => right.steps.size - left.steps.size || right.summaryId - left.summaryId);
     const covered = new Set<number>();
-    return found.flatMap(({ summaryId, steps, place }) => {
-      if (place === undefined || [...steps].some((step) => covered.has(step))) return [];
+    return found.flatMap(({ summaryId, steps, match }) => {
+      if (match === undefined || [...steps].some((step) => covered.has(step))) return [];
       for (const step of steps) covered.add(step);
-      return { summaryId, ...place };
+      return { summaryId, ...match };
     });
   }
 }
 
-/** The theme that holds exactly these steps: as they came in, or once the unites after that have brought them together. */
-function placeOf(
+/** Returns the theme that holds exactly these steps: when the last of them entered, or after a later unite. */
+function matchOf(
   steps: ReadonlySet<number>,
   { forest, log }: RegrownSession,
 ): { rootId: number; logPosition: number } | undefined {
@@ -63,7 +63,7 @@ function placeOf(
   return undefined;
 }
 
-/** Positions after a step's at which its theme united with another. */
+/** Yields the positions at which a step's theme united with another, after the step entered. */
 function* unitesAfter(entry: DecidedRow, forest: Forest, log: readonly DecidedRow[]): Generator<number> {
   for (let index = log.indexOf(entry) + 1; index < log.length; index++) {
     const { id, kind, node, root } = log[index]!;

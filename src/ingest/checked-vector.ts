@@ -2,9 +2,9 @@ import { StoreError } from "../core/errors.ts";
 import { isUsable } from "../vector/vector.ts";
 
 /**
- * A vector as an embedder gives it.
+ * Returns a vector that an embedder gave.
  *
- * @throws {StoreError} `VECTOR_INVALID` for what would poison every centroid it is added to.
+ * @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil every centroid it is added to.
  */
 export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
   if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;

@@ -4,11 +4,11 @@ import type { Repositories } from "../store/repositories.ts";
 import { indexTexts } from "../store/write.ts";
 
 /**
- * Bring every message that is not yet in the full-text index into it, a hundred in a transaction (some 10 ms), with a turn of
- * the event loop, and of other processes, after each.
+ * Adds every message that is missing in the full-text index. A transaction adds a hundred, which takes some 10 ms; after each,
+ * the event loop and other processes get a turn.
  *
- * @returns how many came into it.
- * @throws the signal's reason when it is aborted; what is indexed by then stays.
+ * @returns the number of messages added.
+ * @throws the signal's reason if it is aborted. Messages added by then stay.
  */
 export async function indexTail(repositories: Repositories, options: { signal?: AbortSignal } = {}): Promise<number> {
   for (let count = 0; ; await nextTurn()) {
@@ -20,10 +20,10 @@ export async function indexTail(repositories: Repositories, options: { signal?: 
 }
 
 /**
- * The same at once, as far as it may take.
+ * Adds messages that are missing in the full-text index, synchronously.
  *
- * @param options.countMax  Messages from which on it ends, rounded up to a whole batch; all unless given.
- * @param options.timeMsMax  Milliseconds from which on it ends, after the batch then under way.
+ * @param options.countMax  Most messages, rounded up to a batch of a hundred.
+ * @param options.timeMsMax  Milliseconds after which no further batch begins.
  */
 export function indexTailNow(
   repositories: Repositories,

@@ -15,7 +15,7 @@ export interface PrepareOptions {
   clock: Clock;
 }
 
-/** All that can be worked out of a message alone, before any transaction. */
+/** Computes everything that depends on the message alone, before any transaction. */
 export function prepareMessage(message: ParsedMessage, { embedder, tokenCounter, clock }: PrepareOptions): MessageRow {
   const { partsJson, artifacts } = extractArtifacts(message.parts);
   const text = textOf(message.parts);

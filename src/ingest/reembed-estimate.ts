@@ -2,27 +2,27 @@ import { type Embedder, isRemote } from "../models/embedder.ts";
 import { nextTarget } from "../store/new-generation.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** What a text of a language or of code has, about; what is sent is counted by the service, and cut where it is long. */
+/** About the average of prose and code. The service counts for itself, and cuts long texts. */
 const BYTES_PER_TOKEN = 4;
 
-/** What growing the forest again with another embedder would take. */
+/** The cost of growing the forest again with another embedder. */
 export interface ReembedEstimate {
   /** Ids of the embedders, the one in use and the other. */
   from: string;
   to: string;
-  /** In the store. */
+  /** Messages in the store. */
   messageCount: number;
-  /** Messages whose vectors are still to be made; those of a run before that was stopped are not made again. */
+  /** Messages whose vectors are missing. Vectors of an earlier run that was stopped count as made. */
   toEmbedCount: number;
-  /** Of their texts, about: a token is taken for four bytes. */
+  /** The tokens of their texts, estimated as four bytes each. */
   tokenCount: number;
-  /** US dollars, about; 0 for an embedder on this machine, undefined where the price is not known. */
+  /** About, in US dollars; 0 for a local embedder, undefined if the price is unknown. */
   costUsd: number | undefined;
-  /** Themes that stand on summaries: of those, all but the ones that come out the same have to be summarized again. */
+  /** Themes with summaries. All of them that do not come out the same have to be summarized again. */
   summarizedThemeCount: number;
 }
 
-/** On one snapshot. */
+/** Call it inside a transaction. */
 export function reembedEstimate(repositories: Repositories, embedder: Embedder): ReembedEstimate {
   const { generations, reembedding, summaries } = repositories;
   const target = nextTarget(repositories, embedder.id) ?? { generation: 1, embedderId: embedder.id };

@@ -8,30 +8,29 @@ import type { FollowedRow, StagedMessage, Target } from "../store/reembedding.ts
 import type { Repositories } from "../store/repositories.ts";
 import { RegrownSession } from "./regrown-session.ts";
 
-/** Rows of the log in use that are followed in one go: some 20 ms. */
+/** Rows of the log in use that are followed at once: some 20 ms. */
 const PAGE_ROWS = 100;
 
-/** How far it came: there may be more; all of it is there; the next step lacks a vector; what was grown holds no more. */
+/** How far it came: there may be more rows; all were followed; the next step lacks a vector; the log was rewritten. */
 export type Followed = "more" | "current" | "unstaged" | "stale";
 
 /**
- * The forests of all sessions, grown again in memory from staged vectors while the ones in use go on growing.
+ * The forests of all sessions, grown again in memory from staged vectors while the forests in use go on growing.
  *
- * It follows the log in use from its beginning: whenever a step entered there, it enters here. So the new log is the one
- * that the store would have, had the new embedder been there from the start, and what was appended in the meantime is
- * caught up with by following on. Where settings were changed, the newest hold from the beginning; what was forgotten was
- * never there.
+ * It follows the log in use from its beginning: whenever a step entered there, it enters here. So the new log is the one that
+ * the store would have if it had used the new embedder from the start. Following on takes in what is appended meanwhile.
+ * The newest settings apply from the beginning, and forgotten messages are left out.
  */
 export class RegrownForests {
   readonly #repositories: Repositories;
   readonly #target: Target;
   readonly #embedder: Embedder;
   readonly #sessions = new Map<string, RegrownSession>();
-  /** What the rows followed so far belong to. */
+  /** Identifies the log that was followed. */
   readonly #stamp: string;
-  /** Of the last row followed, in the log in use. */
+  /** The position of the last row followed, in the log in use. */
   #followedTo = 0;
-  /** Of the last row of the new log, which begins at 1. */
+  /** The position of the last row of the new log, which begins at 1. */
   #position = 0;
 
   constructor(repositories: Repositories, target: Target, embedder: Embedder) {
@@ -41,7 +40,7 @@ export class RegrownForests {
     this.#stamp = this.#stampNow();
   }
 
-  /** Of the log in use. */
+  /** The position in the log in use up to which it was followed. */
   get followedTo(): number {
     return this.#followedTo;
   }
@@ -51,13 +50,13 @@ export class RegrownForests {
     return this.#sessions;
   }
 
-  /** The new log, of all sessions, in order. */
+  /** Returns the new log of all sessions, in order. */
   log(): { sessionId: string; row: DecidedRow }[] {
     const rows = [...this.#sessions].flatMap(([sessionId, { log }]) => log.map((row) => ({ sessionId, row })));
     return rows.sort((left, right) => left.row.id - right.row.id);
   }
 
-  /** Follow some more rows. On one snapshot, or inside a transaction. */
+  /** Follows some more rows. Call it inside a transaction. */
   follow(): Followed {
     const { reembedding } = this.#repositories;
     if (this.#stampNow() !== this.#stamp) return "stale";
@@ -75,9 +74,9 @@ export class RegrownForests {
   }
 
   /**
-   * Apply a session's new log to its messages, all read again, as `verify` does with the log in use, and compare.
+   * Applies a session's new log to its messages, all read again, as `verify` does with the log in use, and compares.
    *
-   * @throws {StoreError} `STORE_CORRUPT` where the two differ: what was staged is not what was read.
+   * @throws {StoreError} `STORE_CORRUPT` if the two differ.
    */
   check(sessionId: string): void {
     const { database, reembedding, sessions } = this.#repositories;
@@ -87,7 +86,7 @@ export class RegrownForests {
       throw new StoreError("STORE_CORRUPT", { path: database.path, reason: text });
     };
     const row = sessions.byId(sessionId);
-    if (row === undefined || this.#stampNow() !== this.#stamp) return; // forgotten meanwhile: it is grown again
+    if (row === undefined || this.#stampNow() !== this.#stamp) return; // forgotten meanwhile: everything is grown again
     const messages = reembedding.ofSession(this.#target, sessionId, row.graduatedSeq);
     const entered = new Set(session.log.flatMap(({ kind, node }) => (kind === "start" || kind === "join" ? node : [])));
     const derived = applyLog(
@@ -103,7 +102,7 @@ export class RegrownForests {
     if (!isSame(derived!, session.rows())) refuse("sums or counts differ");
   }
 
-  /** @returns false where a vector is missing, and nothing has happened. */
+  /** Follows one row. @returns false, with nothing changed, if a vector is missing. */
   #followRow(row: FollowedRow, steps: ReadonlyMap<number, StagedMessage[]>, settings: SessionSettings): boolean {
     const { sessionId, kind, node, root } = row;
     const { openClustersMax, maxThemes } = settings;
@@ -135,7 +134,7 @@ export class RegrownForests {
     return steps;
   }
 
-  /** Changes where rows of the log were written anew, or another generation has come. */
+  /** Changes if the log was rewritten or another generation came into use. */
   #stampNow(): string {
     const { id, rewriteCount } = this.#repositories.generations.newest()!;
     return `${id}.${rewriteCount}`;

@@ -9,7 +9,7 @@ import type { DerivedRows } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";
 import type { GraduatingMessage } from "../store/messages.ts";
 
-/** A cluster on its way into a row. Its texts are kept until it has settled: then its label is made, once. */
+/** A cluster that becomes a row. Its texts are kept until it settles and gets its label. */
 interface DraftCluster {
   cluster: OpenCluster;
   logPosition: number;
@@ -19,17 +19,17 @@ interface DraftCluster {
 }
 
 /**
- * The forest of one session, grown again with other vectors: the same steps enter it in the same order, each decided by
- * the code that decides for an append, and where the session came to rest all its clusters settle.
+ * The forest of one session, grown again with other vectors. The same steps enter in the same order, and the code of an
+ * append places them. Clusters that settled because the session was over settle here, too.
  */
 export class RegrownSession {
-  /** What the new log says: a row that replay would refuse fails here. */
+  /** The new log applied. A row that replay would refuse fails here. */
   readonly forest = new Forest();
   readonly log: DecidedRow[] = [];
   readonly #growth: GrowingForest;
   readonly #clusters = new Map<number, DraftCluster>();
   readonly #steps: { id: number; messageIds: readonly number[] }[] = [];
-  /** Of the old forest: the clusters that are open, with what they hold. */
+  /** The open clusters of the old forest, with what they hold. */
   readonly #openBefore = new Map<number, { messageCount: number; tokenCount: number }>();
   #seqBefore = -1;
 
@@ -38,12 +38,12 @@ export class RegrownSession {
   }
 
   /**
-   * A step enters.
+   * Places a step.
    *
-   * @param rootBefore  Of the cluster that it was in.
+   * @param rootBefore  The cluster that it was in.
    * @param messages  Its messages with their new vectors, in order.
-   * @param position  Of the last row of the new log.
-   * @returns the position after.
+   * @param position  The position of the last row of the new log.
+   * @returns the position after it.
    */
   enter(
     rootBefore: number,
@@ -78,10 +78,10 @@ export class RegrownSession {
   }
 
   /**
-   * A cluster of the old forest settled. One by one they do for want of room, which is decided anew here; all of them when
-   * the session came to rest: the last one then goes although it has room.
+   * Follows a cluster of the old forest that settled. If it was full or one too many, the new forest decides that for itself.
+   * If it was the last open one and not full, the session was over, and all clusters settle.
    *
-   * @returns as `enter`.
+   * @returns the position after it.
    */
   settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);
@@ -92,7 +92,7 @@ export class RegrownSession {
     return this.#take(decision);
   }
 
-  /** The rows that follow from the log so far. */
+  /** Returns the rows that follow from the log so far. */
   rows(): DerivedRows {
     const parents = new Map<number, number>();
     for (const { id: step, messageIds } of this.#steps) {

@@ -5,40 +5,40 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SettledCluster } from "../store/subjects.ts";
 import { placeClusters } from "../store/write.ts";
 
-/** Most clusters that are placed in one transaction, and about the most comparisons made in it: some 10 ms each. */
+/** Most clusters assigned in one transaction, and about the most comparisons made in it: some 10 ms each. */
 const BATCH_CLUSTERS_MAX = 100;
 const BATCH_COMPARISONS = 20_000;
 
-/** Placed clusters that are loaded in one go. */
+/** Assigned clusters that are loaded at once. */
 const PAGE_CLUSTERS = 500;
 
-/** Placed clusters that stay in memory from one time to the next, in whole projects: of 512 numbers each, 100 MB. */
+/** Assigned clusters that stay in memory between calls, in whole projects: 100 MB with 512 numbers each. */
 const KEPT_CLUSTERS_MAX = 50_000;
 
 /**
- * Places settled clusters among the subjects of their projects, and keeps the subjects of the projects that it came to last:
- * to load those of 20,000 clusters takes a second, and to place one more among them a millisecond.
+ * Assigns settled clusters to the subjects of their projects. It keeps the subjects of the last projects in memory: loading
+ * those of 20,000 clusters takes a second, and assigning one more a millisecond.
  */
 export class SubjectPlacer {
   readonly #repositories: Repositories;
   readonly #batchMax: number;
-  /** By project, the one placed in longest ago first. */
+  /** By project, the one used longest ago first. */
   readonly #placings = new Map<string | null, ProjectPlacing>();
 
-  /** @param batchMax  Most clusters placed in one transaction. */
+  /** @param batchMax  Most clusters assigned in one transaction. */
   constructor(repositories: Repositories, batchMax = BATCH_CLUSTERS_MAX) {
     this.#repositories = repositories;
     this.#batchMax = batchMax;
   }
 
   /**
-   * Place the settled clusters that have no place yet, in the order in which they settled, in small transactions with room
-   * for others in between. One call at a time.
+   * Assigns the settled clusters that have no subject yet, in the order in which they settled, in small transactions. Only one
+   * call may run at a time.
    *
-   * Any number of processes may do this at once: each cluster is placed once, and where depends only on the log. A project
-   * that is damaged is left alone: `verify` names it.
+   * Any number of processes may do this at once: each cluster is assigned once, and its subject depends only on the log. A
+   * damaged project is left alone: `verify` names it.
    *
-   * @throws the signal's reason if it is aborted; what has been placed by then stays.
+   * @throws the signal's reason if it is aborted. Clusters assigned by then stay so.
    */
   async placeAll(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -61,7 +61,7 @@ export class SubjectPlacer {
     this.#release();
   }
 
-  /** Keep the projects placed in last, as many as there is room for. */
+  /** Keeps the projects used last, as many as there is room for. */
   #release(): void {
     let keptCount = 0;
     for (const [project, { clusterCount }] of [...this.#placings].toReversed()) {
@@ -71,14 +71,14 @@ export class SubjectPlacer {
   }
 }
 
-/** The subjects of a project in memory: of all of its clusters that settled up to some position of the log. */
+/** The subjects of a project in memory: those of all clusters that settled up to some log position. */
 class ProjectPlacing {
   readonly #repositories: Repositories;
   readonly #project: string | null;
   #subjects = new ProjectSubjects();
-  /** Log position at which the newest of its clusters settled. All that settled later came, or will come, to it later. */
+  /** The log position at which the newest of these clusters settled. */
   #settledUpTo = 0;
-  /** Log position at which this was so, the generation, and how often its rows of clusters had been written anew. */
+  /** The log position, the generation and its count of rewrites when this was so. */
   #position = 0;
   #generation = 0;
   #rewriteCount = -1;
@@ -92,9 +92,9 @@ class ProjectPlacing {
     return this.#subjects.clusterCount;
   }
 
-  /** Load or place some more. @returns whether there may be more to do. */
+  /** Loads or assigns some more clusters. @returns true if there may be more to do. */
   goesOn(batchMax: number): boolean {
-    // What there is to load is loaded before the transaction, where it holds nobody up.
+    // Load before the transaction, so that nobody has to wait for it.
     const isLoaded = this.#repositories.database.read(() => {
       const isCurrent = this.#isCurrent();
       if (!isCurrent) this.#load();
@@ -120,7 +120,7 @@ class ProjectPlacing {
     return goesOn;
   }
 
-  /** Take in some of what others have placed; all of it anew where any of it has lost its place. */
+  /** Loads some of the clusters that others have assigned; all of them again if any has lost its subject. */
   #load(): void {
     const { unions, generations } = this.#repositories;
     if (!this.#holds()) {
@@ -138,7 +138,7 @@ class ProjectPlacing {
     }
   }
 
-  /** Whether everything is in memory that has a place. */
+  /** Returns true if all assigned clusters are in memory. */
   #isCurrent(): boolean {
     if (!this.#holds()) return false;
     this.#position = this.#repositories.unions.newestPosition();
@@ -146,7 +146,7 @@ class ProjectPlacing {
     return next === undefined || next.subject === null;
   }
 
-  /** Whether everything that is in memory still has its place. */
+  /** Returns true if all clusters in memory still have their subjects. */
   #holds(): boolean {
     const { subjects, generations } = this.#repositories;
     const { id, rewriteCount } = generations.newest()!;

@@ -2,43 +2,43 @@
 export interface SyncKey {
   externalId: string | undefined;
   /**
-   * What makes two messages the same: of a tool message the calls it answers, because hosts clear or shorten old outputs;
-   * of any other its role, name and parts, see `digestOf`.
+   * Equal for messages that are the same. For a tool message it is the calls that it answers, because hosts clear or shorten
+   * old outputs; for any other, its role, name and parts, see `digestOf`.
    */
   digest: string;
 }
 
-/** Places in the stored history at which one content is looked for: "ok" is said ten thousand times. */
+/** Most stored messages that are compared with one content: "ok" may be said ten thousand times. */
 const CANDIDATES_MAX = 64;
 
 /**
- * Which messages of a host's array are new: the indexes into `history` of those the session does not hold, in order.
+ * Returns which messages of a host's array the session does not hold: their indexes in `history`, in order.
  *
- * The host passes its whole array each turn. It only ever appends at the end, but it may have dropped old messages or put
- * a summary of its own in their place, so positions mean nothing. Two messages with ids are the same if their ids are;
- * otherwise their content decides. The longest common subsequence with what is known tells where the host's array stands:
+ * The host passes its whole array each turn. It appends at the end, but it may have dropped old messages or replaced them by
+ * a summary of its own, so indexes mean nothing. Two messages with ids are the same if their ids are equal; otherwise their
+ * content decides. The longest common subsequence with the known messages aligns the two:
  *
- * - what follows its last match is new, even if the same words were said before;
- * - what stands before that without a match is new, too, unless the session holds it at a place that nothing matched: the
- *   host's summary and the system prompt stay at the front while the history moves on, and are stored once.
+ * - A message after the last match is new, even if the same words were said before.
+ * - A message before it without a match is new, too, unless the session holds it unmatched elsewhere. The host's summary and
+ *   the system prompt stay at the front while the history moves on, and are stored once.
  *
- * A match that does not reach the end of what is known, and has something new before it, is believed only as far as the
- * host's array matches from its front: it may have gone back a few messages, but behind a new front (its summary of
- * everything) the same words are said anew.
+ * A match that does not reach the newest known message, and has something new before it, counts only as far as the array
+ * matches from its front. A host may go back a few messages. But behind a new front, its summary of everything, the same
+ * words are said again.
  *
  * O((h + s) log s) for h and s messages.
  *
  * @param stored  The session's messages in order.
- * @param last  The host's array as it last was, if it is known, all of it stored. Of the two orders the one with the longer
- *   match counts: a summary is stored when it comes, after the messages that the host puts it before.
+ * @param last  The host's array of the last call, if known, all of it stored. The order with the longer match counts. The two
+ *   differ, because a host's summary is stored after the messages that the host puts it before.
  */
 export function newMessages(
   history: readonly SyncKey[],
   stored: readonly SyncKey[],
   last: readonly SyncKey[] = [],
 ): number[] {
-  const known = new Places(stored);
-  const byLast = matchedIndexes(history, new Places(last));
+  const known = new KnownMessages(stored);
+  const byLast = matchedIndexes(history, new KnownMessages(last));
   const byStored = matchedIndexes(history, known);
   const matched = byStored.size > byLast.size ? byStored : byLast;
   let lastMatched = -1;
@@ -56,8 +56,8 @@ export function newMessages(
   return fresh;
 }
 
-/** Where in a list of messages one of the host's may stand. */
-class Places {
+/** Finds the messages of a list that may be the same as one of the host's, by their indexes in the list. */
+class KnownMessages {
   readonly #keys: readonly SyncKey[];
   readonly #ofId = new Map<string, number>();
   readonly #ofContent = new Map<string, number[]>();
@@ -80,7 +80,7 @@ class Places {
     return externalId !== undefined && this.#ofId.has(externalId);
   }
 
-  /** Rising. */
+  /** Returns indexes in rising order. */
   of({ externalId, digest }: SyncKey): readonly number[] {
     const byId = externalId === undefined ? undefined : this.#ofId.get(externalId);
     if (byId !== undefined) return [byId];
@@ -89,24 +89,24 @@ class Places {
   }
 }
 
-/** Indexes into `history` that the longest common subsequence with the known messages has. */
-function matchedIndexes(history: readonly SyncKey[], known: Places): Set<number> {
-  // Where a message stands if both histories end alike; new messages at the end move it by their number.
+/** Returns the indexes in `history` of the longest common subsequence with the known messages. */
+function matchedIndexes(history: readonly SyncKey[], known: KnownMessages): Set<number> {
+  // If both histories end with the same message, equal messages are this many indexes apart.
   const shift = known.count - history.length;
   const candidates = history.map((key, index) => nearest(known.of(key), index + shift));
-  const { indexes, placeLast } = longestCommonSubsequence(candidates, known.count);
+  const { indexes, knownLast } = longestCommonSubsequence(candidates, known.count);
   const matched = new Set(indexes);
-  // A known summary is stored after the messages that the host puts it before: nothing in front of the match is new.
+  // True if nothing in front of the match is new. A known summary is stored after the messages that follow it in the array.
   const isFrontKnown = history
     .slice(0, indexes[0])
     .every((key, index) => matched.has(index) || known.of(key).length > 0);
-  if (placeLast === known.count - 1 || isFrontKnown) return matched;
+  if (knownLast === known.count - 1 || isFrontKnown) return matched;
   const front = new Set<number>();
   while (matched.has(front.size)) front.add(front.size);
   return front;
 }
 
-/** At most `CANDIDATES_MAX` of the places, as many before the given one as after it where there are. @param places  Rising. */
+/** Returns at most `CANDIDATES_MAX` of the places, as many before the given one as after it. @param places  In rising order. */
 function nearest(places: readonly number[], place: number): readonly number[] {
   let [from, to] = [0, places.length];
   while (from < to) {
@@ -123,33 +123,31 @@ interface Match {
   index: number;
   place: number;
   length: number;
-  /** Sum of the places: the later in the stored history, the better among equals. */
-  placeSum: number;
+  /** The sum of the places. Between chains of one length the larger sum wins: it is later in the stored history. */
+  knownSum: number;
   before: Match | undefined;
 }
 
 /**
- * The longest chain of (index, place) pairs rising in both. A Fenwick tree holds, for every place, the best chain that
- * ends before it.
+ * Returns the longest chain of (index, place) pairs that rises in both. A Fenwick tree holds, for every place, the best chain
+ * that ends before it (Hunt and Szymanski, "A fast algorithm for computing longest common subsequences", CACM 20(5), 1977).
+ * Between equal chains the latest wins.
  *
- * Hunt and Szymanski, "A fast algorithm for computing longest common subsequences", CACM 20(5), 1977. Of equal chains the
- * one that lies latest among the places.
- *
- * @param candidates  For each index its places, rising.
- * @returns the indexes of the chain, and its last place; -1 for an empty one.
+ * @param candidates  For each index its places, in rising order.
+ * @returns the indexes of the chain, and its last place; -1 if it is empty.
  */
 function longestCommonSubsequence(
   candidates: readonly (readonly number[])[],
-  placeCount: number,
-): { indexes: number[]; placeLast: number } {
-  const best = new Array<Match | undefined>(placeCount + 1);
+  knownCount: number,
+): { indexes: number[]; knownLast: number } {
+  const best = new Array<Match | undefined>(knownCount + 1);
   const isBetter = (match: Match, than: Match | undefined): boolean =>
     than === undefined ||
     match.length > than.length ||
-    (match.length === than.length && match.placeSum > than.placeSum);
+    (match.length === than.length && match.knownSum > than.knownSum);
   let longest: Match | undefined;
   candidates.forEach((places, index) => {
-    // From the last place to the first, so that no chain takes two places for one index.
+    // From the last place to the first, so that no chain gets two places for one index.
     for (const place of places.toReversed()) {
       let before: Match | undefined;
       for (let node = place; node > 0; node -= node & -node) {
@@ -160,15 +158,15 @@ function longestCommonSubsequence(
         index,
         place,
         length: (before?.length ?? 0) + 1,
-        placeSum: (before?.placeSum ?? 0) + place,
+        knownSum: (before?.knownSum ?? 0) + place,
         before,
       };
-      for (let node = place + 1; node <= placeCount; node += node & -node)
+      for (let node = place + 1; node <= knownCount; node += node & -node)
         if (isBetter(match, best[node])) best[node] = match;
       if (isBetter(match, longest)) longest = match;
     }
   });
   const indexes: number[] = [];
   for (let match = longest; match !== undefined; match = match.before) indexes.push(match.index);
-  return { indexes, placeLast: longest?.place ?? -1 };
+  return { indexes, knownLast: longest?.place ?? -1 };
 }

@@ -14,8 +14,7 @@ import type { NewSession } from "./sessions.ts";
 import type { AssignedCluster } from "./subjects.ts";
 import type { UnionRow } from "./unions.ts";
 
-// One exported function for each thing that can happen, each one transaction. Summaries are in write-summaries.ts. Nobody
-// else writes.
+// One exported function for each event, each in one transaction. write-summaries.ts has those of summaries.
 
 /** What one move of the frontier changes. */
 export interface FrontierMove {
@@ -38,7 +37,7 @@ export interface FrontierMove {
   hiddenSummaries: readonly number[];
 }
 
-/** The first embedder came to a new store. Returns the generation in use, whoever started it. */
+/** A new store got its first embedder. Returns the generation in use, which another process may have started. */
 export function startGeneration(
   { database, generations }: Repositories,
   embedderId: string,
@@ -54,10 +53,10 @@ export function startGeneration(
 }
 
 /**
- * A session was made.
+ * A session was created.
  *
- * @returns the id of the session that was there already, by its id or by its name at its source, made by another process a
- *   moment ago; undefined if it was made here.
+ * @returns undefined; or the id of a session that another process created a moment ago with the same id, or the same
+ *   external id at the same source.
  */
 export function createSession({ database, sessions }: Repositories, session: NewSession): string | undefined {
   return database.write("session", () => {
@@ -70,8 +69,8 @@ export function createSession({ database, sessions }: Repositories, session: New
 }
 
 /**
- * What was not known of a session when it was made has come to light. What is known already stays. With a project its
- * clusters come to other subjects.
+ * The title, project or parent of a session became known. Known values stay. With a project, its clusters are assigned to
+ * other subjects.
  */
 export function completeSession(
   repositories: Repositories,
@@ -123,10 +122,10 @@ export function changeSession<T>(
 }
 
 /**
- * Somebody asks for some of the vectors that are due, and others leave these to them until `untilMs`.
+ * Some due vectors were claimed until `untilMs`.
  *
- * @param choose  Which ones. Asked before, too, so that nothing is written where there are none.
- * @throws {StoreError} `EMBEDDER_MISMATCH` if some are due, and of another embedder: what it gave could not be stored.
+ * @param choose  Returns the ones to claim. It also runs before the transaction, which is skipped if there are none.
+ * @throws {StoreError} `EMBEDDER_MISMATCH` if the store is grown with another embedder.
  */
 export function claimVectors(
   repositories: Repositories,
@@ -147,11 +146,11 @@ export function claimVectors(
 }
 
 /**
- * Vectors came. Those of messages that have gone into the forest without them, or were forgotten, are dropped: a decision
- * that is logged stays as it is.
+ * Vectors came. A vector is dropped if its message was forgotten or has entered the forest without it: logged decisions
+ * stay.
  *
- * @returns how many messages have theirs now.
- * @throws {StoreError} `EMBEDDER_MISMATCH` if the store has come to another embedder meanwhile.
+ * @returns the number of vectors stored.
+ * @throws {StoreError} `EMBEDDER_MISMATCH` if the store is grown with another embedder.
  */
 export function storeVectors(
   repositories: Repositories,
@@ -176,7 +175,7 @@ function assertGeneration({ generations }: Repositories, embedderId: string): vo
   if (stored !== embedderId) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedderId });
 }
 
-/** Vectors did not come. `note` says what became of the try. */
+/** A try to get vectors failed or was given up. `note` writes what becomes of them. */
 export function vectorsFailed(
   { database, pendingVectors }: Repositories,
   note: (pending: PendingVectorRepository) => void,
@@ -206,7 +205,7 @@ export function dissolveSubjects(
   subjects.dissolveFrom(project, settledFrom, generations.newest()!.id, unions.newestPosition() + 1);
 }
 
-/** Rows of `span_summaries` were found not to be of the messages that they name. */
+/** Rows of `span_summaries` were found that do not match their messages. */
 export function deleteSpans({ database, spans }: Repositories, ids: readonly number[]): void {
   database.write("verify --rebuild", () => {
     for (const id of ids) spans.delete(id);
@@ -214,12 +213,12 @@ export function deleteSpans({ database, spans }: Repositories, ids: readonly num
 }
 
 /**
- * The oldest messages that are not in the full-text index came into it, at most a hundred, each with a row of its own even
- * where it has no words. Which these are is asked inside the transaction: another process may be indexing as well.
+ * The oldest messages that were not in the full-text index were added, at most a hundred. A message without words gets a
+ * row, too. They are looked up inside the transaction, because another process may be indexing as well.
  *
- * @param wordsOf  The words of a text, in order.
- * @param options.anew  Empty the index first, whatever state it is in: it then fills again as a new one does.
- * @returns how many; 0 where nothing was left, and nothing written.
+ * @param wordsOf  Returns the words of a text, in order.
+ * @param options.anew  Empties the index first.
+ * @returns the number of messages added.
  */
 export function indexTexts(
   { database, fullText }: Repositories,
@@ -235,7 +234,7 @@ export function indexTexts(
   });
 }
 
-/** The derived rows of a session were lost or damaged, and derived again from the log. */
+/** The derived rows of a session were lost or damaged, and were computed again from the log. */
 export function rebuildSession(repositories: Repositories, sessionId: string, derived: DerivedRows): void {
   const { database, messages, clusters, themes, subjects, sessions, generations } = repositories;
   database.write("verify --rebuild", () => {
@@ -252,7 +251,7 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
       if (row.subjectRoot !== null) subjects.setRoot(row.cluster.root, row.subjectRoot);
     }
     for (const theme of derived.themes) themes.put(sessionId, theme);
-    sessions.countRewrite(sessionId); // other processes hold the rows as they were
+    sessions.countRewrite(sessionId); // so that other processes load the rows again
   });
 }
 
@@ -278,8 +277,8 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
 }
 
 /**
- * Files were brought in whole, in these states by path, since `rewriteCount` was what it is. Where something was forgotten
- * since, it may have been of them, and nothing is noted.
+ * Files were imported completely. `states` has their state by path. Nothing is noted if `rewriteCount` has changed: some of
+ * their messages may have been forgotten since.
  */
 export function noteImportedFiles(
   { database, generations, importedFiles }: Repositories,
