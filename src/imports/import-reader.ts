@@ -1,3 +1,4 @@
+import { on } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../core/errors.ts";
@@ -130,31 +131,11 @@ export class ImportReader {
 
 /** Yields what a thread posts, until the thread is dead. */
 async function* repliesOf(worker: Worker): AsyncGenerator<ReadReply> {
-  const replies: ReadReply[] = [];
-  let isDead = false;
-  let wake = (): void => {};
-  const onMessage = (reply: ReadReply): void => {
-    replies.push(reply);
-    wake();
-  };
-  const onEnd = (): void => {
-    isDead = true;
-    wake();
-  };
-  worker.on("message", onMessage).on("messageerror", onEnd).on("error", onEnd).on("exit", onEnd);
+  const messages = on(worker, "message", { close: ["messageerror", "exit"] });
   try {
-    for (;;) {
-      const reply = replies.shift();
-      if (reply !== undefined) yield reply;
-      else if (isDead) return;
-      else {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-  } finally {
-    worker.off("message", onMessage).off("messageerror", onEnd).off("error", onEnd).off("exit", onEnd);
+    for await (const [reply] of messages) yield reply;
+  } catch {
+    // The thread has thrown an error, which ends it.
   }
 }
 

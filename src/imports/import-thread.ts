@@ -1,3 +1,4 @@
+import { on } from "node:events";
 import { parentPort } from "node:worker_threads";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
@@ -30,52 +31,41 @@ const BATCHES_AHEAD = 2;
 /** A batch is full when its messages have this many characters, even if there are few of them. */
 const BATCH_CHARS_MAX = 256 * 1024;
 
-/**
- * The thread of an import that reads. It turns files into events, and messages into the rows that a store keeps, so that the
- * main thread only writes. It takes one file after another, and posts a batch only when one is wanted.
- */
-class ReadingThread {
-  #wantedCount = 0;
-  #wake: () => void = () => {};
+// The thread of an import that reads. It turns files into events, and messages into the rows that a store keeps, so that the
+// main thread only writes. It reads one file after another, and posts a batch only when one is wanted.
 
-  /** Called when the main thread has taken a batch. */
-  want(): void {
-    this.#wantedCount += 1;
-    this.#wake();
-  }
+const requests = on(parentPort!, "message") as AsyncIterableIterator<[ReadRequest | "more"]>;
+for await (const [request] of requests) {
+  if (request !== "more") await read(request); // otherwise the end of the last file came first
+}
 
-  async read({ file, format }: ReadRequest): Promise<void> {
-    this.#wantedCount = BATCHES_AHEAD;
-    try {
-      const opened = await openImport({ ...file, chunks: chunksOf(file.path) }, format);
-      post({ kind: "opened", format: opened.format });
-      let events: ThreadEvent[] = [];
-      let chars = 0;
-      for await (const event of opened.events) {
-        const prepared = prepare(event);
-        events.push(prepared);
-        if (prepared.kind === "prepared") chars += prepared.prepared.partsJson.length;
-        if (events.length < BATCH_MESSAGES_MAX && chars < BATCH_CHARS_MAX) continue;
-        await this.#postBatch(events);
-        events = [];
-        chars = 0;
-      }
-      if (events.length > 0) await this.#postBatch(events);
-      post({ kind: "end" });
-    } catch (error) {
-      if (!StoreError.is(error)) throw error; // ends the thread
-      post({ kind: "failed", code: error.code, details: error.details });
+async function read({ file, format }: ReadRequest): Promise<void> {
+  try {
+    const opened = await openImport({ ...file, chunks: chunksOf(file.path) }, format);
+    post({ kind: "opened", format: opened.format });
+    let wantedCount = BATCHES_AHEAD;
+    const postBatch = async (): Promise<void> => {
+      if (wantedCount === 0)
+        await requests.next(); // can only be "more"
+      else wantedCount -= 1;
+      post({ kind: "events", events });
+    };
+    let events: ThreadEvent[] = [];
+    let chars = 0;
+    for await (const event of opened.events) {
+      const prepared = prepare(event);
+      events.push(prepared);
+      if (prepared.kind === "prepared") chars += prepared.prepared.partsJson.length;
+      if (events.length < BATCH_MESSAGES_MAX && chars < BATCH_CHARS_MAX) continue;
+      await postBatch();
+      events = [];
+      chars = 0;
     }
-  }
-
-  async #postBatch(events: ThreadEvent[]): Promise<void> {
-    while (this.#wantedCount === 0) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    this.#wantedCount -= 1;
-    post({ kind: "events", events });
+    if (events.length > 0) await postBatch();
+    post({ kind: "end" });
+  } catch (error) {
+    if (!StoreError.is(error)) throw error; // ends the thread
+    post({ kind: "failed", code: error.code, details: error.details });
   }
 }
 
@@ -88,9 +78,3 @@ function prepare(event: ImportEvent): ThreadEvent {
 function post(reply: ReadReply): void {
   parentPort!.postMessage(reply);
 }
-
-const thread = new ReadingThread();
-parentPort?.on("message", (request: ReadRequest | "more") => {
-  if (request === "more") thread.want();
-  else void thread.read(request);
-});

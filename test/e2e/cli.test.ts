@@ -58,7 +58,7 @@ describe("misuse exits with 2 and says what to type instead", () => {
       ["import", "x.jsonl", "--format", "xml"],
       "Allowed choices are auto, claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl.",
     ],
-    [["import"], "Name the files or folders to import.\nNo agent keeps conversations at its standard place here."],
+    [["import"], "Name the files or folders to import.\nNo agent keeps transcripts in its standard location here."],
     [["help", "sesions"], "Unknown command 'sesions'.\nDid you mean sessions?"],
     [["sessions", "--color", "allways"], "Did you mean always?"],
     [["resume", "cli", "--strategy", "unionfind"], "Did you mean union-find?"],

@@ -10,19 +10,19 @@ const LONG_VISIT_MS = 500;
 const BREAK_FACTOR = 4;
 const BREAK_MS_MAX = 30_000;
 
-interface ChangedFile {
-  changedAtMs: number;
+interface DueFile {
+  /** When the file changed first since its last visit; undefined if it only waits to be quiet. */
+  changedAtMs?: number;
   dueAtMs: number;
 }
 
 /**
- * The files to visit, and when: changed files first, then those that existed at the start, then those that have been quiet
- * for long. Times come from a monotonic clock, in milliseconds.
+ * The files to visit, and when. Files that are due come before those that existed at the start. Times come from a monotonic
+ * clock, in milliseconds.
  */
 export class DueFiles {
-  readonly #changed = new Map<string, ChangedFile>();
+  readonly #due = new Map<string, DueFile>();
   readonly #found = new Set<string>();
-  readonly #quiet = new Map<string, number>();
   readonly #breakUntilMs = new Map<string, number>();
 
   /** True if some files that existed at the start were not visited yet. */
@@ -32,9 +32,9 @@ export class DueFiles {
 
   /** Schedules a file that was written to, for when its writer pauses. */
   addChanged(path: string, nowMs: number): void {
-    const changedAtMs = this.#changed.get(path)?.changedAtMs ?? nowMs;
+    const changedAtMs = this.#due.get(path)?.changedAtMs ?? nowMs;
     const pausedAtMs = Math.min(nowMs + WRITE_GAP_MS, changedAtMs + DELAY_MS_MAX);
-    this.#changed.set(path, { changedAtMs, dueAtMs: Math.max(pausedAtMs, this.#breakUntilMs.get(path) ?? 0) });
+    this.#due.set(path, { changedAtMs, dueAtMs: Math.max(pausedAtMs, this.#breakUntilMs.get(path) ?? 0) });
   }
 
   /** Schedules a file that existed at the start, for when there is time. */
@@ -42,34 +42,27 @@ export class DueFiles {
     this.#found.add(path);
   }
 
-  /** Schedules one more visit of a file, for when it has been quiet for long. */
+  /** Schedules one more visit of a file, for when it has been quiet for long. A change comes first. */
   addQuiet(path: string, dueAtMs: number): void {
-    this.#quiet.set(path, dueAtMs);
+    if (this.#due.get(path)?.changedAtMs === undefined) this.#due.set(path, { dueAtMs });
   }
 
-  /** Takes the next file that is due. @returns the file; or the milliseconds until one is due; or undefined if there is none. */
+  /** Takes the next file. @returns the file; or the milliseconds until one is due; or undefined if there is none. */
   take(nowMs: number): string | number | undefined {
-    let nextAtMs: number | undefined;
-    for (const [path, { dueAtMs }] of this.#changed) {
+    let nextAtMs = Number.POSITIVE_INFINITY;
+    for (const [path, { dueAtMs }] of this.#due) {
       if (dueAtMs <= nowMs) {
-        this.#changed.delete(path);
+        this.#due.delete(path);
         this.#found.delete(path);
         return path;
       }
-      nextAtMs = Math.min(nextAtMs ?? dueAtMs, dueAtMs);
+      nextAtMs = Math.min(nextAtMs, dueAtMs);
     }
     for (const path of this.#found) {
       this.#found.delete(path);
       return path;
     }
-    for (const [path, dueAtMs] of this.#quiet) {
-      if (dueAtMs <= nowMs) {
-        this.#quiet.delete(path);
-        return path;
-      }
-      nextAtMs = Math.min(nextAtMs ?? dueAtMs, dueAtMs);
-    }
-    return nextAtMs === undefined ? undefined : nextAtMs - nowMs;
+    return nextAtMs === Number.POSITIVE_INFINITY ? undefined : nextAtMs - nowMs;
   }
 
   /** Records how long it took to visit a file that is read from its beginning each time. */

@@ -3,6 +3,7 @@ import { StoreError } from "../../core/errors.ts";
 import { chunksOf, QUIET_MS } from "../../importers/files.ts";
 import type { Importer } from "../../importers/importer.ts";
 import { canFollow, IMPORTERS, READING_VERSION } from "../../importers/registry.ts";
+import type { OpenedStore } from "../../session/opened-store.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import { LiveFile } from "./live-file.ts";
 import type { WatchEvent } from "./watch-events.ts";
@@ -19,12 +20,8 @@ export interface Visit {
   error: FileReport["error"];
 }
 
-/** Remembers the states in which files were imported whole, from one watch to the next. A store does this. */
-export interface ImportedFileStates {
-  hasImportedFile(path: string, state: string): boolean;
-  forgetCount(): number;
-  noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void;
-}
+/** Remembers from one watch to the next in which state each file was imported completely. */
+type ImportedFileStates = Pick<OpenedStore, "hasImportedFile" | "forgetCount" | "noteImportedFiles">;
 
 interface FollowedFile {
   path: string;

@@ -126,7 +126,7 @@ describe("importFiles", () => {
     [{ formt: "auto" }, "an option of importFiles"],
     [{ format: "word-perfect" }, "format"],
     [{ project: "" }, "project"],
-    [{ importers: [{}] }, "importers"],
+    [{ importers: [{}] }, "importers.0"],
     [{ onFile: true }, "onFile"],
   ])("refuses %j", async (options, option) => {
     const { store, write } = scene();
