@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe("backup", () => {
-  test("writes a store that other commands read, and says what is in it", async () => {
+  test("writes a store that other commands read, and reports its content", async () => {
     const path = join(folder.path, "copy.db");
     const { exitCode, stdout, stderr } = await folder.run(["backup", path]);
     expect([exitCode, stderr]).toEqual([0, ""]);
@@ -22,7 +22,7 @@ describe("backup", () => {
     expect(await folder.json("forest", "lamp", "--db", path)).toEqual(await folder.json("forest", "lamp"));
   });
 
-  test("refuses a file that is there, until it is told to overwrite it", async () => {
+  test("refuses an existing file unless --overwrite is given", async () => {
     const path = join(folder.path, "precious.txt");
     writeFileSync(path, "precious");
     const { exitCode, stderr } = await folder.run(["backup", path, "--json"]);
@@ -32,9 +32,9 @@ describe("backup", () => {
     expect(await folder.json("backup", path, "--overwrite")).toMatchObject({ path, messageCount: 123 });
   });
 
-  test("leaves nothing behind where the disk takes no more", async () => {
+  test("leaves nothing behind if the disk is full", async () => {
     const before = readdirSync(folder.path).sort();
-    // A file may grow to 100 kB only: what a full disk looks like to whoever writes.
+    // A limit of 100 kB for files, which looks like a full disk.
     const script = `ulimit -f 100; exec "$0" "$@"`;
     const args = [
       "-c",
@@ -59,7 +59,7 @@ describe("backup", () => {
 });
 
 describe("export", () => {
-  test("prints lines from which an import makes the same sessions again", async () => {
+  test("prints lines from which an import restores the same sessions", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["export"]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect(stdout.split("\n")).toHaveLength(2 + 123 + 1);
@@ -72,7 +72,7 @@ describe("export", () => {
     expect(await folder.json("import", join(folder.path, "export.jsonl"), "--db", db)).toMatchObject({ newCount: 0 });
   });
 
-  test("takes the beginnings of ids, each session once", async () => {
+  test("accepts the beginnings of ids, and prints each session once", async () => {
     const { stdout } = await folder.run(["export", "len", "lens"]);
     const lines = stdout
       .trimEnd()
@@ -87,13 +87,13 @@ describe("export", () => {
     expect(await folder.json("export", "lens")).toEqual(lines);
   });
 
-  test("refuses a session that is not there before it prints anything", async () => {
+  test("refuses an unknown session before it prints anything", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["export", "lens", "nobody"]);
     expect([exitCode, stdout]).toEqual([1, ""]);
     expect(stderr).toContain('No session with id "nobody".');
   });
 
-  test("waits for a slow reader, and ends in silence where the reader goes away", async () => {
+  test("waits for a slow reader, and ends in silence if the reader goes away", async () => {
     const db = join(folder.path, "long.db");
     const long = Array.from({ length: 40 }, (_, seq) => ({
       session: "long",
@@ -120,7 +120,7 @@ describe("export", () => {
     }
   });
 
-  test("of a damaged store prints what can be read, names the rest, and fails", async () => {
+  test("prints what can be read of a damaged store, names the other messages, and fails", async () => {
     const db = join(folder.path, "damaged.db");
     await folder.json("backup", db);
     const database = new Database(db);
@@ -146,7 +146,7 @@ describe("doctor", () => {
     expect(readFileSync(folder.db).equals(before)).toBe(true);
   });
 
-  test("says what is wrong and what would mend it, and fails", async () => {
+  test("reports what is wrong and how to fix it, and fails", async () => {
     chmodSync(folder.db, 0o604);
     const { exitCode, stdout, stderr } = await folder.run(["doctor"]);
     const asJson = await folder.run(["doctor", "--json"]);

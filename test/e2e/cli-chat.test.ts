@@ -14,7 +14,7 @@ import { talk } from "../support/said.ts";
 
 const folder = new CliFolder();
 const running: ChildProcess[] = [];
-/** A process takes its time to start where others run beside it. */
+/** A process starts slowly while others run. */
 const WAIT = { timeout: 20_000 };
 afterAll(() => {
   for (const child of running) child.kill("SIGKILL");
@@ -53,7 +53,7 @@ function start(command: string, args: readonly string[], server: GeminiServer): 
   return { child, shown: () => shown, ended };
 }
 
-test("without a key nothing is opened, made or sent", async () => {
+test("without a key nothing is opened, created or sent", async () => {
   const db = join(folder.path, "none.db");
   const { exitCode, stdout, stderr } = await folder.run(["chat", "--db", db], { stdin: "Hello.\n" });
   expect([exitCode, stdout]).toEqual([1, ""]);
@@ -61,7 +61,7 @@ test("without a key nothing is opened, made or sent", async () => {
   expect(existsSync(db)).toBe(false);
 });
 
-test("lines through a pipe are turns of one session, which the next call goes on with", async () => {
+test("lines in a pipe are turns of one session, which the next call continues", async () => {
   const server = await geminiServer(
     streamed("The key ", "had expired."),
     calling("recall", { query: "deploy" }),
@@ -122,7 +122,7 @@ test("misuse exits with 2", async () => {
   expect((await run("x", "--model", "no model")).exitCode).toBe(2);
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s in mid-reply keeps what arrived, and ends it", async (signal) => {
+test.each(["SIGINT", "SIGTERM"] as const)("%s during a reply keeps what arrived and ends the chat", async (signal) => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] });
   const { child, shown, ended } = start(process.execPath, [MAIN, "chat", signal], server);
   child.stdin!.write("Go.\nNever said.\n");
@@ -135,7 +135,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s in mid-reply keeps what arrived, a
   expect(messages[1]!.metadata).toMatchObject({ interrupted: "aborted" });
 });
 
-test("kill -9 in mid-reply: the store is whole, and the next call answers what was asked", async () => {
+test("kill -9 during a reply leaves the store intact, and the next call answers the question", async () => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] }, streamed("Whole."));
   const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "killed"], server);
   child.stdin!.write("Go.\n");
@@ -149,7 +149,7 @@ test("kill -9 in mid-reply: the store is whole, and the next call answers what w
   expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
 });
 
-test("leaving does not wait for summaries that are under way", async () => {
+test("leaving does not wait for running summaries", async () => {
   const store = openStore(folder.db);
   store
     .session("long", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 })
@@ -167,7 +167,7 @@ test("leaving does not wait for summaries that are under way", async () => {
   expect(performance.now() - leavingAt).toBeLessThan(5_000);
 });
 
-test("a reader that has seen enough ends it, with nobody's input missing", async () => {
+test("a reader that goes away ends the chat without losing input", async () => {
   const server = await geminiServer(streamed("One."), streamed("Two."), streamed("Three."));
   const { child, shown, ended } = start(process.execPath, [MAIN, "chat", "closed"], server);
   child.stdin!.write("1\n");
@@ -178,7 +178,7 @@ test("a reader that has seen enough ends it, with nobody's input missing", async
   expect(server.requests.filter(({ method }) => method === "streamGenerateContent").length).toBeLessThan(4);
 });
 
-test("where nothing is said no session is made, and a refused option makes none", async () => {
+test("no session is created if nothing is said or an option is refused", async () => {
   const server = await geminiServer();
   const db = join(folder.path, "unsaid.db");
   const run = (...args: string[]) => folder.run(["chat", ...args, "--db", db], { env: envOf(server), stdin: "\n" });
@@ -188,7 +188,7 @@ test("where nothing is said no session is made, and a refused option makes none"
   expect(await folder.json("sessions", "--db", db)).toEqual([]);
 });
 
-test("what means a session or a handle already is made no session of", async () => {
+test("a handle or @last never names a new session", async () => {
   const server = await geminiServer();
   const db = join(folder.path, "taken.db");
   for (const name of ["@last", "theme:12@40"]) {

@@ -17,9 +17,9 @@ const COMMANDS = await Promise.all(
 );
 
 interface Trial {
-  /** What is typed after the name, on a store with the session `cli`. */
+  /** The words after the command's name, for a store with the session `cli`. */
   args: readonly string[];
-  /** Of the value that `--json` prints, or of the first element of an array; scripts rely on them. */
+  /** The keys of the value that `--json` prints, or of the first element of an array. Scripts rely on them. */
   keys: string;
   isArray?: true;
 }
@@ -30,7 +30,7 @@ const SESSION =
 const STATS =
   "path sessionCount messageCount tokenCount clusterCount themeCount summaryCount standInCount summaryInputTokens summaryOutputTokens summaryCostUsd artifactCount artifactBytes pendingVectorCount pendingVectorsSinceMs failedVectorCount withoutVectorCount unindexedCount logPosition fileBytes walBytes embedderId";
 
-/** One for each command; null where it talks with somebody instead of answering. */
+/** A trial for each command; null if the command does not end by itself. */
 const TRIALS: Readonly<Record<string, Trial | null>> = {
   import: {
     args: [join(folder.path, "cli.jsonl")],
@@ -71,7 +71,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
 
 const tried = Object.entries(TRIALS).flatMap(([name, trial]) => (trial === null ? [] : [[name, trial] as const]));
 
-/** `forget` has nothing to forget the second time. */
+/** `forget` cannot be run twice. */
 const repeatable = tried.filter(([name]) => name !== "forget");
 
 beforeAll(async () => {
@@ -79,13 +79,13 @@ beforeAll(async () => {
   await folder.json("import", folder.jsonl("cli.jsonl", [...longSession("cli", 60), spare]));
 });
 
-test("every command has a trial here", () => {
+test("every command has a trial", () => {
   expect(Object.keys(TRIALS).sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
 });
 
 describe("help", () => {
   test.each(COMMANDS.map((command) => [command.name, command] as const))(
-    "of %s has examples",
+    "for %s has examples",
     async (name, command) => {
       const stdout = new FakeStream();
       const terminal = new Terminal(stdout, new FakeStream(), {});
@@ -99,7 +99,7 @@ describe("help", () => {
   );
 
   test.each(COMMANDS.flatMap(({ name, examples }) => examples.map((example) => `${name} ${example}`.trimEnd())))(
-    "the example coppice %s is understood",
+    "the example coppice %s is valid",
     async (example) => {
       const ran: string[] = [];
       const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({
@@ -122,7 +122,7 @@ describe("help", () => {
 });
 
 describe("every command", () => {
-  test.each(tried)("%s --json prints one value, in silence", async (name, { args, keys, isArray }) => {
+  test.each(tried)("%s --json prints one value and nothing on stderr", async (name, { args, keys, isArray }) => {
     const { exitCode, stdout, stderr } = await folder.run([name, ...args, "--json"]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     const value = JSON.parse(stdout);
@@ -131,21 +131,24 @@ describe("every command", () => {
     expect(Object.keys(one).sort()).toEqual(keys.split(" ").filter(Boolean).sort());
   });
 
-  test.each(repeatable)("%s is plain in a pipe, and minds no reader that leaves", async (name, { args }) => {
-    const [plain, ...left] = await Promise.all([
-      folder.run([name, ...args]),
-      readerLeaves([name, ...args]),
-      readerLeaves([name, ...args, "--json"]),
-    ]);
-    expect(plain.stdout).not.toContain("\u001b");
-    for (const { exitCode, stderr } of left) {
-      expect(exitCode).toBe(0);
-      expect(stderr).not.toMatch(/EPIPE|Error|coppice:/);
-    }
-  });
+  test.each(repeatable)(
+    "%s prints no colors in a pipe, and survives a reader that goes away",
+    async (name, { args }) => {
+      const [plain, ...left] = await Promise.all([
+        folder.run([name, ...args]),
+        readerLeaves([name, ...args]),
+        readerLeaves([name, ...args, "--json"]),
+      ]);
+      expect(plain.stdout).not.toContain("\u001b");
+      for (const { exitCode, stderr } of left) {
+        expect(exitCode).toBe(0);
+        expect(stderr).not.toMatch(/EPIPE|Error|coppice:/);
+      }
+    },
+  );
 });
 
-/** Run it with a stdout that nobody reads. */
+/** Runs a command with a stdout that nobody reads. */
 async function readerLeaves(args: readonly string[]): Promise<{ exitCode: unknown; stderr: string }> {
   const child = spawn(process.execPath, [MAIN, ...args, "--db", folder.db]);
   child.stdout.destroy();
@@ -157,7 +160,7 @@ async function readerLeaves(args: readonly string[]): Promise<{ exitCode: unknow
   return { exitCode, stderr };
 }
 
-/** As a shell splits what it is given: `'"a b" c' d` is `"a b" c` and `d`. */
+/** Splits a line like a shell: `'"a b" c' d` becomes `"a b" c` and `d`. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare!);
 }

@@ -4,7 +4,7 @@ import { CliFolder } from "../support/cli.ts";
 
 const folder = new CliFolder();
 
-test("forget takes messages, then the session, and no byte of them stays in the file", async () => {
+test("forget deletes messages, then the session, and no byte of them stays in the file", async () => {
   const say = (id: string, content: string) => ({ session: "s", role: "user", id, content });
   const file = folder.jsonl("notes.jsonl", [say("a", "the canary-51c0 sings"), say("b", "the rest stays")]);
   await folder.run(["import", file]);

@@ -9,7 +9,7 @@ import { CliFolder, FIXTURES, longSession, MAIN } from "../support/cli.ts";
 const folder = new CliFolder();
 
 describe("import", () => {
-  test("brings a folder of both formats in, subagents as children of their session", async () => {
+  test("imports a folder of two formats, with subagents as children of their session", async () => {
     const session = "3f6c1d2e-0a4b-4c1d-9e8f-5a6b7c8d9e0f";
     const home = join(folder.path, "home");
     const subagents = join(home, session, "subagents");
@@ -48,7 +48,7 @@ describe("import", () => {
     expect(digest(db)).toBe(before);
   });
 
-  test("adds only what a file has grown by", async () => {
+  test("adds only the growth of a file", async () => {
     const db = join(folder.path, "grown.db");
     const lines = longSession("grown", 30);
     await folder.json("import", folder.jsonl("grown.jsonl", lines.slice(0, 20)), "--db", db);
@@ -74,7 +74,7 @@ describe("import", () => {
     expect(stdout).toContain("1 file, 1 session, 2 new messages and 0 already there, 2 warnings.");
   });
 
-  test("keeps what it has where a file now says something else, and imports what is new", async () => {
+  test("keeps stored messages if a file now says something else, and imports what is new", async () => {
     const db = join(folder.path, "edited.db");
     const lines = longSession("edited", 4);
     await folder.json("import", folder.jsonl("edited.jsonl", lines.slice(0, 3)), "--db", db);
@@ -86,7 +86,7 @@ describe("import", () => {
     expect(messages).toMatchObject(lines.map(({ content }) => ({ parts: [{ type: "text", text: content }] })));
   });
 
-  test("fails with --strict where there are warnings, with the good lines imported", async () => {
+  test("fails with --strict if there are warnings, after importing the good lines", async () => {
     const db = join(folder.path, "strict.db");
     const file = folder.jsonl("strict.jsonl", [{ session: "strict", role: "user", content: "good" }, "bad"]);
     const { exitCode, stdout, stderr } = await folder.run(["import", file, "--strict", "--json", "--db", db]);
@@ -95,7 +95,7 @@ describe("import", () => {
     expect(JSON.parse(stderr).error).toMatchObject({ code: "IMPORT_INCOMPLETE", message: "There were warnings: 1." });
   });
 
-  test("without paths, says what agents keep here, and reads none of it", async () => {
+  test("without paths, lists what agents keep here, and reads none of it", async () => {
     const folder = new CliFolder();
     mkdirSync(join(folder.path, ".claude", "projects", "web"), { recursive: true });
     folder.jsonl(".claude/projects/web/a.jsonl", [{ session: "a", role: "user", content: "one" }]);
@@ -107,7 +107,7 @@ describe("import", () => {
     );
   });
 
-  test("fails for a path that is not there, with the other paths imported", async () => {
+  test("fails for a missing path, after importing the other paths", async () => {
     const db = join(folder.path, "partly.db");
     const file = folder.jsonl("there.jsonl", [{ session: "there", role: "user", content: "hello" }]);
     const { exitCode, stdout, stderr } = await folder.run(["import", "/nowhere.jsonl", file, "--db", db]);
@@ -116,7 +116,7 @@ describe("import", () => {
     expect(stderr).toBe("coppice: There is no file /nowhere.jsonl.\nThe other files were imported.\n");
   });
 
-  test("passes over a file of no known format in a folder, and refuses it when it is named", async () => {
+  test("skips a file in no known format in a folder, and refuses it if it is named", async () => {
     const inside = join(folder.path, "mixed");
     mkdirSync(inside);
     writeFileSync(join(inside, "other.jsonl"), '{"some":"thing"}\n');
@@ -129,7 +129,7 @@ describe("import", () => {
     expect(named.exitCode).toBe(1);
   });
 
-  test("puts sessions into the given project, and leaves them there when they are imported without it", async () => {
+  test("assigns sessions to the given project permanently", async () => {
     const db = join(folder.path, "project.db");
     const file = folder.jsonl("project.jsonl", [{ session: "p", role: "user", content: "hello", project: "own" }]);
     await folder.json("import", file, "--project", "given", "--db", db);
@@ -141,7 +141,7 @@ describe("import", () => {
     ]);
   });
 
-  test("tells every format by its content, in one folder, and passes over what is none", async () => {
+  test("recognizes every format by its content, in one folder, and skips other files", async () => {
     const home = join(folder.path, "formats");
     cpSync(FIXTURES, home, { recursive: true });
     writeFileSync(join(home, "settings.json"), '{"theme":"dark"}');
@@ -166,7 +166,7 @@ describe("import", () => {
     ]);
   });
 
-  test("says with --dry-run what an import would do, and does nothing", async () => {
+  test("shows with --dry-run what an import would do, and does nothing", async () => {
     const db = join(folder.path, "dry.db");
     const lines = longSession("dry", 4);
     const file = folder.jsonl("dry.jsonl", lines);
@@ -189,9 +189,9 @@ describe("import", () => {
     expect(await folder.json("sessions", "--db", db)).toMatchObject([{ id: "piped", messageCount: 1 }]);
   });
 
-  test("ends at Ctrl-C with what was read, and goes on from there the next time", async () => {
+  test("ends at Ctrl-C with what was read, and continues from there the next time", async () => {
     const db = join(folder.path, "interrupted.db");
-    // More than is looked at to tell the format.
+    // More bytes than the detection of the format reads.
     const lines = longSession("interrupted", 1_000).map((line) => ({ ...line, content: line.content.repeat(5) }));
     const child = spawn(process.execPath, [MAIN, "import", "-", "--db", db]);
     let stderr = "";
@@ -218,14 +218,14 @@ describe("import", () => {
     expect(await folder.json("verify", "--db", db)).toMatchObject({ ok: true, messageCount: 1_000 });
   });
 
-  test("says what is wrong with a data folder that cannot be made", async () => {
+  test("explains why a data folder cannot be created", async () => {
     const env = { COPPICE_DB: "", XDG_DATA_HOME: folder.jsonl("a-file", [{}]) };
     const { exitCode, stderr } = await folder.run(["import", join(FIXTURES, "neutral.jsonl")], { env });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^coppice: Cannot use .*a-file\/coppice: the folder cannot be made: ENOTDIR/);
   });
 
-  test("makes the store in the user's data folder, for its owner only", async () => {
+  test("creates the store in the user's data folder, readable by its owner only", async () => {
     const data = join(folder.path, "data");
     const env = { COPPICE_DB: "", XDG_DATA_HOME: data };
     const { exitCode } = await folder.run(["import", join(FIXTURES, "neutral.jsonl")], { env });

@@ -3,7 +3,7 @@ import { CliFolder, longSession } from "../support/cli.ts";
 
 const folder = new CliFolder();
 
-/** 120 messages with the id `m0` to `m119`, of two subjects; and a short one whose id begins alike. */
+/** A session of 120 messages about two subjects, and a short one whose id begins alike. */
 beforeAll(async () => {
   const file = folder.jsonl("notes.jsonl", [
     ...longSession("village-notes", 120),
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 describe("sessions", () => {
-  test("lists the most recently used first, with what they hold", async () => {
+  test("lists the most recently used first, with their counts", async () => {
     expect(await folder.json("sessions")).toMatchObject([
       { id: "village-news", project: "gazette", source: "jsonl", messageCount: 1, themeCount: 0 },
       { id: "village-notes", project: null, source: "jsonl", messageCount: 120 },
@@ -24,25 +24,25 @@ describe("sessions", () => {
     expect(second).toMatch(/^village-notes\t\tThe lighthouse lamp 0 .*\t120\t\d{4}\t\d+\t2026-03-01T01:59:00\.000Z$/);
   });
 
-  test("fits a screen, and says there what to type next", async () => {
+  test("fits a screen, and suggests there what to type next", async () => {
     const { stdout, stderr } = await folder.run(["sessions", "--limit", "1"], { env: { COLUMNS: "64" } });
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(64);
     expect(stderr).toContain("Next: coppice show village-news");
     expect(stderr).toContain("there are more: --limit");
   });
 
-  test("lists those since a day", async () => {
+  test("lists the sessions since a day", async () => {
     expect(await folder.json("sessions", "--since", "2026-03-02")).toMatchObject([{ id: "village-news" }]);
   });
 
-  test("lists those of one project", async () => {
+  test("lists the sessions of one project", async () => {
     expect(await folder.json("sessions", "--project", "gazette")).toMatchObject([{ id: "village-news" }]);
     expect(await folder.json("sessions", "--project", "none")).toEqual([]);
   });
 });
 
 describe("show", () => {
-  test("prints messages word for word, a page at a time, and says how to go on", async () => {
+  test("prints messages word for word, a page at a time, and how to continue", async () => {
     const { stdout } = await folder.run(["show", "village-notes", "--limit", "2", "--offset", "58"]);
     expect(stdout).toContain("session village-notes · from jsonl\n");
     expect(stdout).toContain(
@@ -55,20 +55,20 @@ describe("show", () => {
     expect(rest.stdout).not.toContain("more");
   });
 
-  test("gives the session, the messages and how many there are", async () => {
+  test("returns the session, the messages and their number", async () => {
     const shown = await folder.json("show", "village-notes", "--limit", "1", "--offset", "119");
     expect(Object.keys(shown)).toEqual(["session", "messages", "messageCount"]);
     expect(shown).toMatchObject({ session: { id: "village-notes" }, messages: [{ seq: 119 }], messageCount: 120 });
   });
 
-  test("does not let a message write to the terminal as it likes", async () => {
+  test("makes control characters of a message visible", async () => {
     const { stdout } = await folder.run(["show", "village-news"]);
     expect(stdout).toContain("Nothing ␛[31mnew␛[0m.");
     const { messages } = await folder.json("show", "village-news");
     expect(messages[0].parts).toEqual([{ type: "text", text: "Nothing \u001b[31mnew\u001b[0m." }]);
   });
 
-  test("takes the beginning of an id, if it is one session's only", async () => {
+  test("accepts the beginning of an id if it is unique", async () => {
     expect(await folder.json("show", "village-no", "--limit", "0")).toMatchObject({ session: { id: "village-notes" } });
     const { exitCode, stderr } = await folder.run(["show", "village"]);
     expect(exitCode).toBe(2);
@@ -78,7 +78,7 @@ describe("show", () => {
 });
 
 describe("resume", () => {
-  test("prints what the model would be given, under its token count", async () => {
+  test("prints the context of a model, under its token count", async () => {
     const context = await folder.json("resume", "village-notes", "--tokens-max", "2000");
     expect(Object.keys(context)).toEqual([
       "messages",
@@ -104,7 +104,7 @@ describe("resume", () => {
     for (const { parts } of context.messages) expect(stdout).toContain(parts[0].text);
   });
 
-  test("makes it by another strategy", async () => {
+  test("uses another strategy", async () => {
     const context = await folder.json("resume", "village-notes", "--strategy", "full");
     expect(context.sources.map(({ how }: { how: string }) => how)).toEqual(Array(120).fill("verbatim"));
     const { stdout } = await folder.run(["resume", "village-notes", "--strategy", "full"]);
@@ -115,7 +115,7 @@ describe("resume", () => {
     expect(stderr).toContain("union-find, sandwich, flat, full");
   });
 
-  test("brings back what a query asks for", async () => {
+  test("shows the messages that answer a query", async () => {
     const context = await folder.json("resume", "village-notes", "--tokens-max", "1000", "--query", "bakery oven 3");
     expect(context.tokenCount).toBeLessThanOrEqual(1_000);
     expect(context.recalled.length).toBeGreaterThan(0);
@@ -142,7 +142,7 @@ describe("forest", () => {
     for (const line of stdout.split("\n").slice(2)) expect(line.length).toBeLessThanOrEqual(64);
   });
 
-  test("gives every message of the session once, in a theme, in the hot window or pinned", async () => {
+  test("counts every message of the session once: in a theme, in the hot window or pinned", async () => {
     const { themes, hot, pinnedCount } = await folder.json("forest", "village-notes");
     expect(hot).toMatchObject({ messageCount: 1, seqFirst: 119, seqLast: 119 });
     expect(pinnedCount).toBe(0);
@@ -157,7 +157,7 @@ describe("forest", () => {
 });
 
 describe("expand", () => {
-  test("gives a message's step, cluster or theme", async () => {
+  test("returns a message's step, cluster or theme", async () => {
     const step = await folder.json("expand", "5", "--level", "step");
     expect(Object.keys(step)).toEqual(["root", "level", "members", "memberCount"]);
     expect(step).toMatchObject({
@@ -182,7 +182,7 @@ describe("expand", () => {
 });
 
 describe("stats", () => {
-  test("counts what is there", async () => {
+  test("counts the content of the store", async () => {
     const stats = await folder.json("stats");
     expect(stats).toMatchObject({ path: folder.db, sessionCount: 2, messageCount: 121 });
     expect(stats.themeCount).toBeGreaterThan(1);
@@ -207,7 +207,7 @@ describe("subjects", () => {
     await folder.json("import", folder.jsonl("locks.jsonl", sessions.flat()));
   });
 
-  test("lists what came up in several sessions of a project, with times", async () => {
+  test("lists the subjects of several sessions of a project, with times", async () => {
     const { stdout } = await folder.run(["subjects", "--project", "harbour"]);
     const [head, ...sessions] = stdout.trimEnd().split("\n");
     expect(head).toMatch(
@@ -219,7 +219,7 @@ describe("subjects", () => {
     ]);
   });
 
-  test("gives them as JSON, and each goes into expand", async () => {
+  test("prints subjects as JSON, and expand accepts each", async () => {
     const [found, ...others] = await folder.json("subjects", "--project", "harbour", "--limit", "5");
     expect(others).toEqual([]);
     expect(found).toMatchObject({ project: "harbour", sessionCount: 2, sessions: [{ sessionId: "monday" }, {}] });
@@ -237,7 +237,7 @@ describe("subjects", () => {
     expect(lines.filter((line) => line.startsWith("session "))).toEqual(["session monday", "session tuesday"]);
   });
 
-  test("says so where there are none", async () => {
+  test("says that there are no subjects", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["subjects", "--project", "nobody's"]);
     expect([exitCode, stdout]).toEqual([0, ""]);
     expect(stderr).toBe("No subjects: no settled cluster has a like in another session of its project.\n");

@@ -3,7 +3,7 @@ import { CliFolder, longSession } from "../support/cli.ts";
 
 const folder = new CliFolder();
 
-/** A long session of which most is in the forest, messages 1 to 120, and a short one of a project, 121 to 123. */
+/** A long session, mostly in the forest (messages 1 to 120), and a short one in a project (121 to 123). */
 beforeAll(async () => {
   const said = [
     "Which lens did we choose?",
@@ -26,7 +26,7 @@ async function found(...args: string[]): Promise<string[]> {
   return hits.map(({ sessionId, role, seq }) => `${sessionId} ${role} ${seq}`);
 }
 
-test("gives hits with their place, their neighbors and, in the forest, a handle that expands", async () => {
+test("returns hits with their seq, their neighbors and, in the forest, a handle for expand", async () => {
   const [hit] = await folder.json("recall", "fresnel", "tower", "--limit", "1");
   expect(hit).toMatchObject({
     messageId: 122,
@@ -41,7 +41,7 @@ test("gives hits with their place, their neighbors and, in the forest, a handle 
   expect(members.map(({ id }: { id: number }) => id)).toContain(cold.messageId);
 });
 
-test("prints who said it and where, what matches, what stands beside it, and how to go on", async () => {
+test("prints who said what and where, the neighbors, and how to continue", async () => {
   const { exitCode, stdout, stderr } = await folder.run(["recall", "fresnel tower", "--limit", "1", "--explain"], {
     env: { COLUMNS: "200" },
   });
@@ -65,7 +65,7 @@ test("prints who said it and where, what matches, what stands beside it, and how
   expect(stderr).toMatch(/^Next: coppice expand cluster:121@\d+, for the messages around the first hit\n$/);
 });
 
-test("names the cluster of a hit in the forest as the way to go on", async () => {
+test("suggests to expand the cluster of a hit in the forest", async () => {
   const { stdout, stderr } = await folder.run(["recall", "lens grinder", "--session", "village", "--neighbors", "0"], {
     env: { COLUMNS: "200" },
   });
@@ -73,7 +73,7 @@ test("names the cluster of a hit in the forest as the way to go on", async () =>
   expect(stderr).toBe(`Next: coppice expand ${handle}, for the messages around the first hit\n`);
 });
 
-test("narrows down by session, project, role, part and time", async () => {
+test("filters by session, project, role, part and time", async () => {
   const all = ["harbor-log assistant 1", "harbor-log user 0", "harbor-log user 2"];
   expect((await found("lens", "--project", "harbor")).sort()).toEqual(all);
   expect((await found("lens", "--session", "harb")).sort()).toEqual(all);
@@ -87,14 +87,14 @@ test("narrows down by session, project, role, part and time", async () => {
   expect(await found("lens", "--tokens-max", "1")).toEqual([]);
 });
 
-test("takes a phrase in double quotes letter by letter, and what follows -- as it is", async () => {
+test("matches a phrase in double quotes letter by letter, and words after -- unchanged", async () => {
   expect(await found('"glass works"')).toEqual(["harbor-log user 2"]);
   expect(await found('"works glass"')).toEqual([]);
   const { stdout } = await folder.run(["recall", "--project", "harbor", "--", "--lens"]);
   expect(stdout).toContain("Which **lens** did we choose?");
 });
 
-test("says so where nothing is found, which is no failure", async () => {
+test("says that nothing was found, and does not fail", async () => {
   const nothing = { exitCode: 0, stdout: "", stderr: "No message has words of the query.\n" };
   expect(await folder.run(["recall", "submarine"])).toEqual(nothing);
   expect(await folder.json("recall", "submarine")).toEqual([]);

@@ -5,7 +5,7 @@ import { letterEmbedder } from "../support/other-embedders.ts";
 
 const folder = new CliFolder();
 
-/** A store of an embedder that the command line does not know. */
+/** A store whose embedder the command line does not know. */
 async function storeOfLetters(): Promise<void> {
   await folder.run(["import", folder.jsonl("s.jsonl", longSession("s", 80))]);
   const store = openStore(folder.db);
@@ -13,7 +13,7 @@ async function storeOfLetters(): Promise<void> {
   store.close();
 }
 
-test("a store of an unknown embedder is read by words, not written, and brought back by reembed", async () => {
+test("a store with an unknown embedder is searched by words, refuses writes, and is repaired by reembed", async () => {
   await storeOfLetters();
   const before = await folder.json("forest", "s");
   expect((await folder.json("show", "s")).messages.length).toBeGreaterThan(40);
@@ -49,7 +49,7 @@ test("a store of an unknown embedder is read by words, not written, and brought 
   ]);
 });
 
-test("what costs money needs a key and a word, and a dry run neither", async () => {
+test("a run that costs money needs a key and --yes, and a dry run needs neither", async () => {
   const env = { GEMINI_API_KEY: "", GOOGLE_API_KEY: "" };
   await folder.run(["import", folder.jsonl("m.jsonl", longSession("m", 4))]);
   const dry = await folder.run(["reembed", "--embedder", "gemini", "--dimension", "256", "--dry-run"], { env });

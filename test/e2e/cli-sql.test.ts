@@ -22,7 +22,7 @@ describe("sql", () => {
     ]);
   });
 
-  test("gives an array of row objects, blobs as base64", async () => {
+  test("prints an array of row objects, blobs as base64", async () => {
     const query = "SELECT seq, role, x'00ff' AS bytes, NULL AS none, 1.5 AS real FROM messages WHERE seq < 2";
     expect(await folder.json("sql", query)).toEqual([
       { seq: 0, role: "user", bytes: "AP8=", none: null, real: 1.5 },
@@ -31,13 +31,13 @@ describe("sql", () => {
     expect(await folder.json("sql", "SELECT 1 WHERE false")).toEqual([]);
   });
 
-  test("aligns columns on a screen, numbers to the right, also what is twice as wide", async () => {
+  test("aligns columns on a screen, numbers to the right, including wide characters", async () => {
     const query = "SELECT '灯台' AS name, 1 AS n UNION ALL SELECT 'pier', 22";
     const { stdout } = await folder.run(["sql", query], { env: { COLUMNS: "80" } });
     expect(stdout).toBe("name   n\n灯台   1\npier  22\n");
   });
 
-  test("asks the views", async () => {
+  test("queries the views", async () => {
     expect(await folder.json("sql", "SELECT message_count, hot_count FROM session_stats")).toEqual([
       { message_count: 3, hot_count: 3 },
     ]);
@@ -78,7 +78,7 @@ describe("sql", () => {
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(hint)]);
   });
 
-  test("says what does not parse", async () => {
+  test("reports a query that does not parse", async () => {
     const { exitCode, stderr } = await folder.run(["sql", "SELEC 1"]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('near "SELEC": syntax error');

@@ -10,9 +10,9 @@ import { CliFolder, longSession, MAIN } from "../support/cli.ts";
 
 interface Watch {
   child: ChildProcess;
-  // biome-ignore lint/suspicious/noExplicitAny: what they are, is what the tests look at.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the events.
   events: any[];
-  /** Exit code and stderr. */
+  /** The exit code and stderr. */
   ended: Promise<[number | null, string]>;
   until(event: string, count?: number): Promise<void>;
 }
@@ -45,7 +45,7 @@ function startWatch(folder: CliFolder, args: readonly string[]): Watch {
 }
 
 describe("coppice watch", () => {
-  test("shows the standard places, and reads none of them unless that was agreed to", async () => {
+  test("shows the standard locations, and reads none of them without consent", async () => {
     const folder = new CliFolder();
     const projects = join(folder.path, ".claude", "projects", "web");
     mkdirSync(projects, { recursive: true });
@@ -75,7 +75,7 @@ describe("coppice watch", () => {
     expect((await folder.json("sessions")).length).toBe(events[1].sessionIds.length);
   });
 
-  test("with --once, comes to what import comes to, summaries too", async () => {
+  test("with --once stores the same as import, including summaries", async () => {
     const [watched, imported] = [new CliFolder(), new CliFolder()];
     for (const folder of [watched, imported]) folder.jsonl("long.jsonl", longSession("long", 120));
     expect((await watched.run(["watch", "long.jsonl", "--once"])).stdout).toMatch(/\n120 new messages\.\n$/);
@@ -99,7 +99,7 @@ describe("coppice watch", () => {
     expect((await folder.json("stats")).messageCount).toBe(3);
   });
 
-  test("ends when nobody reads what it tells any more", async () => {
+  test("ends when nobody reads its output any more", async () => {
     const folder = new CliFolder();
     const file = folder.jsonl("a.jsonl", longSession("a", 2));
     const { child, ended, until } = startWatch(folder, [folder.path]);
@@ -114,7 +114,7 @@ describe("coppice watch", () => {
    * Method: write the samples of all agents piece by piece, while a watch is killed and started again; let a last one catch
    * up, and compare with an import of the finished files.
    */
-  test("killed at any moment and started again, comes to what one import comes to", async () => {
+  test("killed at any moment and started again, stores the same as one import", async () => {
     const folder = new CliFolder();
     const samples = samplesBut("opencode")
       .map((url) => fileURLToPath(url))
@@ -153,7 +153,7 @@ describe("coppice watch", () => {
   });
 });
 
-/** The parts of each session by role, in no order: a message that had begun when it was first read goes on in a second one. */
+/** Returns the sorted parts of each session by role. A message that was incomplete when it was first read has a second one. */
 function contentOf(path: string): Record<string, string[]> {
   const store = openStore(path, { readonly: true });
   try {

@@ -33,7 +33,7 @@ describe("help", () => {
   });
 });
 
-describe("misuse exits with 2 and says what to type instead", () => {
+describe("misuse exits with 2 and suggests what to type", () => {
   test.each([
     [["sesions"], "Unknown command 'sesions'.\nDid you mean sessions?"],
     [["sessions", "--projct", "x"], "Unknown option '--projct'.\nDid you mean --project?"],
@@ -72,7 +72,7 @@ describe("misuse exits with 2 and says what to type instead", () => {
     expect(stderr).toContain(message);
   });
 
-  test("with --json, as one object on stderr, also without a command", async () => {
+  test("with --json prints one object on stderr, even without a command", async () => {
     expect(JSON.parse((await folder.run(["--json"])).stderr).error.message).toBe("Name a command.");
     const { exitCode, stdout, stderr } = await folder.run(["sesions", "--json"]);
     expect([exitCode, stdout]).toEqual([2, ""]);
@@ -83,7 +83,7 @@ describe("misuse exits with 2 and says what to type instead", () => {
 });
 
 describe("failure exits with 1", () => {
-  test("for a store that is not there, which is not made", async () => {
+  test("for a missing store, which is not created", async () => {
     const db = join(folder.path, "none.db");
     for (const args of [
       ["sessions"],
@@ -103,7 +103,7 @@ describe("failure exits with 1", () => {
     expect(existsSync(db)).toBe(false);
   });
 
-  test("for a file that is no store, which is not touched", async () => {
+  test("for a file that is not a store, which is not changed", async () => {
     const db = join(folder.path, "text.db");
     writeFileSync(db, "Dear diary, this is not a database, however long it may get.\n".repeat(20));
     const { exitCode, stderr } = await folder.run(["sessions", "--db", db]);
@@ -111,7 +111,7 @@ describe("failure exits with 1", () => {
     expect(stderr).toContain("is not a Coppice store");
   });
 
-  test("for a session, a message or a root that is not there", async () => {
+  test("for an unknown session, message or root", async () => {
     for (const [args, code] of [
       [["show", "nobody"], "SESSION_NOT_FOUND"],
       [["expand", "4711"], "MESSAGE_NOT_FOUND"],
@@ -124,7 +124,7 @@ describe("failure exits with 1", () => {
     }
   });
 
-  test("shows a stack only where COPPICE_DEBUG asks for one", async () => {
+  test("shows a stack only if COPPICE_DEBUG asks for one", async () => {
     expect((await folder.run(["show", "nobody"])).stderr).not.toContain("    at ");
     expect((await folder.run(["show", "nobody"], { env: { COPPICE_DEBUG: "1" } })).stderr).toContain("    at ");
   });
@@ -141,7 +141,7 @@ describe("verify", () => {
     expect(await folder.json("verify")).toMatchObject({ ok: true, messageCount: 120, problems: [] });
   });
 
-  test("fails where derived rows are gone, and brings them back with --rebuild", async () => {
+  test("fails if derived rows are missing, and restores them with --rebuild", async () => {
     const rows = "SELECT * FROM clusters ORDER BY root_id";
     const before = await folder.json("sql", rows);
     expect(before.length).toBeGreaterThan(1);
@@ -176,7 +176,7 @@ describe("output", () => {
     return { child, ended: new Promise((resolve) => child.once("close", (exitCode) => resolve([exitCode, stderr]))) };
   }
 
-  test("that nobody reads to its end is no failure", async () => {
+  test("that nobody reads to its end is not a failure", async () => {
     const { child, ended } = show("pipe");
     child.stdout!.destroy();
     expect(await ended).toEqual([0, ""]);

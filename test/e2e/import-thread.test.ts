@@ -11,7 +11,7 @@ import type { ImportRun as SourceRun } from "../../src/imports/import-run.ts";
 import type { openStore as sourceOpen } from "../../src/index.ts";
 import { samplesBut } from "../contract/importer-samples.ts";
 
-// Compiled, because a thread is started from a file that Node itself runs.
+// The source is compiled, because a thread starts from a file that Node itself can run.
 const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
 const modules = ["index.ts", "imports/import-run.ts", "importers/files.ts"].map((file) => join(SOURCE, file));
 const compiled = compile(modules[0]!, ...modules.slice(1));
@@ -31,12 +31,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Messages without a time get that of their import. */
+/** Messages without a time get the time of their import. */
 const STARTED_MS = Date.now();
 
 let storeCount = 0;
 
-/** Import a file into a new store. Returns the report, and what is in each table. */
+/** Imports a file into a new store. Returns the reports, and a digest of each table. */
 async function imported(path: string, inThread: boolean, onProgress: () => void = () => {}) {
   const store = openStore(join(folder, `${storeCount++}.db`));
   const run = new ImportRun(store, { format: "auto", onProgress });
@@ -56,7 +56,7 @@ async function imported(path: string, inThread: boolean, onProgress: () => void 
   return { reports, digests, problems };
 }
 
-/** More than a megabyte of a session in which everything comes that could suffer on its way between threads. */
+/** Writes more than a megabyte of a session, with everything that might be damaged on its way between threads. */
 function writeSession(name: string): string {
   const path = join(folder, name);
   const lines = Array.from({ length: 900 }, (_, index) => {
@@ -79,7 +79,7 @@ function writeSession(name: string): string {
 }
 
 describe("a large file", () => {
-  test("is read in a thread, and every row is what reading it without gives", async () => {
+  test("is read in a thread, and gives the same rows as without a thread", async () => {
     const path = writeSession("large.jsonl");
     const there = await imported(path, true);
     expect(threads).toHaveLength(1);
@@ -104,7 +104,7 @@ describe("a large file", () => {
     "such as %s gives the same rows",
     async (name, sample) => {
       const path = join(folder, name);
-      // White space behind the last line or the document makes it large.
+      // White space at the end makes the file large.
       const content = Buffer.concat([readFileSync(sample), Buffer.alloc(1024 * 1024, " ")]);
       writeFileSync(path, content);
       utimesSync(path, 0, 0); // nothing will be written to it any more
@@ -115,7 +115,7 @@ describe("a large file", () => {
     },
   );
 
-  test("comes whole where its thread dies in the middle of it", async () => {
+  test("is imported completely even if its thread dies", async () => {
     const path = writeSession("interrupted.jsonl");
     let progressCount = 0;
     const broken = await imported(path, true, () => {
@@ -131,7 +131,7 @@ describe("a large file", () => {
     });
   });
 
-  test("that cannot be read is reported as it is without a thread", async () => {
+  test("that cannot be read is reported like without a thread", async () => {
     const path = join(folder, "binary.jsonl");
     writeFileSync(path, Buffer.alloc(2 * 1024 * 1024, 7));
     const there = await imported(path, true);

@@ -13,7 +13,7 @@ interface Talk extends ChatTerminal {
   lines: () => string[];
 }
 
-/** A chat that has begun, over a store of its own. */
+/** Starts a chat over a new store. */
 async function begin(
   replies: Reply[],
   options: { isTTY?: boolean; json?: boolean; said?: string[]; isNew?: boolean } = {},
@@ -44,7 +44,7 @@ async function begin(
   return Object.assign(screen, { server, ended, lines: () => linesOf(session.messages()) });
 }
 
-/** What a reply waits at, and what lets it go on. */
+/** A gate that a reply waits for, and the function that opens it. */
 function gate(): [Promise<void>, () => void] {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {
@@ -53,7 +53,7 @@ function gate(): [Promise<void>, () => void] {
   return [opened, open];
 }
 
-test("in a terminal a reply is shown as it comes, and how full the context is", async () => {
+test("a terminal shows a reply as it arrives, and how full the context is", async () => {
   const [seen, goOn] = gate();
   const talk = await begin([{ pieces: [words("The key "), { until: seen }, ...streamed("had expired.").pieces] }]);
   talk.type("Why did the deploy fail?");
@@ -68,7 +68,7 @@ test("in a terminal a reply is shown as it comes, and how full the context is", 
   expect(talk.signals.listenerCount("SIGINT")).toBe(0); // the next one has its usual effect
 });
 
-test("Ctrl-C ends a reply, keeps what arrived, and the chat goes on; at the prompt it leaves", async () => {
+test("Ctrl-C ends a reply and keeps what arrived; at the prompt it ends the chat", async () => {
   const talk = await begin([{ pieces: [words("half"), "hang"] }, streamed("Whole.")]);
   talk.type("Go.");
   await expect.poll(() => talk.shown).toBe("half");
@@ -85,7 +85,7 @@ test("Ctrl-C ends a reply, keeps what arrived, and the chat goes on; at the prom
   expect(talk.lines()).toEqual(["user: Go.", "assistant: half", "user: Again.", "assistant: Whole."]);
 });
 
-test("SIGTERM in mid-reply keeps what arrived, and leaves", async () => {
+test("SIGTERM during a reply keeps what arrived and ends the chat", async () => {
   const talk = await begin([{ pieces: [words("half"), "hang"] }]);
   talk.type("Go.", "Never said.");
   await expect.poll(() => talk.shown).toBe("half");
@@ -94,7 +94,7 @@ test("SIGTERM in mid-reply keeps what arrived, and leaves", async () => {
   expect(talk.lines()).toEqual(["user: Go.", "assistant: half"]);
 });
 
-test("what goes wrong is shown with its hint, and an empty line tries again", async () => {
+test("a failure is shown with its hint, and an empty line tries again", async () => {
   const talk = await begin([failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("7s")), streamed("Here.")]);
   talk.type("Go.");
   await expect
@@ -110,21 +110,21 @@ test("what goes wrong is shown with its hint, and an empty line tries again", as
   expect(talk.lines()).toEqual(["user: Go.", "assistant: Here."]);
 });
 
-test("goes on where the session stopped", async () => {
+test("continues where the session stopped", async () => {
   const talk = await begin([streamed("Here.")], { said: ["Are you there?"] });
   await expect.poll(() => talk.shown).toBe("Here.\n");
   talk.press("Ctrl-D");
   expect((await talk.ended).turns).toMatchObject([{ said: null, reply: "Here." }]);
 });
 
-test("control characters of a model do nothing to the terminal, also where they come in two pieces", async () => {
+test("control characters in a reply are made visible, even if they arrive in two pieces", async () => {
   const talk = await begin([streamed("a\x1b]0;title\x07b\r", "\nc\x9b2Jd\r", "e")]);
   talk.type("Go.", "/quit");
   await talk.ended;
   expect(talk.shown).toBe("a␛]0;title␇b\nc\ufffd2Jd␍e\n");
 });
 
-test("calls are told on stderr, with what came of them where that is an error", async () => {
+test("tool calls are shown on stderr, and results that are errors", async () => {
   const talk = await begin([calling("expand", { target: "x\x1b[2J" }), streamed("No such thing.")]);
   talk.type("Go.", "/quit");
   await talk.ended;
@@ -132,7 +132,7 @@ test("calls are told on stderr, with what came of them where that is an error", 
   expect(talk.noted).toMatch(/^→ expand \{"target":"x\\u001b\[2J"\}\n← "x␛\[2J" is not a handle: /);
 });
 
-test("slash commands are those of the command line", async () => {
+test("slash commands work like those of the command line", async () => {
   const talk = await begin([streamed("Noted.")]);
   talk.type("The lamp is green.", "/recall lamp", "/expand 1", "/clusters", "/sessions", "/help", "/quit");
   await talk.ended;
@@ -144,7 +144,7 @@ test("slash commands are those of the command line", async () => {
   expect(talk.server.requests).toHaveLength(1);
 });
 
-test("before anything is said in a new session, there is nothing to draw and nothing to ask again for", async () => {
+test("a new session without messages draws no forest and asks nothing again", async () => {
   const talk = await begin([streamed("Yes.")], { isNew: true });
   talk.type("/clusters", "", "Go.", "/clusters", "/quit");
   await talk.ended;
@@ -166,14 +166,14 @@ test.each([
   expect(talk.server.requests).toHaveLength(0);
 });
 
-test("a blank before a slash makes a message of it", async () => {
+test("a blank before a slash makes the line a message", async () => {
   const talk = await begin([streamed("A path.")]);
   talk.type(" /etc/passwd is a path", "/quit");
   await talk.ended;
   expect(talk.lines()[0]).toBe("user:  /etc/passwd is a path");
 });
 
-test("what is pasted is one message, with what is typed before and after it", async () => {
+test("pasted text is one message, together with what is typed around it", async () => {
   const talk = await begin([streamed("I see.")]);
   talk.stdin.write("Read: \x1b[200~/etc/hosts:\r\tone\r\rtwo\r\x1b[201~ and that\r");
   talk.stdin.write("\x1b[200~/etc\rpasted\r\x1b[201~\r");
@@ -188,7 +188,7 @@ test("what is pasted is one message, with what is typed before and after it", as
   ]);
 });
 
-test("a terminal marks pastes only as long as the chat reads", () => {
+test("the terminal marks pastes only while the chat reads", () => {
   vi.stubEnv("TERM", "xterm");
   const talk = new ChatTerminal({ isTTY: true });
   expect(talk.echoed).toContain("\x1b[?2004h");
@@ -200,7 +200,7 @@ test("a terminal marks pastes only as long as the chat reads", () => {
   vi.unstubAllEnvs();
 });
 
-test("through a pipe each line is a turn, and the output is the replies alone", async () => {
+test("in a pipe each line is a turn, and only replies are printed", async () => {
   const talk = await begin([streamed("One."), streamed("Two.")], { isTTY: false });
   talk.type("first", "", "second");
   talk.stdin.end();
@@ -209,7 +209,7 @@ test("through a pipe each line is a turn, and the output is the replies alone", 
   expect(talk.lines()).toEqual(["user: first", "assistant: One.", "user: second", "assistant: Two."]);
 });
 
-test("through a pipe the first failure is the end", async () => {
+test("in a pipe the first failure ends the chat", async () => {
   const talk = await begin([streamed("One."), { status: 503, body: {} }, streamed("Three.")], { isTTY: false });
   talk.type("first", "second", "third");
   talk.stdin.end();
@@ -217,7 +217,7 @@ test("through a pipe the first failure is the end", async () => {
   expect(talk.lines()).toEqual(["user: first", "assistant: One.", "user: second"]);
 });
 
-test("through a pipe, what an earlier run has left and is refused does not keep the lines from being said", async () => {
+test("in a pipe, a message of an earlier run that is refused does not keep the lines from being said", async () => {
   const blocked = { status: 200, body: { promptFeedback: { blockReason: "OTHER" } } };
   const talk = await begin([blocked, streamed("Two.")], { isTTY: false, said: ["first"] });
   talk.type("second");
@@ -240,7 +240,7 @@ test.each([
   expect(talk.lines()).toEqual(["user: first"]);
 });
 
-test("where nobody reads any more, the reply is stored whole and no other is asked for", async () => {
+test("if nobody reads any more, the reply is stored whole and no other is requested", async () => {
   const [seen, goOn] = gate();
   const talk = await begin([{ pieces: [words("half "), { until: seen }, ...streamed("whole.").pieces] }], {
     isTTY: false,
@@ -253,7 +253,7 @@ test("where nobody reads any more, the reply is stored whole and no other is ask
   expect(talk.lines()).toEqual(["user: first", "assistant: half whole."]);
 });
 
-test("with --json nothing is printed, and each turn is told of", async () => {
+test("with --json each turn is reported and nothing else is printed", async () => {
   const talk = await begin([calling("recall", { query: "lamp" }), streamed("No lamp."), streamed("A slash.")], {
     isTTY: false,
     json: true,

@@ -37,18 +37,18 @@ async function run(
 }
 
 describe("runCommandLine", () => {
-  test("prints lines, or with --json before or after the command one value", async () => {
+  test("prints lines, or one value if --json is given before or after the command", async () => {
     expect(await run(echo(), "echo", "a", "b", "--loud")).toEqual([0, "a\nb\nend\n", ""]);
     const value = '{"args":["a"],"options":{},"json":true}\n';
     expect(await run(echo(), "--json", "echo", "a")).toEqual([0, value, ""]);
     expect(await run(echo(), "echo", "a", "--json")).toEqual([0, value, ""]);
   });
 
-  test("passes on what follows -- as it is", async () => {
+  test("passes on words after -- unchanged", async () => {
     expect(await run(echo(), "echo", "--", "--loud")).toEqual([0, "--loud\nend\n", ""]);
   });
 
-  test("prints what there is, and then why it is a failure", async () => {
+  test("prints the output before the failure", async () => {
     const failure = new Failure("LAMP_OUT", "The lamp is out.", { hint: "Light it." });
     expect(await run(echo(failure), "echo", "a")).toEqual([1, "a\nend\n", "coppice: The lamp is out.\nLight it.\n"]);
     const [exitCode, stdout, stderr] = await run(echo(failure), "echo", "a", "--json");
@@ -56,7 +56,7 @@ describe("runCommandLine", () => {
     expect(stderr).toBe('{"error":{"code":"LAMP_OUT","message":"The lamp is out.","hint":"Light it."}}\n');
   });
 
-  test("exits with 2 where the library refuses a value, with 1 for its other errors", async () => {
+  test("exits with 2 if the library refuses a value, and with 1 for its other errors", async () => {
     const refused = new StoreError("OPTION_INVALID", { option: "lamp", expected: "lit", actual: "out" });
     expect(await run(echo(refused, false), "echo", "a")).toEqual([
       2,
@@ -67,7 +67,7 @@ describe("runCommandLine", () => {
     expect(exitCode).toBe(1);
   });
 
-  test("says of any other error that it is a bug, without its stack", async () => {
+  test("reports any other error as a bug, without its stack", async () => {
     const [exitCode, , stderr] = await run(echo(new TypeError("lamp is not a function"), false), "echo", "a");
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^coppice: lamp is not a function\nThis is a bug\. [^\n]*COPPICE_DEBUG=1[^\n]*\n$/);

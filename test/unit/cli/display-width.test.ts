@@ -25,12 +25,12 @@ describe("displayWidth", () => {
 });
 
 describe("cutToWidth", () => {
-  test("leaves what fits as it is", () => {
+  test("leaves a text that fits unchanged", () => {
     expect(cutToWidth("harbor", 6)).toBe("harbor");
     expect(cutToWidth("灯台", 4)).toBe("灯台");
   });
 
-  test("puts an ellipsis in place of what does not fit, at either end", () => {
+  test("puts an ellipsis in place of the cut part, at either end", () => {
     expect(cutToWidth("lighthouse", 6)).toBe("light…");
     expect(cutToWidth("lighthouse", 6, "start")).toBe("…house");
     expect(cutToWidth("lighthouse", 1)).toBe("…");

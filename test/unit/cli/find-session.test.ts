@@ -31,7 +31,7 @@ describe("findSession", () => {
     else expect(findSession(store, typed).id).toBe(id);
   });
 
-  test("refuses what begins several sessions, with their names", () => {
+  test("refuses the beginning of several ids, and lists them", () => {
     expect(() => findSession(store, "har")).toThrow(
       expect.objectContaining({
         code: "SESSION_AMBIGUOUS",

@@ -78,7 +78,7 @@ describe("forestLines", () => {
     ]);
   });
 
-  test("ends with the last theme where nothing is hot", () => {
+  test("ends with the last theme if nothing is hot", () => {
     const lines = [...forestLines({ ...VIEW, hot: null }, plainTerminal())];
     expect(lines.slice(-2)).toEqual([
       "└─ ○ 灯台           theme:11@12           5     900  #0–9     no summary",
@@ -86,7 +86,7 @@ describe("forestLines", () => {
     ]);
   });
 
-  test("draws no tree for a session without a message", () => {
+  test("draws no tree for a session without messages", () => {
     const empty = { ...VIEW, themes: [], hot: null, pinnedCount: 0 };
     expect([...forestLines(empty, plainTerminal())]).toHaveLength(2);
   });

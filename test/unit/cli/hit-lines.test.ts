@@ -22,7 +22,7 @@ const HIT: RecallHit = {
   copies: [],
 };
 
-test("marks stay where nobody is watching, and neighbors have none", () => {
+test("a pipe keeps the marks of a hit, and neighbors have none", () => {
   const [head, ...lines] = [...hitLines(HIT, plainTerminal())];
   expect(head).toMatch(/^user Ines {2}#7 · message 8 · 19(69|70)-\S+ \S+ · session s · hot$/);
   expect(lines).toEqual([

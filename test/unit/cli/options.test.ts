@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { repeatableOption, timeOption } from "../../../src/cli/options.ts";
 
-/** What an option makes of the texts that follow it, one after the other. */
+/** Parses the texts that follow an option, one after the other. */
 function parsed(option: ReturnType<typeof timeOption>, ...texts: string[]): unknown {
   return texts.reduce<unknown>((before, text) => option.parseArg!(text, before as never), undefined);
 }
@@ -10,13 +10,13 @@ describe("timeOption", () => {
   const since = timeOption("since", "", "first");
   const until = timeOption("until", "", "last");
 
-  test("takes a day of the user's for its first or its last moment", () => {
+  test("turns a day of the user's time zone into its first or last moment", () => {
     expect(parsed(since, "2026-11-01")).toBe(new Date(2026, 10, 1).getTime());
     expect(parsed(until, "2026-11-01")).toBe(new Date(2026, 10, 1, 23, 59, 59, 999).getTime());
     expect(parsed(since, "2024-02-29")).toBe(new Date(2024, 1, 29).getTime());
   });
 
-  test("takes a time, in the user's zone or the one it names", () => {
+  test("accepts a time in the user's zone or in a named one", () => {
     for (const option of [since, until]) {
       expect(parsed(option, "2026-11-01T14:30")).toBe(new Date(2026, 10, 1, 14, 30).getTime());
       expect(parsed(option, "2026-11-01 14:30:05.25")).toBe(new Date(2026, 10, 1, 14, 30, 5, 250).getTime());
@@ -44,11 +44,11 @@ describe("timeOption", () => {
 });
 
 describe("repeatableOption", () => {
-  test("collects what is given, in order", () => {
+  test("collects the values in order", () => {
     expect(parsed(repeatableOption("session <id>", ""), "b", "a", "b")).toEqual(["b", "a", "b"]);
   });
 
-  test("refuses what is not allowed, under its own name", () => {
+  test("refuses a value that is not allowed, and names the flag", () => {
     const role = repeatableOption("role <role>", "", ["user", "tool"]);
     expect(parsed(role, "tool", "user")).toEqual(["tool", "user"]);
     expect(() => parsed(role, "tool", "human")).toThrow('Expected --role to be one of user, tool, got "human".');

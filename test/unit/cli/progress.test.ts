@@ -4,7 +4,7 @@ import { Terminal } from "../../../src/cli/terminal.ts";
 import { formatBytes } from "../../../src/cli/text.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
-/** What is on the line of progress after reports at these times. */
+/** Returns the progress line after updates at these times. */
 function told(
   reports: readonly [atMs: number, ...Parameters<Progress["update"]>][],
   format?: (n: number) => string,
@@ -20,13 +20,13 @@ function told(
   return stderr.text.split("\u001b[K").at(-1)!;
 }
 
-test("tells how many there are, and of how many", () => {
+test("shows the amount, and the total if known", () => {
   expect(told([[0, 1_200]])).toBe("messages: 1,200");
   expect(told([[0, 1_200, 3_400]])).toBe("messages: 1,200 of 3,400");
   expect(told([[0, 5, undefined, "chat.jsonl"]])).toBe("messages: 5 · chat.jsonl");
 });
 
-test("tells the rate since the first report, and the time it takes, once a second has passed", () => {
+test("shows the rate since the first update and the time left, after one second", () => {
   const first = [0, 100, 1_000] as const;
   expect(told([[...first], [999, 300, 1_000]])).toBe("messages: 300 of 1,000");
   expect(told([[...first], [2_000, 300, 1_000]])).toBe("messages: 300 of 1,000 · 100/s · 7 s left");
@@ -39,7 +39,7 @@ test("tells the rate since the first report, and the time it takes, once a secon
   ).toBe("messages: 300 · 150/s");
 });
 
-test("tells of bytes as bytes", () => {
+test("shows bytes as bytes", () => {
   expect(
     told(
       [

@@ -16,12 +16,12 @@ describe("nearest", () => {
     expect(nearest(typed, TABLES)).toBe(meant);
   });
 
-  test("takes the one with the fewest wrong letters", () => {
+  test("picks the word with the fewest wrong letters", () => {
     expect(nearest("theme", ["themes", "theses", "thyme"])).toBe("themes");
   });
 });
 
-test("a hint is a question, or nothing", () => {
+test("a hint is a question, or empty", () => {
   expect(didYouMean("teme", TABLES)).toBe("Did you mean themes?");
   expect(didYouMean("zebra", TABLES)).toBe("");
 });

@@ -22,7 +22,7 @@ function table(columns: readonly Column<Boat>[], width?: number): string[] {
 }
 
 describe("tableLines", () => {
-  test("aligns columns by what is seen, with no blanks at the end of a line", () => {
+  test("aligns columns by display width, without blanks at the end of a line", () => {
     expect(table([NAME, CREW, PORT], 80)).toEqual([
       "Name     Crew  Port",
       "Seagull     3  Lisbon",
@@ -30,7 +30,7 @@ describe("tableLines", () => {
     ]);
   });
 
-  test("stands in a pipe with one tab between two cells, uncut, counts and times bare", () => {
+  test("prints uncut cells with tabs between them in a pipe, with bare counts and times", () => {
     const sailed: Column<Boat> = { header: "Sailed", value: ({ crew }) => new Date(Date.UTC(2026, 0, crew)) };
     const many: Column<Boat> = { header: "Many", value: ({ crew }) => crew * 1_000 };
     expect(table([NAME, many, sailed])).toEqual([
@@ -41,7 +41,7 @@ describe("tableLines", () => {
     expect(table([NAME, many, sailed], 80)[1]).toBe("Seagull   3,000  2026-01-03");
   });
 
-  test("measures no more rows than it has to, and cuts none that come after them", () => {
+  test("measures only the first rows, and cuts no later row", () => {
     const rows = Array.from({ length: 1_001 }, (_, index) => ({ name: index < 1_000 ? "a" : "a long name" }));
     let takenCount = 0;
     function* taken(): Generator<{ name: string }> {
@@ -57,7 +57,7 @@ describe("tableLines", () => {
     expect([...lines].at(-1)).toBe("a long name");
   });
 
-  test("cuts what may be cut where the terminal is too narrow, the widest first", () => {
+  test("cuts the widest column first if the terminal is too narrow", () => {
     expect(table([{ ...NAME, widthMin: 3 }, CREW, { ...PORT, widthMin: 3 }], 18)).toEqual([
       "Name   Crew  Port",
       "Seag…     3  Lisb…",
@@ -65,7 +65,7 @@ describe("tableLines", () => {
     ]);
   });
 
-  test("cuts at the start where the end tells more", () => {
+  test("cuts a column at its start if it says so", () => {
     expect(table([{ ...NAME, widthMin: 3, cut: "start" }, CREW], 11)).toEqual([
       "Name   Crew",
       "…gull     3",
@@ -73,7 +73,7 @@ describe("tableLines", () => {
     ]);
   });
 
-  test("leaves out what may be left out where cutting is not enough, the last column first", () => {
+  test("leaves out expendable columns if cutting is not enough, the last one first", () => {
     expect(table([NAME, { ...CREW, expendable: true }, { ...PORT, expendable: true }], 18)).toEqual([
       "Name     Crew",
       "Seagull     3",
@@ -81,11 +81,11 @@ describe("tableLines", () => {
     ]);
   });
 
-  test("is wider than the terminal rather than lose what must be there", () => {
+  test("is wider than the terminal if nothing more may be left out", () => {
     expect(table([NAME, CREW, PORT], 10)[0]).toBe("Name     Crew  Port");
   });
 
-  test("gives a painter cells of their final width", () => {
+  test("passes cells of their final width to `paint`", () => {
     const paint = (cell: string, { crew }: Boat): string => `<${cell}${crew}>`;
     expect(table([{ ...NAME, paint }, CREW], 80)).toEqual(["Name     Crew", "<Seagull3>     3", "<灯台丸 12>    12"]);
   });

@@ -3,7 +3,7 @@ import { Terminal } from "../../../src/cli/terminal.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
 describe("a terminal", () => {
-  test("wipes the line of progress before anything else is written", () => {
+  test("wipes the progress line before anything else is written", () => {
     const [stdout, stderr] = [new FakeStream({ isTTY: true }), new FakeStream({ isTTY: true })];
     let nowMs = 0;
     const terminal = new Terminal(stdout, stderr, {}, () => nowMs);
@@ -18,7 +18,7 @@ describe("a terminal", () => {
     expect(stdout.text).toBe("the result\n");
   });
 
-  test("keeps the line of progress on one line", () => {
+  test("cuts the progress line to one line", () => {
     const stderr = new FakeStream({ isTTY: true, columns: 8 });
     new Terminal(new FakeStream(), stderr, {}).progress("a long way to go");
     expect(stderr.text).toBe("a long…");
@@ -31,7 +31,7 @@ describe("a terminal", () => {
     expect(terminal.style(["bold", "green"], "x")).toBe("\u001b[1m\u001b[32mx\u001b[39m\u001b[22m");
   });
 
-  test("believes COLUMNS, and takes 80 where a screen does not know", () => {
+  test("uses COLUMNS, and 80 if the screen does not report its width", () => {
     expect(new Terminal(new FakeStream({ isTTY: true }), new FakeStream(), { COLUMNS: "44" }).width).toBe(44);
     expect(new Terminal(new FakeStream({ isTTY: true, columns: 0 }), new FakeStream(), { COLUMNS: "" }).width).toBe(80);
   });
@@ -67,14 +67,14 @@ describe("colors", () => {
     expect(terminal.style("red", "x")).toBe(shown);
   });
 
-  test("are each stream's own business", () => {
+  test("are decided for each stream", () => {
     const terminal = new Terminal(pipe(), screen(), {});
     expect([terminal.style("red", "x"), terminal.styleNote("red", "x")]).toEqual(["x", RED]);
   });
 });
 
 describe("a reader", () => {
-  test("that is slow is waited for", async () => {
+  test("that is slow makes the command wait", async () => {
     let drain = (): void => {};
     const stdout = Object.assign(new FakeStream(), {
       writableNeedDrain: true,
@@ -94,7 +94,7 @@ describe("a reader", () => {
     expect(isTaken).toBe(true);
   });
 
-  test("that goes away is waited for no more", async () => {
+  test("that goes away ends the wait", async () => {
     const stdout = Object.assign(new FakeStream(), { writableNeedDrain: true, once: () => {} });
     const terminal = new Terminal(stdout, new FakeStream(), {});
     const taken = terminal.taken();

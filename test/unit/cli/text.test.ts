@@ -6,20 +6,20 @@ describe("printable", () => {
     expect(printable("\u001b]52;c;aGk=\u0007 \u0000 \u007f \u009b2J")).toBe("␛]52;c;aGk=␇ ␀ ␡ \ufffd2J");
   });
 
-  test("keeps lines and tabs, and all letters", () => {
+  test("keeps line feeds, tabs and all letters", () => {
     expect(printable("a\r\n\tb\nČ 灯台 👩‍👩‍👧")).toBe("a\n\tb\nČ 灯台 👩‍👩‍👧");
   });
 
-  test("shows a carriage return that ends no line: it would write over the line's beginning", () => {
+  test("shows a carriage return in the middle of a line, which would overwrite the line", () => {
     expect(printable("safe\rrm -rf")).toBe("safe␍rm -rf");
   });
 });
 
-test("oneLine shows line breaks as a sign", () => {
+test("oneLine shows line breaks as a symbol", () => {
   expect(oneLine("a\r\nb\n\tc")).toBe("a↵b↵ c");
 });
 
-test("formatCount has one and many", () => {
+test("formatCount distinguishes one and many", () => {
   expect([formatCount(0, "message"), formatCount(1, "message"), formatCount(12_345, "message")]).toEqual([
     "0 messages",
     "1 message",

@@ -51,7 +51,7 @@ const textsIn = (session: string) =>
     .messages()
     .map(({ text }) => text);
 
-/** The file, with something done to it when the first chunk of it is asked for, or behind that. */
+/** Returns the file, which is damaged when its first chunk is requested or after it. */
 function meanwhile(file: ImportFile, when: "before" | "behind", act: () => void): ImportFile {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     if (when === "before") act();
@@ -90,7 +90,7 @@ describe("a folder with", () => {
     expect(store.verify().problems).toEqual([]);
   });
 
-  test("links that lead back is imported once", async () => {
+  test("links in a circle is imported once", async () => {
     mkdirSync(join(folder, "a"));
     symlinkSync(folder, join(folder, "a", "up"));
     symlinkSync(join(folder, "a"), join(folder, "again"));
@@ -99,7 +99,7 @@ describe("a folder with", () => {
     expect(textsIn("good")).toEqual(["hello"]);
   });
 
-  test("hundreds of files is imported whole", async () => {
+  test("hundreds of files is imported completely", async () => {
     for (let index = 0; index < 300; index++) put(`${index}.jsonl`, said(`s${index % 10}`, `n${index}`));
     const reports = await importAll();
     expect(reports.size).toBe(301);
@@ -110,7 +110,7 @@ describe("a folder with", () => {
 describe("a file that, while it is read,", () => {
   const lines = Array.from({ length: 200 }, (_, index) => said("big", `line ${index} ${"-".repeat(4_000)}`));
 
-  test("is deleted before its first byte, is reported", async () => {
+  test("is deleted before its first byte is reported", async () => {
     const path = put("gone.jsonl", said("gone", "x"));
     const reports = await importAll((file) =>
       file.path === path ? meanwhile(file, "before", () => unlinkSync(path)) : file,
@@ -128,7 +128,7 @@ describe("a file that, while it is read,", () => {
     expect(reports.get("big.jsonl")).toMatchObject({ newCount: lines.length, warnings: [], error: null });
   });
 
-  test("is cut short, comes as far as it was read, and its last line is named", async () => {
+  test("is cut short, is imported as far as it was read, with a warning about its last line", async () => {
     const path = put("big.jsonl", lines.join(""));
     const reports = await importAll((file) =>
       file.path === path ? meanwhile(file, "behind", () => truncateSync(path, 300_001)) : file,

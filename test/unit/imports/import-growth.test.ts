@@ -9,7 +9,7 @@ import { openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
 
-/** States of a growing file that are imported before all of it, at random places: most end in the middle of a line. */
+/** The number of states of a growing file. They end at random bytes, most in the middle of a line. */
 const STATES = 14;
 
 const folder = mkdtempSync(join(tmpdir(), "coppice-growth-"));
@@ -26,7 +26,7 @@ async function importBytes(store: Store, path: string, bytes: Uint8Array, isFini
   return run.read({ path, chunks, isUncertain: true, isFinished });
 }
 
-/** The messages of each session in their order. What is told of a message later, such as its usage, is not compared. */
+/** Returns the messages of each session in order, without facts that a file gives later, such as usage. */
 function contentOf(store: Store) {
   const content: Record<string, unknown> = {};
   for (const { id } of store.sessions()) {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ImportPace } from "../../../src/imports/import-pace.ts";
 
-/** The next transactions, each message of which takes so long. */
+/** Simulates transactions in which each message takes `messageMs`. */
 function write(pace: ImportPace, count: number, messageMs: number): void {
   for (let index = 0; index < count; index++) pace.note(pace.messageCount, pace.messageCount * messageMs);
 }
 
-test("transactions come to last 24 milliseconds, with one message at least and a hundred at most", () => {
+test("transactions approach 24 milliseconds, with 1 to 100 messages", () => {
   const pace = new ImportPace();
   expect(pace.messageCount).toBe(48);
   write(pace, 20, 0.4);
@@ -18,9 +18,9 @@ test("transactions come to last 24 milliseconds, with one message at least and a
   expect(pace.messageCount).toBe(1);
 });
 
-test("pauses once the file was held for as long as half of one, in however many transactions", async () => {
+test("pauses when the file was held for half as long, in any number of transactions", async () => {
   const pace = new ImportPace();
-  /** Whether it waits for more than what is due at once. */
+  /** Returns true if the pause takes time. */
   const pauses = async (): Promise<boolean> => {
     let isOver = false;
     const pause = pace.pause().then(() => {

@@ -24,7 +24,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Import lines of the neutral format. */
+/** Imports lines of the neutral format. */
 function read(lines: readonly object[], options: { project?: string; run?: ImportRun } = {}): Promise<FileReport> {
   const { run = newRun(options.project) } = options;
   const bytes = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -52,7 +52,7 @@ describe("ImportRun into a store with a remote embedder", () => {
   });
   const lines = Array.from({ length: 350 }, (_, index) => say("s", `m${index}`, `message ${index}`));
 
-  test("waits for the vectors of each batch, so that none goes into the forest without", async () => {
+  test("waits for the vectors of each batch, so that every message enters the forest with one", async () => {
     const seen: unknown[] = [];
     const onEmbedding = (progress: unknown): void => void seen.push(progress);
     const run = new ImportRun(store, { format: "auto", onProgress: () => {}, onEmbedding });
@@ -62,7 +62,7 @@ describe("ImportRun into a store with a remote embedder", () => {
     expect(store.query("SELECT sum(message_count - vector_count) AS bare FROM clusters")).toEqual([{ bare: 0 }]);
   });
 
-  test("ends where the embedder refuses, keeps what was read, and goes on another time", async () => {
+  test("ends when the embedder refuses, keeps what was read, and can be continued", async () => {
     embedder.before = () => {
       throw refused(403);
     };
@@ -75,11 +75,11 @@ describe("ImportRun into a store with a remote embedder", () => {
 });
 
 describe("ImportRun", () => {
-  test("takes 100 messages at once, those of interleaved sessions together", async () => {
+  test("appends 100 messages at once, also from interleaved sessions", async () => {
     const appendAll = vi.spyOn(OpenedSession.prototype, "appendAll");
     const lines = Array.from({ length: 250 }, (_, index) => say(`s${index % 3}`, `m${index}`, `message ${index}`));
     expect(await read(lines)).toMatchObject({ newCount: 250, sessionIds: ["s0", "s1", "s2"] });
-    // Of each hundred a third is of the first session, however many transactions that takes.
+    // A third of each hundred belongs to the first session, in any number of transactions.
     const firsts = appendAll.mock.calls.map(([messages]) => Number(messages[0]!.id!.slice(1)));
     expect(firsts.filter((first) => first < 100).length).toBe(firsts.findIndex((first) => first >= 100));
     expect(firsts.filter((first) => first < 200).length).toBe(firsts.findIndex((first) => first >= 200));
@@ -91,7 +91,7 @@ describe("ImportRun", () => {
     ).toEqual(Array.from({ length: 83 }, (_, index) => `m${index * 3 + 1}`));
   });
 
-  test("leaves out only what the store refuses", async () => {
+  test("leaves out only the messages that the store refuses", async () => {
     await read([say("s", "a", "one"), say("s", "b", "two")]);
     const report = await read([say("s", "b", "CHANGED"), say("s", "c", "three")]);
     expect(report).toMatchObject({ newCount: 1, knownCount: 0 });
@@ -104,7 +104,7 @@ describe("ImportRun", () => {
     ).toEqual(["one", "two", "three"]);
   });
 
-  test("notices a file in which something new stands before what was imported earlier", async () => {
+  test("warns about a file with new messages before known ones", async () => {
     await read([say("s", "a", "one"), say("s", "c", "three")]);
     const report = await read([
       say("s", "a", "one"),
@@ -117,7 +117,7 @@ describe("ImportRun", () => {
     expect((await read([say("s", "a", "one"), say("s", "d", "four"), say("s", "e", "five")])).warnings).toEqual([]);
   });
 
-  test("takes what another import of the same file has brought meanwhile for no change of the file", async () => {
+  test("does not warn about messages that another import of the same file has just added", async () => {
     const messages = Array.from({ length: 150 }, (_, index) => ({ id: `m${index}`, content: `message ${index}` }));
     const lines = messages.map(({ id, content }) => say("s", id, content));
     const rest = messages.slice(100).map((message) => ({ role: "user" as const, ...message }));
@@ -125,7 +125,7 @@ describe("ImportRun", () => {
     expect(await read(lines, { run })).toMatchObject({ newCount: 100, knownCount: 50, warnings: [] });
   });
 
-  test("leaves out a session whose name the store refuses, and says so once", async () => {
+  test("leaves out a session whose name the store refuses, with one warning", async () => {
     const report = await read([say("bad\nname", "a", "one"), say("good", "b", "two"), say("bad\nname", "c", "three")]);
     expect(report).toMatchObject({ newCount: 1, sessionIds: ["good"] });
     expect(report.warnings.map(({ reason }) => reason)).toEqual([
@@ -133,11 +133,11 @@ describe("ImportRun", () => {
     ]);
   });
 
-  test("refuses a project that the store refuses, if it was asked for", async () => {
+  test("throws if the caller's project is one that the store refuses", async () => {
     await expect(read([say("s", "a", "one")], { project: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
-  test("summarizes and indexes what it has imported, and the second time finds nothing to do", async () => {
+  test("imported sessions are summarized and indexed, and a second time nothing is due", async () => {
     const text =
       "The lighthouse lamp needs a new lens, and the lens grinder in the harbor has quoted a price for the glass.";
     const lines = Array.from({ length: 120 }, (_, index) => say("s", `m${index}`, `${text} ${index}`));
@@ -152,7 +152,7 @@ describe("ImportRun", () => {
     expect(await summarizeSessions(internalsOf(store), run.sessionIds, {})).toMatchObject({ resolved: 0, failed: 0 });
   });
 
-  test("does the upkeep of the store once, however many sessions it summarizes", async () => {
+  test("summarizing many sessions does the store's upkeep once", async () => {
     const run = newRun();
     await read(
       Array.from({ length: 5 }, (_, index) => say(`s${index}`, "m", "hello")),
@@ -172,7 +172,7 @@ describe("ImportRun", () => {
   });
 });
 
-test("a session whose folder has a name that no project can have is imported under what is left of it", async () => {
+test("characters that the name of a project may not have are removed from the name of a folder", async () => {
   for (const [project, name] of [
     ["a\tb", "a b"],
     ["a\ud800", "a\ufffd"],

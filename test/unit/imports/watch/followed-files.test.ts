@@ -15,7 +15,7 @@ const line = (uuid: string, type: string, content: unknown) =>
 const PROMPT = line("u1", "user", "Build it");
 const THOUGHT = line("u2", "assistant", [{ type: "thinking", thinking: "How?", signature: "x" }]);
 
-/** The files of a watch over one transcript, which is at its beginning known to nobody. */
+/** The files of a new watch over one transcript. */
 function followed(store: Store, path: string): FollowedFiles {
   const run = new ImportRun(store, { format: "auto", onProgress: (report) => files.note(report) });
   const files = new FollowedFiles(run, internalsOf(store));
@@ -38,7 +38,7 @@ const rolesIn = (store: Store) =>
     .map(({ role }) => role);
 
 describe("a followed file", () => {
-  test("is visited once more when nothing was written to it for ten minutes, and then holds nothing back", async () => {
+  test("is visited once more after ten quiet minutes, and then holds nothing back", async () => {
     const { path, store, files } = scene(PROMPT + THOUGHT);
     const nowMs = Date.now();
     expect(await files.visit(path, nowMs)).toMatchObject({ newCount: 1 });
@@ -51,7 +51,7 @@ describe("a followed file", () => {
     expect(await files.visit(path, nowMs + 2 * quietInMs)).toBeUndefined();
   });
 
-  test("comes whole, too, when its reader was let go of meanwhile", async () => {
+  test("is imported completely even if its reader was dropped meanwhile", async () => {
     const { path, store, files } = scene(PROMPT + THOUGHT);
     const nowMs = Date.now();
     await files.visit(path, nowMs);
@@ -67,7 +67,7 @@ describe("a followed file", () => {
     expect(rolesIn(store)).toEqual(["user", "assistant"]);
   });
 
-  test("names at rest a last line that was never finished", async () => {
+  test("that is quiet gives a warning about an unfinished last line", async () => {
     const { path, files } = scene(`${PROMPT}{"sessionId":"s","uuid"`);
     const nowMs = Date.now();
     expect(await files.visit(path, nowMs)).toMatchObject({ newCount: 1, warnings: [] });
@@ -77,7 +77,7 @@ describe("a followed file", () => {
     expect(await files.visit(path, nowMs)).toMatchObject({ newCount: 1, warnings: [] });
   });
 
-  test("counts as brought in when nothing of it waits, and nothing was forgotten since it was read", async () => {
+  test("is noted as imported if nothing is held back and nothing was forgotten since it was read", async () => {
     const { path, store, files } = scene(PROMPT + THOUGHT);
     const restedMs = Date.now() + 2 * 24 * 60 * MINUTE_MS;
     const isKnown = async () => {

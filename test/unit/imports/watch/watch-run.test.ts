@@ -40,7 +40,7 @@ interface Scene {
   store: Store;
 }
 
-/** A folder with one transcript, of one session, of one line. */
+/** A folder with a transcript of one line. */
 function scene(): Scene {
   const folder = join(temporaryFolder(), "transcripts");
   mkdirSync(folder);
@@ -50,7 +50,7 @@ function scene(): Scene {
 }
 
 describe("a watch", () => {
-  test("brings in what is there, and then each line as it is written", async () => {
+  test("imports what exists, and then each line as it is written", async () => {
     const { folder, file, store } = scene();
     const { until, newCount } = await startWatch(store, [folder]);
     expect(wordsIn(store, "a")).toEqual(["one"]);
@@ -61,7 +61,7 @@ describe("a watch", () => {
     expect(wordsIn(store, "a")).toEqual(["one", "two", "three", "four"]);
   });
 
-  test("waits for the rest of a line, and for no line feed behind a whole one", async () => {
+  test("waits for the end of a line, but not for a line feed after a complete one", async () => {
     const { folder, file, store } = scene();
     const { events, until, newCount } = await startWatch(store, [folder]);
     const text = line("a", "two");
@@ -76,7 +76,7 @@ describe("a watch", () => {
     expect(events.filter(({ event }) => event === "warning")).toEqual([]);
   });
 
-  test.each(samplesBut("").map((url) => fileURLToPath(url)))("takes in what is written of %s", async (path) => {
+  test.each(samplesBut("").map((url) => fileURLToPath(url)))("imports each piece written of %s", async (path) => {
     const folder = temporaryFolder();
     const clean = openedStore(join(folder, "clean.db"));
     const file = join(folder, "home", basename(dirname(path)), basename(path));
@@ -92,7 +92,7 @@ describe("a watch", () => {
     for (const { id } of clean.sessions()) expect(wordsIn(store, id)).toEqual(wordsIn(clean, id));
   });
 
-  test("tells of damaged lines, once", async () => {
+  test("warns about a damaged line once", async () => {
     const { folder, file, store } = scene();
     const { events, until, newCount } = await startWatch(store, [folder]);
     appendFileSync(file, `{"session":\n${line("a", "two")}`);
@@ -142,7 +142,7 @@ describe("a watch", () => {
     expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
   });
 
-  test("notices folders that come, go and return, those it was told of too", async () => {
+  test("notices folders that are created, deleted and created again, including the watched ones", async () => {
     const { folder, store } = scene();
     const later = join(folder, "..", "later", "place");
     const { until, newCount } = await startWatch(store, [folder, later]);
@@ -184,7 +184,7 @@ describe("a watch", () => {
     await until("the second in the file", () => newCount() === 5);
   });
 
-  test("reads a document again when it was written anew, and a database when its log has grown", async () => {
+  test("reads a document again when it was rewritten, and a database when its log has grown", async () => {
     const { folder, store } = scene();
     const document = join(folder, "chat.json");
     const messages = [
@@ -220,7 +220,7 @@ describe("a watch", () => {
     database.close();
   });
 
-  test("holds nothing back of a file that was left in the middle of a turn", async () => {
+  test("holds nothing back of a file that was abandoned in the middle of a turn", async () => {
     const { folder, store } = scene();
     const session = { sessionId: "s", cwd: "/work/web", version: "2.0.0" };
     const say = (uuid: string, type: string, content: unknown, more = {}) =>
@@ -249,19 +249,19 @@ describe("a watch", () => {
     for (const path of [left, uncut, document]) ago(path, 11);
     ago(old, 2 * 24 * 60);
     const { until, newCount } = await startWatch(store, [folder]);
-    // A thought has no text to be searched.
+    // A thought has no searchable text.
     expect(wordsIn(store, "t")).toEqual(["Build it", ""]);
     expect(wordsIn(store, "s")).toEqual(["Build it", ""]);
     expect(wordsIn(store, "cut")).toEqual(["one"]);
     expect(wordsIn(store, "d").length).toBe(3);
-    // Nobody thought that it would go on, and it does.
+    // The abandoned turn continues after all.
     const before = newCount();
     appendFileSync(left, say("u3", "assistant", [{ type: "text", text: "So." }], { id: "msg_1" }));
     await until("the words", () => newCount() > before);
     expect(wordsIn(store, "s")).toEqual(["Build it", "", "So."]);
   });
 
-  test("passes over what is no transcript, and leaves alone what its name does not show as one", async () => {
+  test("skips files that are no transcripts, and does not open files with other names", async () => {
     const { folder, store } = scene();
     writeFileSync(join(folder, "settings.json"), '{"theme":"dark"}');
     const { events, until, newCount } = await startWatch(store, [folder]);
@@ -272,7 +272,7 @@ describe("a watch", () => {
     expect(events.filter(({ event }) => event === "warning")).toEqual([]);
   });
 
-  test("started again, reads only what has changed, until something is forgotten", async () => {
+  test("that is started again reads only what has changed, until something is forgotten", async () => {
     const { folder, file, store } = scene();
     writeFileSync(file, `{"session":\n${line("a", "one")}`);
     writeFileSync(join(folder, "b.jsonl"), line("b", "one"));
@@ -296,7 +296,7 @@ describe("a watch", () => {
     expect(wordsIn(store, "b")).toEqual(["one"]);
   });
 
-  test("that ended before it had summarized what was there, does so when it is started again", async () => {
+  test("that ended before it summarized everything does so when it is started again", async () => {
     const { folder, file, store } = scene();
     writeFileSync(file, Array.from({ length: 60 }, (_, index) => line("a", `What of part ${index}?`)).join(""));
     const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1_000);
@@ -310,7 +310,7 @@ describe("a watch", () => {
     await until("summaries", () => summaryCount() > 0);
   });
 
-  test("waits for a store that is locked, and loses nothing", async () => {
+  test("waits for a locked store, and loses nothing", async () => {
     const { folder, file } = scene();
     const store = openedStore(join(folder, "..", "locked.db"), { busyTimeoutMs: 20 });
     const { events, until, newCount } = await startWatch(store, [folder]);
@@ -325,7 +325,7 @@ describe("a watch", () => {
     expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
   });
 
-  test("brings a session that was forgotten back when its file grows, and goes on with its summaries", async () => {
+  test("imports a forgotten session again when its file grows, and keeps its summaries current", async () => {
     const { folder, file, store } = scene();
     const { until, newCount } = await startWatch(store, [folder]);
     appendFileSync(file, line("a", "two"));
@@ -337,7 +337,7 @@ describe("a watch", () => {
     await until("summaries", () => store.stats().summaryCount > 0);
   });
 
-  test("waits for no embedder that is away, and gets the vectors when it is back", async () => {
+  test("does not wait for an embedder that does not answer, and collects the vectors later", async () => {
     const { folder, file } = scene();
     const embedder = scriptedEmbedder();
     const store = openedStore(join(folder, "..", "remote.db"), { embedder });
@@ -354,7 +354,7 @@ describe("a watch", () => {
     expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
   });
 
-  test("beside another watch and an agent's own appends, brings nothing in twice", async () => {
+  test("next to another watch and an agent's own appends imports nothing twice", async () => {
     const { folder, file, store } = scene();
     const other = openedStore(store.path);
     const [left, right] = [await startWatch(store, [folder]), await startWatch(other, [folder])];
