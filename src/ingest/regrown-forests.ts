@@ -92,7 +92,7 @@ export class RegrownForests {
     const derived = applyLog(
       {
         log: session.log,
-        places: [],
+        subjectLog: [],
         steps: enteringSteps(messages, -1).filter(({ features }) => entered.has(features.id)),
         dimension: this.#embedder.dimension,
       },

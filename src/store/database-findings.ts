@@ -3,20 +3,20 @@ import { advice, type Finding, ok, problem } from "./finding.ts";
 import type { Repositories } from "./repositories.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 
-/** Faults named of a damaged file; the rest is for `verify`. */
+/** The most faults of a damaged file that are named. `verify` names more. */
 const FAULTS_MAX = 3;
 
-/** Messages that a search may have to look through without being slow: some 15 ms. */
+/** Messages that a search can read one by one without being slow: about 15 ms. */
 const TAIL_MAX = 2_000;
 
-/** What themes of a store want a summary, as `resolveDirty` sees it. */
+/** The themes whose summaries are due, as `resolveDirty` sees them. */
 export interface DirtyCount {
   themeCount: number;
-  /** Ids of the sessions that have any. */
+  /** The sessions that have such themes. */
   sessionIds: readonly string[];
 }
 
-/** Everything about an open store that its rows tell. Reads all pages, and changes none. */
+/** Checks the rows of an open store. Reads every page, and changes none. */
 export function databaseFindings(repositories: Repositories, embedderId: string, dirty: DirtyCount): Finding[] {
   return [
     versionFinding(repositories),
@@ -35,7 +35,7 @@ function versionFinding({ database: { client } }: Repositories): Finding {
 }
 
 function integrityFinding({ database: { client } }: Repositories): Finding {
-  // SQLite heads its list of broken pages with a line that says in which database.
+  // A list of broken pages begins with a line that names the database.
   const faults = (client.pragma(`quick_check(${FAULTS_MAX})`) as { quick_check: string }[]).flatMap((row) =>
     row.quick_check.split("\n").filter((line) => !line.startsWith("***")),
   );

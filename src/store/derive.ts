@@ -9,69 +9,53 @@ import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
 
 export interface DeriveOptions {
-  /** The telling words of a cluster's members. */
+  /** Returns the words that tell a cluster from others. */
   labelOf: (texts: readonly string[]) => string;
   /** Characters of each member that `labelOf` reads. */
   labelTextChars: number;
 }
 
-/** What the log says the derived rows are. */
+/** The derived rows of a session. */
 export interface DerivedRows {
-  /** By message id: the parent of every message that is not its own. */
+  /** By message id, the parent of every message that is not its own parent. */
   parents: Map<number, number>;
   clusters: StoredCluster[];
   themes: GrowingTheme[];
 }
 
-/** Apply the log to the messages. Nothing, and a note, where the two do not fit. */
+/** Derives a session's rows by applying its log to its messages. If the two do not fit, it notes why and derives nothing. */
 export function derive(
-  repositories: Repositories,
+  { generations, unions, subjects, messages }: Repositories,
   session: SessionRow,
   options: DeriveOptions,
   note: (text: string) => void,
 ): { unionCount: number; derived: DerivedRows | undefined } {
-  const generation = repositories.generations.newest()?.id ?? 0;
-  const log = repositories.unions.ofSession(session.id, generation);
-  const places = repositories.subjects.ofSession(session.id, generation);
-  const derived = applied(repositories, session, log, places, options, note);
-  return { unionCount: log.length + places.length, derived };
-}
-
-function applied(
-  repositories: Repositories,
-  session: SessionRow,
-  log: readonly UnionRow[],
-  places: readonly SubjectRow[],
-  { labelOf, labelTextChars }: DeriveOptions,
-  note: (text: string) => void,
-): DerivedRows | undefined {
-  const { messages, generations } = repositories;
+  const generation = generations.newest();
+  const log = unions.ofSession(session.id, generation?.id ?? 0);
+  const subjectLog = subjects.ofSession(session.id, generation?.id ?? 0);
   const steps = enteringSteps(messages.graduating(session.id, 0, session.graduatedSeq - 1), -1);
-  return applyLog(
-    { log, places, steps, dimension: generations.newest()!.dimension },
-    { labelOf, labelTextChars },
-    note,
-  );
+  const derived = applyLog({ log, subjectLog, steps, dimension: generation?.dimension ?? 0 }, options, note);
+  return { unionCount: log.length + subjectLog.length, derived };
 }
 
-/** A session's log, what it says of subjects, and the steps that it lets in. */
+/** A session's log, the rows of it that concern subjects, and the steps that entered the forest. */
 export interface AppliedLog {
   log: readonly UnionRow[];
-  places: readonly SubjectRow[];
+  subjectLog: readonly SubjectRow[];
   steps: readonly EnteringStep[];
   dimension: number;
 }
 
-/** What a log makes of its steps. Undefined, and a note, where the two do not fit. */
+/** Applies a log to its steps. If the two do not fit, it notes why and returns undefined. */
 export function applyLog(
-  { log, places, steps, dimension }: AppliedLog,
+  { log, subjectLog, steps, dimension }: AppliedLog,
   { labelOf, labelTextChars }: DeriveOptions,
   note: (text: string) => void,
 ): DerivedRows | undefined {
   const { forest, refused } = replay(log);
-  const placing = subjectRoots(places);
-  for (const impossible of [refused, placing.refused]) {
-    if (impossible === undefined) continue;
+  const assigned = subjectRoots(subjectLog);
+  const impossible = refused ?? assigned.refused;
+  if (impossible !== undefined) {
     note(`row ${impossible.row.id} of the log cannot have happened: ${impossible.reason}`);
     return undefined;
   }
@@ -79,9 +63,8 @@ export function applyLog(
   const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
   const strangers = entries.filter(({ node }) => !stepOf.has(node));
   if (strangers.length > 0 || entries.length !== steps.length) {
-    note(
-      `the log lets ${entries.length} steps into the forest, the frontier ${steps.length}; ${strangers.length} of the log's are unknown`,
-    );
+    const counts = `the log lets ${entries.length} steps into the forest, the frontier ${steps.length}`;
+    note(`${counts}; ${strangers.length} of the log's are unknown`);
     return undefined;
   }
 
@@ -100,15 +83,9 @@ export function applyLog(
       const { features, texts } = stepOf.get(node)!;
       if (kind === "start") growth.start(features, position);
       else growth.join(features, root, position);
-      const entry = clusters.get(root) ?? {
-        cluster: growth.open.get(root)!,
-        logPosition: 0,
-        settledAt: null,
-        texts: [],
-      };
-      entry.logPosition = position;
-      entry.texts.push(...texts.map((text) => text.slice(0, labelTextChars)));
-      clusters.set(root, entry);
+      const known = clusters.get(root) ?? { cluster: growth.open.get(root)!, settledAt: null, texts: [] as string[] };
+      known.texts.push(...texts.map((text) => text.slice(0, labelTextChars)));
+      clusters.set(root, { ...known, logPosition: position });
     }
   }
   const parents = new Map<number, number>();
@@ -121,13 +98,13 @@ export function applyLog(
     clusters: [...clusters.values()].map(({ texts, ...state }) => ({
       ...state,
       label: labelOf(texts),
-      subjectRoot: placing.roots.get(state.cluster.root) ?? null,
+      subjectRoot: assigned.roots.get(state.cluster.root) ?? null,
     })),
     themes: [...growth.themes.values()],
   };
 }
 
-/** All that a row of `clusters` says, to be compared. Labels are left out: a later version may choose other words, and nothing depends on them. */
+/** Returns a row of `clusters` as text, for comparison. Labels are left out: a later version may choose other words. */
 export function clusterLine({ cluster, label: _, ...state }: StoredCluster): string {
   return JSON.stringify([
     Object.entries({ ...cluster, sum: bytesOf(cluster.sum) }).sort(),
@@ -135,7 +112,7 @@ export function clusterLine({ cluster, label: _, ...state }: StoredCluster): str
   ]);
 }
 
-/** All that a row of `themes` says, to be compared. */
+/** Returns a row of `themes` as text, for comparison. */
 export function themeLine({ theme, logPosition }: GrowingTheme): string {
   return JSON.stringify([Object.entries({ ...theme, sum: bytesOf(theme.sum) }).sort(), logPosition]);
 }

@@ -1,22 +1,23 @@
-import { accessSync, constants, realpathSync, type Stats, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, realpathSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { byteLengthOf, lookAt } from "../core/files.ts";
 import { advice, type Finding, ok, problem } from "./finding.ts";
 import { type LockHolders, lockHolders } from "./lock-holders.ts";
 
 /** Free bytes below which the next writes are at risk. */
 const FREE_BYTES_MIN = 100_000_000;
 
-/** A write-ahead log that is emptied as it should be stays below a tenth of this. */
+/** A write-ahead log this large is not emptied: normally it stays below a tenth of this. */
 const WAL_BYTES_MAX = 64_000_000;
 
-/** What stands beside a store and holds some of it. */
+/** The suffixes of files beside a store that hold parts of it. */
 const BESIDE = ["-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"];
 
-/** How long another process may write before it looks stuck, and how often it is looked at meanwhile. */
+/** How long another process may write before it counts as stuck, and how often it is checked in that time. */
 const WRITE_MS_MAX = 1_000;
 const WRITE_LOOKS = 10;
 
-/** File systems of other machines, by the `f_type` of Linux (statfs(2)): their locks and shared memory are not SQLite's. */
+/** File systems of other machines, by Linux's `f_type` (statfs(2)). SQLite's locks and shared memory do not work on them. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -27,16 +28,16 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Everything about a store's file that can be told without opening it: whether it is there, who may use it, what stands
- * beside it, who has it open, and how much room its disk has. Nothing is written and nothing locked.
+ * Checks a store's file without opening it: whether it exists, who may use it, which files are beside it, which processes
+ * have it open, and how much room its disk has. Nothing is written and nothing is locked.
  *
- * @param path  Absolute, or `:memory:`, of which there is nothing to tell.
- * @param writesHere  Whether this process has it open to write, so that its write-ahead log may be this process's own.
+ * @param path  An absolute path, or `:memory:`.
+ * @param writesHere  True if this process has the store open for writing, so the write-ahead log may be its own.
  */
 export function fileFindings(path: string, writesHere: boolean): Finding[] {
   if (path === ":memory:") return [ok("file", "The store is in memory and goes with its process.")];
   const stat = statSync(path, { throwIfNoEntry: false });
-  const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  const walBytes = byteLengthOf(`${path}-wal`);
   if (stat === undefined || stat.size === 0) {
     if (walBytes > 0) {
       const what = stat === undefined ? `There is no file ${path}` : `${path} is empty`;
@@ -47,13 +48,13 @@ export function fileFindings(path: string, writesHere: boolean): Finding[] {
     }
     if (stat === undefined) return [problem("file", `There is no file ${path}.`, "Check the path.")];
   }
-  if (!stat.isFile()) return []; // whoever refuses to open it says so
+  if (!stat.isFile()) return []; // the error on opening it says so
   const holders = lockHolders(path);
   const isOpen = writesHere || holders === undefined || holders.open.length > 0;
   return [
     ok("file", `${path} has ${bytes(stat.size)}.`),
     ...permissionFindings(path),
-    ...diskFindings(path, stat, walBytes),
+    ...diskFindings(path, stat.size + walBytes),
     walFinding(path, walBytes, isOpen),
     processFinding(path, holders),
   ];
@@ -63,16 +64,16 @@ function permissionFindings(path: string): Finding[] {
   const findings: Finding[] = [];
   const folder = dirname(path);
   if (process.platform !== "win32") {
-    const real = realpathSync(path); // the others stand where the file itself is
+    const real = realpathSync(path); // the other files are beside the file itself, not beside a link to it
     for (const file of [path, ...BESIDE.map((suffix) => real + suffix)]) {
-      const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+      const mode = (lookAt(file)?.mode ?? 0) & 0o777;
       if ((mode & 0o077) === 0) continue;
       const text = `${file} may be used by others than its owner (mode ${mode.toString(8)}), and it holds conversations.`;
       findings.push(problem("permissions", text, `chmod 600 ${quoted(file)}`));
     }
     const folderMode = statSync(folder).mode;
     if ((folderMode & constants.S_IWOTH) !== 0 && (folderMode & 0o1000) === 0) {
-      const text = `Anybody may replace files in the folder ${folder}.`;
+      const text = `Any user may replace files in the folder ${folder}.`;
       findings.push(problem("permissions", text, `chmod o-w ${quoted(folder)}`));
     }
   }
@@ -97,15 +98,13 @@ function mayUse(path: string, mode: number): boolean {
   }
 }
 
-function diskFindings(path: string, { size }: Stats, walBytes: number): Finding[] {
+function diskFindings(path: string, storeBytes: number): Finding[] {
   const { type, bavail, bsize } = statfsSync(dirname(path));
-  const storeBytes = size + walBytes;
-  const findings = [roomFinding(bavail * bsize, storeBytes)];
   const network = process.platform === "linux" ? networkFinding(type) : undefined;
-  return network === undefined ? findings : [...findings, network];
+  return [roomFinding(bavail * bsize, storeBytes), ...(network === undefined ? [] : [network])];
 }
 
-/** Whether a disk with `freeBytes` left is room enough for a store of `storeBytes`. */
+/** Compares the free space of a disk with the size of a store. */
 export function roomFinding(freeBytes: number, storeBytes: number): Finding {
   const text = `The disk has ${bytes(freeBytes)} left.`;
   if (freeBytes < FREE_BYTES_MIN) {
@@ -118,7 +117,7 @@ export function roomFinding(freeBytes: number, storeBytes: number): Finding {
   return ok("disk", text);
 }
 
-/** What is wrong with a file system of this type, by Linux's number for it; undefined where nothing is. */
+/** Returns what is wrong with a file system of this type; undefined if nothing is. */
 export function networkFinding(type: number): Finding | undefined {
   const name = NETWORK_FILE_SYSTEMS.get(type);
   if (name === undefined) return undefined;
@@ -129,7 +128,7 @@ export function networkFinding(type: number): Finding | undefined {
 function walFinding(path: string, walBytes: number, isOpen: boolean): Finding {
   if (walBytes > 0 && !isOpen) {
     const text = `A process ended without closing the store and left ${bytes(walBytes)} in ${path}-wal. Nothing is lost.`;
-    const fix = "Keep it beside the file: the next process that opens the store to write takes it in.";
+    const fix = "Keep it beside the file: the next process that opens the store for writing reads it in.";
     return advice("write-ahead-log", text, fix);
   }
   if (walBytes > WAL_BYTES_MAX) {
@@ -154,7 +153,7 @@ function processFinding(path: string, holders: LockHolders | undefined): Finding
   return ok("processes", "No other process has it open.");
 }
 
-/** The process that is writing at every look; undefined, mostly at once, if there is none. */
+/** Returns the process that writes at every look for a second; undefined if there is none. */
 function stuckWriter(path: string, { writing }: LockHolders): number | undefined {
   if (writing === undefined) return undefined;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -165,7 +164,7 @@ function stuckWriter(path: string, { writing }: LockHolders): number | undefined
   return writing;
 }
 
-/** As a shell takes it. */
+/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -9,29 +9,29 @@ import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
-/** Pages of the full-text index that are written in one transaction while it is merged: some 10 ms. */
+/** Pages of the full-text index that are merged in one transaction: about 10 ms. */
 const MERGE_PAGES = 100;
 
-/** What went. */
+/** What was forgotten. */
 export interface Forgotten {
   messageCount: number;
-  /** Summaries that covered any of them. */
+  /** Summaries that covered any of the messages. */
   summaryCount: number;
-  /** Long strings that no other message has. */
+  /** Long strings that no other message uses. */
   artifactCount: number;
 }
 
 export interface ForgetReport extends Forgotten {
   /**
-   * Whether no byte of them is left in the file and its write-ahead log. False while another process reads, or where the disk
-   * is full: the rows are gone, but freed space still holds them until `forget` or `erase` runs again.
+   * True if no byte of the messages is left in the file and its write-ahead log. False if another process reads, or the disk
+   * is full: the rows are gone, but freed space holds their bytes until something is forgotten again.
    */
   erased: boolean;
 }
 
 /**
- * A session was forgotten: its messages, forest and summaries, all at once. Clusters of others whose places among the
- * subjects depended on it are placed again in the background.
+ * Forgets a session: its messages, forest and summaries, in one transaction. Clusters of other sessions whose subjects
+ * depended on it are assigned again in the background.
  */
 export function forgetSession(repositories: Repositories, sessionId: string): Forgotten {
   const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
@@ -52,11 +52,11 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
 }
 
 /**
- * Messages were forgotten, each with its step: a call and its results never part. Summaries that covered them go too, the
- * log is written as if they had never been, and what is derived from it is derived again. Subjects as with a session.
+ * Forgets messages, each with its whole step, and the summaries that covered them. The log is rewritten as if the messages
+ * had never been there, and everything derived from it is derived again. Subjects are treated as in `forgetSession`.
  *
- * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id that is not the session's; `STORE_CORRUPT` if the
- *   log cannot be applied. Nothing is forgotten then.
+ * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `STORE_CORRUPT` if the log cannot
+ *   be applied. Then nothing is forgotten.
  */
 export function forgetMessages(
   repositories: Repositories,
@@ -72,10 +72,10 @@ export function forgetMessages(
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     const steps = new Set(messageIds.map((messageId) => stepOf(repositories, sessionId, messageId)));
 
-    const isOfThem = ({ rootId, logPosition }: Covering): boolean =>
+    const coversStep = ({ rootId, logPosition }: Covering): boolean =>
       unions.stepsOf("theme", rootId, logPosition).some((step) => steps.has(step));
-    const covering = summaries.finished(sessionId).filter(isOfThem);
-    const claims = summaries.claims(sessionId).filter(isOfThem);
+    const covering = summaries.finished(sessionId).filter(coversStep);
+    const claims = summaries.claims(sessionId).filter(coversStep);
     for (const id of [...covering, ...claims].map(({ id }) => id).concat(summaries.tries(sessionId))) {
       costs.discardSummary(id);
       summaries.delete(id);
@@ -112,12 +112,12 @@ export function forgetMessages(
 }
 
 /**
- * Clusters of a session are about to change or to go: they lose their places among the subjects, and so does whatever came
- * to its place after them. Of those that go the log says no more, and those that lose their first step it calls by their
- * new name; so an old handle of a subject gives what is left of what it held.
+ * Takes clusters that change or disappear out of their subjects, and all clusters that were assigned after them. In the log
+ * of subjects, a cluster that lost its first step gets its new root, and a cluster that is gone is removed. So an old handle
+ * of a subject still gives the clusters that are left.
  *
- * @param log  Rows of these clusters.
- * @param remaining  The session's log without what is forgotten: each row that is left keeps its position.
+ * @param log  The rows of the clusters that change.
+ * @param remaining  The session's log without the forgotten steps. Every row keeps its position.
  */
 function leaveSubjects(
   repositories: Repositories,
@@ -130,32 +130,31 @@ function leaveSubjects(
   const firstSettled = log.find(({ kind }) => kind === "settle");
   if (firstSettled === undefined) return;
   if (generation === generations.newest()!.id) dissolveSubjects(repositories, project, firstSettled.id);
-  const nameAt = new Map(remaining.map(({ id, root }) => [id, root]));
+  const rootAt = new Map(remaining.map(({ id, root }) => [id, root]));
   const gone: number[] = [];
   for (const { id, kind, root } of log) {
     if (kind !== "start") continue;
-    const name = nameAt.get(id);
-    if (name === undefined) gone.push(root);
-    else if (name !== root) subjects.rename(generation, root, name);
+    const newRoot = rootAt.get(id);
+    if (newRoot === undefined) gone.push(root);
+    else if (newRoot !== root) subjects.rename(generation, root, newRoot);
   }
   subjects.forget(generation, gone);
 }
 
 function stepOf({ messages }: Repositories, sessionId: string, messageId: number): number {
-  const place = messages.stepOf(messageId);
-  if (place?.sessionId !== sessionId) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
-  return place.stepId;
+  const found = messages.stepOf(messageId);
+  if (found?.sessionId !== sessionId) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+  return found.stepId;
 }
 
 /**
- * Write the file anew without its freed space, and empty the write-ahead log. SQLite only marks deleted rows as free, and
- * the log holds pages as they were. Needs as much free space on disk as the file has.
+ * Rewrites the file without its freed space, and empties the write-ahead log: SQLite only marks deleted rows as free, and the
+ * log holds old pages. The disk needs as much free space as the file has.
  *
- * The full-text index keeps the words of deleted messages until their part of it is merged with another; so all of it is
- * merged into one part first, a little at a time, which takes up to half as long as writing the file: a second for 100,000
- * messages.
+ * The full-text index keeps the words of deleted messages until it merges the part that holds them. So all of it is merged
+ * first, in small transactions. That takes up to half as long as writing the file: a second for 100,000 messages.
  *
- * @returns false where another process reads or writes, or the disk is full: nothing is lost then, and it can be tried again.
+ * @returns false if another process reads or writes, or the disk is full. Nothing is lost then, and it can be tried again.
  */
 export function erase(repositories: Repositories): boolean {
   const { database } = repositories;
@@ -174,7 +173,7 @@ export function erase(repositories: Repositories): boolean {
   }
 }
 
-/** In small transactions, and others may write after each. */
+/** Merges the full-text index in small transactions. Other processes may write after each. */
 function mergeFullText({ database, fullText }: Repositories): void {
   const merges = (merge: () => boolean): boolean =>
     database.write("erase", () => {
@@ -184,20 +183,16 @@ function mergeFullText({ database, fullText }: Repositories): void {
       });
       return isChanged;
     });
-  const goOn = (): void => {
-    while (merges(() => fullText.mergeOn(MERGE_PAGES))) letOthersWrite();
+  const finishMerge = (): void => {
+    // A process that waits for the lock looks for it every few milliseconds, so it gets one to take it.
+    while (merges(() => fullText.mergeOn(MERGE_PAGES))) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   };
-  // What is being merged already would otherwise be left alone, and come to stand beside the rest.
-  goOn();
-  if (merges(() => fullText.mergeAll(MERGE_PAGES))) goOn();
+  // A merge that has begun is finished first. Otherwise its part would not be merged with the others.
+  finishMerge();
+  if (merges(() => fullText.mergeAll(MERGE_PAGES))) finishMerge();
 }
 
-/** Who waits for the lock looks for it every few milliseconds. */
-function letOthersWrite(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-}
-
-/** A damaged index must not keep a message from being forgotten: it is emptied, and fills again like a new one. */
+/** Changes the full-text index. If it is damaged, it is emptied and fills again: a message must be forgettable anyway. */
 function unlessDamaged(fullText: FullTextRepository, change: () => void): void {
   try {
     change();

@@ -1,24 +1,24 @@
 import { readFileSync } from "node:fs";
 import { lookAt } from "../core/files.ts";
 
-/** Bytes that SQLite locks in a database file (https://sqlite.org/src/file/src/os.h): one by writers, many by everyone. */
+/** Bytes that SQLite locks in a database file (https://sqlite.org/src/file/src/os.h): writers one, every user the others. */
 const RESERVED_BYTE = 0x40000001;
 const SHARED_FIRST = 0x40000002;
 
 /** The byte that a writer locks in the `-shm` file (https://sqlite.org/walformat.html, 2.2.1). */
 const WAL_WRITE_BYTE = 120;
 
-/** Processes other than this one that have a store open, by process id; 0 stands for one in another container. */
+/** The other processes that have a store open. A process in another container has the id 0. */
 export interface LockHolders {
   open: number[];
-  /** Of these, the one that is in the middle of a write. */
+  /** The process that is writing. */
   writing: number | undefined;
 }
 
 /**
- * Who else has the file open, told by the locks on it. Takes none itself, so nobody is disturbed.
+ * Returns which other processes have a file open, by the locks on it. It takes no lock itself.
  *
- * @returns undefined where the system does not say: only Linux has a list of locks.
+ * @returns undefined if the system does not tell: only Linux lists locks.
  */
 export function lockHolders(path: string): LockHolders | undefined {
   let locks: string;
@@ -31,8 +31,8 @@ export function lockHolders(path: string): LockHolders | undefined {
 }
 
 /**
- * The holders in the text of `/proc/locks`. Files are told by inode and by which bytes of them are locked, not by device:
- * that differs from what `stat` says on layered file systems.
+ * Finds the holders in the text of `/proc/locks`. A file is known by its inode and the locked bytes. The device is not
+ * compared, because on layered file systems `stat` reports another one.
  */
 export function holdersIn(
   locks: string,
@@ -41,7 +41,7 @@ export function holdersIn(
 ): LockHolders {
   const open = new Set<number>();
   let writing: number | undefined;
-  // "2: POSIX  ADVISORY  READ 23342 fe:00:2148130 1073741826 1073742335"; one with an arrow is still waiting.
+  // "2: POSIX  ADVISORY  READ 23342 fe:00:2148130 1073741826 1073742335". A line with an arrow is a process that waits.
   for (const line of locks.matchAll(/^\d+: POSIX\s+\w+\s+(READ|WRITE)\s+(\d+) \w+:\w+:(\d+) (\d+) (\d+|EOF)$/gm)) {
     const [processId, inode, first] = [Number(line[2]), Number(line[3]), Number(line[4])];
     const last = line[5] === "EOF" ? Number.POSITIVE_INFINITY : Number(line[5]);

@@ -4,7 +4,7 @@ import { assert } from "../core/assert.ts";
 import { StoreError } from "../core/errors.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** The table that drizzle's own tools read, so `drizzle-kit` understands our files too. */
+/** The table that drizzle's own tools read, so that `drizzle-kit` understands our files. */
 const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTEGER PRIMARY KEY, hash text NOT NULL, created_at numeric)`;
 
 interface AppliedMigration {
@@ -13,13 +13,13 @@ interface AppliedMigration {
 }
 
 /**
- * Bring the file to this version's format, or refuse it untouched.
+ * Brings a file to this version's format, or refuses it and leaves it unchanged.
  *
- * drizzle writes the migrations; it does not run them, because its migrator notices neither an edited migration nor a
- * file newer than the package, and a table rebuilt inside its transaction deletes every child row. Here foreign keys are
- * off before the transaction begins and checked before it ends, views and triggers (which a rebuild breaks or drops) are
- * taken down first and put up again, the last id that each table has ever given is kept (a rebuilt table would give those of
- * forgotten rows again), and all of it commits or none.
+ * drizzle writes the migrations but does not run them. Its migrator notices neither an edited migration nor a file that is
+ * newer than the package, and rebuilding a table inside its transaction deletes every child row. Here, foreign keys are off
+ * during the transaction and are checked at its end. Views and triggers, which a rebuild breaks or drops, are dropped before
+ * each migration and created again after it. The last id of every table is kept: a rebuilt table would give the ids of
+ * forgotten rows again. Everything is one transaction.
  *
  * @throws {StoreError} `FORMAT_UNSUPPORTED`, `STORE_CORRUPT`.
  */
@@ -42,7 +42,7 @@ export function migrate(
   }
 }
 
-/** How many of the known migrations the file has seen. */
+/** Returns how many of the known migrations were applied to the file. */
 function checkApplied(client: Database.Database, path: string, known: readonly MigrationMeta[]): number {
   const hasTable = client.prepare("SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'").get();
   if (hasTable === undefined) return 0;
@@ -69,16 +69,16 @@ function applyMissing(
   known: readonly MigrationMeta[],
   applicationId: number,
 ): void {
-  // Again, inside the transaction: another process may have migrated the file while this one waited for the lock.
+  // Checked again: another process may have migrated the file while this one waited for the lock.
   const appliedCount = checkApplied(client, path, known);
   client.exec(CREATE_APPLIED);
   const lastIds = lastIdsOf(client);
 
   const record = client.prepare("INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)");
   for (const migration of known.slice(appliedCount)) {
-    const dependents = takeDownDependents(client);
+    const dependents = dropDependents(client);
     for (const statement of migration.sql) client.exec(statement);
-    putUpDependents(client, dependents);
+    createDependents(client, dependents);
     record.run(migration.hash, migration.folderMillis);
   }
   keepLastIds(client, lastIds);
@@ -98,7 +98,7 @@ interface Dependent {
   sql: string;
 }
 
-function takeDownDependents(client: Database.Database): Dependent[] {
+function dropDependents(client: Database.Database): Dependent[] {
   const dependents = client
     .prepare<[], Dependent>(
       "SELECT type, name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND sql IS NOT NULL",
@@ -108,8 +108,8 @@ function takeDownDependents(client: Database.Database): Dependent[] {
   return dependents;
 }
 
-/** But for those that the migration has made anew. */
-function putUpDependents(client: Database.Database, dependents: readonly Dependent[]): void {
+/** Creates views and triggers again, except those that the migration has created. */
+function createDependents(client: Database.Database, dependents: readonly Dependent[]): void {
   const exists = client.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
   for (const { name, sql } of dependents) {
     if (exists.get(name) === undefined) client.exec(sql);
@@ -121,7 +121,7 @@ interface LastId {
   seq: number;
 }
 
-/** By table with AUTOINCREMENT that has ever held a row. */
+/** Returns the last id of each table with AUTOINCREMENT that has ever held a row. */
 function lastIdsOf(client: Database.Database): LastId[] {
   const hasAny = client.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'").get() !== undefined;
   return hasAny ? client.prepare<[], LastId>("SELECT name, seq FROM sqlite_sequence").all() : [];

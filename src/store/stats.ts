@@ -12,26 +12,25 @@ export interface StoreStats extends VectorStats {
   path: string;
   sessionCount: number;
   messageCount: number;
-  /** Of all messages, by the counter that was in use when each was appended. */
+  /** The tokens of all messages, by the counter in use when each was appended. */
   tokenCount: number;
   clusterCount: number;
   themeCount: number;
   summaryCount: number;
-  /** Of these, made by the extractive summarizer, and standing for as long as the store's own has made none. */
+  /** Summaries by the extractive summarizer that stand in until the store's own summarizer has made one. */
   standInCount: number;
-  /** What summaries have cost, as far as their service reports it, also those that failed or are not kept. US dollars; null where
-   *  no price is known. */
+  /** The cost of all summaries, as their service reports it. Includes failed and deleted ones. US dollars; null if unknown. */
   summaryInputTokens: number;
   summaryOutputTokens: number;
   summaryCostUsd: number | null;
   artifactCount: number;
-  /** Of all artifacts, uncompressed. */
+  /** The size of all artifacts before compression. */
   artifactBytes: number;
-  /** Messages that are not in the full-text index yet: searches look through them. */
+  /** Messages that are not in the full-text index yet. Searches read them one by one. */
   unindexedCount: number;
-  /** Position of the last row of the log. */
+  /** The position of the last row of the log. */
   logPosition: number;
-  /** Size of the database file, without its write-ahead log. 0 in memory. */
+  /** The size of the database file without its write-ahead log. 0 in memory. */
   fileBytes: number;
   walBytes: number;
   embedderId: string | null;

@@ -3,17 +3,17 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { Repositories } from "./repositories.ts";
 import { indexTexts } from "./write.ts";
 
-/** The words of a text, in order. */
+/** Returns the words of a text, in order. */
 type WordsOf = (text: string) => readonly string[];
 
-/** Tell what SQLite's integrity check says of the full-text index, which can be made anew, from what it says of facts. */
+/** Returns true for a problem of the full-text index, which can be rebuilt, and false for one of facts. */
 export function isOfFullText(problem: string): boolean {
   return /fts5|messages_fts/i.test(problem);
 }
 
 /**
- * What does not hold between the full-text index and the messages up to the newest that it knows; those after it are not yet
- * its business. Takes every message apart, some 50 µs each, a hundred on one snapshot.
+ * Compares the full-text index with the messages up to the newest one it has. Splits every message into words, about 50 µs
+ * each. Each batch of a hundred messages is one snapshot.
  */
 export function fullTextProblems({ database, fullText }: Repositories, wordsOf: WordsOf): string[] {
   try {
@@ -48,7 +48,7 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
   }
 }
 
-/** Bring all messages into the index, from the first one on if it is damaged. */
+/** Adds all missing messages to the index. A damaged index is emptied first. */
 export function rebuildFullText(repositories: Repositories, wordsOf: WordsOf, isDamaged: boolean): void {
   let count = indexTexts(repositories, wordsOf, { anew: isDamaged });
   while (count > 0) count = indexTexts(repositories, wordsOf);

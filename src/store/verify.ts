@@ -7,34 +7,34 @@ import type { Repositories } from "./repositories.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { deleteSpans, rebuildSession } from "./write.ts";
 
-/** Most problems listed; with more, the rest is only counted. */
+/** The most problems that are listed. All are counted. */
 const PROBLEMS_MAX = 100;
 
-/** Most missing places named. */
+/** The most missing seqs that are named. */
 const LOST_MAX = 10;
 
 export interface Problem {
   sessionId: string | null;
-  /** What does not hold, and where. */
+  /** What is wrong, and where. */
   text: string;
-  /** Whether `verify --rebuild` mends it: derived rows come back, facts do not. */
+  /** True if `verify --rebuild` repairs it. Derived rows can be rebuilt, facts cannot. */
   rebuildable: boolean;
 }
 
 export interface VerifyReport {
-  /** No problem was found; with `rebuild`, none is left. */
+  /** True if no problem was found; with `rebuild`, if none is left. */
   ok: boolean;
   sessionCount: number;
   messageCount: number;
   unionCount: number;
-  /** Sessions whose derived rows were written again. */
+  /** Sessions whose derived rows were rewritten. */
   rebuiltCount: number;
   problemCount: number;
-  /** The first hundred. */
+  /** The first hundred problems. */
   problems: Problem[];
 }
 
-/** How far a check is. */
+/** How far the check has come. */
 export interface VerifyProgress {
   sessionCount: number;
   totalCount: number;
@@ -44,47 +44,40 @@ export interface VerifyOptions extends DeriveOptions {
   rebuild: boolean;
   /** Called before each session. */
   onProgress: (progress: VerifyProgress) => void;
-  /** The words of a text as they are indexed, in order. */
+  /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
 }
 
 /**
- * Derive everything derived again, and compare.
+ * Derives all derived rows again, and compares them with those that are stored.
  *
- * Facts are checked too, as far as they check themselves: SQLite's own integrity, each message against its digest, each
- * artifact against its name, no place without its message, steps and log rows that can be applied. The full-text index is
- * compared with the messages that it should hold; with `rebuild` it also takes in those that it does not hold yet. Sessions are taken one by one, each on one
- * snapshot, so other processes may go on writing meanwhile.
+ * Facts are checked as far as they can be: SQLite's integrity, the digest of each message, the checksum of each artifact, seqs
+ * without a message, and whether steps and log rows can be applied. The full-text index is compared with the messages it
+ * should hold; `rebuild` also adds those that it does not hold yet. Each session is checked on a snapshot of its own, so
+ * other processes can write in between.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
   const { database, sessions } = repositories;
-  const report: VerifyReport = {
-    ok: true,
-    sessionCount: 0,
-    messageCount: 0,
-    unionCount: 0,
-    rebuiltCount: 0,
-    problemCount: 0,
-    problems: [],
-  };
+  const counts = { sessionCount: 0, messageCount: 0, unionCount: 0, rebuiltCount: 0, problemCount: 0 };
+  const report: VerifyReport = { ok: true, ...counts, problems: [] };
   const note = (sessionId: string | null, text: string, rebuildable: boolean): void => {
     report.problemCount += 1;
     if (report.problems.length < PROBLEMS_MAX) report.problems.push({ sessionId, text, rebuildable });
   };
-  /** What is too damaged to be looked at is a problem like others, and what comes after it is still looked at. */
+  /** Runs a check. Damage that keeps it from running is a problem, and the next check runs all the same. */
   const noting = (sessionId: string | null, run: () => void): void => {
     try {
       run();
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-      if (isOfFullText(error.details.reason)) ofFullText.push(error.details.reason);
+      if (isOfFullText(error.details.reason)) fullTextFaults.push(error.details.reason);
       else note(sessionId, error.details.reason, false);
     }
   };
-  const ofFullText: string[] = [];
+  const fullTextFaults: string[] = [];
   noting(null, () => {
     for (const text of database.read(() => integrityProblems(repositories))) {
-      if (isOfFullText(text)) ofFullText.push(text);
+      if (isOfFullText(text)) fullTextFaults.push(text);
       else note(null, text, false);
     }
     const strayCount = database.read(() => repositories.subjects.strayCount());
@@ -134,12 +127,12 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     }
   });
   noting(null, () => {
-    ofFullText.push(...fullTextProblems(repositories, options.searchWords));
-    if (options.rebuild && !(database.readonly && ofFullText.length === 0)) {
-      rebuildFullText(repositories, options.searchWords, ofFullText.length > 0);
-      ofFullText.splice(0, ofFullText.length, ...fullTextProblems(repositories, options.searchWords));
+    fullTextFaults.push(...fullTextProblems(repositories, options.searchWords));
+    if (options.rebuild && !(database.readonly && fullTextFaults.length === 0)) {
+      rebuildFullText(repositories, options.searchWords, fullTextFaults.length > 0);
+      fullTextFaults.splice(0, fullTextFaults.length, ...fullTextProblems(repositories, options.searchWords));
     }
-    for (const text of ofFullText) note(null, text, true);
+    for (const text of fullTextFaults) note(null, text, true);
   });
   report.ok = report.problemCount === 0;
   return report;
@@ -148,10 +141,10 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
 function integrityProblems({ database, fullText }: Repositories): string[] {
   const { client } = database;
   try {
-    // SQLite checks the full-text index by what it last knew of its parts; to read it brings that up to date.
+    // SQLite checks the full-text index as it was last read, so it is read first.
     fullText.hasWords();
   } catch {
-    // What is damaged is told below.
+    // The checks below report the damage.
   }
   const problems = (client.pragma("integrity_check(20)") as { integrity_check: string }[])
     .map(({ integrity_check }) => integrity_check)
@@ -163,7 +156,7 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
   return problems;
 }
 
-/** @returns how many messages can be read. */
+/** Checks the messages of a session. @returns how many can be read. */
 function checkMessages(repositories: Repositories, sessionId: string, note: (text: string) => void): number {
   let count = 0;
   for (const { message, digest } of repositories.messages.each(sessionId, note)) {
@@ -171,13 +164,13 @@ function checkMessages(repositories: Repositories, sessionId: string, note: (tex
     if (!digestOf(message).equals(digest)) note(`message ${message.id} is not what was appended: its digest differs`);
   }
   const lost = repositories.messages.lostSeqs(sessionId, LOST_MAX);
-  if (lost.length > 0)
-    note(`no message is at seq ${lost.join(", ")}${lost.length === LOST_MAX ? ", …" : ""}, and none was forgotten`);
+  const more = lost.length === LOST_MAX ? ", …" : "";
+  if (lost.length > 0) note(`no message is at seq ${lost.join(", ")}${more}, and none was forgotten`);
   return count;
 }
 
 /**
- * Apply the session's logs of the generations that are no more in use: old handles are answered from them.
+ * Applies the session's logs of older generations, because old handles are resolved with them.
  *
  * @returns how many rows they have.
  */
@@ -189,9 +182,9 @@ function checkHistory(
   let count = 0;
   for (const generation of generations.ids().slice(0, -1)) {
     const log = unions.ofSession(sessionId, generation);
-    const places = subjects.ofSession(sessionId, generation);
-    count += log.length + places.length;
-    const impossible = replay(log).refused ?? subjectRoots(places).refused;
+    const subjectLog = subjects.ofSession(sessionId, generation);
+    count += log.length + subjectLog.length;
+    const impossible = replay(log).refused ?? subjectRoots(subjectLog).refused;
     if (impossible === undefined) continue;
     const { row, reason } = impossible;
     note(`row ${row.id} of the log of generation ${generation} cannot have happened: ${reason}`);
@@ -202,11 +195,9 @@ function checkHistory(
 function differencesOf(repositories: Repositories, sessionId: string, derived: DerivedRows): string[] {
   const { clusters, themes, messages, sessions } = repositories;
   const differences: string[] = [];
-  let wrongParents = 0;
-  for (const { id, parentId } of messages.parents(sessionId)) {
-    if (parentId !== (derived.parents.get(id) ?? id)) wrongParents += 1;
-  }
-  if (wrongParents > 0) differences.push(`${wrongParents} parent pointers are not what the log says`);
+  const parents = messages.parents(sessionId);
+  const wrongCount = parents.filter(({ id, parentId }) => parentId !== (derived.parents.get(id) ?? id)).length;
+  if (wrongCount > 0) differences.push(`${wrongCount} parent pointers are not what the log says`);
   const compare = (what: string, read: () => readonly string[], expected: readonly string[]): void => {
     let stored: readonly string[];
     try {
