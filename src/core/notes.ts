@@ -1,8 +1,8 @@
-/** What one message contributes to continuity. Every text is one line, as written. */
+/** The contribution of one message to continuity. Every text is one line, as written. */
 export interface Notes {
   /** The files that the message names, each once, and a weight above 0 for how much it does with each. */
   files: readonly { path: string; weight: number }[];
-  /** What the user asks for or rules out, and what was decided or found. */
+  /** Requests and rules of the user, and decisions and findings. */
   said: readonly { kind: "request" | "rule" | "decision"; text: string }[];
   /** Its calls: the name, the main argument or "", and true if that argument is a command to run. */
   calls: readonly { callId: string; name: string; about: string; isCommand: boolean }[];

@@ -161,7 +161,7 @@ export function parseValue<S extends Schema>(name: string, schema: S, value: unk
   throw new StoreError("OPTION_INVALID", { option: name, expected, actual: value });
 }
 
-/** What a page, a command line or a tool says of an option. */
+/** The facts that pages, command lines and tools give about an option. */
 export interface OptionFacts {
   meaning: string;
   default?: unknown;

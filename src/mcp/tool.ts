@@ -10,7 +10,7 @@ import type { LiveStore } from "./live-store.ts";
 const TOKENS_MAX = 100_000;
 const TOKENS_MIN = 200;
 
-/** What a tool is given by the server. */
+/** The parts of the server that a tool uses. */
 export interface ToolPorts {
   live: LiveStore;
   /** The only project that is visible; undefined if all are. */

@@ -6,14 +6,14 @@ import type { RecallQuery } from "../recall/search.ts";
 
 /** How long a context may be, and how the session becomes one. */
 export interface ContextOptions extends TokenBudget {
-  /** By default the session's `strategy`. */
+  /** The strategy; by default the session's. */
   strategy?: Strategy;
 }
 
 export interface RenderOptions extends ContextOptions {
-  /** What the next step is about. Most of a small budget then goes to messages that answer it. */
+  /** The subject of the next step. Most of a small budget then goes to messages that answer it. */
   query?: RecallQuery;
-  /** Where evidence is looked for: in this session, the default, or in all of its project. Without a query it changes nothing. */
+  /** The scope of the search for evidence: in this session, the default, or in all of its project. Without a query it changes nothing. */
   scope?: "session" | "project";
 }
 

@@ -6,7 +6,7 @@ import { oneWordOf, text, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
 
-// What a model or another program that sends JSON may ask of a store. The descriptions are all that it learns. A schema cannot
+// The arguments that models, and other programs that send JSON, may give. The descriptions are all that it learns. A schema cannot
 // tell whether a handle exists, for example: the call itself does that.
 
 export { EXPAND_LIMIT_DEFAULT };

@@ -8,7 +8,7 @@ import type { NewSession, SessionRow } from "../store/sessions.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
 import type { SessionPorts } from "./ports.ts";
 
-/** What an imported session was in the program or the store that it comes from. */
+/** The identity of an imported session in the program or the store that it comes from. */
 export interface SessionOrigin {
   source: string;
   externalId: string;

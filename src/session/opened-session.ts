@@ -34,7 +34,7 @@ const MESSAGES_OPTIONS = lazySchema(() =>
 
 const ROOTS_OPTIONS = lazySchema(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
-/** Comparisons of one `sync` with a session that others are writing to. */
+/** The most tries of one `sync` while others write to the session. */
 const SYNC_ATTEMPTS_MAX = 10;
 
 /**
@@ -48,7 +48,7 @@ export class OpenedSession implements Session {
   #state: SessionState | undefined;
   #changesSeen = 0;
   #foreignMovesSeen = 0;
-  /** What `sync` compares with, from its first use on. */
+  /** The stored messages that `sync` compares with; loaded at its first call. */
   #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
   #lastHistory: SyncKey[] = [];
   readonly #contexts: Contexts;
@@ -112,7 +112,7 @@ export class OpenedSession implements Session {
       try {
         return this.#sync(history);
       } catch (error) {
-        // Another writer came in between comparing and appending; some of it may be what is new here.
+        // Another writer appended after the comparison, possibly the same messages.
         if (!StoreError.is(error, "SESSION_CHANGED") || attempt === SYNC_ATTEMPTS_MAX) throw error;
       }
     }
@@ -138,8 +138,7 @@ export class OpenedSession implements Session {
       digest: syncDigest(message, digests[index]!),
     }));
     const fresh = newMessages(keys, this.#syncKeys.keys, this.#lastHistory).map((index) => history[index]!);
-    // In batches: a first sync of a long history must not keep other writers waiting. What is stored when one fails is found
-    // again by the next sync.
+    // Batches keep the first sync of a long history from blocking other writers. If one fails, the next sync finds the stored ones.
     const results: AppendResult[] = [];
     for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
       const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
@@ -229,8 +228,8 @@ export class OpenedSession implements Session {
   }
 
   /**
-   * Run a change of the session, which catches up with other writers inside its own transaction. If it fails, memory may be
-   * ahead of the file, so it is loaded again when next needed.
+   * Runs a change of the session, which catches up with other writers inside its own transaction. After a failure, memory may be
+   * ahead of the file, so the session is loaded again at its next use.
    */
   #change<T>(change: (state: SessionState) => T): T {
     const state = this.#held ?? this.#current();
@@ -244,19 +243,19 @@ export class OpenedSession implements Session {
     }
   }
 
-  /** The session as it is in the file, whoever wrote it. */
+  /** Returns the session as it is in the file, including what other processes wrote. */
   #current(): SessionState {
     const { database } = this.#ports.repositories;
     this.#ports.resident.touch(this.id, () => this.release());
     database.assertOpen();
-    // Most calls end here, without a transaction: nobody has written since the last look.
+    // Usually nobody has written since the last call, and no transaction is needed.
     const held = this.#held;
     if (held?.dataVersion !== database.dataVersion()) return database.read(() => this.#reload());
     this.#dropForgotten(held);
     return held;
   }
 
-  /** Another process has moved the frontier, or forgotten messages: what is kept of these must not be shown or compared. */
+  /** Drops what other processes made invalid by moving the frontier or forgetting messages. */
   #dropForgotten({ foreignMoves }: SessionState): void {
     if (foreignMoves === this.#foreignMovesSeen) return;
     this.#foreignMovesSeen = foreignMoves;
@@ -271,7 +270,7 @@ export class OpenedSession implements Session {
     this.#syncKeys = undefined;
   }
 
-  /** What is in memory, as long as this connection has not changed it behind our back. */
+  /** The state in memory, or undefined if this connection has changed the session in another way since. */
   get #held(): SessionState | undefined {
     return this.#changesSeen === this.#ports.changes.count ? this.#state : undefined;
   }
@@ -292,7 +291,7 @@ export class OpenedSession implements Session {
   }
 }
 
-/** As `MessageRepository.syncKeys` has it of stored messages. */
+/** Returns the digest that `MessageRepository.syncKeys` returns for a stored message. */
 function syncDigest({ role, parts }: ParsedMessage, digest: Buffer): string {
   if (role !== "tool") return digest.toString("hex");
   return JSON.stringify(parts.map((part) => (part.type === "tool_result" ? part.toolCallId : null)));

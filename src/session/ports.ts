@@ -11,7 +11,7 @@ import { ActiveSessions } from "./active.ts";
 import { ResidentSessions } from "./resident.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** What the caller of `openStore` chose. */
+/** The ports that the caller of `openStore` chose. */
 export interface ChosenPorts {
   embedder: Embedder;
   summarizer: Summarizer;
@@ -19,7 +19,7 @@ export interface ChosenPorts {
   clock: Clock;
 }
 
-/** What an open store shares with its sessions. */
+/** The parts of an open store that its sessions share. */
 export class SessionPorts {
   readonly repositories: Repositories;
   readonly summarizer: Summarizer;

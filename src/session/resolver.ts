@@ -61,7 +61,7 @@ const RESOLVE_OPTIONS = lazySchema(() => z.extend(START_OPTIONS(), { signal: z.o
 
 type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 
-/** What a resolver needs of its session. */
+/** The parts of a session that its resolver uses. */
 interface SessionAccess {
   asked: Contexts["asked"];
   splitOptions(tokensMax: number): SplitOptions;

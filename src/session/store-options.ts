@@ -38,7 +38,7 @@ function embedder() {
 export const OPEN_OPTIONS = lazySchema(() =>
   z.strictObject({
     embedder: z.optional(
-      z.union([embedder(), callback<Extract<OpenOptions["embedder"], Function>>()], {
+      z.union([embedder(), callback<(id: string, dimension: number) => Embedder>()], {
         error: "an embedder, or a function that returns one",
       }),
     ),

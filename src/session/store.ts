@@ -32,7 +32,7 @@ export interface OpenOptions {
   summarizer?: Summarizer;
   /** Counts the tokens of a text. The default estimates them for any model. */
   tokenCounter?: TokenCounter;
-  /** What an append survives: with `process`, the default, a killed process; with `power`, also a power cut. */
+  /** The failures that an append survives: with `process`, the default, a killed process; with `power`, also a power cut. */
   durability?: "process" | "power";
   /** Opens the file for reading only. Methods that write then throw `STORE_READONLY`. */
   readonly?: boolean;

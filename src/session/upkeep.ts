@@ -11,7 +11,7 @@ import { isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { ActiveSessions } from "./active.ts";
 
-/** What upkeep needs of the store. */
+/** The parts of a store that its upkeep uses. */
 export interface UpkeepPorts {
   repositories: Repositories;
   inUse: Readonly<EmbedderInUse>;
