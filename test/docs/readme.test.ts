@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readPages } from "../../scripts/docs/pages.ts";
@@ -32,9 +32,16 @@ test("every generated part is what the code says now", () => {
   expect(generateSections(PAGES)).toEqual(PAGES);
 });
 
+/** Links to files of the repository that the package does not have. */
+const REPOSITORY = /\]\(https:\/\/github\.com\/coppice-memory\/coppice\/(?:blob|tree)\/main\/([^)#]*)/g;
+
 test("every link leads somewhere", () => {
   const links = PAGES.flatMap(({ path, text }) =>
-    [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(([link, to, anchor]) => ({
+    [
+      ...text
+        .replaceAll(REPOSITORY, (_, target) => `](${relative(dirname(path), target)}`)
+        .matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g),
+    ].map(([link, to, anchor]) => ({
       link: `${path}: ${link}`,
       target: to === "" ? path : join(dirname(path), to!),
       anchor,
