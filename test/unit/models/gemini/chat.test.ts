@@ -166,7 +166,11 @@ test.each(Object.entries(GENERATION_FAULTS))("%s", async (name, { reply: fault, 
 const BROKEN: Record<string, { pieces: Extract<Reply, { pieces: unknown }>["pieces"]; code: string; reason: string }> =
   {
     "a reset": { pieces: [words("half"), "reset"], code: "MODEL_UNAVAILABLE", reason: "terminated (ECONNRESET)" },
-    "a hang": { pieces: [words("half"), "hang"], code: "MODEL_UNAVAILABLE", reason: "nothing came within 400 ms" },
+    "a hang": {
+      pieces: [words("half"), "hang"],
+      code: "MODEL_UNAVAILABLE",
+      reason: `nothing came within ${TEST_TIMEOUT_MS} ms`,
+    },
     "an error": {
       pieces: [words("half"), { data: { error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } } }],
       code: "MODEL_UNAVAILABLE",
