@@ -60,7 +60,7 @@ function expectAll(path: string, acknowledged: readonly Acknowledged[]): number 
  * Method: five times, a process appends to one session as fast as it can and says what it was told; it is killed after
  * some number of lines, in the middle of whatever it does by then. The next one goes on with the numbers that follow.
  */
-test("nothing that was acknowledged is lost when the process is killed, five times over", async () => {
+test("promise 1: nothing that was acknowledged is lost when the process is killed, five times over", async () => {
   const path = temporaryPath();
   const acknowledged: Acknowledged[] = [];
   for (const linesUntilKill of [1, 9, 27, 60, 120]) {
@@ -78,7 +78,7 @@ test("nothing that was acknowledged is lost when the process is killed, five tim
  * Goal: two processes append to one session at once, one is killed, and neither loses a message.
  * Method: as above with two; the second is to finish its forty.
  */
-test("a process that is killed takes nothing from another that appends to the same session", async () => {
+test("promise 1: a process that is killed takes nothing from another that appends to the same session", async () => {
   const path = temporaryPath();
   openedStore(path).close(); // made before, so that both find it
   const survivor = appending(path, 1_000, 40);
@@ -97,7 +97,7 @@ test("a process that is killed takes nothing from another that appends to the sa
  * Method: count the statements of the longest event in this process; three others die before the first of them, the
  * middle one and COMMIT.
  */
-test("a process that dies inside an append leaves the file as it was before", async () => {
+test("promise 1: a process that dies inside an append leaves the file as it was before", async () => {
   const name = "a message is appended that moves the frontier";
   const event = STORE_EVENTS[name]!;
   const folder = temporaryFolder();

@@ -32,7 +32,7 @@ const unpinnedArbitrary = happeningArbitrary
  * that does not begin like the one before it must have moved its start, never back, or have had to make room for one
  * large step; the tokens appended between four such moves are compared with the room.
  */
-test("keeps its prefix until the window has used up half of its room", () => {
+test("promise 6: keeps its prefix until the window has used up half of its room", () => {
   let renders = 0;
   let breaks = 0;
   let blockYields = 0;

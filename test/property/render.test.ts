@@ -60,7 +60,7 @@ test("obeys every budget, or names the smallest one it can obey", () => {
  * Goal: every message is shown, covered by a shown summary, or named by a pointer line, once.
  * Method: expand each entry against a session kept as sets of ids, and let the entries claim in order.
  */
-test("accounts for every message of the session once", () => {
+test("promise 2: accounts for every message of the session once", () => {
   const reached = { summary: 0, verbatim: 0, shortened: 0, theme: 0, range: 0, hiddenButCovered: 0, partTheme: 0 };
   fc.assert(
     fc.property(sessionArbitrary, tokensMaxArbitrary, (model, tokensMax) => {
@@ -89,7 +89,7 @@ test("accounts for every message of the session once", () => {
  * the newest message, and its messages are the very ones that were appended.
  * Method: sessions with calls answered in part, results without calls, ids that repeat, and system messages in between.
  */
-test("keeps calls and results together, and the window word for word", () => {
+test("promise 4: keeps calls and results together, and the window word for word", () => {
   const reached = { interrupted: 0, stray: 0, openAtEnd: 0, hidden: 0, shortened: 0, otherId: 0 };
   fc.assert(
     fc.property(sessionArbitrary, tokensMaxArbitrary, (model, tokensMax) => {
@@ -233,7 +233,7 @@ function visible(text: string): string {
  * Goal: the same view gives the same bytes, and is not touched.
  * Method: render a view, render a copy of it, and compare the view with a copy made before.
  */
-test("is a pure function of the view and the options", () => {
+test("promise 6: is a pure function of the view and the options", () => {
   fc.assert(
     fc.property(sessionArbitrary, tokensMaxArbitrary, (model, tokensMax) => {
       const before = structuredClone(model.view);

@@ -100,7 +100,7 @@ const seen = {
  * with the reference forest, the forest with what was appended, each render's claims with all messages, and the derived
  * rows with what a rebuild makes of the log after they were deleted.
  */
-test("agrees with itself after any history", async () => {
+test("promise 5 and promise 2: agrees with itself after any history", async () => {
   await fc.assert(
     fc.asyncProperty(
       settings,

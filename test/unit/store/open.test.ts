@@ -40,7 +40,7 @@ function asNobody<T>(run: () => T): T {
   }
 }
 
-describe("a path that is no store", () => {
+describe("promise 7: a path that is no store", () => {
   test.each([
     ["a text", "hello, this is no database. ".repeat(100)],
     ["one byte", "x"],

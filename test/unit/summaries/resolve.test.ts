@@ -100,7 +100,7 @@ describe("resolveDirty", () => {
     expect(session.render().messages[0]!.parts[0]).toMatchObject({ text: expect.stringContaining("What was said") });
   });
 
-  test("does not let one theme's failure keep the others from theirs", async () => {
+  test("promise 3: does not let one theme's failure keep the others from theirs", async () => {
     const { session } = dirtySession(["good", "fail", "good"]);
     expect(await session.resolveDirty()).toEqual({ resolved: 2, failed: 1, stale: 0, parked: 0, deferred: 0 });
   });
