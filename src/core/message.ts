@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX } from "./limits.ts";
 import { PART_TYPES, ROLES } from "./message-words.ts";
-import { firstIssue, lazySchema } from "./schema.ts";
+import { once } from "./once.ts";
+import { firstIssue } from "./schema.ts";
 
 export { PART_TYPES, ROLES };
 
@@ -61,7 +62,7 @@ export interface DataPart extends ProviderFields {
 export type Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart | DataPart;
 
 /** The schemas of a message. They hold the types above to what is checked. */
-export const messageSchemas = lazySchema(() => {
+export const messageSchemas = once(() => {
   const nonEmpty = z.string().check(z.minLength(1));
   const name = z.optional(z.string());
   const text = z.looseObject({ type: z.literal("text"), text: z.string() });

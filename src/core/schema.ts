@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import english from "zod/v4/locales/en.js";
 import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX } from "./limits.ts";
+import { once } from "./once.ts";
 
 // How the options of an operation are declared: one strict zod object, which checks them, types them, and describes them for
 // command lines, tools and pages. The kinds of values below carry, as the error of their checks, the end of the sentence
@@ -12,15 +13,6 @@ export type ObjectSchema = z.ZodMiniObject;
 
 /** The fields of a schema for options of type `T`: the compiler holds it to their names and types. */
 export type FieldsOf<T> = { readonly [K in keyof T]-?: z.core.$ZodType<T[K] | undefined> };
-
-/** Returns a function that makes a schema at its first call. Making one takes up to 1 ms, and most programs need few. */
-export function lazySchema<S>(make: () => S): () => S {
-  let made: S | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
 
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
@@ -79,7 +71,7 @@ export function port<T extends object>(expected: string, ...methods: (keyof T)[]
   return z.custom<T>(hasMethods, { error: expected });
 }
 
-const messages = lazySchema(() => ({ error: english().localeError }));
+const messages = once(() => ({ error: english().localeError }));
 
 /** Parses a value. Issues without a message of their own get zod's English one, which zod/mini leaves out. */
 export function safeParse<S extends z.ZodMiniType>(schema: S, value: unknown) {

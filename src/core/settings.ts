@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
+import { once } from "./once.ts";
 import {
   DEFAULT_SETTINGS,
   SESSION_OPTIONS,
@@ -7,7 +8,7 @@ import {
   type SessionOptions,
   type SessionSettings,
 } from "./options.ts";
-import { type FieldsOf, identifier, lazySchema, oneWordOf, parseOptions, share, whole } from "./schema.ts";
+import { type FieldsOf, identifier, oneWordOf, parseOptions, share, whole } from "./schema.ts";
 
 /**
  * The least difference between a trigger and what stays verbatim: a tenth for the summary, and a tenth until the next one. It is
@@ -15,7 +16,7 @@ import { type FieldsOf, identifier, lazySchema, oneWordOf, parseOptions, share, 
  */
 const COMPACT_SHARE_MIN = 0.2 - 1e-9;
 
-const SETTINGS = lazySchema(() => {
+const SETTINGS = once(() => {
   const fields = Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, z.optional(schemaOf(option))]);
   return z.strictObject(Object.fromEntries(fields) as FieldsOf<SessionSettings>);
 });
@@ -25,7 +26,7 @@ function schemaOf(option: (typeof SESSION_OPTIONS)[SessionOption]) {
   return option.unit === "share" ? share(option.min, option.max) : whole(option.min, option.max);
 }
 
-const WITH_NAMES = lazySchema(() =>
+const WITH_NAMES = once(() =>
   z.extend(SETTINGS(), { project: z.optional(identifier()), title: z.optional(identifier()) }),
 );
 

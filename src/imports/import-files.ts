@@ -1,15 +1,7 @@
 import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
-import {
-  abortSignal,
-  callback,
-  type FieldsOf,
-  identifier,
-  lazySchema,
-  parseOptions,
-  text,
-  trueOrFalse,
-} from "../core/schema.ts";
+import { once } from "../core/once.ts";
+import { abortSignal, callback, type FieldsOf, identifier, parseOptions, text, trueOrFalse } from "../core/schema.ts";
 import { walkFiles } from "../importers/files.ts";
 import type { Importer } from "../importers/importer.ts";
 import { internalsOf } from "../session/opened-store.ts";
@@ -59,7 +51,7 @@ export interface ImportResult {
   summaries: SummaryCounts;
 }
 
-const OPTIONS = lazySchema(() =>
+const OPTIONS = once(() =>
   z.strictObject({
     format: z._default(text(), "auto"),
     project: z.optional(identifier()),

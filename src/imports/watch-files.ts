@@ -1,13 +1,6 @@
 import * as z from "zod/mini";
-import {
-  abortSignal,
-  callback,
-  type FieldsOf,
-  identifier,
-  lazySchema,
-  parseOptions,
-  trueOrFalse,
-} from "../core/schema.ts";
+import { once } from "../core/once.ts";
+import { abortSignal, callback, type FieldsOf, identifier, parseOptions, trueOrFalse } from "../core/schema.ts";
 import type { Importer } from "../importers/importer.ts";
 import type { Store } from "../session/store.ts";
 import { importerList, importersWith } from "./define-importer.ts";
@@ -33,7 +26,7 @@ export interface WatchResult {
   newCount: number;
 }
 
-const OPTIONS = lazySchema(() =>
+const OPTIONS = once(() =>
   z.strictObject({
     project: z.optional(identifier()),
     importers: z._default(importerList(), []),

@@ -3,7 +3,8 @@ import { StoreError } from "../core/errors.ts";
 import { formatHandle, type Handle, type Level, parseHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
-import { type FieldsOf, lazySchema, oneWordOf, parseOptions, text, whole } from "../core/schema.ts";
+import { once } from "../core/once.ts";
+import { type FieldsOf, oneWordOf, parseOptions, text, whole } from "../core/schema.ts";
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 
@@ -23,7 +24,7 @@ export interface ExpandOptions {
 
 export type ExpandLevel = "step" | Level;
 
-const expandSchema = lazySchema(() =>
+const expandSchema = once(() =>
   z.strictObject({
     level: z.optional(oneWordOf(["step", "cluster", "theme", "subject", "span"])),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), EXPAND_LIMIT_DEFAULT),

@@ -3,7 +3,8 @@ import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
-import { type FieldsOf, lazySchema, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
+import { once } from "../core/once.ts";
+import { type FieldsOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { unitVector } from "./unit-vector.ts";
@@ -15,7 +16,7 @@ export interface NearestRootsOptions {
   exact?: boolean;
 }
 
-const nearestRootsSchema = lazySchema(() =>
+const nearestRootsSchema = once(() =>
   z.strictObject({
     k: z._default(whole(1, PAGE_LIMIT_MAX), 10),
     exact: z._default(trueOrFalse(), false),

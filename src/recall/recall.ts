@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../core/limits.ts";
 import { PART_TYPES, ROLES } from "../core/message-words.ts";
+import { once } from "../core/once.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../core/options.ts";
 import {
   abortSignal,
   type FieldsOf,
-  lazySchema,
   listOf,
   oneWordOf,
   parseOptions,
@@ -42,7 +42,7 @@ export interface RecallOptions extends SearchScope {
   signal?: AbortSignal;
 }
 
-const recallSchema = lazySchema(() =>
+const recallSchema = once(() =>
   z.strictObject({
     limit: z._default(whole(1, RECALL_LIMIT_MAX), RECALL_LIMIT_DEFAULT),
     tokensMax: z.optional(whole(1)),

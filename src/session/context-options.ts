@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
+import { once } from "../core/once.ts";
 import { STRATEGIES, type Strategy } from "../core/options.ts";
-import { type FieldsOf, lazySchema, oneWordOf } from "../core/schema.ts";
+import { type FieldsOf, oneWordOf } from "../core/schema.ts";
 import { type TokenBudget, tokenBudgetFields } from "../core/token-budget.ts";
 import type { RecallQuery } from "../recall/search.ts";
 
@@ -17,14 +18,14 @@ export interface RenderOptions extends ContextOptions {
   scope?: "session" | "project";
 }
 
-export const CONTEXT_OPTIONS = lazySchema(() =>
+export const CONTEXT_OPTIONS = once(() =>
   z.strictObject({
     ...tokenBudgetFields(),
     strategy: z.optional(oneWordOf(STRATEGIES)),
   } satisfies FieldsOf<ContextOptions>),
 );
 
-export const RENDER_OPTIONS = lazySchema(() =>
+export const RENDER_OPTIONS = once(() =>
   z.extend(CONTEXT_OPTIONS(), {
     query: z.optional(z.custom<RecallQuery>()), // recall checks it
     scope: z._default(oneWordOf(["session", "project"]), "session"),

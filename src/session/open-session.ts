@@ -1,8 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue } from "../core/message.ts";
+import { once } from "../core/once.ts";
 import type { SessionOptions, SessionSettings } from "../core/options.ts";
-import { identifier, lazySchema, parseValue } from "../core/schema.ts";
+import { identifier, parseValue } from "../core/schema.ts";
 import { sessionOptions, sessionSettings } from "../core/settings.ts";
 import type { NewSession, SessionRow } from "../store/sessions.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
@@ -135,7 +136,7 @@ function namesOf(
   return isTaken ? own : { source, externalId };
 }
 
-const IDENTIFIER = lazySchema(identifier);
+const IDENTIFIER = once(identifier);
 
 /** @throws {StoreError} `OPTION_INVALID` for a text that cannot be an id or a name. */
 export function checkId(option: string, value: unknown): void {

@@ -5,7 +5,8 @@ import { StoreError } from "../core/errors.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
-import { type FieldsOf, lazySchema, oneWordOf, parseOptions, whole } from "../core/schema.ts";
+import { once } from "../core/once.ts";
+import { type FieldsOf, oneWordOf, parseOptions, whole } from "../core/schema.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
@@ -24,7 +25,7 @@ import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "
 import { type RootInfo, rootsOf } from "./roots.ts";
 import type { MessagesOptions, Session } from "./session.ts";
 
-const MESSAGES_OPTIONS = lazySchema(() =>
+const MESSAGES_OPTIONS = once(() =>
   z.strictObject({
     seqFrom: z._default(whole(0), 0),
     seqTo: z._default(whole(0), Number.MAX_SAFE_INTEGER),
@@ -32,7 +33,7 @@ const MESSAGES_OPTIONS = lazySchema(() =>
   } satisfies FieldsOf<MessagesOptions>),
 );
 
-const ROOTS_OPTIONS = lazySchema(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
+const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
 /** The most tries of one `sync` while others write to the session. */
 const SYNC_ATTEMPTS_MAX = 10;

@@ -1,17 +1,9 @@
 import { setMaxListeners } from "node:events";
 import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
+import { once } from "../core/once.ts";
 import { STRATEGIES } from "../core/options.ts";
-import {
-  abortSignal,
-  callback,
-  type FieldsOf,
-  type Given,
-  lazySchema,
-  oneWordOf,
-  parseOptions,
-  whole,
-} from "../core/schema.ts";
+import { abortSignal, callback, type FieldsOf, type Given, oneWordOf, parseOptions, whole } from "../core/schema.ts";
 import { tokenBudgetFields } from "../core/token-budget.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import { isRemote } from "../models/embedder.ts";
@@ -45,7 +37,7 @@ export interface ResolveDirtyOptions extends StartResolvingOptions {
   signal?: AbortSignal;
 }
 
-const START_OPTIONS = lazySchema(() => {
+const START_OPTIONS = once(() => {
   const { tokensMax: contextTokensMax, ...window } = tokenBudgetFields();
   return z.strictObject({
     contextTokensMax,
@@ -57,7 +49,7 @@ const START_OPTIONS = lazySchema(() => {
     onEvent: z.optional(callback<OnResolveEvent>()),
   } satisfies FieldsOf<StartResolvingOptions>);
 });
-const RESOLVE_OPTIONS = lazySchema(() => z.extend(START_OPTIONS(), { signal: z.optional(abortSignal()) }));
+const RESOLVE_OPTIONS = once(() => z.extend(START_OPTIONS(), { signal: z.optional(abortSignal()) }));
 
 type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 

@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import type { Clock } from "../core/clock.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { once } from "../core/once.ts";
 import {
   abortSignal,
   callback,
   type FieldsOf,
   identifier,
-  lazySchema,
   listOf,
   oneWordOf,
   port,
@@ -35,7 +35,7 @@ function embedder() {
   return z.union(kinds, { error: expected }) as z.ZodMiniType<Embedder>;
 }
 
-export const OPEN_OPTIONS = lazySchema(() =>
+export const OPEN_OPTIONS = once(() =>
   z.strictObject({
     embedder: z.optional(
       z.union([embedder(), callback<(id: string, dimension: number) => Embedder>()], {
@@ -51,7 +51,7 @@ export const OPEN_OPTIONS = lazySchema(() =>
   } satisfies FieldsOf<OpenOptions>),
 );
 
-export const SESSIONS_OPTIONS = lazySchema(() =>
+export const SESSIONS_OPTIONS = once(() =>
   z.strictObject({
     project: z.optional(identifier()),
     sinceMs: z.optional(whole(0)),
@@ -60,16 +60,16 @@ export const SESSIONS_OPTIONS = lazySchema(() =>
   } satisfies FieldsOf<SessionsOptions>),
 );
 
-export const SUBJECTS_OPTIONS = lazySchema(() =>
+export const SUBJECTS_OPTIONS = once(() =>
   z.strictObject({
     project: z.optional(identifier()),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECTS_LIMIT_DEFAULT),
   } satisfies FieldsOf<SubjectsOptions>),
 );
 
-export const SIGNAL_OPTIONS = lazySchema(() => z.strictObject({ signal: z.optional(abortSignal()) }));
+export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));
 
-export const EMBED_PENDING_OPTIONS = lazySchema(() =>
+export const EMBED_PENDING_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {
     concurrency: z._default(whole(1, 64), EMBED_CONCURRENCY),
     waitMsMax: z._default(whole(0, EMBED_WAIT_MS_MAX), 0),
@@ -77,34 +77,34 @@ export const EMBED_PENDING_OPTIONS = lazySchema(() =>
   } satisfies FieldsOf<Omit<EmbedPendingOptions, "signal">>),
 );
 
-export const REEMBED_OPTIONS = lazySchema(() =>
+export const REEMBED_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {
     embedder: embedder(),
     onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
   } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
 );
 
-export const VERIFY_OPTIONS = lazySchema(() =>
+export const VERIFY_OPTIONS = once(() =>
   z.strictObject({
     rebuild: z._default(trueOrFalse(), false),
     onProgress: z.optional(callback<NonNullable<VerifyOptions["onProgress"]>>()),
   } satisfies FieldsOf<VerifyOptions>),
 );
 
-export const BACKUP_OPTIONS = lazySchema(() =>
+export const BACKUP_OPTIONS = once(() =>
   z.strictObject({
     overwrite: z.optional(trueOrFalse()),
     onProgress: z.optional(callback<NonNullable<BackupOptions["onProgress"]>>()),
   } satisfies FieldsOf<BackupOptions>),
 );
 
-export const EXPORT_OPTIONS = lazySchema(() =>
+export const EXPORT_OPTIONS = once(() =>
   z.strictObject({
     sessions: z.optional(listOf(text())),
     onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<ExportOptions>),
 );
 
-export const FORGET_OPTIONS = lazySchema(() =>
+export const FORGET_OPTIONS = once(() =>
   z.strictObject({ messageIds: z.optional(listOf(whole(1))) } satisfies FieldsOf<ForgetOptions>),
 );

@@ -1,18 +1,20 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
-import { firstIssue } from "./reply.ts";
+import { jsonSchemaOf, safeParse } from "../../core/schema.ts";
+import { issueText } from "./reply.ts";
 
 /** The shape of an answer. A model writes the fields in this order, so events come before conclusions. */
 const answerSchema = once(() => {
-  const claims = z.array(z.object({ text: z.string(), seqs: z.array(z.int()) }));
+  const claim = z.object({ text: z.string(), seqs: z.array(z.int()) });
+  const claimsAbout = (meaning: string) => z.array(claim).check(z.describe(meaning));
   return z.object({
-    summary: claims.describe("What was asked, done and found out: one sentence each, most important first"),
-    decisions: claims.describe("What was decided or demanded, and why: one sentence each"),
-    openQuestions: claims.describe("What is still to be done or found out: one sentence each"),
-    identifiers: claims.describe("Names needed to go on: functions, hosts, versions, error codes"),
-    files: claims.describe("Paths of files that were worked on"),
-    title: z.string().describe("At most eight words"),
+    summary: claimsAbout("What was asked, done and found out: one sentence each, most important first"),
+    decisions: claimsAbout("What was decided or demanded, and why: one sentence each"),
+    openQuestions: claimsAbout("What is still to be done or found out: one sentence each"),
+    identifiers: claimsAbout("Names needed to go on: functions, hosts, versions, error codes"),
+    files: claimsAbout("Paths of files that were worked on"),
+    title: z.string().check(z.describe("At most eight words")),
   });
 });
 
@@ -21,7 +23,11 @@ export type Claim = Answer["summary"][number];
 export type Answer = z.infer<ReturnType<typeof answerSchema>>;
 
 /** The JSON Schema of an answer without keywords that Gemini does not know. */
-export const answerJsonSchema: () => object = once(jsonSchema);
+export const answerJsonSchema: () => object = once(() => {
+  // The output schema would add `additionalProperties: false` to each object, at a few tokens each.
+  const { $schema: _, ...schema } = jsonSchemaOf(answerSchema(), "input");
+  return schema;
+});
 
 /**
  * Parses the text of a reply.
@@ -36,18 +42,7 @@ export function parseAnswer(text: string, model: string): Answer {
   } catch {
     throw invalid("it is no JSON");
   }
-  const parsed = answerSchema().safeParse(json);
-  if (!parsed.success) throw invalid(firstIssue(parsed.error));
+  const parsed = safeParse(answerSchema(), json);
+  if (!parsed.success) throw invalid(issueText(parsed.error));
   return parsed.data;
-}
-
-function jsonSchema(): object {
-  const { $schema: _, ...schema } = z.toJSONSchema(answerSchema(), {
-    io: "input", // the output schema would add `additionalProperties: false` to each object, at a few tokens each
-    override: ({ jsonSchema: node }) => {
-      delete node.minimum;
-      delete node.maximum;
-    },
-  });
-  return schema;
 }

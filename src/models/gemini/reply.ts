@@ -1,6 +1,7 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
+import { safeParse } from "../../core/schema.ts";
 import { cutLine, oneLine } from "../lines.ts";
 import type { ModelUsage } from "../usage.ts";
 import { tokensIn, usageSchema } from "./usage.ts";
@@ -17,25 +18,18 @@ const BLOCKED: ReadonlySet<string> = new Set([
 
 // The SDK passes on any response, under types that promise more. These are the fields that we read.
 const chunkSchema = once(() => {
+  const name = z.string().check(z.minLength(1));
+  const args = z.nullish(z.record(z.string(), z.unknown()));
   const part = z.object({
-    text: z.string().nullish(),
-    thought: z.boolean().nullish(),
-    thoughtSignature: z.string().nullish(),
-    functionCall: z
-      .object({
-        id: z.string().min(1).nullish(),
-        name: z.string().min(1),
-        args: z.record(z.string(), z.unknown()).nullish(),
-      })
-      .nullish(),
+    text: z.nullish(z.string()),
+    thought: z.nullish(z.boolean()),
+    thoughtSignature: z.nullish(z.string()),
+    functionCall: z.nullish(z.object({ id: z.nullish(name), name, args })),
   });
-  const candidate = z.object({
-    finishReason: z.string().nullish(),
-    content: z.object({ parts: z.array(part).nullish() }).nullish(),
-  });
+  const content = z.nullish(z.object({ parts: z.nullish(z.array(part)) }));
   return z.object({
-    promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
-    candidates: z.array(candidate).nullish(),
+    promptFeedback: z.nullish(z.object({ blockReason: z.nullish(z.string()) })),
+    candidates: z.nullish(z.array(z.object({ finishReason: z.nullish(z.string()), content }))),
     usageMetadata: usageSchema(),
   });
 });
@@ -60,8 +54,8 @@ export interface Chunk {
  * @throws {StoreError} `MODEL_REFUSED` if the prompt is blocked; `MODEL_ANSWER_INVALID` for another shape.
  */
 export function parseChunk(response: unknown, model: string): Chunk {
-  const parsed = chunkSchema().safeParse(response);
-  if (!parsed.success) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: firstIssue(parsed.error) });
+  const parsed = safeParse(chunkSchema(), response);
+  if (!parsed.success) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: issueText(parsed.error) });
   const { promptFeedback, candidates, usageMetadata } = parsed.data;
   const blocked = promptFeedback?.blockReason ?? "";
   if (blocked !== "") {
@@ -112,6 +106,6 @@ function serverWord(word: string): string {
 }
 
 /** Describes the first difference from the expected shape. */
-export function firstIssue({ issues: [issue] }: z.ZodError): string {
+export function issueText({ issues: [issue] }: z.core.$ZodError): string {
   return `${issue?.path.join(".") || "it"}: ${issue?.message ?? "has another shape"}`;
 }

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { once } from "../../core/once.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { ModelUsage } from "../usage.ts";
@@ -6,11 +6,9 @@ import { type TokenPrices, withCost } from "./prices.ts";
 
 /** The `usageMetadata` of a response. Malformed counts are ignored: they must not make a good reply fail. */
 export const usageSchema = once(() => {
-  const count = z.int().nonnegative().nullish().catch(undefined);
-  return z
-    .object({ promptTokenCount: count, candidatesTokenCount: count, thoughtsTokenCount: count })
-    .nullish()
-    .catch(undefined);
+  const count = z.catch(z.nullish(z.int().check(z.gte(0))), undefined);
+  const counts = { promptTokenCount: count, candidatesTokenCount: count, thoughtsTokenCount: count };
+  return z.catch(z.nullish(z.object(counts)), undefined);
 });
 
 const replySchema = once(() => z.object({ usageMetadata: usageSchema() }));
@@ -28,7 +26,7 @@ export function tokensIn(usage: NonNullable<z.infer<ReturnType<typeof usageSchem
  * @param response  The SDK's response, of any shape.
  */
 export function usageOf(response: unknown, sent: readonly string[], prices: TokenPrices | undefined): ModelUsage {
-  const counted = replySchema().safeParse(response).data?.usageMetadata ?? {};
+  const counted = z.safeParse(replySchema(), response).data?.usageMetadata ?? {};
   const estimate = (): number => sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);
   const inputTokens = counted.promptTokenCount ?? estimate();
   return withCost({ ...tokensIn(counted), inputTokens }, prices);

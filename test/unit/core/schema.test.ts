@@ -1,13 +1,13 @@
 import { expect, expectTypeOf, test } from "vitest";
 import * as z from "zod/mini";
 import { StoreError } from "../../../src/core/errors.ts";
+import { once } from "../../../src/core/once.ts";
 import {
   abortSignal,
   callback,
   type FieldsOf,
   factsOf,
   identifier,
-  lazySchema,
   listOf,
   oneWordOf,
   parseArguments,
@@ -28,7 +28,7 @@ interface LookOptions {
   onFound?: (count: number) => void;
 }
 
-const LOOK_OPTIONS = lazySchema(() =>
+const LOOK_OPTIONS = once(() =>
   z.strictObject({
     limit: z._default(whole(1, 100), 10).check(z.describe("The most things to return")),
     share: z.optional(share(0, 1)),
