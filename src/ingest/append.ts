@@ -10,27 +10,27 @@ import { type EmbedderTerms, planPressureMove } from "./graduate.ts";
 export interface AppendResult {
   messageId: number;
   seq: number;
-  /** False if the session already held this very message under this id. */
+  /** False if the session already held this message under its id. */
   appended: boolean;
 }
 
 export interface AppendOptions {
   embedder: EmbedderTerms;
   clock: Clock;
-  /** The seq of the first message, if the caller depends on nobody having appended meanwhile. */
+  /** The seq that the first message must get; undefined if any will do. */
   seqExpected: number | undefined;
 }
 
 /**
- * Appends messages in one transaction: all of them are on disk when this returns, or none. Whenever a message puts the
- * window under pressure, the frontier moves.
+ * Appends messages in one transaction: either all of them are on disk when this returns, or none. The frontier moves when a
+ * message puts the window under pressure.
  *
  * A message whose `id` the session already holds is not appended again, so a caller may retry after a crash.
  *
- * `state` follows what is written. When this throws, `state` may be ahead of the file: load it again.
+ * `state` is updated. If this throws, `state` may differ from the file: load it again.
  *
- * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if an id
- *   stands for another message; `MESSAGE_INVALID` for a pinned result whose call is not pinned; `EMBEDDER_MISMATCH`.
+ * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if the session
+ *   holds another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned; `EMBEDDER_MISMATCH`.
  */
 export function append(
   repositories: Repositories,
@@ -61,7 +61,7 @@ export function append(
 
 /**
  * Brings `state` up to date if another process has written to the session. Call it inside the transaction that is about to
- * write. `data_version` tells cheaply that some other connection has committed; only then the session is looked at.
+ * write. The session is read only if `data_version` shows that another connection has committed.
  */
 export function catchUp(repositories: Repositories, state: SessionState): void {
   const dataVersion = repositories.database.dataVersion();
@@ -81,8 +81,8 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
 }
 
 /**
- * Call it inside a transaction that lets steps into the forest: another process may have grown the forest again with another
- * embedder since the store was opened.
+ * Asserts that the forest in use was grown with this embedder. Call it inside each transaction that moves the frontier, because
+ * another process may have run `reembed` since the store was opened.
  *
  * @throws {StoreError} `EMBEDDER_MISMATCH`.
  */
@@ -104,7 +104,7 @@ function knownMessage(
   return known;
 }
 
-/** Returns the message as the next one of the session. */
+/** Returns the row as the session's next message. */
 function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState, row: MessageRow, id: number): Message {
   const answersOpenStep =
     openStep !== undefined &&
@@ -134,7 +134,7 @@ function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState,
   return message;
 }
 
-/** Takes a message that was inserted into `state`. */
+/** Adds an inserted message to `state`. */
 function follow(state: SessionState, message: Message): void {
   (message.pinned ? state.pinned : state.window).push(message);
   state.nextSeq = message.seq + 1;

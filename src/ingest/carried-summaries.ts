@@ -4,7 +4,7 @@ import type { CarriedSummary } from "../store/new-generation.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { RegrownSession } from "./regrown-session.ts";
 
-/** A summary in use, and the root in the new forest that holds exactly its steps, if there is one. */
+/** A summary in use, and the theme of the new forest that holds exactly its steps, if there is one. */
 interface Carriable {
   summaryId: number;
   steps: ReadonlySet<number>;
@@ -12,8 +12,8 @@ interface Carriable {
 }
 
 /**
- * Finds the summaries that need not be made and paid for again: those whose steps are exactly those of a theme of the new
- * forest, as of some position. Such a match never changes, so it is kept.
+ * Finds the summaries that need not be made and paid for again, because a theme of the new forest held exactly their steps at
+ * some log position. Such a match never changes, so it is remembered.
  */
 export class CarriedSummaries {
   readonly #repositories: Repositories;
@@ -23,7 +23,7 @@ export class CarriedSummaries {
     this.#repositories = repositories;
   }
 
-  /** Returns the summaries to keep, of all sessions. Of two that overlap, the one that covers more is kept. */
+  /** Returns the summaries of all sessions to keep. If two overlap, only the one that covers more is kept. */
   list(sessions: ReadonlyMap<string, RegrownSession>): CarriedSummary[] {
     return [...sessions].flatMap(([sessionId, session]) => this.#ofSession(sessionId, session));
   }
@@ -47,7 +47,7 @@ export class CarriedSummaries {
   }
 }
 
-/** Returns the theme that holds exactly these steps: when the last of them entered, or after a later unite. */
+/** Returns the theme that held exactly these steps when the last of them entered, or after a later unite. */
 function matchOf(
   steps: ReadonlySet<number>,
   { forest, log }: RegrownSession,

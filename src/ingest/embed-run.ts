@@ -9,13 +9,13 @@ import type { Repositories } from "../store/repositories.ts";
 import { claimVectors, storeVectors, vectorsFailed } from "../store/write.ts";
 import { checkedVector } from "./checked-vector.ts";
 
-/** Milliseconds that one call may take. The claim lasts longer, so that no other process pays for the same texts. */
+/** Milliseconds that one call may take. The claim lasts longer, so that no other process requests the same vectors. */
 const CALL_MS_MAX = 180_000;
 const CLAIM_MS = 210_000;
 
 const BACKOFF: Backoff = { delayMsMin: 2_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** A batch that failed is split into this many parts, and so are the parts. A text that cannot be embedded ends up alone. */
+/** A batch that failed is split into this many parts, and again if a part fails. A text that cannot be embedded ends up alone. */
 const PARTS = 4;
 
 /** Tries in which the service was unavailable before a batch is split. */
@@ -36,7 +36,7 @@ export interface EmbedRunPorts {
   clock: () => number;
   /** Names this open store in its claims. */
   claimant: string;
-  /** Messages that this store is asking for now. They are not claimed a second time. */
+  /** Ids of the messages whose vectors this store is requesting now. They are not claimed a second time. */
   inFlight: Set<number>;
 }
 
@@ -50,14 +50,14 @@ export interface EmbedRunOptions {
 }
 
 /**
- * One walk through the messages whose vectors are due, oldest first. Any number of workers may walk together.
+ * Requests the vectors that are due, oldest messages first. Any number of workers may share one run.
  *
- * Each batch is claimed in a short transaction, sent without one, and stored in another. A message that failed stays due with
- * a later next try, unless the service refuses this message and takes others.
+ * Each batch is claimed in a short transaction, sent outside any transaction, and stored in another. A message that failed
+ * stays due with a later next try, unless the service refuses it and accepts others.
  */
 export class EmbedRun {
   embedded = 0;
-  /** Messages whose try failed. */
+  /** Failed tries, counted once for each message. */
   failed = 0;
   /** Messages that were given up. */
   refused = 0;
@@ -65,7 +65,7 @@ export class EmbedRun {
   hasWorked: boolean;
   /** Why the run ended before every message was tried. */
   error: unknown;
-  /** True if the service refused the account and not a text. */
+  /** True if the service refused the account, rather than a text. */
   isRefused = false;
   readonly #ports: EmbedRunPorts;
   readonly #options: EmbedRunOptions;
@@ -198,7 +198,7 @@ export class EmbedRun {
     const isUnavailable = errorCode === "MODEL_UNAVAILABLE";
     const isText = errorCode === "MODEL_REFUSED";
     const askedMs = StoreError.is(failure, "MODEL_UNAVAILABLE") ? Math.ceil(failure.details.retryAfterMs || 0) : 0;
-    // The service answers and refuses one of several texts: the parts of the batch are tried at once.
+    // One of several texts was refused, so the parts of the batch are tried without a delay.
     const isSplit = isText && !isAlone;
     const attemptsMin = isSplit ? attemptsBefore(ids.length / PARTS, embedder.textsMax) : 0;
     const nowMs = clock();
@@ -227,7 +227,7 @@ function idsOf(batch: readonly ClaimableVector[]): number[] {
   return batch.map(({ messageId }) => messageId);
 }
 
-/** Returns how many messages are sent together with one that has failed this often. */
+/** Returns the size of the batch in which a message is tried next: the more often it failed, the smaller. */
 function batchSize({ attempts, errorCode }: ClaimableVector, textsMax: number): number {
   const tries = errorCode === "MODEL_UNAVAILABLE" ? Math.max(0, attempts - UNAVAILABLE_TRIES) : attempts;
   return Math.max(1, Math.floor(textsMax / PARTS ** tries));

@@ -8,12 +8,12 @@ import { changeSession } from "../store/write.ts";
 import { assertEmbedder, catchUp } from "./append.ts";
 import { type EmbedderTerms, isUnderPressure, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
 
-// Moves of the frontier without an append. All return true if something was written.
+// Moves of the frontier without an append.
 
-/** Sessions looked at in one read. */
+/** Sessions read in one transaction. */
 const PAGE_SESSIONS = 500;
 
-/** Moves the frontier as far as the window allows, and takes finished summaries into the context. */
+/** Moves the frontier as far as the window allows, and makes contexts show finished summaries. @returns false if nothing changed. */
 export function compact(repositories: Repositories, state: SessionState, embedder: EmbedderTerms): boolean {
   return changeSession(repositories, "compact", (session) => {
     catchUp(repositories, state);
@@ -25,8 +25,10 @@ export function compact(repositories: Repositories, state: SessionState, embedde
 }
 
 /**
- * Moves the frontier of a session that had to wait for vectors, once they have come. The next append would move it, too,
- * but by thousands of messages at once.
+ * Moves the frontier of a session after vectors that it waited for were stored. Otherwise the next append might move it by
+ * thousands of messages at once.
+ *
+ * @returns false if nothing changed.
  */
 export function moveAfterVectors(
   repositories: Repositories,
@@ -54,17 +56,17 @@ export interface IdleOptions {
   embedder: EmbedderTerms;
   /** Unix milliseconds. */
   nowMs: number;
-  /** Returns true for sessions to leave alone. */
+  /** Returns true for sessions to skip. */
   isSpared: (sessionId: string) => boolean;
-  /** Called after each session that moved: what is in memory of it is out of date. */
+  /** Called after each session whose frontier moved. Its state in memory is then out of date. */
   onMoved: () => void;
   signal: AbortSignal;
 }
 
 /**
- * Lets the messages of every idle session into the forest. A damaged session is left alone: `verify` names it.
+ * Moves the frontier of every idle session (see `moveIdleSession`). A damaged session is skipped; `verify` reports it.
  *
- * @throws the signal's reason if it is aborted; sessions that have moved by then stay so.
+ * @throws the signal's reason if it is aborted. Moves made by then stay.
  */
 export async function moveIdleSessions(repositories: Repositories, options: IdleOptions): Promise<void> {
   const { embedder, nowMs, isSpared, onMoved, signal } = options;
@@ -87,13 +89,15 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
 }
 
 /**
- * Lets all but the newest step of an idle session into the forest, so that recall finds the session by what it was about.
- * What a context shows word for word stays.
+ * Lets all steps of an idle session except the newest graduate, so that recall finds the session by its clusters. Contexts show
+ * the same messages word for word as before.
  *
- * If the session has been silent for longer than it lasted, every open cluster settles, and subjects can take them.
- * Messages that come later then start clusters of their own. `forest/DESIGN.md` says why the clusters wait.
+ * If the session has been silent for longer than it lasted, all of its open clusters settle, and get subjects. Messages that
+ * are appended later then start new clusters. `forest/DESIGN.md` says why the clusters do not settle earlier.
  *
- * A session with a vector that has been due for less than thirty days goes on waiting.
+ * While a vector of the session has been due for less than thirty days, nothing moves.
+ *
+ * @returns false if nothing changed.
  */
 function moveIdleSession(
   repositories: Repositories,

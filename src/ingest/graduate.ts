@@ -21,10 +21,10 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { FrontierMove } from "../store/write.ts";
 
-/** What placement must know of the embedder that made the vectors. */
+/** The part of an embedder that placement needs. */
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
 
-/** Returns the move that the window's pressure asks for; undefined if the frontier stays. */
+/** Returns the move that relieves the window; undefined if it is not under pressure, or if it waits for a vector. */
 export function planPressureMove(
   repositories: Repositories,
   state: SessionState,
@@ -38,7 +38,7 @@ export function planPressureMove(
   return next && planMove(repositories, state, similarityMin, next);
 }
 
-/** Returns the move that a caller asks for; undefined if the frontier is there and no summary waits. */
+/** Returns the farthest move that the window allows; undefined if nothing may graduate and no finished summary waits. */
 export function planCompactMove(
   repositories: Repositories,
   state: SessionState,
@@ -57,7 +57,7 @@ export function planCompactMove(
 /**
  * Returns the move of an idle session; undefined if nothing may graduate and no cluster settles.
  *
- * @param isOver  Its open clusters settle, too.
+ * @param isOver  True if the open clusters settle too.
  */
 export function planIdleMove(
   repositories: Repositories,
@@ -71,8 +71,8 @@ export function planIdleMove(
 }
 
 /**
- * Returns the seq of the first message whose vector the window waits for. It waits until the vector has been due for four
- * hours, or 5,000 newer messages have come.
+ * Returns the seq of the first message whose vector the window waits for. The wait ends when the vector has been due for four
+ * hours, or when 5,000 newer messages have been appended.
  */
 function awaitedFrom({ pendingVectors }: Repositories, { sessionId, window }: SessionState, clock: Clock): number {
   const dueFrom = pendingVectors.firstDue(sessionId, clock() - VECTOR_WAIT_MS_MAX) ?? NOTHING_DUE;
@@ -83,7 +83,7 @@ function stepsOf({ window, openStep }: SessionState): WindowStep[] {
   return windowSteps(window, openStep?.id);
 }
 
-/** Returns false if `nextFrontier` would find no pressure, without grouping the window into steps. Most appends stop here. */
+/** Returns false only if `nextFrontier` would not move. It is cheap, and most appends need no more than this check. */
 export function isUnderPressure({
   window,
   graduatedSeq,
@@ -102,10 +102,10 @@ export function isUnderPressure({
 }
 
 /**
- * Decides what a move of the frontier does: which cluster each graduating step enters, which clusters settle, which themes
- * unite, and which summaries the context takes in. `state` becomes what it is once the move is written.
+ * Decides which cluster each graduating step enters, which clusters settle, which themes unite, and which summaries contexts
+ * show after the move. Changes `state` as if the move were already written.
  *
- * @param settlesAll  All clusters settle after the last step.
+ * @param settlesAll  True if all clusters settle after the last step.
  */
 function planMove(
   repositories: Repositories,
@@ -159,8 +159,8 @@ function planMove(
 }
 
 /**
- * Returns which summaries the context shows from now on: all finished ones that no other covers. A summary that only a
- * stand-in covers stays shown behind it, because the next summary builds on it.
+ * Returns the changes to the summaries that contexts show. They show every finished summary that no other covers. A summary
+ * that only a stand-in covers is kept as well, because the next summary builds on it.
  */
 function acceptedSummaries(
   { summaries, unions }: Repositories,

@@ -4,7 +4,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { indexTexts } from "../store/write.ts";
 
 /**
- * Adds every message that is missing in the full-text index. A transaction adds a hundred, which takes some 10 ms; after each,
+ * Adds every message that is missing in the full-text index. A transaction adds a hundred and takes about 10 ms. After each,
  * the event loop and other processes get a turn.
  *
  * @returns the number of messages added.

@@ -2,23 +2,23 @@ import { type Embedder, isRemote } from "../models/embedder.ts";
 import { nextTarget } from "../store/new-generation.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** About the average of prose and code. The service counts for itself, and cuts long texts. */
+/** About the average of prose and code. The service's own count may differ, and it cuts long texts. */
 const BYTES_PER_TOKEN = 4;
 
 /** The cost of growing the forest again with another embedder. */
 export interface ReembedEstimate {
-  /** Ids of the embedders, the one in use and the other. */
+  /** Ids of the embedder in use and of the new one. */
   from: string;
   to: string;
   /** Messages in the store. */
   messageCount: number;
   /** Messages whose vectors are missing. Vectors of an earlier run that was stopped count as made. */
   toEmbedCount: number;
-  /** The tokens of their texts, estimated as four bytes each. */
+  /** The tokens of the texts of those messages, estimated at four bytes each. */
   tokenCount: number;
-  /** About, in US dollars; 0 for a local embedder, undefined if the price is unknown. */
+  /** Estimated US dollars; 0 for a local embedder, undefined if the price is unknown. */
   costUsd: number | undefined;
-  /** Themes with summaries. All of them that do not come out the same have to be summarized again. */
+  /** Themes with summaries. Those that the new forest does not have must be summarized again. */
   summarizedThemeCount: number;
 }
 

@@ -19,38 +19,38 @@ import { CarriedSummaries } from "./carried-summaries.ts";
 import { checkedVector } from "./checked-vector.ts";
 import { RegrownForests } from "./regrown-forests.ts";
 
-/** A request that failed this often in a row is given up. */
+/** Tries after which a failing request ends the run. */
 const ATTEMPTS_MAX = 6;
-/** A service that asks for a longer delay is given up: the next run continues. */
+/** If a service asks for a longer delay, the run ends. The next run continues. */
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 10 * 60_000 };
-/** Texts refused one by one, with none accepted in between, after which one that nobody refuses tells whether it is they. */
+/** Texts refused one by one, with none accepted in between, before a harmless text shows if the service refuses everything. */
 const REFUSALS_MAX = 3;
 const HARMLESS_TEXT = "Hello";
 
-/** Messages and rows of the log that may have come last and are still dealt with inside the transaction of the switch. */
+/** Most new messages whose vectors are staged inside the transaction of the switch. With more, another round comes first. */
 const LAST_MESSAGES_MAX = 200;
 
 export interface ReembedProgress {
-  /** Vectors are made; the forest is grown from them; the result is compared with its log; it is put in place. */
+  /** `embed` makes vectors, `grow` grows the forests, `check` compares them with their log, `switch` puts them in use. */
   phase: "embed" | "grow" | "check" | "switch";
   doneCount: number;
-  /** As far as it is known by now: messages, rows of the log, sessions, 1. */
+  /** The total known so far: messages for `embed`, log positions for `grow`, sessions for `check`, 1 for `switch`. */
   totalCount: number;
-  /** Of this run so far. */
+  /** The usage of this run so far. */
   usage: ModelUsage;
 }
 
 export interface ReembedResult {
-  /** False where there was nothing to do: the forest is grown with this embedder, and all of its messages have vectors. */
+  /** False if there was nothing to do: the forest in use was grown with this embedder, and no vector is missing. */
   reembedded: boolean;
   /** Ids of the embedders before and after. */
   from: string;
   to: string;
-  /** Messages whose vectors this run made; others were made by a run before that was stopped, or were there already. */
+  /** Messages whose vectors this run made. An earlier run that was stopped may have made others. */
   embeddedCount: number;
-  /** Summaries that are of the new forest, too. Others have to be made again. */
+  /** Summaries that the new forest keeps. The others must be made again. */
   carriedSummaryCount: number;
-  /** How long other processes could not write while the new forest was put in place. */
+  /** Milliseconds for which other processes could not write, because the new forest was being written. */
   switchMs: number;
   usage: ModelUsage;
 }
@@ -60,28 +60,28 @@ export interface ReembedPorts {
   clock: Clock;
   signal: AbortSignal;
   onProgress?: (progress: ReembedProgress) => void;
-  /** Called in the very moment in which the new forest is in use: what this process holds of the old one must not be written. */
+  /** Called as soon as the new forest is in use. The caller must not write anything that it holds of the old one. */
   onSwitch: () => void;
 }
 
 /**
- * Grow the forest of every session again with another embedder, and put it in the place of the one in use.
+ * Grows the forest of every session again with another embedder, and replaces the forest in use.
  *
- * 1. Vectors are made for all messages and kept in the file, in small transactions: a run that is stopped goes on where it
- *    was. The forest in use serves, and grows.
+ * 1. Vectors are made for all messages and staged in the file, in small transactions. The next run continues a run that was
+ *    stopped. Meanwhile the forest in use serves and grows.
  * 2. The new forest grows in memory, following the log in use.
- * 3. Each session's new log is applied to what is stored, and must give the same sums and counts.
- * 4. One transaction catches up with the last that came, and writes all of it.
+ * 3. Each session's new log is applied to the stored messages, and must give the same sums and counts.
+ * 4. One transaction adds the newest messages and writes the new forest.
  *
- * What comes meanwhile is caught up with, in as many rounds as that takes.
+ * The steps repeat until few messages have been appended meanwhile.
  *
- * @throws the signal's reason once it is aborted before the switch; what the embedder throws, where trying again does not help; `STORE_BUSY`,
- *   `STORE_CORRUPT`, `VECTOR_INVALID`. The forest in use is untouched then.
+ * @throws the signal's reason if it is aborted before the switch; an error of the embedder, if another try does not help;
+ *   `STORE_BUSY`, `STORE_CORRUPT`, `VECTOR_INVALID`. The forest in use is then unchanged.
  */
 export async function reembed(repositories: Repositories, options: ReembedPorts): Promise<ReembedResult> {
   const { embedder, signal } = options;
   const { database, generations } = repositories;
-  await moveVectors(repositories, signal); // those of a run before, which are in use
+  await moveVectors(repositories, signal); // an earlier run may have stopped before it moved them all
   const from = database.read(() => generations.newest()!.embedderId);
   const run = new ReembedRun(repositories, options);
   if (from === embedder.id && !database.read(() => run.wouldHeal())) {
@@ -92,10 +92,10 @@ export async function reembed(repositories: Repositories, options: ReembedPorts)
 }
 
 /**
- * Bring vectors that came into use with a new generation to their messages, a few in a transaction, with a turn for others
- * after each. Where the process that put it in place was stopped, upkeep goes on with it.
+ * Moves the staged vectors of a generation that came into use to their messages, in small transactions. After each, the event
+ * loop and other processes get a turn. If the process stops before the end, upkeep continues.
  *
- * @throws the signal's reason when it is aborted; what was moved by then stays.
+ * @throws the signal's reason if it is aborted. Vectors moved by then stay.
  */
 export async function moveVectors(repositories: Repositories, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
@@ -111,10 +111,10 @@ class ReembedRun {
   readonly #target: Target;
   #regrowth: RegrownForests;
   #carried: CarriedSummaries;
-  /** Id up to which every message has its vector. */
+  /** The message id up to which every vector is staged. */
   #stagedTo = 0;
   #embeddedCount = 0;
-  /** Texts refused by themselves since one was accepted. */
+  /** Texts refused one by one since the last accepted one. */
   #refusals = 0;
   readonly #usage: ModelUsage = { inputTokens: 0, outputTokens: 0 };
   /** Sessions that have been compared with their logs. */
@@ -132,7 +132,7 @@ class ReembedRun {
     return { embeddedCount: this.#embeddedCount, usage: { ...this.#usage } };
   }
 
-  /** With the embedder in use: whether a message of the forest lacks a vector that it could have. */
+  /** Returns true if a message of the forest lacks a vector that the embedder in use can make. */
   wouldHeal(): boolean {
     const { embedder } = this.#options;
     for (const { text } of this.#repositories.reembedding.lacking()) {
@@ -149,17 +149,17 @@ class ReembedRun {
       this.#carried.list(this.#regrowth.sessions);
       const switched = this.#switch();
       if (switched === undefined) continue;
-      await moveVectors(this.#repositories, this.#options.signal).catch(() => {}); // upkeep goes on with it
+      await moveVectors(this.#repositories, this.#options.signal).catch(() => {}); // upkeep continues
       return switched;
     }
     return { carriedSummaryCount: 0, switchMs: 0 };
   }
 
   /**
-   * Make every vector that is missing, but for a few that may have come last: whoever appends without a pause is not chased.
+   * Stages every missing vector, except for messages appended after the last batch was read.
    *
-   * Where another process makes the same ones, this one goes on half-way to the end, and comes back for the rest: so no more
-   * than a few batches are paid for twice.
+   * If another process is making the same vectors, this one jumps half-way to the end, and returns for the others later. So
+   * only a few batches are paid for twice.
    */
   async #stageAll(): Promise<void> {
     const { database, messages, reembedding } = this.#repositories;
@@ -167,7 +167,7 @@ class ReembedRun {
     const limit = isRemote(embedder) ? Math.min(embedder.textsMax, BATCH_MESSAGES_MAX) : BATCH_MESSAGES_MAX;
     const { messageCount } = database.read(() => reembedding.unstagedCount(this.#target));
     const totalCount = this.#embeddedCount + messageCount;
-    let ahead: number | undefined; // id up to which it has come there
+    let ahead: number | undefined; // after a jump, the message id that was reached
     for (;;) {
       await this.#turn();
       const batch = database.read(() => reembedding.unstaged(this.#target, ahead ?? this.#stagedTo, limit));
@@ -210,9 +210,8 @@ class ReembedRun {
   }
 
   /**
-   * Where a batch is refused, one text of it may be to blame: so each half is tried by itself, and what is refused alone,
-   * while others are accepted, does without a vector. However many such texts stand in a row, they do not keep a store from
-   * being embedded again.
+   * Requests the vectors of texts. If a batch is refused, because of one text perhaps, each half is tried alone. A text that
+   * is refused alone gets no vector, if the service accepts others: any number of such texts must not stop the run.
    */
   async #acceptedVectors(embedder: RemoteEmbedder, texts: readonly string[]): Promise<(Float32Array | undefined)[]> {
     try {
@@ -234,7 +233,7 @@ class ReembedRun {
     }
   }
 
-  /** Again, after a while, where the service is away or answers nonsense; as long as it says, where it does. */
+  /** Tries again if the service is unavailable or its answer is invalid, after the delay that it asks for, if any. */
   async #remoteVectors(embedder: RemoteEmbedder, texts: readonly string[]): Promise<Float32Array[]> {
     const { signal } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -253,7 +252,7 @@ class ReembedRun {
     }
   }
 
-  /** Follow the log to its end. @returns false where vectors are missing, or it has to begin again. */
+  /** Follows the log to its end. @returns false if vectors are missing, or if another process has switched meanwhile. */
   async #growAll(): Promise<boolean> {
     const { database, unions } = this.#repositories;
     for (;;) {
@@ -271,7 +270,7 @@ class ReembedRun {
     }
   }
 
-  /** Each session once: what is caught up with later goes through the same code. */
+  /** Checks each session once. Rows that are followed later go through the same code. */
   async #checkAll(): Promise<void> {
     const { sessions } = this.#regrowth;
     for (const sessionId of sessions.keys()) {
@@ -301,7 +300,7 @@ class ReembedRun {
     return { carriedSummaryCount, switchMs };
   }
 
-  /** Inside the transaction: take in the last that came, or give up for now where that is much. */
+  /** Adds the newest messages and rows. @returns undefined if there are too many, so that another round is needed. */
   #planSwitch(): NewForest | undefined {
     const withoutVector = this.#stageLast();
     if (withoutVector === undefined) return undefined;
@@ -320,10 +319,11 @@ class ReembedRun {
   }
 
   /**
-   * Messages that have come since the last look. A local embedder makes their vectors on the spot. Of a remote one, those in
-   * the hot window get theirs later, as new messages do; one that is in the forest already is worth another round.
+   * Stages the vectors of messages appended since the last round, if the embedder is local. With a remote one their vectors
+   * become due, as those of any new message.
    *
-   * @returns those left without a vector; undefined where another round is worth it.
+   * @returns the messages whose vectors become due; undefined if another round is needed, because there are too many messages
+   *   or because one of them has graduated.
    */
   #stageLast(): number[] | undefined {
     const { reembedding } = this.#repositories;
@@ -353,9 +353,9 @@ class ReembedRun {
   }
 
   /**
-   * Whether another process has put a new generation in place, with this very embedder: then all is done.
+   * Returns true if another process has made a new generation with this embedder, so that nothing is left to do.
    *
-   * @throws {StoreError} `EMBEDDER_MISMATCH` where it is of another embedder.
+   * @throws {StoreError} `EMBEDDER_MISMATCH` if it made one with another embedder.
    */
   #isOvertaken(): boolean {
     const { database, generations } = this.#repositories;

@@ -8,25 +8,24 @@ import type { FollowedRow, StagedMessage, Target } from "../store/reembedding.ts
 import type { Repositories } from "../store/repositories.ts";
 import { RegrownSession } from "./regrown-session.ts";
 
-/** Rows of the log in use that are followed at once: some 20 ms. */
+/** Rows of the log in use that are followed in one transaction, which takes about 20 ms. */
 const PAGE_ROWS = 100;
 
-/** How far it came: there may be more rows; all were followed; the next step lacks a vector; the log was rewritten. */
+/** `more`: there may be more rows. `current`: all were followed. `unstaged`: a vector is missing. `stale`: the log was rewritten. */
 export type Followed = "more" | "current" | "unstaged" | "stale";
 
 /**
- * The forests of all sessions, grown again in memory from staged vectors while the forests in use go on growing.
+ * The forests of all sessions, grown again in memory from staged vectors while the forests in use still grow.
  *
- * It follows the log in use from its beginning: whenever a step entered there, it enters here. So the new log is the one that
- * the store would have if it had used the new embedder from the start. Following on takes in what is appended meanwhile.
- * The newest settings apply from the beginning, and forgotten messages are left out.
+ * Steps enter in the order of the log in use. So the new log is the one that the store would have if it had used the new
+ * embedder from the start, except that the newest settings apply to all steps, and forgotten messages are left out.
  */
 export class RegrownForests {
   readonly #repositories: Repositories;
   readonly #target: Target;
   readonly #embedder: Embedder;
   readonly #sessions = new Map<string, RegrownSession>();
-  /** Identifies the log that was followed. */
+  /** Identifies the log that is followed. */
   readonly #stamp: string;
   /** The position of the last row followed, in the log in use. */
   #followedTo = 0;
@@ -40,7 +39,6 @@ export class RegrownForests {
     this.#stamp = this.#stampNow();
   }
 
-  /** The position in the log in use up to which it was followed. */
   get followedTo(): number {
     return this.#followedTo;
   }
@@ -74,7 +72,7 @@ export class RegrownForests {
   }
 
   /**
-   * Applies a session's new log to its messages, all read again, as `verify` does with the log in use, and compares.
+   * Reads a session's messages again, applies the new log to them as `verify` does, and compares the result with memory.
    *
    * @throws {StoreError} `STORE_CORRUPT` if the two differ.
    */
@@ -114,7 +112,7 @@ export class RegrownForests {
     }
     const messages = steps.get(node);
     if (messages === undefined) {
-      const reason = `the log lets step ${node} into the forest, and it is not there`;
+      const reason = `step ${node} entered the forest, but it has no messages`;
       throw new StoreError("STORE_CORRUPT", { path: this.#repositories.database.path, reason });
     }
     if (messages.some(({ isMissing }) => isMissing)) return false;

@@ -9,7 +9,7 @@ import type { DerivedRows } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";
 import type { GraduatingMessage } from "../store/messages.ts";
 
-/** A cluster that becomes a row. Its texts are kept until it settles and gets its label. */
+/** A cluster of the new forest. Its texts are kept until it settles and gets its label. */
 interface DraftCluster {
   cluster: OpenCluster;
   logPosition: number;
@@ -19,17 +19,17 @@ interface DraftCluster {
 }
 
 /**
- * The forest of one session, grown again with other vectors. The same steps enter in the same order, and the code of an
- * append places them. Clusters that settled because the session was over settle here, too.
+ * The forest of one session, grown again with other vectors. Steps enter in the same order as before, and `StepPlacer` places
+ * them, as it does after an append. If the clusters settled because the session was over, all clusters settle here too.
  */
 export class RegrownSession {
-  /** The new log applied. A row that replay would refuse fails here. */
+  /** The result of the new log. A row that cannot be applied fails an assertion. */
   readonly forest = new Forest();
   readonly log: DecidedRow[] = [];
   readonly #growth: GrowingForest;
   readonly #clusters = new Map<number, DraftCluster>();
   readonly #steps: { id: number; messageIds: readonly number[] }[] = [];
-  /** The open clusters of the old forest, with what they hold. */
+  /** The open clusters of the old forest, by root. */
   readonly #openBefore = new Map<number, { messageCount: number; tokenCount: number }>();
   #seqBefore = -1;
 
@@ -40,10 +40,10 @@ export class RegrownSession {
   /**
    * Places a step.
    *
-   * @param rootBefore  The cluster that it was in.
+   * @param rootBefore  The step's cluster in the old forest.
    * @param messages  Its messages with their new vectors, in order.
    * @param position  The position of the last row of the new log.
-   * @returns the position after it.
+   * @returns the position of the last row after it.
    */
   enter(
     rootBefore: number,
@@ -78,10 +78,10 @@ export class RegrownSession {
   }
 
   /**
-   * Follows a cluster of the old forest that settled. If it was full or one too many, the new forest decides that for itself.
-   * If it was the last open one and not full, the session was over, and all clusters settle.
+   * Follows the settling of a cluster of the old forest. The new forest decides by itself which clusters are full or too many.
+   * If the cluster was not full and was the last open one, the session was over, and all clusters settle.
    *
-   * @returns the position after it.
+   * @returns the position of the last row of the new log.
    */
   settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);
@@ -92,7 +92,7 @@ export class RegrownSession {
     return this.#take(decision);
   }
 
-  /** Returns the rows that follow from the log so far. */
+  /** Returns the rows that derive from the new log so far. */
   rows(): DerivedRows {
     const parents = new Map<number, number>();
     for (const { id: step, messageIds } of this.#steps) {

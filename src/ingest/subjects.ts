@@ -5,19 +5,19 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SettledCluster } from "../store/subjects.ts";
 import { placeClusters } from "../store/write.ts";
 
-/** Most clusters assigned in one transaction, and about the most comparisons made in it: some 10 ms each. */
+/** Most clusters assigned in one transaction, and about the most comparisons made in it. Each takes about 10 ms. */
 const BATCH_CLUSTERS_MAX = 100;
 const BATCH_COMPARISONS = 20_000;
 
-/** Assigned clusters that are loaded at once. */
+/** Assigned clusters loaded in one transaction. */
 const PAGE_CLUSTERS = 500;
 
-/** Assigned clusters that stay in memory between calls, in whole projects: 100 MB with 512 numbers each. */
+/** Most assigned clusters that stay in memory between calls, in whole projects: 100 MB if a vector has 512 numbers. */
 const KEPT_CLUSTERS_MAX = 50_000;
 
 /**
- * Assigns settled clusters to the subjects of their projects. It keeps the subjects of the last projects in memory: loading
- * those of 20,000 clusters takes a second, and assigning one more a millisecond.
+ * Assigns settled clusters to the subjects of their projects. It keeps the subjects of the projects used last in memory,
+ * because loading those of 20,000 clusters takes a second, and assigning one more cluster takes a millisecond.
  */
 export class SubjectPlacer {
   readonly #repositories: Repositories;
@@ -36,9 +36,9 @@ export class SubjectPlacer {
    * call may run at a time.
    *
    * Any number of processes may do this at once: each cluster is assigned once, and its subject depends only on the log. A
-   * damaged project is left alone: `verify` names it.
+   * damaged project is skipped; `verify` reports it.
    *
-   * @throws the signal's reason if it is aborted. Clusters assigned by then stay so.
+   * @throws the signal's reason if it is aborted. Clusters assigned by then stay assigned.
    */
   async placeAll(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -48,7 +48,7 @@ export class SubjectPlacer {
       this.#placings.delete(project);
       this.#placings.set(project, placing);
       try {
-        while (placing.goesOn(this.#batchMax)) {
+        while (placing.advance(this.#batchMax)) {
           await setImmediate();
           signal.throwIfAborted();
         }
@@ -78,7 +78,7 @@ class ProjectPlacing {
   #subjects = new ProjectSubjects();
   /** The log position at which the newest of these clusters settled. */
   #settledUpTo = 0;
-  /** The log position, the generation and its count of rewrites when this was so. */
+  /** The log position, the generation and its count of rewrites when the clusters were last known to be current. */
   #position = 0;
   #generation = 0;
   #rewriteCount = -1;
@@ -93,7 +93,7 @@ class ProjectPlacing {
   }
 
   /** Loads or assigns some more clusters. @returns true if there may be more to do. */
-  goesOn(batchMax: number): boolean {
+  advance(batchMax: number): boolean {
     // Load before the transaction, so that nobody has to wait for it.
     const isLoaded = this.#repositories.database.read(() => {
       const isCurrent = this.#isCurrent();
@@ -104,12 +104,12 @@ class ProjectPlacing {
   }
 
   #place(batchMax: number): boolean {
-    let goesOn = true;
+    let hasMore = true;
     placeClusters(this.#repositories, () => {
       if (!this.#isCurrent()) return [];
       const countMax = Math.min(batchMax, Math.ceil(BATCH_COMPARISONS / (this.#subjects.subjectCount + 1)));
       const next = this.#next(countMax);
-      goesOn = next.length === countMax;
+      hasMore = next.length === countMax;
       const waiting = next.filter(({ subject }) => subject === null);
       return waiting.map(({ cluster, settledAt }) => {
         const { root: subject, similarity } = this.#subjects.place(cluster);
@@ -117,10 +117,10 @@ class ProjectPlacing {
         return { root: cluster.root, sessionId: cluster.sessionId, subject, similarity };
       });
     });
-    return goesOn;
+    return hasMore;
   }
 
-  /** Loads some of the clusters that others have assigned; all of them again if any has lost its subject. */
+  /** Loads a page of assigned clusters. Begins again if a cluster in memory may have lost its subject. */
   #load(): void {
     const { unions, generations } = this.#repositories;
     if (!this.#holds()) {

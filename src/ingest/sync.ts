@@ -2,35 +2,35 @@
 export interface SyncKey {
   externalId: string | undefined;
   /**
-   * Equal for messages that are the same. For a tool message it is the calls that it answers, because hosts clear or shorten
-   * old outputs; for any other, its role, name and parts, see `digestOf`.
+   * Equal messages have equal digests. The digest of a tool message depends only on the calls that it answers, because hosts
+   * clear or shorten old outputs. For other messages see `digestOf`.
    */
   digest: string;
 }
 
-/** Most stored messages that are compared with one content: "ok" may be said ten thousand times. */
+/** Most stored messages with the same content that are considered: "ok" may be said ten thousand times. */
 const CANDIDATES_MAX = 64;
 
 /**
- * Returns which messages of a host's array the session does not hold: their indexes in `history`, in order.
+ * Returns the indexes in `history` of the messages that the session does not hold, in order.
  *
  * The host passes its whole array each turn. It appends at the end, but it may have dropped old messages or replaced them by
  * a summary of its own, so indexes mean nothing. Two messages with ids are the same if their ids are equal; otherwise their
- * content decides. The longest common subsequence with the known messages aligns the two:
+ * content decides. The longest common subsequence aligns the array with the known messages:
  *
  * - A message after the last match is new, even if the same words were said before.
- * - A message before it without a match is new, too, unless the session holds it unmatched elsewhere. The host's summary and
- *   the system prompt stay at the front while the history moves on, and are stored once.
+ * - An unmatched message before the last match is also new, unless the session holds the same message unmatched elsewhere. So
+ *   a summary or a system prompt that the host keeps at the front is stored only once.
  *
- * A match that does not reach the newest known message, and has something new before it, counts only as far as the array
- * matches from its front. A host may go back a few messages. But behind a new front, its summary of everything, the same
- * words are said again.
+ * If the match does not reach the newest known message, and a new message precedes it, only the part that matches from the
+ * front of the array counts. A host may go back a few messages. But after a new message at the front, such as the host's
+ * summary of everything, the same words are said again.
  *
  * O((h + s) log s) for h and s messages.
  *
  * @param stored  The session's messages in order.
- * @param last  The host's array of the last call, if known, all of it stored. The order with the longer match counts. The two
- *   differ, because a host's summary is stored after the messages that the host puts it before.
+ * @param last  The host's array of the last call, if known. All of it is stored. Of `stored` and `last`, the one with the
+ *   longer match counts. They differ in order: the host puts its summary before messages that were stored earlier.
  */
 export function newMessages(
   history: readonly SyncKey[],
@@ -64,11 +64,11 @@ class KnownMessages {
 
   constructor(keys: readonly SyncKey[]) {
     this.#keys = keys;
-    keys.forEach(({ externalId, digest }, place) => {
-      if (externalId !== undefined) this.#ofId.set(externalId, place);
-      const places = this.#ofContent.get(digest);
-      if (places === undefined) this.#ofContent.set(digest, [place]);
-      else places.push(place);
+    keys.forEach(({ externalId, digest }, index) => {
+      if (externalId !== undefined) this.#ofId.set(externalId, index);
+      const indexes = this.#ofContent.get(digest);
+      if (indexes === undefined) this.#ofContent.set(digest, [index]);
+      else indexes.push(index);
     });
   }
 
@@ -84,8 +84,8 @@ class KnownMessages {
   of({ externalId, digest }: SyncKey): readonly number[] {
     const byId = externalId === undefined ? undefined : this.#ofId.get(externalId);
     if (byId !== undefined) return [byId];
-    const places = this.#ofContent.get(digest) ?? [];
-    return externalId === undefined ? places : places.filter((place) => this.#keys[place]!.externalId === undefined);
+    const indexes = this.#ofContent.get(digest) ?? [];
+    return externalId === undefined ? indexes : indexes.filter((index) => this.#keys[index]!.externalId === undefined);
   }
 }
 
@@ -106,35 +106,35 @@ function matchedIndexes(history: readonly SyncKey[], known: KnownMessages): Set<
   return front;
 }
 
-/** Returns at most `CANDIDATES_MAX` of the places, as many before the given one as after it. @param places  In rising order. */
-function nearest(places: readonly number[], place: number): readonly number[] {
-  let [from, to] = [0, places.length];
+/** Returns at most `CANDIDATES_MAX` of the rising indexes, as many before the given one as after it. */
+function nearest(indexes: readonly number[], index: number): readonly number[] {
+  let [from, to] = [0, indexes.length];
   while (from < to) {
     const middle = (from + to) >>> 1;
-    if (places[middle]! < place) from = middle + 1;
+    if (indexes[middle]! < index) from = middle + 1;
     else to = middle;
   }
-  const first = Math.max(0, Math.min(from - CANDIDATES_MAX / 2, places.length - CANDIDATES_MAX));
-  return places.slice(first, first + CANDIDATES_MAX);
+  const first = Math.max(0, Math.min(from - CANDIDATES_MAX / 2, indexes.length - CANDIDATES_MAX));
+  return indexes.slice(first, first + CANDIDATES_MAX);
 }
 
 /** A chain of matches, newest first. */
 interface Match {
   index: number;
-  place: number;
+  knownIndex: number;
   length: number;
-  /** The sum of the places. Between chains of one length the larger sum wins: it is later in the stored history. */
+  /** The sum of the known indexes. Between chains of one length the larger sum wins: it is later in the stored history. */
   knownSum: number;
   before: Match | undefined;
 }
 
 /**
- * Returns the longest chain of (index, place) pairs that rises in both. A Fenwick tree holds, for every place, the best chain
- * that ends before it (Hunt and Szymanski, "A fast algorithm for computing longest common subsequences", CACM 20(5), 1977).
- * Between equal chains the latest wins.
+ * Returns the longest chain of (index, known index) pairs that rises in both. A Fenwick tree holds, for every known index, the
+ * best chain that ends before it (Hunt and Szymanski, "A fast algorithm for computing longest common subsequences", CACM
+ * 20(5), 1977). Between chains of one length the latest wins.
  *
- * @param candidates  For each index its places, in rising order.
- * @returns the indexes of the chain, and its last place; -1 if it is empty.
+ * @param candidates  For each index the known indexes that it may match, in rising order.
+ * @returns the indexes of the chain, and its last known index, which is -1 if the chain is empty.
  */
 function longestCommonSubsequence(
   candidates: readonly (readonly number[])[],
@@ -146,27 +146,27 @@ function longestCommonSubsequence(
     match.length > than.length ||
     (match.length === than.length && match.knownSum > than.knownSum);
   let longest: Match | undefined;
-  candidates.forEach((places, index) => {
-    // From the last place to the first, so that no chain gets two places for one index.
-    for (const place of places.toReversed()) {
+  candidates.forEach((knownIndexes, index) => {
+    // From the last to the first, so that no chain matches one index twice.
+    for (const knownIndex of knownIndexes.toReversed()) {
       let before: Match | undefined;
-      for (let node = place; node > 0; node -= node & -node) {
+      for (let node = knownIndex; node > 0; node -= node & -node) {
         const match = best[node];
         if (match !== undefined && isBetter(match, before)) before = match;
       }
       const match = {
         index,
-        place,
+        knownIndex,
         length: (before?.length ?? 0) + 1,
-        knownSum: (before?.knownSum ?? 0) + place,
+        knownSum: (before?.knownSum ?? 0) + knownIndex,
         before,
       };
-      for (let node = place + 1; node <= knownCount; node += node & -node)
+      for (let node = knownIndex + 1; node <= knownCount; node += node & -node)
         if (isBetter(match, best[node])) best[node] = match;
       if (isBetter(match, longest)) longest = match;
     }
   });
   const indexes: number[] = [];
   for (let match = longest; match !== undefined; match = match.before) indexes.push(match.index);
-  return { indexes, knownLast: longest?.place ?? -1 };
+  return { indexes, knownLast: longest?.knownIndex ?? -1 };
 }

@@ -10,23 +10,23 @@ import { moveAfterVectors } from "./frontier.ts";
 /** Calls under way at once. */
 export const EMBED_CONCURRENCY = 4;
 
-/** Vectors of a session after which its frontier may move although others are still due: some 25 ms of placing. */
+/** New vectors of a session after which its frontier moves, although others are still due. Placing them takes about 25 ms. */
 const MOVE_VECTORS = 500;
 
-/** Shortest time in milliseconds between two looks at a service that was away, or at another process's claims. */
+/** Shortest delay in milliseconds before due vectors are tried again. */
 const LOOK_MS_MIN = 100;
 
-/** What came of asking for the vectors that were due. */
+/** Counts of messages whose vectors were due. */
 export interface EmbedResult {
   /** Messages that now have their vector. */
   embedded: number;
   /** Messages for which a try failed. They are tried again. */
   failed: number;
-  /** Messages given up, because the embedder takes others and not these. They get no vector. */
+  /** Messages given up, because the service accepts others but refuses these. They get no vector. */
   refused: number;
   /** Messages that are still due. Some may be claimed by another process. */
   waiting: number;
-  /** What ended it before every message was tried. */
+  /** The error that ended the run before every message was tried. */
   error?: unknown;
 }
 
@@ -34,11 +34,11 @@ export interface EmbedOptions {
   signal: AbortSignal;
   /** The only session to embed; all of them unless given. */
   sessionId?: string;
-  /** From 1 to 64. */
+  /** Calls at once, from 1 to 64; 4 unless given. */
   concurrency?: number;
-  /** Milliseconds to go on while the service is away or others hold claims; 0 unless given. */
+  /** Milliseconds to keep trying while the service is unavailable or other processes hold claims; 0 unless given. */
   waitMsMax?: number;
-  /** True to ask although the account was refused before. */
+  /** True to try although the service has refused the account. */
   again?: boolean;
   onProgress?: (progress: { embedded: number; waiting: number }) => void;
   onUsage?: OnUsage;
@@ -56,16 +56,16 @@ export interface VectorCollectorPorts {
   changes: { count: number };
 }
 
-/** Gets the due vectors of a store from a remote embedder. A local embedder leaves nothing due. */
+/** Requests the due vectors of a store from a remote embedder. With a local embedder no vector is ever due. */
 export class VectorCollector {
   readonly #ports: VectorCollectorPorts;
   readonly #claimant = randomUUID();
   readonly #inFlight = new Set<number>();
   /** The embedder that the next two fields are about. `reembed` may change it. */
   #embedder: Embedder | undefined;
-  /** True once the service has answered this store. From then on a refusal is about a text, and not about the account. */
+  /** True once the service has embedded a text. From then on a refusal is about a text, and not about the account. */
   #hasWorked = false;
-  /** Why the account was refused. Nobody asks again unless the caller says so, or opens the store again. */
+  /** Why the account was refused. No request is made from then on, unless the caller passes `again`. */
   #refusal: unknown;
 
   constructor(ports: VectorCollectorPorts) {
@@ -73,12 +73,12 @@ export class VectorCollector {
   }
 
   /**
-   * Asks for the vectors that are due. A failing model never rejects.
+   * Requests the vectors that are due. An error of the embedder does not reject; it is in the result.
    *
    * Any number of processes may do this at once: each message is claimed by one of them.
    *
-   * @throws the signal's reason if it is aborted; `EMBEDDER_MISMATCH` if the store has been grown again with another
-   *   embedder; an error that keeps the result from being written. What was written by then stays.
+   * @throws the signal's reason if it is aborted; `EMBEDDER_MISMATCH` if another process has run `reembed`; an error of the
+   *   store. Vectors written by then stay.
    */
   async embed(options: EmbedOptions): Promise<EmbedResult> {
     const { inUse, repositories } = this.#ports;
@@ -108,8 +108,8 @@ export class VectorCollector {
   }
 
   /**
-   * Returns when vectors of a session may be asked for that were due and could not be at a moment; undefined if there are
-   * none, or the account was refused.
+   * Returns when the next due vector of a session may be requested, if it could not be at `sinceMs`; undefined if there is no
+   * such vector, or if the account was refused.
    */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
     const { inUse, repositories } = this.#ports;
@@ -122,7 +122,7 @@ export class VectorCollector {
     const { repositories, clock } = this.#ports;
     const { sessionId, signal, onUsage } = options;
     const before = result.embedded;
-    /** By session, the vectors stored since its frontier was last looked at. */
+    /** By session, the vectors stored since its frontier was last moved. */
     const storedOf = new Map<string, number>();
     const onStored = (sessionIds: readonly string[], count: number): void => {
       for (const id of sessionIds) {
@@ -156,7 +156,7 @@ export class VectorCollector {
 
   #move(sessionId: string): void {
     const { repositories, inUse, clock, changes } = this.#ports;
-    // What open sessions hold in memory of this one is then out of date.
+    // The state that an open session holds in memory is then out of date.
     if (moveAfterVectors(repositories, sessionId, inUse.embedder, clock)) changes.count += 1;
   }
 }
