@@ -2,14 +2,14 @@ import type { JsonValue } from "../core/message.ts";
 import type { JsonObject } from "./lines.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
-/** The states of a call in version 4 of the AI SDK, and those of later versions. */
+/** Maps the states of a call in version 4 of the AI SDK to those of later versions. */
 const STATES: Record<string, string> = {
   "partial-call": "input-streaming",
   call: "input-available",
   result: "output-available",
 };
 
-/** Converts a `UIMessage` of version 4 of the AI SDK to versions 5 and 6. One of those is returned as it is. */
+/** Converts a `UIMessage` of version 4 of the AI SDK to versions 5 and 6. Newer messages are returned unchanged. */
 export function modernMessage(message: JsonObject): JsonObject {
   const { parts, content, toolInvocations, experimental_attachments: attachments, ...fields } = message;
   if (!Array.isArray(parts) && stringOf(content) === undefined && toolInvocations === undefined) return message;
@@ -18,11 +18,11 @@ export function modernMessage(message: JsonObject): JsonObject {
   return { ...fields, parts: [...listed.map(modernPart), ...files] };
 }
 
-/** Returns the parts of a message without `parts`, which has its text in `content` and its calls beside it. */
+/** Returns the parts of a message that has its text in `content` and its calls in `toolInvocations`. */
 function partsOf(content: JsonValue | undefined, invocations: JsonValue | undefined): JsonValue[] {
   const words: JsonValue[] = stringOf(content) === undefined ? [] : [{ type: "text", text: content! }];
   const calls = objectsOf(invocations).map((toolInvocation) => ({ type: "tool-invocation", toolInvocation }));
-  // The model wrote the text when it had the results of its calls.
+  // The model wrote the text after it got the results of its calls.
   return calls.length > 0 && words.length > 0 ? [...calls, { type: "step-start" }, ...words] : [...calls, ...words];
 }
 

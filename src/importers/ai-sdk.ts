@@ -15,8 +15,8 @@ const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant"] sati
 
 /**
  * Reads `UIMessage`s of Vercel's AI SDK, versions 4 to 6, as programs store them: a list, an object with such a list in
- * `messages`, or either on each line. A message of the assistant holds a whole turn, including calls and their results. Each
- * step of it becomes messages of its own.
+ * `messages`, or either on each line. A message of the assistant holds a whole turn, including calls and their results. The
+ * turn is divided into its steps, and each step becomes one or more messages.
  */
 export const aiSdk: Importer = {
   name: "ai-sdk",

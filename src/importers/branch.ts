@@ -3,28 +3,28 @@ import type { ImportEvent, ImportedSession } from "./importer.ts";
 import { messageEvent, notYet } from "./message-event.ts";
 import { callIdsOf, inOrder } from "./order.ts";
 
-/** The most messages that a branch holds before it gives up waiting for what later entries may say about them. */
+/** The most messages that a branch holds while later entries may still move or drop some of them. */
 const HELD_MAX = 1_000;
 
-const HANDED_OVER_LATER = "the prompt is in the queue, and comes where it is handed over";
-const RESULT_DUE = "it comes after the result of the call before it";
-const THOUGHT_OPEN = "a thought comes with what it leads to";
+const HANDED_OVER_LATER = "the prompt is queued, and the agent has not read it yet";
+const RESULT_DUE = "the call before it has no result yet";
+const THOUGHT_OPEN = "the words or the call that follow the thought are missing";
 
 export interface BranchOptions {
   session: ImportedSession;
   emit(event: ImportEvent): void;
-  /** Returns false while the session is not known well enough to be announced before the end of the file. */
+  /** Returns false while too little is known about the session to announce it before the end of the file. */
   isReady?(branch: Branch, isFull: boolean): boolean;
-  /** For a fork found by what its first message follows: the parent, and the line in it that the message follows. */
+  /** Set for a fork whose first message names the line that it follows: that line, and the branch that holds it. */
   forkedAt?: { parent: Branch; line: number };
 }
 
 /**
  * One path through a transcript. It becomes one session.
  *
- * A branch holds the newest reply, because its usage and its results come late, and results go to their calls whatever was
- * written in between (see `inOrder`). A message of nothing but thoughts waits for what it leads to and becomes one message
- * with it. Everything before the newest reply is emitted at once, so memory is that of a reply, however long the file is.
+ * A branch holds the newest reply, because its usage and its results are written later, and each result is moved to its call
+ * (see `inOrder`). A message that consists of thoughts waits for the next message of its reply, and the two become one.
+ * Everything before the newest reply is emitted at once, so a branch needs the memory of one reply, however long the file is.
  */
 export class Branch {
   readonly session: ImportedSession;
@@ -59,7 +59,7 @@ export class Branch {
     }
     if (!entry.isAside) this.#endThought();
     entry.isPrompt ??= message.role === "user";
-    if (message.role !== "tool" && this.#openIds.size === 0) this.#emitSettled();
+    if (message.role !== "tool" && this.#openIds.size === 0) this.#emitFinal();
     for (const part of message.parts) if (part.type === "tool_result") this.#openIds.delete(part.toolCallId);
     this.#held.push(entry);
   }
@@ -69,13 +69,13 @@ export class Branch {
     this.#held = this.#held.filter((other) => other !== entry);
   }
 
-  /** Puts a held message after everything that has come so far. */
+  /** Moves a held message behind all other held messages. */
   moveToEnd(entry: MessageEntry): void {
     this.drop(entry);
     this.#held.push(entry);
   }
 
-  /** Adds to the metadata of the newest message of the model, if it is still held and belongs to `reply`, if one is given. */
+  /** Adds metadata to the newest message of the model if it is still held. With `reply`, it must belong to that reply. */
   amend(metadata: MessageEntry["message"]["metadata"], reply?: object): void {
     const newest = this.#newestReply();
     if (newest !== undefined && (reply === undefined || newest.reply === reply)) {
@@ -83,11 +83,11 @@ export class Branch {
     }
   }
 
-  /** Emits everything held: another branch goes on from here. */
+  /** Emits all held messages, because another reply or another branch begins. */
   leave(): void {
     this.#endThought();
     this.#openIds.clear();
-    this.#emitSettled();
+    this.#emitFinal();
   }
 
   /** Emits what later entries cannot change, or everything if the file is quiet. All of it stays held. */
@@ -104,7 +104,7 @@ export class Branch {
     this.#options.emit({ kind: "title", session: externalId, title });
   }
 
-  /** Emits what is left, and a warning for each message that must wait because the file is not finished. */
+  /** Emits the remaining messages, and a warning for each message that must wait because the file is not finished. */
   finish(isFinished: boolean): void {
     this.pause(isFinished);
     if (isFinished) return;
@@ -150,14 +150,14 @@ export class Branch {
     this.#held.push(whole);
   }
 
-  /** Makes a thought that leads to nothing a message of its own. */
+  /** Makes the waiting thought a message of its own, because nothing follows it in its reply. */
   #endThought(): void {
     if (this.#thought !== undefined) this.#held.push(this.#thought);
     this.#thought = undefined;
   }
 
-  /** Emits the messages before the first that has a `hold`, and before the reply that one belongs to. */
-  #emitSettled(): void {
+  /** Emits all held messages, or those before the reply that precedes the first message with a `hold`. */
+  #emitFinal(): void {
     const isFull = this.#held.length > HELD_MAX;
     if (isFull) for (const entry of this.#held) delete entry.hold;
     if (!this.isAnnounced && !this.#isReady(isFull)) return;
@@ -165,9 +165,9 @@ export class Branch {
     const { ordered, waiting } = inOrder(
       this.#held.splice(0, heldAt === -1 ? this.#held.length : this.#replyStart(heldAt)),
     );
-    const settled = [...ordered, ...waiting];
-    for (const { line, message } of settled) this.#emitted.push({ line, id: message.id });
-    this.#emit(settled, false);
+    const final = [...ordered, ...waiting];
+    for (const { line, message } of final) this.#emitted.push({ line, id: message.id });
+    this.#emit(final, false);
   }
 
   /** Returns the index of the last message before `end` that begins a reply; 0 if there is none. */

@@ -27,8 +27,8 @@ interface FollowedLine {
  * What was taken back stays in its branch. What comes next begins a fork, `<session>/fork-<id of its first message>`, after
  * the last message that was kept. So a file that grows in this way changes nothing that was imported before.
  *
- * Some agents write that the user went back (`rewindTo` and its kin); others let each line name the line it follows
- * (`follow`).
+ * Some agents write that the user went back (`rewindTo`, `rewindBy`, `rewindPrompts`). In the files of others, each line names
+ * the line that it follows (`follow`).
  */
 export class Branches {
   readonly root: Branch;
@@ -39,8 +39,9 @@ export class Branches {
   #current: Branch;
   /** Set between a step back and the next message. */
   #forkAfter: { point: RewindPoint | undefined } | undefined;
-  /** For `follow`: where each line is, and the lines of the newest prompt and of the newest answered one by branch. */
-  readonly #places = new Map<string, { branch: Branch; line: number }>();
+  /** For `follow`: the branch and the number of each line, by key. */
+  readonly #lines = new Map<string, { branch: Branch; line: number }>();
+  /** For `follow`: the lines of the newest prompt and of the newest answered prompt of each branch. */
   readonly #prompts = new Map<Branch, { newest: number; answered: number }>();
 
   constructor(options: BranchOptions) {
@@ -96,22 +97,25 @@ export class Branches {
     if (count > 0) this.#cut(prompts.at(-count) ?? 0);
   }
 
-  /** Makes these the only points that can be taken back: the agent replaced everything else by them. */
+  /** Makes these the only points that can be taken back, because the agent dropped all others from its context. */
   keep(keys: readonly (string | undefined)[]): void {
     const points = new Map(this.#points.map((point) => [point.key, point]));
     this.#points = keys.flatMap((key) => (key === undefined ? [] : (points.get(key) ?? [])));
   }
 
-  /** Makes the branch of the line that `after` names the current one, or a new fork if a prompt follows an earlier point. */
+  /**
+   * Makes the branch of the line that `after` names the current one. A prompt that follows a line before an answered prompt
+   * begins a fork instead.
+   */
   follow({ key, after, line, isPrompt, isReply }: FollowedLine): Branch {
-    const place = after === undefined ? undefined : this.#places.get(after);
-    let branch = place?.branch ?? this.#current;
-    if (isPrompt && key !== undefined && !this.#places.has(key)) {
-      if (place !== undefined && place.line < this.#prompts.get(branch)!.answered) {
+    const followed = after === undefined ? undefined : this.#lines.get(after);
+    let branch = followed?.branch ?? this.#current;
+    if (isPrompt && key !== undefined && !this.#lines.has(key)) {
+      if (followed !== undefined && followed.line < this.#prompts.get(branch)!.answered) {
         branch = this.#begin({
           ...this.#options,
           session: this.#forkOf(key, branch),
-          forkedAt: { parent: branch, line: place.line },
+          forkedAt: { parent: branch, line: followed.line },
         });
       }
       this.#prompts.get(branch)!.newest = line;
@@ -120,13 +124,13 @@ export class Branches {
       prompts.answered = prompts.newest;
     }
     this.#current = branch;
-    if (key !== undefined && !this.#places.has(key)) this.#places.set(key, { branch, line });
+    if (key !== undefined && !this.#lines.has(key)) this.#lines.set(key, { branch, line });
     return branch;
   }
 
   /** Returns the branch that holds the line with this key. */
   branchOf(key: string): Branch | undefined {
-    return this.#places.get(key)?.branch;
+    return this.#lines.get(key)?.branch;
   }
 
   #cut(length: number): void {

@@ -25,16 +25,16 @@ export interface ListFormat {
   messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined;
   /** Returns true if the message says itself that it is incomplete. It then waits, unless the file is finished. */
   isOpen?(message: JsonObject): boolean;
-  /** Returns the messages in one of the list, or the reason why there are none. */
+  /** Converts a message of the list to ours, or returns the reason why that is impossible. */
   entriesOf(message: ListedMessage): MessageEntry[] | string;
 }
 
 /**
  * Reads conversations that are lists of messages: in one document or one on each line, with or without fields beside the list.
  *
- * The session is named by the `id` beside the list if that comes before the messages; otherwise by its file, so that the same
- * file gives the same session and other files of that name do not. A message without an id is named by its index. If somebody
- * changed the list other than by adding to its end, the store holds a different message under that name, and reports it.
+ * The session is named by the `id` beside the list if it comes before the messages. Otherwise it is named by the path of its
+ * file, so that the same file gives the same session. A message without an id is named by its index. If the list was changed
+ * other than by adding to its end, the store holds a different message under that name, and reports it.
  */
 export function readConversations(file: ImportFile, format: ListFormat): AsyncIterable<ImportEvent> {
   return readTranscript(file, readElements(file), (transcript) => new ListTranslator(file, format, transcript));
@@ -102,7 +102,7 @@ class ListTranslator implements Translator<Element> {
   }
 }
 
-/** Returns a name for the conversation at index `document` of a file. Another file of the same name gives another name. */
+/** Returns a name for the conversation at index `document` of a file. Files of one name in different folders differ. */
 export function fileNameOf(path: string, document = 0): string {
   const name = path === "-" ? "stdin" : basename(path, extname(path));
   const file = `${name}-${derivedId(path === "-" ? path : resolve(path)).slice(0, 8)}`;

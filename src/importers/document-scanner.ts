@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "../core/message.ts";
 import { type DamagedLine, LINE_BYTES_MAX, parseJson } from "./lines.ts";
 
-/** An element of a JSON document: an item of its list, or a field of its object. A field that is a list gives its items. */
+/** An element of a JSON document: an item of its list, or a field of its object. Each item of a field's list is an element. */
 export interface Element {
   /** The line on which the element begins. */
   line: number;
@@ -24,8 +24,8 @@ const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 
 /**
- * Splits JSON into elements as it arrives, so that a list of any length needs the memory of one item, and a file that was cut off
- * still gives the items before its end.
+ * Splits JSON into elements as it arrives, so that a list of any length needs the memory of one item. A file that was cut off
+ * still gives its complete items.
  *
  * It counts brackets and leaves the elements to `JSON.parse`. An error within an element costs that element. A line feed within
  * quotes, or a bracket that closes nothing, means that the brackets cannot be trusted. The scanner then looks for the next item
@@ -142,7 +142,7 @@ export class DocumentScanner {
     if (this.#elementLine !== undefined && this.#closers.length === this.#level && !this.#inString) {
       yield* this.#end(Buffer.alloc(0));
     }
-    yield { line, problem: "cut off: the file ends before the end of this" };
+    yield { line, problem: "cut off: the file ends inside this item" };
   }
 
   #open(byte: number): void {
@@ -211,7 +211,7 @@ export class DocumentScanner {
     this.#inString = false;
     this.#isEscaped = false;
     this.#drop();
-    return { line, problem: `${reason}: what follows is read from the next item on` };
+    return { line, problem: `${reason}; skipped to the next item` };
   }
 }
 

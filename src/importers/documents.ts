@@ -39,7 +39,7 @@ export async function* readDocument(file: ImportFile): AsyncGenerator<Element | 
   yield* scanner.end();
 }
 
-/** Returns true if a file has an object on each line, and the file as if nobody had looked. */
+/** Returns true if a file has an object on each line, and the file as if its head had not been read. */
 export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; file: ImportFile }> {
   const { head, chunks } = await peek(file.chunks, HEAD_BYTES);
   return { isLines: isLines(head.toString("utf8")), file: { path: file.path, chunks } };
@@ -68,7 +68,7 @@ function* documentElements(head: string): Generator<Element | DamagedLine> {
   yield* new DocumentScanner().push(Buffer.from(head));
 }
 
-/** Returns true if half of the whole lines are objects. In a document, only the last item may look like that. */
+/** Returns true if half of the complete lines are objects. In one document, at most its last item has that form. */
 function isLines(head: string): boolean {
   const lines = head
     .replace(/^\uFEFF/, "")

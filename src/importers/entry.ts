@@ -2,16 +2,16 @@ import type { MessageInput, Part, Role } from "../core/message.ts";
 import { derivedId } from "./derived-id.ts";
 import type { JsonObject } from "./lines.ts";
 
-/** A message that a translator found in a transcript, and what the pipeline must know to put it in its place. */
+/** A message that a translator found in a transcript, with the facts that the pipeline needs to order it. */
 export interface MessageEntry {
   /** The line on which the message begins. */
   readonly line: number;
   readonly message: EntryMessage;
-  /** One object for all messages that the model said at once. Without one, a message is a reply of its own. */
+  /** The same object in all messages of one reply of the model. Without it, the message is a reply of its own. */
   reply?: object;
-  /** True for the user's own words. They come even if a call before them is still unanswered. */
+  /** True for the user's own words. They are emitted even if an earlier call has no result yet. */
   isPrompt?: boolean;
-  /** True for a remark that may come between a thought and what it leads to. */
+  /** True for a remark that may be between a thought and the message that continues it. */
   isAside?: boolean;
   /** Set while a later entry may move or drop the message. A `queued` one has not been handed to the agent yet. */
   hold?: "queued" | "handed-over";

@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Bytes read last that are compared before more is read. A file that was rewritten does not have them there. */
+/** The number of bytes before the new ones that are compared first. In a file that was rewritten, they differ. */
 const SEAM_BYTES = 4 * 1024;
 
 /** A file is unchanged, longer, or another file: replaced, cut back or rewritten. Nothing is read of another file. */

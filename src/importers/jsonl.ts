@@ -18,8 +18,8 @@ import { readTranscript, type Transcript, type Translator } from "./transcript.t
  * counts, if it comes before or with the first message.
  *
  * A line without `role`, `content` and `parts` describes the session: `project`, `title`, `parent` (the session that started
- * it), `createdAt`, `metadata`. `export` writes one before the messages of each session, with what restores it: `source`,
- * `externalId`, `forkSeq`, `settings`. The messages then have a `seq` and need no id.
+ * it), `createdAt`, `metadata`. `export` writes such a line before the messages of each session, with the fields that restore
+ * the session: `source`, `externalId`, `forkSeq`, `settings`. The messages then have a `seq` and need no id.
  *
  * A line without `id` gets one from its index among the lines of its session and from its content. The same file, or one with
  * lines added at its end, gives the same ids. A line inserted in between changes them; such a file needs ids of its own.
@@ -119,7 +119,7 @@ class JsonlTranslator implements Translator<JsonLine> {
     const known: JsonObject = {};
     for (const [field, value] of Object.entries(fields)) {
       if (SESSION_FIELDS[field]!(value)) known[field] = value;
-      else warn(`${field}: not what a session can have: ${JSON.stringify(value)}`);
+      else warn(`${field}: not valid for a session: ${JSON.stringify(value)}`);
     }
     session.introduction = introduction;
     session.isExported = fields.settings !== undefined;

@@ -32,7 +32,7 @@ export interface DamagedLine {
   problem: string;
 }
 
-/** Stands for `PAUSE` or `QUIET`. What follows the last line feed is not a whole line. */
+/** Stands for `PAUSE` or `QUIET`. Bytes after the last line feed wait for the end of their line. */
 export interface Pause {
   line: number;
   isPause: true;
@@ -136,7 +136,7 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
       const isQuiet = chunk === QUIET;
       const last = lastWhole(line, pieces);
       if (last !== undefined) {
-        // Its number does not change until its line feed comes.
+        // The line number grows only when the line feed is read.
         yield last;
         pieces = [];
         byteLength = 0;
@@ -167,7 +167,7 @@ function decode(line: number, pieces: readonly Uint8Array[]): TextLine {
   if (line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
     bytes = bytes.subarray(BYTE_ORDER_MARK.length);
   }
-  // Decoding it anyway would put U+FFFD in place of what somebody wrote.
+  // Decoding it anyway would replace some of the text by U+FFFD.
   if (!isUtf8(bytes)) return { line, problem: "not valid UTF-8" };
   return { line, text: bytes.toString("utf8") };
 }

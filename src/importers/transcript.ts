@@ -3,28 +3,28 @@ import { Branches } from "./branches.ts";
 import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
 import type { DamagedLine, Pause } from "./lines.ts";
 
-/** Translates one format: finds the messages in the items of a file, and tells a `Transcript` about them. */
+/** Translates one format: finds the messages in the items of a file, and adds them to a `Transcript`. */
 export interface Translator<Item> {
   /** Translates one item: a line, an element of a document. */
   read(item: Item): void;
   /** Called for an item that cannot be read. */
   skip?(): void;
-  /** Tells what only waited for the end. Comes before each pause and before the end of the file. */
+  /** Adds the messages that only waited for the end. Called before each pause and at the end of the file. */
   end?(isQuiet: boolean, isPause: boolean): void;
   /** Completes a session just before it is announced. */
   complete?(session: ImportedSession): Promise<void>;
 }
 
 /**
- * The pipeline of a file: messages come in as its translator finds them, and leave as events in the order of the contract.
+ * The pipeline of a file: a translator adds messages as it finds them, and they leave as events in the order of the contract.
  *
- * Most files hold one session, which `describe` gives when its first message comes. Others hold several, by name.
+ * Most files hold one session. Others hold several, each with a name.
  */
 export class Transcript {
   readonly #sessions = new Map<string, { branches: Branches; isSubagent: boolean }>();
   #events: ImportEvent[] = [];
 
-  /** The branches of the session of this name. They are made when they are first asked for. */
+  /** Returns the branches of the session of this name. The first call creates them from `describe`. */
   open(
     name: string,
     describe: () => ImportedSession,
@@ -61,12 +61,12 @@ export class Transcript {
     this.emit({ kind: "warning", line, reason });
   }
 
-  /** Emits what is complete, and goes on holding what later entries may change. */
+  /** Emits the messages that are complete, and keeps holding those that later entries may change. */
   pause(isQuiet: boolean): void {
     for (const { all } of this.sessions) for (const branch of all) branch.pause(isQuiet);
   }
 
-  /** Emits what is left. */
+  /** Emits all remaining messages. */
   finish(isFinished: boolean): void {
     for (const { all } of this.sessions) for (const branch of all) branch.finish(isFinished);
     this.#sessions.clear();

@@ -25,9 +25,9 @@ export function metadataOf(line: JsonObject): JsonObject {
 }
 
 /**
- * Returns the short fields of a `toolUseResult`, which repeats a tool result for display: file contents, patches, output,
- * together 40 % of a transcript. Only its short fields say something new, such as the meaning of an exit code, whether the user
- * changed an edit, or the id and cost of a subagent.
+ * Returns the short fields of a `toolUseResult`. It repeats a tool result for display (file contents, patches, output), which
+ * makes up 40 % of a transcript. Only its short fields say something new, such as the meaning of an exit code, whether the
+ * user changed an edit, or the id and cost of a subagent.
  */
 function shortFieldsOf(toolUseResult: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(toolUseResult)) return undefined;

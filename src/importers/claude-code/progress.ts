@@ -9,10 +9,10 @@ const UUID_PREFIX_LENGTH = 24;
 /**
  * Restores the lines of a subagent from the `progress` lines of its session.
  *
- * A progress line shows the newest message of the subagent (`data.message`) and, in some versions, all messages so far, one
- * content block each (`data.normalizedMessages`). Either may lack what the other has, and a block comes under the uuid of its
- * message or under one derived from it. So blocks are counted. A list of messages adds the blocks that it holds more often than
- * were added before; a newest message adds those that all newest messages together hold more often.
+ * A progress line shows the newest message of the subagent (`data.message`) and, in some versions, also all messages so far,
+ * one content block each (`data.normalizedMessages`). Either may lack a block that the other has, and the uuid of a block is
+ * that of its message or is derived from it. So equal blocks are counted: in each list, and over all newest messages. If
+ * either count exceeds the number of copies that were added before, the block is added once more.
  */
 export class AgentProgress {
   readonly #held = new Map<string, number>();
@@ -50,7 +50,7 @@ export class AgentProgress {
   }
 }
 
-/** Returns what is counted: the blocks of a message, or the whole of anything else, such as an attachment. */
+/** Returns the blocks of a message. Anything else, such as an attachment, counts as one block. */
 function blocksOf(message: JsonObject): JsonValue[] {
   if (!isObject(message.message)) return [message];
   const { content } = message.message;

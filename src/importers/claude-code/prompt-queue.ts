@@ -4,15 +4,15 @@ import type { MessageEntry } from "../entry.ts";
 import type { JsonObject } from "../lines.ts";
 import { stringOf } from "../values.ts";
 
-/** A prompt in the queue. Its entry has no `hold` if the branch gave up waiting; then it stays where it is. */
+/** A prompt in the queue. If the branch gave up waiting, its entry has no `hold` and is not moved any more. */
 interface QueuedPrompt {
   words: string;
   entry: MessageEntry;
 }
 
 /**
- * The prompts that the user typed while the agent was busy. Claude Code writes each in a `queue-operation` line, and then
- * what became of it:
+ * The prompts that the user typed while the agent was busy. Claude Code writes a `queue-operation` line for each prompt, and
+ * another one for its outcome:
  *
  *     enqueue   It was typed. In most versions, only this line is sure to hold the words.
  *     dequeue   It was sent as a turn of its own. A `user` line with the same words follows.
@@ -20,14 +20,14 @@ interface QueuedPrompt {
  *               after this line; older ones write nothing; the newest repeat the words here.
  *     popAll    It was taken back into the editor, to be sent changed, unchanged or never.
  *
- * So each prompt is a message from the start. It moves to where it was handed over, and is dropped if the same words appear
- * on a line of their own.
+ * So each prompt becomes a message when it is typed. The message moves to the line at which the agent got the prompt, and is
+ * dropped if the same words appear on a line of their own.
  */
 export class PromptQueue {
   readonly #branch: Branch;
-  /** Typed and not handed over, oldest first. */
+  /** Typed and not handed over to the agent, oldest first. */
   #waiting: QueuedPrompt[] = [];
-  /** Handed over. The next prompt may be the line with the same words; in a later prompt the user repeats himself. */
+  /** Handed over. If the next prompt has the same words, it is the same prompt; a later one is a repetition by the user. */
   #handedOver: QueuedPrompt[] = [];
   /** Digests of the words of every prompt so far, queued or not. */
   readonly #said = new Set<string>();
@@ -73,7 +73,7 @@ export class PromptQueue {
     }
   }
 
-  /** Looks for a prompt on a line of its own in the queue. One message remains of the two. */
+  /** Looks in the queue for a prompt that has a line of its own. If it is there, one of the two messages is dropped. */
   see(prompt: MessageEntry): void {
     const words = this.#remember(prompt);
     const isTwin = (queued: QueuedPrompt) => queued.words === words;

@@ -8,7 +8,7 @@ import { objectOf, objectsOf, stringOf } from "../values.ts";
 /** The tool call that started a subagent. */
 export interface StartingCall {
   toolCallId: string;
-  /** A few words for what the subagent was to do. */
+  /** A few words about the subagent's task. */
   description?: string;
   /** `Explore`, `general-purpose`, … */
   agentType?: string;
@@ -16,7 +16,7 @@ export interface StartingCall {
 
 /**
  * The tool calls of a session that started subagents. The result of such a call and its progress lines name the agent's id.
- * Without them, the call is the one whose prompt equals the first words that the agent was told.
+ * Without them, the call is the one whose prompt equals the first message to the agent.
  */
 export class StartingCalls {
   readonly #byId = new Map<string, StartingCall>();

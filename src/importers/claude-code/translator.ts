@@ -30,7 +30,7 @@ interface ModelReply {
   messageId: string;
   requestId: string | undefined;
   callIds: Set<string>;
-  /** The thought whose words or call have not come yet. */
+  /** A thought that waits for the words or the call that follow it. */
   thought: MessageEntry | undefined;
 }
 
@@ -52,25 +52,25 @@ interface BranchState {
 interface SubagentState {
   id: string;
   sessionId: string;
-  /** The first words that it was told. */
+  /** The first message that it got. */
   prompt?: string;
 }
 
 /**
  * Translates a file of Claude Code, which may hold several sessions.
  *
- * The lines of a session have its `sessionId`. Lines with `isSidechain` belong to a subagent, which `agentId` names; older
- * versions give none, and there the line at the root of the `parentUuid` chain names it. A subagent becomes a session,
- * `<session>/agent-<id>`, whichever file it is read from. A prompt whose `parentUuid` is before an answered prompt begins a
- * fork.
+ * The lines of a session have its `sessionId`. Lines with `isSidechain` belong to the subagent that `agentId` names. Older
+ * versions write no `agentId`; the line at the root of the `parentUuid` chain then names the subagent. A subagent becomes a
+ * session, `<session>/agent-<id>`, whichever file it is read from. A prompt whose `parentUuid` is before an answered prompt
+ * begins a fork.
  *
  * Claude Code writes a line for each content block as soon as the block is there. Each line is a message, so that a file that
- * was read while it grew gives the same messages; only a thought is joined to the words or the call that it leads to. Lines
- * with equal `message.id` and `requestId` are one reply, unless another message of the model came between them, or there
- * is no `requestId` and a prompt came. (Proxies for other models write no request ids and repeat their message ids.)
+ * was read while it grew gives the same messages; only a thought is joined to the words or the call that follow it. Lines
+ * with equal `message.id` and `requestId` are one reply, unless another message of the model is between them, or a prompt is
+ * between them and they have no `requestId`. (Proxies for other models write no request ids and repeat their message ids.)
  *
- * The id of a message is the uuid of its line, or that of its thought. If a line holds both tool results and words of the user,
- * the results get `<uuid>:result`. A line that repeats an earlier one is skipped.
+ * The id of a message is the uuid of its line, or of its thought's line. If a line holds both tool results and words of the
+ * user, the results get `<uuid>:result`. A line that repeats an earlier one is skipped.
  */
 export class ClaudeCodeTranslator implements Translator<JsonLine> {
   readonly #path: string;
@@ -271,7 +271,7 @@ function addReply(state: BranchState, line: JsonObject, id: string, number: numb
   entry.reply = reply;
   if (reply.thought !== undefined) {
     const { id: thoughtId, metadata: known } = reply.thought.message;
-    // Later lines know the usage so far and the stop reason.
+    // Later lines have newer counts of the usage, and the stop reason.
     const message = { ...objectOf(known.message), ...objectOf(entry.message.metadata.message) };
     const uuids = [...(Array.isArray(known.uuids) ? known.uuids : [thoughtId]), id];
     entry.message.metadata = { uuids, ...(metadata as JsonObject), message };
@@ -297,7 +297,7 @@ function addUser(state: BranchState, line: JsonObject, id: string, number: numbe
   notePrompt(state, entry);
 }
 
-/** Takes note of words of the user that call for an answer. */
+/** Records a prompt: words of the user that call for an answer. */
 function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
   queue.see(entry);
   const [first] = entry.message.parts;
@@ -317,8 +317,8 @@ function addAttachment(state: BranchState, line: JsonObject, id: string, number:
 }
 
 /**
- * Adds a remark, the `content` of a `system` or `queue-operation` line, as the user's. That is how the model gets such
- * remarks, and a system message would stay in every context from now on.
+ * Adds a remark, the `content` of a `system` or `queue-operation` line, as a message of the user. The model gets such remarks
+ * in this form, and a system message would stay in every context from now on.
  */
 function addNote(state: BranchState, line: JsonObject, number: number): MessageEntry | undefined {
   const { content = null } = line;

@@ -58,7 +58,7 @@ function callOf(toolCallId: string, name: string, given: { args: JsonValue; argu
   return { type: "tool_call", toolCallId, name, ...given };
 }
 
-/** Parses the arguments of a call, JSON in a string. Keeps the string as well if serializing them again gives another. */
+/** Parses the arguments of a call, JSON in a string. Keeps the string as well if serializing the value gives another one. */
 function argumentsOf(words: JsonValue | undefined): { args: JsonValue; arguments?: string } {
   if (typeof words !== "string") return { args: words ?? {} };
   try {

@@ -24,8 +24,8 @@ interface OpenEvent {
 }
 
 /**
- * The events that repeat items: what was said, and how a call ended. They are held until their turn is over. If no item had
- * the same words or the same call by then, the event is all there is, and becomes a message.
+ * The events that repeat items: they say what was said, and how a call ended. Each is held until its turn is over. If no item
+ * had the same words or the same call by then, the event becomes a message.
  */
 export class RepeatingEvents {
   readonly #words = new Set<string>();
@@ -34,7 +34,7 @@ export class RepeatingEvents {
 
   /** Remembers the words of an item. */
   seeWords(words: readonly string[]): void {
-    // Events join the texts of a message.
+    // An event may hold all texts of an item, joined.
     const whole = words.length > 1 ? [words.join("")] : [];
     for (const text of [...words, ...whole])
       for (const paragraph of [text, ...text.split("\n\n")]) this.#words.add(digestOf(paragraph));
@@ -48,7 +48,7 @@ export class RepeatingEvents {
     this.#callIds.add(callId);
   }
 
-  /** Returns true if the event is one that repeats an item, and holds it. */
+  /** Holds an event of a kind that repeats items. Returns false for any other event. */
   see(event: JsonObject, info: { line: number; timestamp: string | undefined }): boolean {
     if (event.type === "item_completed") {
       const events = eventsOfCompleted(objectOf(event.item));
@@ -62,14 +62,14 @@ export class RepeatingEvents {
     return true;
   }
 
-  /** At the end of a turn: takes out the messages in the events that no item repeated. */
+  /** Removes the held events at the end of a turn, and returns messages for those that repeat no item. */
   takeUnrepeated(): MessageEntry[] {
     const unrepeated = this.#take();
     this.seeWords(unrepeated.flatMap(({ words }) => words ?? []));
     return unrepeated.flatMap(entriesOf);
   }
 
-  /** At the end of a file whose turn may go on: takes out the events whose items may be about to come. */
+  /** Removes the held events at the end of a file that may grow, and returns those whose items are not in the file yet. */
   takeOpen(): { line: number; type: string }[] {
     return this.#take().map(({ line, event }) => ({ line, type: String(event.type) }));
   }

@@ -13,7 +13,7 @@ import { RepeatingEvents } from "./repeating-events.ts";
 /** The beginnings of messages that Codex sends as the user, about the environment. */
 const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
 
-/** Events that may come without words. */
+/** Events that are read if they have words, and skipped silently otherwise. */
 const WORDED_EVENTS: ReadonlySet<unknown> = new Set([
   "agent_message",
   "agent_reasoning",
@@ -32,7 +32,7 @@ interface LineInfo {
  * Translates the lines of a rollout.
  *
  * The reasoning, words and calls of one model call are on lines of their own. Each line is a message, with reasoning joined
- * to what it leads to. A call or an answer that is written again under the same call id counts once. Some providers' models
+ * to the line that follows it. A call or an answer that is written again under the same call id counts once. Some models
  * number their calls from 1 in each turn, so different content under a known id is another call. `compacted` replaces
  * everything before it for the agent. Here it is a marked message and removes nothing.
  */
@@ -65,7 +65,7 @@ export class CodexTranslator implements Translator<JsonLine> {
     const info: LineInfo = { line, timestamp };
     switch (type) {
       case "session_meta":
-        // A fork begins with its own and then repeats the whole session that it was forked from.
+        // The file of a fork begins with the fork's own description, and then repeats the session that it was forked from.
         if (Object.keys(this.#meta).length === 0) this.#meta = payload;
         return;
       case "turn_context": {
@@ -175,7 +175,7 @@ export class CodexTranslator implements Translator<JsonLine> {
     }
   }
 
-  /** Adds what the events of the turn said and no item repeated. */
+  /** Adds the messages in the events of the turn that repeat no item. */
   #endTurn(): void {
     for (const entry of this.#repeats.takeUnrepeated()) {
       this.#reply = undefined;
@@ -187,7 +187,7 @@ export class CodexTranslator implements Translator<JsonLine> {
     const { message, replacement_history: replacement, ...about } = payload;
     const summary = stringOf(message);
     const parts: Part[] = summary === undefined ? [] : [{ type: "text", text: summary }];
-    // The replacement repeats prompts of the user. New in it is only the summary, or an encrypted one.
+    // The replacement repeats prompts of the user. Only the summary in it is new, and may be encrypted.
     for (const item of Array.isArray(replacement) ? replacement.filter(isObject) : []) {
       const content = item.type === "message" ? contentPartsOf(item.content) : [];
       if (!wordsOf(content).every((text) => this.#repeats.hasWords(text))) parts.push(...content);

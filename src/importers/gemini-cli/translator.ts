@@ -15,18 +15,18 @@ const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warni
 /**
  * Translates the records of Gemini CLI.
  *
- * The program writes a record again, under its id, each time more of it is known: its usage, its calls, their results. What
- * the record did not say before is added: its words as a message with the record's id, each call as one, each result as one.
- * `$rewindTo` takes back that record and everything after it. A checkpoint, `$set` with `messages`, is what the model gets
- * from now on; after a compression that is a summary and the newest messages. Here a checkpoint removes nothing. What it says
- * for the first time is added, marked `isCompactSummary` if the checkpoint leaves out earlier records.
+ * The program writes a record again, under its id, each time it knows more: the usage, calls, results. Only the new content is
+ * added: the words as a message with the record's id, and one message for each call and each result. `$rewindTo` takes back
+ * the record that it names and everything after it. A checkpoint, `$set` with `messages`, lists the messages that the model
+ * gets from now on; after a compression they are a summary and the newest messages. Here a checkpoint removes nothing. Its new
+ * content is added, and marked `isCompactSummary` if the checkpoint leaves out earlier records.
  */
 export class GeminiCliTranslator implements Translator<JsonLine> {
   readonly #path: string;
   readonly #transcript: Transcript;
   readonly #about: JsonObject = {};
   readonly #recordIds = new Set<string>();
-  /** Parts, calls and results so far, of each record and of any. */
+  /** The parts, calls and results so far, each with the id of its record and without. */
   readonly #known = new Set<string>();
   /** The newest record. Its messages are one reply. */
   #open: { id: string; reply: object } | undefined;
@@ -36,7 +36,7 @@ export class GeminiCliTranslator implements Translator<JsonLine> {
     this.#transcript = transcript;
   }
 
-  /** Translates a line. A file of the older kind, one document, comes as records and as `{ field: value }`. */
+  /** Translates a line. A file of the older kind, one document, is read as records and as `{ field: value }`. */
   read({ value: record, line }: JsonLine): void {
     if (typeof record.$rewindTo === "string") {
       this.#open = undefined;
@@ -89,7 +89,7 @@ export class GeminiCliTranslator implements Translator<JsonLine> {
     }
   }
 
-  /** Returns messages with what the record says for the first time. */
+  /** Returns messages with the new content of a record. */
   #newEntries(id: string, record: JsonObject, line: number, isKnown: boolean, isCheckpoint: boolean): MessageEntry[] {
     const createdAt = millisecondsOf(record.timestamp);
     const toolCalls = objectsOf(record.toolCalls).map((call, index) => ({
@@ -100,7 +100,7 @@ export class GeminiCliTranslator implements Translator<JsonLine> {
     const isNew = (part: Part): boolean => {
       const { type, toolCallId } = part;
       if (type === "tool_call") return this.#isNew(id, `call ${JSON.stringify(toolCallId)}`, isCheckpoint);
-      // A turn that hands answers over repeats those of the record whose calls they answer.
+      // The turn that passes results to the model repeats those in the record of the calls.
       const mayRepeat = isCheckpoint || record.type === "user";
       if (type === "tool_result") return this.#isNew(id, `result ${JSON.stringify(toolCallId)}`, mayRepeat);
       if (isCheckpoint && isKnown) return false;
@@ -135,8 +135,8 @@ export class GeminiCliTranslator implements Translator<JsonLine> {
   }
 
   /**
-   * Returns true if the record says this for the first time, or if `mayRepeat`, any record does. A checkpoint repeats what was
-   * said, maybe under other ids. Other records that say the same mean it, and may use the same ids for their calls.
+   * Returns true if this content is new in its record. With `mayRepeat`, it must be new in the file: a checkpoint repeats
+   * earlier content, maybe under other record ids. Any other record may have the same content and call ids as an earlier one.
    */
   #isNew(recordId: string, said: string, mayRepeat: boolean): boolean {
     const own = `${recordId} ${said}`;

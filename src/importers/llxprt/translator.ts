@@ -99,7 +99,7 @@ export class LlxprtTranslator implements Translator<JsonLine> {
     const entries = messages
       .filter(({ parts }) => parts.length > 0)
       .map(({ role, parts, createdAt: recordedAt, metadata }, index) => {
-        // The file calls a summary the model's, but the model gets it as a message.
+        // The file gives a summary the model's role, but the model gets it as a message of the user.
         const isSummary = about.isCompactSummary === true && parts.every(isPlain);
         return messageEntry(line, isSummary ? "user" : role, index === 0 ? id : `${id}/${index}`, parts, {
           createdAt: millisecondsOf(envelope.ts) ?? recordedAt,

@@ -43,7 +43,7 @@ export const opencode: Importer = {
   },
 };
 
-/** Follows the fingerprint of a session in which something waits for more. */
+/** A suffix for the fingerprint of a session in which a message is not complete. */
 const HOLDING = " holding";
 
 /** Reads a database. If it is followed, messages that are not finished will come later and are no warnings. */

@@ -82,18 +82,16 @@ describe("DocumentScanner", () => {
     expect(scan('[\n{"a":1},\n{"b":2}\n')).toEqual([
       [2, 0, undefined, { a: 1 }],
       [3, 0, undefined, { b: 2 }],
-      [3, "cut off: the file ends before the end of this"],
+      [3, "cut off: the file ends inside this item"],
     ]);
     expect(scan('[{"a":1},\n{"b":')).toEqual([
       [1, 0, undefined, { a: 1 }],
-      [2, "cut off: the file ends before the end of this"],
+      [2, "cut off: the file ends inside this item"],
     ]);
   });
 
   test("says so of what is no JSON at all", () => {
-    expect(scan("dear diary\n")).toEqual([
-      [1, "expected a JSON object or list: what follows is read from the next item on"],
-    ]);
+    expect(scan("dear diary\n")).toEqual([[1, "expected a JSON object or list; skipped to the next item"]]);
   });
 });
 

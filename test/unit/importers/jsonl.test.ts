@@ -109,7 +109,7 @@ describe("a line about a session", () => {
     ["forkSeq", 1.5],
   ])("with a wrong %s loses only that", async (field, value) => {
     const events = await eventsOfLines(jsonl, [{ session: "s", [field]: value }, hi]);
-    const reason = `${field}: not what a session can have: ${JSON.stringify(value)}`;
+    const reason = `${field}: not valid for a session: ${JSON.stringify(value)}`;
     expect(warningsIn(events)).toEqual([[1, reason]]);
     expect(sessionsIn(events)).toEqual([{ externalId: "s", source: "jsonl" }]);
     expect(messagesIn(events)).toHaveLength(1);
