@@ -17,7 +17,7 @@ export interface BackupOptions {
   onProgress?: (progress: { copiedBytes: number; totalBytes: number }) => void;
 }
 
-/** What a backup holds. */
+/** The contents of a finished backup. */
 export interface BackupReport {
   /** The absolute path of the copy. */
   path: string;
@@ -84,7 +84,7 @@ export async function backupStore(
 
 class DamageError extends Error {}
 
-/** What a copy is compared by. */
+/** The counts by which a copy is compared with its source. */
 interface Inventory {
   /** The number of rows of each table. */
   rowCounts: Record<string, number>;
@@ -117,7 +117,7 @@ async function copyPages(
   onProgress: NonNullable<BackupOptions["onProgress"]>,
 ): Promise<Inventory> {
   if (database.path === ":memory:") {
-    // No second connection can reach it, and nobody else writes to it.
+    // A second connection cannot reach a store in memory, and nobody else writes to it.
     const inventory = database.read(() => inventoryOf(database.client));
     writeFileSync(copy, database.client.serialize());
     return inventory;
@@ -151,7 +151,7 @@ async function checkCopy(copy: string, source: Inventory, target: string, signal
       if (found !== "ok") throw new DamageError(`a copy of it fails SQLite's integrity check: ${found}`);
     }
     if (JSON.stringify(inventoryOf(client)) !== JSON.stringify(source)) {
-      const reason = "what is read back from it is not what was written";
+      const reason = "the copy on it differs from what was written";
       throw new StoreError("FILE_NOT_USABLE", { path: target, reason });
     }
   } finally {
@@ -173,7 +173,7 @@ function checkTarget(target: string, source: string, overwrite: boolean): void {
   if (found !== undefined && !found.isFile() && !found.isSymbolicLink()) refuse("it is not a regular file");
   for (const beside of [`${target}-wal`, `${target}-journal`]) {
     // SQLite would write old pages of the other database into the copy.
-    if (existsSync(beside)) refuse(`${beside} belongs to a database that is, or was, in its place`);
+    if (existsSync(beside)) refuse(`${beside} belongs to a database that is, or was, at this path`);
   }
 }
 
@@ -198,7 +198,7 @@ function moveIntoPlace(copy: string, target: string, overwrite: boolean): void {
   if (process.platform !== "win32") flushToDisk(dirname(target)); // Windows cannot open folders
 }
 
-/** Runs what uses the target's disk. Failures become `FILE_NOT_USABLE`. */
+/** Runs a function that uses the target's disk. Its failures become `FILE_NOT_USABLE`. */
 function inFileSystem<T>(target: string, run: () => T): T {
   try {
     return run();

@@ -28,7 +28,7 @@ const statements = ({ statement }: StoreDatabase) => ({
   // SQLite reads both from an index, because the rows themselves are long.
   clusterCount: statement<[], number>`SELECT count(*) FROM clusters`.pluck(),
   roots: statement<[], number>`SELECT root_id FROM clusters`.pluck(),
-  // By position, because the log has fewer rows after it than the root or the session has.
+  // Searched by position, because fewer rows of the log follow it than belong to one root or session.
   changedSince: statement<[position: number], number>`
     SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck(),
   one: statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw(),
@@ -36,7 +36,7 @@ const statements = ({ statement }: StoreDatabase) => ({
   found: statement<[root: number], RowOf<typeof FOUND>>`SELECT ${FOUND} FROM clusters WHERE root_id = ?`,
 });
 
-/** The centroids of clusters, for a search of the nearest ones, and what has changed of them. */
+/** The centroids of clusters, for a search of the nearest ones, and the clusters that have changed. */
 export class CentroidRepository {
   readonly #statements;
   readonly #unions: UnionRepository;

@@ -20,7 +20,7 @@ export interface Try {
   nextTryAtMs: number | null;
 }
 
-/** What rows of `summaries` and `span_summaries` have in common: each is a summary, a try to make one, or a claim. */
+/** The queries of both `summaries` and `span_summaries`. Each row is a summary, a try to make one, or a claim. */
 export class ClaimableRows<T extends ClaimableTable> {
   protected readonly orm: StoreDatabase["orm"];
   readonly #table: typeof summaries;

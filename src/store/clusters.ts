@@ -5,14 +5,14 @@ import type { StoreDatabase } from "./open.ts";
 import { clusters } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
-/** What a row of `clusters` adds to the cluster that the forest knows. */
+/** A cluster of the forest, with what its row adds to it. */
 export interface ClusterState {
   cluster: OpenCluster;
   label: string;
   logPosition: number;
 }
 
-/** All that a row of `clusters` holds. */
+/** A complete row of `clusters`. */
 export interface StoredCluster extends ClusterState {
   /** The log position at which the cluster settled; null while it is open. */
   settledAt: number | null;

@@ -10,7 +10,7 @@ const DATABASE_BYTES_MIN = 512;
 /** The largest file that is read into memory. */
 const COPY_BYTES_MAX = 1_000_000_000;
 
-/** Where the header has the write and read versions, and their value without a write-ahead log (same page, 1.3). */
+/** The offset of the write and read versions in the header, and their value without a write-ahead log (same page, 1.3). */
 const VERSIONS_AT = 18;
 const ROLLBACK_JOURNAL = 1;
 
@@ -48,7 +48,7 @@ export function connect(file: string, options: { readonly: boolean; busyTimeoutM
   }
 }
 
-/** @param cause  Why it cannot be read in place. */
+/** @param cause  The reason why the file cannot be read in place. */
 function contentOf(file: string, cause: Error): Buffer {
   const refuse = (reason: string): never => {
     throw new StoreError("FILE_NOT_USABLE", { path: file, reason }, { cause });
@@ -72,7 +72,7 @@ export function isCode(error: unknown, codes: string): error is Error {
   return error instanceof Database.SqliteError && new RegExp(`^SQLITE_(${codes})`).test(error.code);
 }
 
-/** Explains what is wrong with a path. SQLite says "unable to open database file" to all of it. */
+/** Explains what is wrong with a path. SQLite says "unable to open database file" in every case. */
 export function prepareFile(file: string, readonly: boolean): void {
   if (file !== file.trimEnd()) {
     const reason = "its name ends in white space, which the SQLite driver cuts off: it would open another file";

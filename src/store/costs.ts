@@ -2,7 +2,7 @@ import { eq, sql } from "drizzle-orm";
 import type { StoreDatabase } from "./open.ts";
 import { discardedCosts, spanSummaries, summaries } from "./schema.ts";
 
-/** What calls of a model cost, as its service reports it. NULL if the service does not say. */
+/** The cost of model calls, as the service reports it. NULL if the service reports nothing. */
 export interface Costs {
   inputTokens: number | null;
   outputTokens: number | null;

@@ -5,7 +5,7 @@ import type { UnionRepository } from "./unions.ts";
 export type Covering = Pick<DoneSummary, "rootId" | "logPosition">;
 
 /**
- * Tells which summaries cover what.
+ * Compares what summaries cover.
  *
  * A summary covers what the tree under its root held at its log position. Trees only grow, by one unite at a root. So two
  * summaries are nested or disjoint, and one walk up from a cluster's root answers every question.

@@ -70,7 +70,7 @@ function vectorFinding({ database: { client }, pendingVectors }: Repositories): 
   return advice(
     "vectors",
     text,
-    "`await store.embedPending()`, with the embedder of the store; until then words find them.",
+    "`await store.embedPending()`, with the embedder of the store. Until then, searches find them by their words only.",
   );
 }
 
@@ -99,14 +99,14 @@ function summaryFinding({ database: { client } }: Repositories, { themeCount, se
     .pluck()
     .get(ids);
   const text = [
-    `${counted(themeCount, "theme")} in ${counted(sessionIds.length, "session")} want a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all.`,
+    `${counted(themeCount, "theme")} in ${counted(sessionIds.length, "session")} need a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all.`,
     `${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.`,
     ...(lastError === undefined ? [] : [`The last try failed: ${lastError}.`]),
   ];
   return advice(
     "summaries",
     text.join(" "),
-    "`await session.resolveDirty()` in each of them; an import does it at its end.",
+    "`await session.resolveDirty()` in each of them, or an import, which does this at its end.",
   );
 }
 
@@ -116,11 +116,11 @@ function fullTextFinding({ database: { client }, fullText }: Repositories): Find
   );
   if (faults.length > 0) {
     const text = `The full-text index is damaged: ${faults[0]!.integrity_check}.`;
-    return problem("full-text", text, "`coppice verify --rebuild` makes it anew.");
+    return problem("full-text", text, "`coppice verify --rebuild` makes it again.");
   }
   const tailCount = fullText.tailCount();
   const are = `${counted(tailCount, "message")} ${tailCount === 1 ? "is" : "are"}`;
-  const text = `${are} not in the full-text index yet; a search looks through what is not.`;
+  const text = `${are} not in the full-text index yet; a search reads such messages one by one.`;
   if (tailCount > TAIL_MAX) {
     return advice("full-text", text, "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.");
   }

@@ -17,13 +17,13 @@ export interface DeriveOptions {
 
 /** The derived rows of a session. */
 export interface DerivedRows {
-  /** By message id, the parent of every message that is not its own parent. */
+  /** The parent of every message that is not its own parent, by message id. */
   parents: Map<number, number>;
   clusters: StoredCluster[];
   themes: GrowingTheme[];
 }
 
-/** Derives a session's rows by applying its log to its messages. If the two do not fit, it notes why and derives nothing. */
+/** Derives a session's rows by applying its log to its messages. If log and messages disagree, notes why and derives nothing. */
 export function derive(
   { generations, unions, subjects, messages }: Repositories,
   session: SessionRow,
@@ -46,7 +46,7 @@ export interface AppliedLog {
   dimension: number;
 }
 
-/** Applies a log to its steps. If the two do not fit, it notes why and returns undefined. */
+/** Applies a log to its steps. If log and steps disagree, notes why and returns undefined. */
 export function applyLog(
   { log, subjectLog, steps, dimension }: AppliedLog,
   { labelOf, labelTextChars }: DeriveOptions,
@@ -63,8 +63,8 @@ export function applyLog(
   const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
   const strangers = entries.filter(({ node }) => !stepOf.has(node));
   if (strangers.length > 0 || entries.length !== steps.length) {
-    const counts = `the log lets ${entries.length} steps into the forest, the frontier ${steps.length}`;
-    note(`${counts}; ${strangers.length} of the log's are unknown`);
+    const counts = `${entries.length} steps entered the forest by the log, and ${steps.length} by the frontier`;
+    note(`${counts}; ${strangers.length} steps of the log are unknown`);
     return undefined;
   }
 

@@ -7,14 +7,14 @@ import { columns, type RowOf } from "./statement.ts";
 const RANKED = columns(messages, "sessionId", "seq", "role", "name", "tokenCount", "createdAtMs");
 const SHOWN = columns(messages, "seq", "stepId", "role", "name", "createdAtMs", "text");
 
-/** What ranking needs of a message, without its text. */
+/** The part of a message that ranking reads, without its text. */
 export interface EvidenceRow extends RowOf<typeof RANKED> {
   messageId: number;
   /** True if an assistant's message has no text of its own, only calls. */
   isCall: boolean;
 }
 
-/** What a hit shows of a message. */
+/** The part of a message that a hit shows. */
 export interface TextRow extends RowOf<typeof SHOWN> {
   messageId: number;
 }

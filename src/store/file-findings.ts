@@ -35,7 +35,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
  * @param writesHere  True if this process has the store open for writing, so the write-ahead log may be its own.
  */
 export function fileFindings(path: string, writesHere: boolean): Finding[] {
-  if (path === ":memory:") return [ok("file", "The store is in memory and goes with its process.")];
+  if (path === ":memory:") return [ok("file", "The store is in memory and ends with its process.")];
   const stat = statSync(path, { throwIfNoEntry: false });
   const walBytes = byteLengthOf(`${path}-wal`);
   if (stat === undefined || stat.size === 0) {
@@ -43,7 +43,7 @@ export function fileFindings(path: string, writesHere: boolean): Finding[] {
       const what = stat === undefined ? `There is no file ${path}` : `${path} is empty`;
       const text = `${what}, but its write-ahead log ${path}-wal holds ${bytes(walBytes)}.`;
       const fix =
-        "The database was moved, replaced or deleted without its log. Put it back beside it before opening it.";
+        "The database was moved, replaced or deleted without its log. Put the database back beside the log before opening it.";
       return [problem("file", text, fix)];
     }
     if (stat === undefined) return [problem("file", `There is no file ${path}.`, "Check the path.")];
@@ -128,7 +128,8 @@ export function networkFinding(type: number): Finding | undefined {
 function walFinding(path: string, walBytes: number, isOpen: boolean): Finding {
   if (walBytes > 0 && !isOpen) {
     const text = `A process ended without closing the store and left ${bytes(walBytes)} in ${path}-wal. Nothing is lost.`;
-    const fix = "Keep it beside the file: the next process that opens the store for writing reads it in.";
+    const fix =
+      "Keep the log beside the file: the next process that opens the store for writing adds its content to the file.";
     return advice("write-ahead-log", text, fix);
   }
   if (walBytes > WAL_BYTES_MAX) {
@@ -143,7 +144,8 @@ function walFinding(path: string, walBytes: number, isOpen: boolean): Finding {
 }
 
 function processFinding(path: string, holders: LockHolders | undefined): Finding {
-  if (holders === undefined) return ok("processes", "Which other processes have it open is not known on this system.");
+  if (holders === undefined)
+    return ok("processes", "This system does not say which other processes have the file open.");
   const stuck = stuckWriter(path, holders);
   if (stuck !== undefined) {
     const text = `Process ${stuck} has been writing for more than a second; other writers get STORE_BUSY.`;

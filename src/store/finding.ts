@@ -5,7 +5,7 @@ export interface Finding {
   level: "ok" | "advice" | "problem";
   /** A sentence that says what was found. */
   text: string;
-  /** What to do about it; null if there is nothing to do. */
+  /** How to fix or improve it; null if there is nothing to do. */
   fix: string | null;
 }
 

@@ -12,7 +12,7 @@ import { dissolveSubjects, rebuildSession } from "./write.ts";
 /** Pages of the full-text index that are merged in one transaction: about 10 ms. */
 const MERGE_PAGES = 100;
 
-/** What was forgotten. */
+/** Counts of what was forgotten. */
 export interface Forgotten {
   messageCount: number;
   /** Summaries that covered any of the messages. */
@@ -184,7 +184,7 @@ function mergeFullText({ database, fullText }: Repositories): void {
       return isChanged;
     });
   const finishMerge = (): void => {
-    // A process that waits for the lock looks for it every few milliseconds, so it gets one to take it.
+    // A process that waits for the lock retries every few milliseconds. This pause lets it take the lock.
     while (merges(() => fullText.mergeOn(MERGE_PAGES))) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   };
   // A merge that has begun is finished first. Otherwise its part would not be merged with the others.

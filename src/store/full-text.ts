@@ -26,7 +26,7 @@ export interface SearchText {
   text: string;
 }
 
-/** What BM25 needs of the index as a whole. */
+/** The totals of the index that BM25 needs. */
 export interface IndexTotals {
   messageCount: number;
   /** The words of all messages. */
@@ -87,7 +87,7 @@ export class FullTextRepository {
   readonly #scoped = new Map<string, Statement<Value[], unknown>>();
   /** The number of messages that hold a stem, by stem. */
   readonly #frequencies = new Map<string, number>();
-  /** The index when the first of the frequencies was read. */
+  /** The state of the index when the first of the frequencies was read. */
   #frequenciesOf = { messageCount: 0, dataVersion: -1 };
   /** The length of each message. It never changes, because ids are not used twice and messages are not edited. */
   readonly #lengths = new KeptNumbers();
@@ -131,7 +131,7 @@ export class FullTextRepository {
   #delete(ids: string): void {
     const { messageCount, wordCount } = this.totals();
     const deleted = varintsOf(Buffer.from(this.#statements.deletedSizes.get(ids)!, "hex"));
-    // SQLite does not correct the totals. With its first change in a transaction it reads them into memory, so they are
+    // SQLite does not correct the totals. Its first change in a transaction reads them into memory, so they are
     // written before that.
     this.#setTotals({
       messageCount: messageCount - deleted.length,
@@ -197,7 +197,7 @@ export class FullTextRepository {
     this.#frequenciesOf = { messageCount, dataVersion };
   }
 
-  /** The number of indexed messages that hold a stem. Up to a tenth too low until `totals` is called again. */
+  /** The number of indexed messages that hold a stem. It may be a tenth too low until `totals` is called again. */
   frequencyOf(stem: string): number {
     const known = this.#frequencies.get(stem);
     if (known !== undefined) return known;
@@ -232,14 +232,14 @@ export class FullTextRepository {
 
   /** The indexed messages that hold a stem, in order of id, each as often as it holds the stem. An occurrence takes 0.1 µs. */
   occurrences(stem: string): number[] {
-    // A temporary table, so that a reader can have it. It is made again if the transaction that made it was rolled back.
+    // The table is temporary, so that a reader can create it. It must be created again if its transaction was rolled back.
     this.#database.client.exec(
       "CREATE VIRTUAL TABLE IF NOT EXISTS temp.messages_fts_occurrences USING fts5vocab(main, messages_fts, instance)",
     );
     return JSON.parse(this.#statements.occurrences.get(stem)!) as number[];
   }
 
-  /** The number of words that each message has in the index. A message takes 0.3 µs when it is asked for first. */
+  /** The number of words that each message has in the index. The first read of a message's number takes 0.3 µs. */
   lengthsOf(ids: readonly number[]): number[] {
     const lengths = ids.map((id) => this.#lengths.get(id));
     if (!lengths.includes(0)) return lengths;
@@ -253,7 +253,7 @@ export class FullTextRepository {
     (JSON.parse(found) as number[]).forEach((id, index) => void this.#lengths.set(id, lengths[index]!));
     const missing = ids.find((id) => this.#lengths.get(id) === 0);
     if (missing === undefined) return;
-    throw this.#corrupt(`the full-text index holds words of message ${missing}, and not how many`);
+    throw this.#corrupt(`the full-text index holds words of message ${missing}, but not their number`);
   }
 
   /** Indexed messages of a scope that match an expression of FTS5, the newest first. */
@@ -279,7 +279,7 @@ export class FullTextRepository {
     return this.#statements.texts.iterate(JSON.stringify(ids));
   }
 
-  /** The messages of a scope's sessions, indexed or not; undefined if they are many, or if all messages are in scope. */
+  /** The ids of all messages of a scope's sessions; undefined if they are many, or if all messages are in scope. */
   idsOf(scope: SearchScope): number[] | undefined {
     const { sql, values } = sessionCondition(scope);
     if (sql === "") return undefined;
@@ -289,7 +289,7 @@ export class FullTextRepository {
     return ids.length > SCOPE_IDS_MAX ? undefined : ids;
   }
 
-  /** The same messages, however many. A session takes two lookups if no other session's messages are between its own. */
+  /** The messages of `idsOf`, however many. A session takes two lookups if no other session's messages are between its own. */
   messagesOf(scope: SearchScope): SessionMessages | undefined {
     const { sql, values } = sessionCondition(scope);
     if (sql === "") return undefined;

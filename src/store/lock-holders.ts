@@ -18,7 +18,7 @@ export interface LockHolders {
 /**
  * Returns which other processes have a file open, by the locks on it. It takes no lock itself.
  *
- * @returns undefined if the system does not tell: only Linux lists locks.
+ * @returns undefined if the system does not list locks: only Linux does.
  */
 export function lockHolders(path: string): LockHolders | undefined {
   let locks: string;

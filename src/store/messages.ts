@@ -28,12 +28,12 @@ export interface MessageRow {
   createdAtMs: number;
   metadata: Record<string, JsonValue> | undefined;
   externalId: string | undefined;
-  /** The caller's wish. System messages and results of pinned calls are pinned in any case. */
+  /** True if the caller pinned the message. System messages and results of pinned calls are pinned in any case. */
   pinned: boolean;
   digest: Buffer;
   embedding: Float32Array | undefined;
   embedderId: string | undefined;
-  /** Unix milliseconds since when a vector is due; undefined if none is. */
+  /** The time at which a vector became due, in Unix milliseconds; undefined if none is due. */
   vectorDueSinceMs: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export const GRADUATING = columns(
   "createdAtMs",
 );
 
-/** What the forest needs of a message. */
+/** The part of a message that the forest reads. */
 export type GraduatingMessage = RowOf<typeof GRADUATING> & { embedding: Float32Array | null };
 
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
@@ -140,8 +140,8 @@ const statements = ({ statement }: StoreDatabase) => ({
 /**
  * Rows of `messages`.
  *
- * Longer than other files, because every statement on the table that everything reads shares the shape of its rows and the
- * checks on reading them.
+ * This file is longer than others, because every statement on this table shares the shape of its rows and the checks that
+ * each row passes when it is read.
  */
 export class MessageRepository {
   readonly #path;
@@ -229,7 +229,7 @@ export class MessageRepository {
     return this.#messages(this.#statements.unpinnedFrom.all(sessionId, seqFrom));
   }
 
-  /** The same messages as `unpinnedFrom`, with no more than it takes to form steps. */
+  /** The messages of `unpinnedFrom`, with only the columns from which steps are formed. */
   windowFrom(sessionId: string, seqFrom: number): RowOf<typeof WINDOW>[] {
     return this.#statements.windowFrom.all(sessionId, seqFrom);
   }
@@ -270,8 +270,8 @@ export class MessageRepository {
   }
 
   /**
-   * The ids and seqs of a session's messages in order. Reads neither the rest of the rows nor an index that is damaged, so one
-   * message that cannot be read hides no other.
+   * The ids and seqs of a session's messages in order. Reads neither other columns nor a damaged index, so one unreadable
+   * message does not hide the others.
    */
   seqsFrom(sessionId: string, seqFrom: number, limit: number): { id: number; seq: number }[] {
     try {
@@ -330,13 +330,13 @@ export class MessageRepository {
     return this.#statements.openingsOf.all(charsMax, clusterRoot);
   }
 
-  /** What `sync` matches messages by: their external ids, and their digests or the ids of their calls. */
+  /** The keys by which `sync` matches messages: their external ids, and their digests or the ids of their calls. */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string }[] {
     const rows = this.#statements.syncKeys.all(sessionId, seqFrom);
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
   }
 
-  /** What the forest needs of the messages from one seq to another, without pinned ones. */
+  /** The messages from one seq to another as the forest reads them, without pinned ones. */
   graduating(sessionId: string, seqFirst: number, seqLast: number): GraduatingMessage[] {
     return this.#statements.graduating.all(sessionId, seqFirst, seqLast).map(({ embedding, ...row }) => ({
       ...row,
@@ -362,7 +362,7 @@ export class MessageRepository {
     this.#statements.setParentOfStep.run(parentId, stepId);
   }
 
-  /** Deletes messages and notes that their seqs are empty on purpose. Their rows in other tables go too. */
+  /** Deletes messages and their rows in other tables, and records that their seqs are empty on purpose. */
   forget(sessionId: string, ids: readonly number[], forgottenAtMs: number): void {
     const isGiven = isAnyOf(messages.id, ids);
     const given = this.#orm

@@ -19,11 +19,11 @@ export interface NewForest {
   /** The log of all sessions, in order. */
   log: readonly { sessionId: string; row: UnionRow }[];
   sessions: readonly { sessionId: string; clusters: readonly StoredCluster[]; themes: readonly GrowingTheme[] }[];
-  /** By id, the parent of every message that is not its own parent. */
+  /** The parent of every message that is not its own parent, by id. */
   parents: ReadonlyMap<number, number>;
   /** Messages whose vectors have not been made. */
   withoutVector: readonly number[];
-  /** Summaries whose steps are those of a theme of this forest. */
+  /** Summaries that cover exactly the steps of a theme of this forest. */
   carried: readonly CarriedSummary[];
 }
 
@@ -43,7 +43,7 @@ export function nextTarget({ generations }: Repositories, embedderId: string): T
 /**
  * Stages vectors for the next generation.
  *
- * @returns how many were not staged yet; undefined if another process has begun that generation, so nothing is written.
+ * @returns the number of vectors staged; undefined if another process has begun that generation, so nothing is written.
  */
 export function stageVectors(
   repositories: Repositories,
@@ -60,7 +60,7 @@ export function stageVectors(
 /**
  * Moves some staged vectors of the generation in use to their messages, and deletes some that no generation will use.
  *
- * @returns how many; 0 if none is left, so nothing is written.
+ * @returns the number of vectors moved or deleted; 0 if none was left.
  */
 export function moveVectors({ database, reembedding }: Repositories): number {
   if (!database.read(() => reembedding.hasLeftover())) return 0;
@@ -73,7 +73,7 @@ export function moveVectors({ database, reembedding }: Repositories): number {
 /**
  * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries, in one transaction.
  *
- * The new vectors are in use at once, where they are staged. Writing them into the rows of their messages would take as long
+ * The new vectors are used at once, from the staging table. Writing them into the rows of their messages would take as long
  * as everything else together, so `moveVectors` does it afterwards. Upkeep assigns the new clusters to subjects. Summaries of
  * the old generation stay, and their handles keep their meaning; contexts show those that were carried over.
  *

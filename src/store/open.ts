@@ -13,7 +13,7 @@ export const APPLICATION_ID = 0x43_6f_70_70;
 
 export interface OpenDatabaseOptions {
   readonly: boolean;
-  /** `process` survives the death of the process (synchronous=NORMAL), and `power` that of the machine (FULL). */
+  /** With `process`, commits survive the death of the process (synchronous=NORMAL); with `power`, a power cut too (FULL). */
   durability: "process" | "power";
   /** How long a write waits for another process's, in milliseconds. */
   busyTimeoutMs: number;
@@ -21,7 +21,7 @@ export interface OpenDatabaseOptions {
 
 /**
  * How long SQLite itself waits for a lock, in milliseconds. Its pauses between tries grow to a tenth of a second, and a process
- * that writes all the time is sure to hold the lock again by then. So it waits briefly and is asked again.
+ * that writes all the time is sure to hold the lock again by then. So SQLite waits briefly, and `#patiently` tries again.
  */
 const LOCK_WAIT_MS = 2;
 
@@ -37,7 +37,7 @@ export class StoreDatabase {
   readonly #isCopy: boolean;
   /** Runs a function. Made once, because the driver takes as long to make a transaction as to run it. */
   readonly #transaction: Database.Transaction<(run: () => unknown) => unknown>;
-  /** The same, but looks at the path before the commit. */
+  /** Runs a change, and checks the store's files before the commit. */
   readonly #writeTransaction: Database.Transaction<(change: () => unknown) => unknown>;
   readonly #readDataVersion: Database.Statement<[], number>;
   #busyTimeoutMs: number;
@@ -73,7 +73,7 @@ export class StoreDatabase {
    * Runs `change` in one IMMEDIATE transaction: all of it is committed when this returns, or none of it. A deferred transaction
    * that reads before it writes would fail at once if another process has written in between.
    *
-   * Looks at the path before the commit, which takes 1.5 µs. SQLite would go on writing to a file that was deleted or replaced.
+   * Checks the store's files before the commit, which takes 1.5 µs. SQLite would write to a deleted or replaced file, too.
    */
   write<T>(operation: string, change: () => T): T {
     this.assertOpen();
@@ -99,7 +99,7 @@ export class StoreDatabase {
     }
   }
 
-  /** From now on, whatever would wait for another process fails at once. */
+  /** Makes every later call that would wait for another process fail at once. */
   waitNoMore(): void {
     this.#busyTimeoutMs = 0;
     this.#waitFor(0);
@@ -123,7 +123,7 @@ export class StoreDatabase {
     }
   }
 
-  /** @throws {StoreError} `FILE_REPLACED` if there is another file at the path than the one that was opened. */
+  /** @throws {StoreError} `FILE_REPLACED` if a path no longer leads to the file that was opened. */
   assertInPlace(): void {
     for (const { path, dev, ino, mtimeMs } of this.#files) {
       const found = lookAt(path);
@@ -211,7 +211,7 @@ function isOfDriver(error: unknown): error is Error {
   return error instanceof Error && ("tries" in error || ("code" in error && error.code === "ERR_DLOPEN_FAILED"));
 }
 
-/** The same for our own statements. If one of them does not fit the file, the file is damaged. */
+/** Returns failures of our own statements as `StoreError`. A statement that does not fit the file means damage. */
 function ownErrorOf(error: unknown, path: string): unknown {
   if (!isCode(error, "ERROR|CONSTRAINT|MISMATCH|TOOBIG|NOMEM")) return storeErrorOf(error, path);
   return new StoreError("STORE_CORRUPT", { path, reason: error.message }, { cause: error });

@@ -21,7 +21,7 @@ export interface UnstagedMessage {
   isGraduated: boolean;
 }
 
-/** A row of the log in use by which the next forest is grown. */
+/** A row of the log in use that the next forest follows. */
 export interface FollowedRow {
   position: number;
   sessionId: string;
@@ -36,7 +36,7 @@ export interface StagedMessage extends GraduatingMessage {
   isMissing: boolean;
 }
 
-/** What the embedder must still read. */
+/** The texts that the embedder must still read. */
 export interface Unstaged {
   messageCount: number;
   /** The size of the texts in UTF-8. */
@@ -94,7 +94,7 @@ const statements = ({ statement }: StoreDatabase) => ({
   unstage: statement<TargetMessage>`
     DELETE FROM reembedded_vectors AS r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId`,
   drop: statement<[messageId: number]>`UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`,
-  // drizzle has no words for a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
+  // drizzle cannot express a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
   ofSteps: statement<Target & { steps: string }, StagedRow>`
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
@@ -117,7 +117,7 @@ const statements = ({ statement }: StoreDatabase) => ({
       WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`,
 });
 
-/** Rows of `reembedded_vectors`, and what is read of messages and log to grow the next generation. */
+/** Rows of `reembedded_vectors`, and the messages and log rows from which the next generation is grown. */
 export class ReembeddingRepository {
   readonly #orm;
   readonly #statements;
@@ -178,7 +178,7 @@ export class ReembeddingRepository {
     return this.#orm.select({ messageCount: count() }).from(messages).get()!.messageCount;
   }
 
-  /** Returns true if a vector is staged for a generation that has begun: it is to be moved, or deleted. */
+  /** Returns true if a vector of a generation that has begun is still staged, so that it must be moved or deleted. */
   hasLeftover(): boolean {
     const { generation } = reembeddedVectors;
     const isLeftover = lte(generation, sql.raw(GENERATION_NOW));

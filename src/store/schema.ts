@@ -19,7 +19,7 @@ import { decodeVector, encodeVector } from "../vector/codec.ts";
 
 // The names of tables and columns are public, because users write SQL. DESIGN.md beside this file says which tables are facts
 // and which are derived. Views are in the migrations, because drizzle cannot express them.
-// Longer than other files, so that whoever writes SQL finds every table in one place.
+// This file is longer than others, so that authors of SQL find every table in one place.
 
 /** Little-endian Float32 values, 4 bytes each. */
 const vector = customType<{ data: Float32Array; driverData: Buffer }>({
@@ -57,7 +57,7 @@ export const generations = sqliteTable("generations", {
   embedderId: text("embedder_id").notNull(),
   dimension: integer("dimension").notNull(),
   createdAtMs: integer("created_at_ms").notNull(),
-  // How often rows of clusters were rewritten (`forget`, `verify --rebuild`). Caches of them hold while this stays the same.
+  // How often rows of clusters were rewritten (`forget`, `verify --rebuild`). Caches of them are valid while this stays the same.
   rewriteCount: integer("rewrite_count").notNull().default(0),
   // The log position at which the previous generation ended; 0 for the first.
   logPosition: integer("log_position").notNull().default(0),
@@ -83,10 +83,10 @@ export const sessions = sqliteTable(
     metadata: json("metadata").$type<Record<string, JsonValue>>(),
 
     // The frontier: messages before `graduated_seq` are in the forest, and messages before `evicted_seq` have left the window.
-    // Those in between are the overlap.
+    // Messages in between are the overlap.
     graduatedSeq: integer("graduated_seq").notNull().default(0),
     evictedSeq: integer("evicted_seq").notNull().default(0),
-    // The number of moves. Caches of the cold part hold while this stays the same.
+    // The number of moves. Caches of the cold part are valid while this stays the same.
     frontierVersion: integer("frontier_version").notNull().default(0),
 
     createdAtMs: integer("created_at_ms").notNull(),
@@ -262,7 +262,7 @@ export const unions = sqliteTable(
     // In each generation a step enters once, a cluster settles once, and a root is absorbed once. SQLite uses the index for
     // queries with the same condition.
     uniqueIndex("unions_by_node").on(t.node, t.kind, t.generation).where(sql`${t.level} <> 'subject'`),
-    // Clusters lose their subjects, so their rows may come again.
+    // Clusters may lose their subjects, so their rows may occur again.
     index("unions_of_subjects").on(t.node).where(sql`${t.level} = 'subject'`),
     check(
       "unions_kind_known",
@@ -285,7 +285,7 @@ export const clusters = sqliteTable(
     vectorCount: integer("vector_count").notNull(),
     seqFirst: integer("seq_first").notNull(),
     seqLast: integer("seq_last").notNull(),
-    // What placement knows of the last step.
+    // The last step, as placement sees it.
     turnLast: integer("turn_last").notNull(),
     atMsLast: integer("last_at_ms").notNull(),
     speakers: json("speakers").$type<Speech[]>().notNull(),
@@ -398,7 +398,7 @@ export const summaries = sqliteTable(
 /**
  * Summaries of spans, for `flat` and `sandwich` contexts: a row for each version, claim, and failed try, and for each span that
  * `compact` wants summarized (`due`). Costly, like `summaries`, and never edited. The newest finished row counts. It supersedes
- * the tries and wishes for its span, and all older finished rows except a few.
+ * the tries and due rows for its span, and all older finished rows except a few.
  *
  * A row covers the messages from the first to the last that are not pinned: `span:12@480` in `expand`.
  */

@@ -30,7 +30,7 @@ export interface SessionOverview {
   updatedAtMs: number;
 }
 
-/** The sessions that a list holds. */
+/** Filters and pages a list of sessions. */
 export interface SessionsOptions {
   /** Only sessions of this project. */
   project?: string;
@@ -45,7 +45,7 @@ export interface SessionsOptions {
 /** A LIMIT of SQLite that limits nothing. */
 const ALL = -1;
 
-/** UTF-8 sorts this character behind every other. */
+/** UTF-8 sorts this character after every other. */
 const LAST_CHARACTER = "\u{10ffff}";
 
 const OVERVIEW = columns(sessions, "id", "project", "title", "source", "externalId", "parentSessionId", "createdAtMs");

@@ -18,7 +18,7 @@ export interface DoneSpan extends SpanRow {
   tokenCount: number;
 }
 
-/** What a row of `span_summaries` says of its messages. Pinned messages do not count. */
+/** The messages of a span, as a row of `span_summaries` describes them. Pinned messages do not count. */
 export interface SpanContent {
   firstId: number;
   lastId: number;
@@ -31,8 +31,8 @@ type SpanBounds = Omit<SpanContent, "sourceDigest">;
 type Covering = Pick<SpanRow, "id" | "status">;
 
 /**
- * The finished rows that each strategy keeps. The newest counts. If one of its messages is forgotten, an older row may not
- * cover that message. Handles name messages, not rows, so the handles of deleted rows still expand.
+ * The number of finished rows that each strategy keeps. Contexts show the newest. If one of its messages is forgotten, an
+ * older row that does not cover that message takes over. Handles name messages, so the handles of deleted rows still expand.
  */
 const DONE_KEPT = 3;
 
@@ -48,8 +48,7 @@ const statements = ({ statement }: StoreDatabase) => ({
     SELECT id, status FROM span_summaries WHERE session_id = @sessionId AND (status NOT IN ('done', 'claimed') OR EXISTS (
       SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
         AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`,
-  // A table of SQLite's own. Ids rise with seqs and are never reused, so an id that is missing was forgotten if a later id has
-  // been given.
+  // A table of SQLite's own. Ids rise with seqs and are never reused. So a missing id was forgotten if a later id exists.
   idsBetween: statement<{ firstId: number; lastId: number }, number>`
     SELECT m.id FROM messages m
     WHERE m.id BETWEEN @firstId AND @lastId AND m.pinned = 0
@@ -68,7 +67,7 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     this.#statements = statements(database);
   }
 
-  /** The ids of the rows that a finished one supersedes: tries, wishes, stand-ins, and all but the newest finished ones. */
+  /** The ids of the rows that a finished one supersedes: tries, due rows, stand-ins, and all but the newest finished ones. */
   superseded(sessionId: string, strategy: SpanStrategy, seqLast: number): number[] {
     const { id, status, standsIn } = spanSummaries;
     const scope = ofStrategy(sessionId, strategy);
@@ -103,7 +102,7 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     return this.#newestWhere(and(ofStrategy(sessionId, strategy), isGivenUp));
   }
 
-  /** The row that the context shows: the newest finished one, whether it stands in for another or not. */
+  /** The row that the context shows: the newest finished one, stand-in or not. */
   shown(sessionId: string, strategy: SpanStrategy): DoneSpan | undefined {
     return this.#statements.shown.get(sessionId, strategy);
   }
@@ -161,7 +160,7 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     };
   }
 
-  /** The same content without its digest, read from fewer pages; undefined if all messages there are pinned. */
+  /** The content without its digest, read from fewer pages; undefined if all messages there are pinned. */
   boundsOf(sessionId: string, seqFirst: number, seqLast: number): SpanBounds | undefined {
     const { firstId, ...bounds } = this.#statements.bounds.get(sessionId, seqFirst, seqLast)!;
     return firstId === null ? undefined : { firstId, ...bounds };

@@ -18,12 +18,12 @@ export class Statement<P extends Parameters, Row> {
     this.#coded = coded;
   }
 
-  /** The same statement, but each row is the value of its first column. */
+  /** Returns this statement with each row as the value of its first column. */
   pluck(): Statement<P, Row> {
     return new Statement(() => this.#compile().pluck());
   }
 
-  /** The same statement, but each row is a list of values. */
+  /** Returns this statement with each row as a list of values. */
   raw(): Statement<P, Row> {
     return new Statement(() => this.#compile().raw());
   }
@@ -104,7 +104,7 @@ export class Columns<Row> {
     return this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
   }
 
-  /** The same columns for a statement that calls the table `alias`. */
+  /** Returns these columns for a statement that calls the table `alias`. */
   of(alias: string): Columns<Row> {
     return new Columns(
       this.#table,

@@ -198,7 +198,7 @@ export class SubjectRepository {
   }
 
   /**
-   * Takes their subjects from all clusters of a project that settled at a log position or later. Which subject a cluster is
+   * Removes all clusters of a project that settled at a log position or later from their subjects. Which subject a cluster is
    * assigned to depends on those that were assigned before it.
    *
    * @param position  The log position of the first row to add.
@@ -307,7 +307,7 @@ export class SubjectRepository {
       .all();
   }
 
-  /** The sessions of a subject, those in which it began first at the front. */
+  /** The sessions of a subject, in the order in which it began in them. */
   sessionsOf(root: number): SubjectSession[] {
     return this.#statements.sessionsOf.all(root);
   }

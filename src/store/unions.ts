@@ -111,12 +111,12 @@ export class UnionRepository {
     return this.#statements.uniteOf.get(root);
   }
 
-  /** When a step entered the forest, and which cluster; undefined while it is not in the forest. */
+  /** The log position at which a step entered the forest, and its cluster; undefined while it is not in the forest. */
   entered(stepId: number): EnteredStep | undefined {
     return this.#statements.entered.get(stepId);
   }
 
-  /** When a root started, in the generation of `position`. Every root of a theme was the root of a cluster first. */
+  /** The log position at which a root started, in the generation of `position`. Every theme's root was a cluster's root first. */
   started(root: number, position: number): { position: number; sessionId: string } | undefined {
     return this.#statements.started.get({ root, position });
   }

@@ -32,15 +32,16 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
     }
     const problems: string[] = [];
     if (missingCount > 0) problems.push(`the full-text index lacks ${missingCount} messages`);
-    if (strangerCount > 0) problems.push(`the full-text index has ${strangerCount} messages that are not there`);
+    if (strangerCount > 0) problems.push(`the full-text index has ${strangerCount} messages that do not exist`);
     if (differentCount > 0) problems.push(`the full-text index has other words for ${differentCount} messages`);
     if (totals.messageCount !== counted.messageCount || totals.wordCount !== counted.wordCount) {
-      const [told, found] = [totals, counted].map(
+      const [claimed, found] = [totals, counted].map(
         ({ messageCount, wordCount }) => `${wordCount} words of ${messageCount}`,
       );
-      problems.push(`the full-text index says it holds ${told} messages, and holds ${found}`);
+      problems.push(`the full-text index claims to hold ${claimed} messages, but holds ${found}`);
     }
-    if (hasWords !== counted.wordCount > 0) problems.push("the full-text index has words of no message, or no words");
+    if (hasWords !== counted.wordCount > 0)
+      problems.push("the full-text index holds words although its messages have none, or the reverse");
     return problems;
   } catch (error) {
     if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
@@ -50,6 +51,6 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
 
 /** Adds all missing messages to the index. A damaged index is emptied first. */
 export function rebuildFullText(repositories: Repositories, wordsOf: WordsOf, isDamaged: boolean): void {
-  let count = indexTexts(repositories, wordsOf, { anew: isDamaged });
+  let count = indexTexts(repositories, wordsOf, { fromScratch: isDamaged });
   while (count > 0) count = indexTexts(repositories, wordsOf);
 }

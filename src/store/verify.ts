@@ -15,7 +15,7 @@ const LOST_MAX = 10;
 
 export interface Problem {
   sessionId: string | null;
-  /** What is wrong, and where. */
+  /** A description of the problem that names the row. */
   text: string;
   /** True if `verify --rebuild` repairs it. Derived rows can be rebuilt, facts cannot. */
   rebuildable: boolean;
@@ -34,7 +34,7 @@ export interface VerifyReport {
   problems: Problem[];
 }
 
-/** How far the check has come. */
+/** The number of sessions checked, and of all sessions. */
 export interface VerifyProgress {
   sessionCount: number;
   totalCount: number;
@@ -64,7 +64,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     report.problemCount += 1;
     if (report.problems.length < PROBLEMS_MAX) report.problems.push({ sessionId, text, rebuildable });
   };
-  /** Runs a check. Damage that keeps it from running is a problem, and the next check runs all the same. */
+  /** Runs a check. Damage that stops the check is noted as a problem, so that the next check still runs. */
   const noting = (sessionId: string | null, run: () => void): void => {
     try {
       run();
@@ -90,7 +90,8 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     const noteHere = (text: string): void => note(id, text, false);
     const wrongSpans = database.read(() => repositories.spans.wrong(id));
     if (options.rebuild && wrongSpans.length > 0) deleteSpans(repositories, wrongSpans);
-    else for (const span of wrongSpans) note(id, `span summary ${span} is not of the messages that it names`, true);
+    else
+      for (const span of wrongSpans) note(id, `span summary ${span} does not match the messages that it names`, true);
     const checked = database.read(() => {
       const row = sessions.byId(id);
       if (row === undefined) return undefined; // forgotten meanwhile
@@ -110,7 +111,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     database.write("verify --rebuild", () => {
       const row = sessions.byId(id);
       if (row === undefined) return;
-      // What was derived still holds unless the log has grown since; so others seldom wait for more than the writing.
+      // The derived rows are right unless the log has grown since. So other writers rarely wait while rows are derived.
       const isCurrent = repositories.unions.newestPosition() === checked.logPosition;
       const derived = isCurrent ? checked.derived : derive(repositories, row, options, noteHere).derived;
       if (derived === undefined) return;
@@ -156,7 +157,7 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
   return problems;
 }
 
-/** Checks the messages of a session. @returns how many can be read. */
+/** Checks the messages of a session. @returns the number that can be read. */
 function checkMessages(repositories: Repositories, sessionId: string, note: (text: string) => void): number {
   let count = 0;
   for (const { message, digest } of repositories.messages.each(sessionId, note)) {
@@ -172,7 +173,7 @@ function checkMessages(repositories: Repositories, sessionId: string, note: (tex
 /**
  * Applies the session's logs of older generations, because old handles are resolved with them.
  *
- * @returns how many rows they have.
+ * @returns the number of their rows.
  */
 function checkHistory(
   { generations, unions, subjects }: Repositories,
@@ -197,7 +198,7 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
   const differences: string[] = [];
   const parents = messages.parents(sessionId);
   const wrongCount = parents.filter(({ id, parentId }) => parentId !== (derived.parents.get(id) ?? id)).length;
-  if (wrongCount > 0) differences.push(`${wrongCount} parent pointers are not what the log says`);
+  if (wrongCount > 0) differences.push(`${wrongCount} parent pointers differ from the log`);
   const compare = (what: string, read: () => readonly string[], expected: readonly string[]): void => {
     let stored: readonly string[];
     try {

@@ -6,12 +6,12 @@ import type { Repositories } from "./repositories.ts";
 import type { NewSpan, SpanStrategy } from "./spans.ts";
 import type { NewSummary } from "./summaries.ts";
 
-// The events of summaries. Each exported function that writes is one transaction.
+// The events that concern summaries. Each exported function that writes is one transaction.
 
-/** Who makes a claim, and from when to when it holds unless it is renewed. */
+/** The claimant of a new claim, and the time that the claim holds unless it is renewed. */
 export interface Lease {
   claimant: string;
-  /** By the store's clock. */
+  /** Unix milliseconds, by the store's clock. */
   nowMs: number;
   untilMs: number;
 }
@@ -23,7 +23,7 @@ export interface HeldClaim {
   claimant: string;
 }
 
-/** Why no claim was made: another store holds one until then, or the sources are no longer those that were read. */
+/** The reason why no claim was made: another store holds one, or the sources have changed since they were read. */
 export type NoClaim = { heldUntilMs: number } | "changed";
 
 type ThemeWork = Omit<NewSummary, "status" | "claimant" | "claimedUntilMs">;
@@ -96,7 +96,7 @@ export function renewClaims(repositories: Repositories, claims: readonly HeldCla
   });
 }
 
-/** Releases the claims on work that was given up. What the work has cost by then is recorded. */
+/** Releases the claims on work that was given up, and records what the work has cost so far. */
 export function releaseClaims(
   repositories: Repositories,
   claims: readonly { claim: HeldClaim; sessionId: string; summarizerId: string; costs: Costs }[],
@@ -133,7 +133,7 @@ export function releaseLeftoverClaims(
 /**
  * Records a summary of a theme, or a failed try, and ends its claim.
  *
- * Nothing is recorded if another summary covers as much: the first one stays. Nothing is recorded of a forest that another
+ * Nothing is recorded if another summary covers at least as much, or if the sources are of a forest that another
  * generation has replaced. If the claim was lost, a failed try is not recorded, and a summary is recorded only if its sources
  * are still those that were read.
  *
@@ -200,12 +200,12 @@ function assertSession({ sessions }: Repositories, sessionId: string): void {
   if (sessions.byId(sessionId) === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
 }
 
-/** Returns true if the sources were read in the forest in use. */
+/** Returns true if the sources were read from the generation in use. */
 function isInUse({ generations }: Repositories, { logPosition }: ThemeWork): boolean {
   return logPosition > (generations.newest()?.logPosition ?? 0);
 }
 
-/** Returns true if a summary covers as much. A stand-in gives way to stand-ins too. */
+/** Returns true if a stored summary covers at least as much. Stand-ins count only if `row` is a stand-in. */
 function isCovered({ summaries }: Repositories, coverage: Coverage, row: ThemeWork): boolean {
   return [...summaries.shown(row.sessionId), ...summaries.waiting(row.sessionId)].some(
     (other) => (row.standsIn || !other.standsIn) && coverage.covers(other, row.rootId, row.logPosition),

@@ -16,7 +16,7 @@ import type { UnionRow } from "./unions.ts";
 
 // One exported function for each event, each in one transaction. write-summaries.ts has those of summaries.
 
-/** What one move of the frontier changes. */
+/** The changes of one move of the frontier. */
 export interface FrontierMove {
   sessionId: string;
   graduatedSeq: number;
@@ -27,9 +27,9 @@ export interface FrontierMove {
   position: number;
   /** Clusters that a step started or joined, as they are after the move. */
   clusters: readonly ClusterState[];
-  /** Themes that changed and still are one. */
+  /** Themes that changed and were not absorbed. */
   themes: readonly GrowingTheme[];
-  /** Messages that enter the forest without their vectors: nobody asks for these any more. */
+  /** Messages that enter the forest without their vectors, which are no longer requested. */
   vectorless: readonly number[];
   /** Summaries that the context shows from now on. */
   shownSummaries: readonly number[];
@@ -69,8 +69,8 @@ export function createSession({ database, sessions }: Repositories, session: New
 }
 
 /**
- * The title, project or parent of a session became known. Known values stay. With a project, its clusters are assigned to
- * other subjects.
+ * The title, project or parent of a session became known. Known values stay. If the project is new, upkeep assigns the
+ * session's clusters to subjects of that project.
  */
 export function completeSession(
   repositories: Repositories,
@@ -93,7 +93,7 @@ export function changeSettings(repositories: Repositories, sessionId: string, se
   repositories.database.write("session", () => repositories.sessions.setSettings(sessionId, settings));
 }
 
-/** What a change of a session may write, inside its transaction. */
+/** The writes that a change of a session may make, inside its transaction. */
 export interface SessionWrites {
   insert(message: Message, row: MessageRow): void;
   move(move: FrontierMove): void;
@@ -102,8 +102,8 @@ export interface SessionWrites {
 /**
  * A session was changed: messages were appended to it, its frontier moved, or both.
  *
- * @param change  Runs inside the transaction, from beginning to end: it looks at the session as it is now, decides, and
- *   writes. If it throws, nothing is written.
+ * @param change  Runs inside the transaction: it reads the session as it is now, decides, and writes. If it throws, nothing
+ *   is written.
  */
 export function changeSession<T>(
   repositories: Repositories,
@@ -146,8 +146,8 @@ export function claimVectors(
 }
 
 /**
- * Vectors came. A vector is dropped if its message was forgotten or has entered the forest without it: logged decisions
- * stay.
+ * Vectors arrived. A vector is dropped if its message was forgotten, or has entered the forest without it, because logged
+ * decisions stay.
  *
  * @returns the number of vectors stored.
  * @throws {StoreError} `EMBEDDER_MISMATCH` if the store is grown with another embedder.
@@ -175,7 +175,7 @@ function assertGeneration({ generations }: Repositories, embedderId: string): vo
   if (stored !== embedderId) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedderId });
 }
 
-/** A try to get vectors failed or was given up. `note` writes what becomes of them. */
+/** A try to get vectors failed or was given up. `note` writes the outcome. */
 export function vectorsFailed(
   { database, pendingVectors }: Repositories,
   note: (pending: PendingVectorRepository) => void,
@@ -183,7 +183,7 @@ export function vectorsFailed(
   database.write("embed", () => note(pendingVectors));
 }
 
-/** Settled clusters came to their places among the subjects. `plan` is asked for them inside the transaction. */
+/** Settled clusters were assigned to subjects. `plan` runs inside the transaction and returns the assignments. */
 export function placeClusters(repositories: Repositories, plan: () => readonly AssignedCluster[]): void {
   const { database, unions, subjects, generations } = repositories;
   database.write("subjects", () => {
@@ -194,8 +194,8 @@ export function placeClusters(repositories: Repositories, plan: () => readonly A
 }
 
 /**
- * Clusters of a project that settled at a position or later lose their places among its subjects, inside the transaction
- * that changes what their places depend on. They are placed again in the background.
+ * Clusters of a project that settled at a log position or later lose their subjects, inside the transaction that changes what
+ * their assignment depends on. Upkeep assigns them again.
  */
 export function dissolveSubjects(
   { unions, subjects, generations }: Repositories,
@@ -214,20 +214,20 @@ export function deleteSpans({ database, spans }: Repositories, ids: readonly num
 
 /**
  * The oldest messages that were not in the full-text index were added, at most a hundred. A message without words gets a
- * row, too. They are looked up inside the transaction, because another process may be indexing as well.
+ * row, too. The messages are chosen inside the transaction, because another process may be indexing as well.
  *
  * @param wordsOf  Returns the words of a text, in order.
- * @param options.anew  Empties the index first.
+ * @param options.fromScratch  Empties the index first.
  * @returns the number of messages added.
  */
 export function indexTexts(
   { database, fullText }: Repositories,
   wordsOf: (text: string) => readonly string[],
-  { anew = false } = {},
+  { fromScratch = false } = {},
 ): number {
-  if (!anew && database.read(() => fullText.tail(1)).length === 0) return 0;
+  if (!fromScratch && database.read(() => fullText.tail(1)).length === 0) return 0;
   return database.write("index", () => {
-    if (anew) fullText.clear();
+    if (fromScratch) fullText.clear();
     const batch = fullText.tail(BATCH_MESSAGES_MAX);
     for (const { id, text } of batch) fullText.insert(id, wordsOf(text));
     return batch.length;
@@ -277,7 +277,7 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
 }
 
 /**
- * Files were imported completely. `states` has their state by path. Nothing is noted if `rewriteCount` has changed: some of
+ * Files were imported completely. `states` has their state by path. Nothing is written if `rewriteCount` has changed: some of
  * their messages may have been forgotten since.
  */
 export function noteImportedFiles(

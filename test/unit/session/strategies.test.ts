@@ -478,7 +478,7 @@ describe("a summary of a stretch", () => {
       expect(store.verify()).toMatchObject({ ok: true });
       inDatabase(path, (database) => database.exec(`UPDATE span_summaries SET ${change}`));
       expect(store.verify().problems).toEqual([
-        { sessionId: "s", text: "span summary 2 is not of the messages that it names", rebuildable: true },
+        { sessionId: "s", text: "span summary 2 does not match the messages that it names", rebuildable: true },
       ]);
       expect(store.verify({ rebuild: true })).toMatchObject({ ok: true });
       expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);

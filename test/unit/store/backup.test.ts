@@ -187,7 +187,7 @@ describe("a target", () => {
     for (const overwrite of [false, true]) {
       await expect(store.backup(path, { overwrite })).rejects.toMatchObject({
         code: "FILE_NOT_USABLE",
-        message: expect.stringContaining(`agent.db${suffix} belongs to a database that is, or was, in its place.`),
+        message: expect.stringContaining(`agent.db${suffix} belongs to a database that is, or was, at this path.`),
       });
     }
     expect(namesBeside(path)).toEqual([`agent.db${suffix}`]);

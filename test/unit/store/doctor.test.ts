@@ -93,14 +93,14 @@ describe("the full-text index", () => {
     expect(findingAbout("full-text", store.doctor())).toEqual({
       check: "full-text",
       level: "ok",
-      text: "1 message is not in the full-text index yet; a search looks through what is not.",
+      text: "1 message is not in the full-text index yet; a search reads such messages one by one.",
       fix: null,
     });
     for (let batch = 0; batch < 20; batch++) session.appendAll(talk(100));
     expect(findingAbout("full-text", store.doctor())).toEqual({
       check: "full-text",
       level: "advice",
-      text: "2,001 messages are not in the full-text index yet; a search looks through what is not.",
+      text: "2,001 messages are not in the full-text index yet; a search reads such messages one by one.",
       fix: "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.",
     });
     await session.resolveDirty();
@@ -120,7 +120,7 @@ describe("the full-text index", () => {
     expect(findingAbout("full-text", findings)).toMatchObject({
       level: "problem",
       text: expect.stringMatching(/^The full-text index is damaged: /),
-      fix: "`coppice verify --rebuild` makes it anew.",
+      fix: "`coppice verify --rebuild` makes it again.",
     });
   });
 });
@@ -353,7 +353,7 @@ describe("rows", () => {
     const finding = findingAbout("summaries", store.doctor());
     expect(finding.level).toBe("advice");
     expect(finding.text).toMatch(
-      /^\d+ themes in 1 session want a summary; 1 of these sessions has none at all\. 56 messages \([\d,]+ tokens\) are in no summary\.$/,
+      /^\d+ themes in 1 session need a summary; 1 of these sessions has none at all\. 56 messages \([\d,]+ tokens\) are in no summary\.$/,
     );
     await session.resolveDirty();
     expect(findingAbout("summaries", store.doctor()).level).toBe("ok");

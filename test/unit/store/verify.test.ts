@@ -63,7 +63,7 @@ describe("verify", () => {
     ],
     [
       "DELETE FROM unions WHERE id = 2",
-      "the log lets 33 steps into the forest, the frontier 34; 0 of the log's are unknown",
+      "33 steps entered the forest by the log, and 34 by the frontier; 0 steps of the log are unknown",
     ],
     [
       "INSERT INTO unions (session_id, generation, level, kind, node, root) VALUES ('s', 1, 'theme', 'unite', 1, 99)",
@@ -99,7 +99,7 @@ describe("verify", () => {
     ["UPDATE clusters SET settled_at = 1 WHERE settled_at IS NULL", /^\d+ of \d+ rows of clusters/],
     ["UPDATE themes SET token_count = token_count + 1", "3 of 3 rows of themes are missing or differ; 3 are there"],
     ["DELETE FROM themes", "3 of 3 rows of themes are missing or differ; 0 are there"],
-    ["UPDATE messages SET parent_id = 1 WHERE seq >= 38", "2 parent pointers are not what the log says"],
+    ["UPDATE messages SET parent_id = 1 WHERE seq >= 38", "2 parent pointers differ from the log"],
   ])("finds damaged derived rows, and brings them back bit for bit: %s", (sql, text) => {
     const { path, store } = grownStore();
     const before = derivedRows(path);
@@ -116,7 +116,7 @@ describe("verify", () => {
     ["DELETE FROM messages_fts WHERE rowid = 3", "the full-text index lacks 1 messages"],
     [
       "INSERT INTO messages_fts (rowid, words) VALUES (0, 'stranger')",
-      "the full-text index has 1 messages that are not there",
+      "the full-text index has 1 messages that do not exist",
     ],
     [
       "DELETE FROM messages_fts WHERE rowid = 3; INSERT INTO messages_fts (rowid, words) VALUES (3, 'other words')",
@@ -124,17 +124,17 @@ describe("verify", () => {
     ],
     [
       "DELETE FROM messages_fts",
-      /^the full-text index says it holds [0-9]+ words of 40 messages, and holds 0 words of 0$/,
+      /^the full-text index claims to hold [0-9]+ words of 40 messages, but holds 0 words of 0$/,
     ],
-    ["DELETE FROM messages_fts_docsize", /^the full-text index says it holds/],
-    ["DELETE FROM messages_fts_docsize WHERE id > 30", /^the full-text index says it holds/],
+    ["DELETE FROM messages_fts_docsize", /^the full-text index claims to hold/],
+    ["DELETE FROM messages_fts_docsize WHERE id > 30", /^the full-text index claims to hold/],
     [
       "DELETE FROM messages_fts_docsize; UPDATE messages_fts_data SET block = x'' WHERE id = 1",
-      "the full-text index has words of no message, or no words",
+      "the full-text index holds words although its messages have none, or the reverse",
     ],
     ["UPDATE messages_fts_data SET block = x'' WHERE id = 1", /^the full-text index cannot be read: how many/],
     ["UPDATE messages_fts_data SET block = x'ffffffffffffffff7f' WHERE id = 1", /^the full-text index cannot be read/],
-    ["UPDATE messages_fts_data SET block = x'2901' WHERE id = 1", /holds 1 words of 41 messages, and holds/],
+    ["UPDATE messages_fts_data SET block = x'2901' WHERE id = 1", /claims to hold 1 words of 41 messages/],
     ["DROP TABLE messages_fts_docsize", /^the full-text index cannot be read/],
     ["DROP TABLE messages_fts_config", /^the full-text index cannot be read/],
     ["DROP TABLE messages_fts_terms", /^the full-text index cannot be read/],
@@ -143,7 +143,7 @@ describe("verify", () => {
     ["DELETE FROM messages_fts_data WHERE id > 10", /full-text|fts5/],
     ["DELETE FROM messages_fts_data", /full-text|fts5/],
     ["UPDATE messages_fts_data SET block = zeroblob(length(block)) WHERE id > 10", /full-text|fts5/],
-  ])("finds a damaged full-text index, and makes it anew: %s", (sql, text) => {
+  ])("finds a damaged full-text index, and builds it again: %s", (sql, text) => {
     const { path, store } = grownStore();
     indexAll(store);
     const termsOf = (): unknown[] => store.query("SELECT * FROM messages_fts_terms");
