@@ -28,7 +28,7 @@ export interface Command<Options = object> {
   /** More about the command, for `--help`. */
   details?: string;
   options?: readonly Option[];
-  /** What to type after the command's name. */
+  /** Words to type after the command's name. */
   examples: readonly string[];
   run(call: Call<Options>): Output | Promise<Output>;
 }
@@ -49,11 +49,11 @@ export interface Call<Options> {
 }
 
 export interface Output {
-  /** What `--json` prints. */
+  /** The value that `--json` prints. */
   value?: unknown;
   /** The elements of the array that `--json` prints instead of `value`, if there may be more than memory holds. */
   elements?: Iterable<unknown>;
-  /** What is printed without `--json`. Lines are taken one by one, as fast as they are read. */
+  /** The lines that are printed without `--json`. They are made one by one, as fast as they are read. */
   lines: Iterable<string>;
   /** Why the command failed although it has output. A function is called after the output was printed. */
   failure?: Failure | (() => Failure | undefined) | undefined;

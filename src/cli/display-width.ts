@@ -22,7 +22,7 @@ function graphemeWidth(grapheme: string): number {
   return WIDE.test(grapheme) && !HALFWIDTH_KANA.test(grapheme) ? 2 : 1;
 }
 
-/** Longer graphemes exist, but not in ordinary text. */
+/** The longest grapheme of ordinary text, in UTF-16 units. */
 const GRAPHEME_CHARS_MAX = 16;
 
 /** Cuts the text to `width` columns (at least 1), with `…` in place of the end or start that was cut off. */

@@ -12,7 +12,7 @@ const LEVELS = ["cluster", "theme", "subject", "span"];
 const MISUSE_CODES: ReadonlySet<string> = new Set(["OPTION_INVALID", "HANDLE_INVALID", "QUERY_EMPTY"]);
 
 /**
- * The reason why a command did not succeed. A program reads `code`, a person reads the message and the hint.
+ * The reason why a command failed. A program reads `code`, and a person reads the message and the hint.
  *
  * The code is one of the library's, or one of these: `USAGE_INVALID` (unknown command or flag, wrong number of arguments),
  * `SESSION_AMBIGUOUS` (several ids begin with what was typed), `INTERRUPTED` (Ctrl-C), `IMPORT_INCOMPLETE` (a named path
@@ -50,7 +50,7 @@ export function failureFrom(error: unknown): Failure {
   return new Failure("UNEXPECTED", message, { hint, cause: error });
 }
 
-/** Guesses the word that was meant if the library does not know the one that was typed. */
+/** Returns a guess at the word that was meant, if the library does not know the word that was typed. */
 function suggestionFor(error: StoreError): string {
   if (StoreError.is(error, "OPTION_INVALID")) {
     const [, words] = /^one of (.+)$/.exec(error.details.expected) ?? [];

@@ -1,13 +1,13 @@
 import { Failure } from "./failure.ts";
 
-/** Work that does not end after Ctrl-C, because it waits for something such as a silent pipe, is abandoned after this. */
+/** Work that does not end after Ctrl-C, such as a wait for a silent pipe, is abandoned after this, in milliseconds. */
 const GRACE_MS = 1_000;
 
 /**
  * Runs long work that Ctrl-C ends cleanly. Ctrl-C aborts the signal, and the work throws the signal's reason at the next
  * safe point. A second Ctrl-C ends the process at once. Work that blocks the thread does not notice the first Ctrl-C.
  *
- * @param hint  What is left of the work after an interruption, and how to continue.
+ * @param hint  The state of the work after an interruption, and how to continue.
  */
 export async function interruptible<T>(hint: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -20,7 +20,7 @@ First steps:
 Name a session by its id, the beginning of its id, or @last for the newest.
 \`coppice help <command>\` shows examples.`;
 
-/** Longer lines are hard to read. */
+/** The widest help, in columns. Longer lines are hard to read. */
 const HELP_WIDTH_MAX = 100;
 const HELP_WIDTH_UNKNOWN = 80;
 

@@ -1,7 +1,7 @@
 import type { Terminal } from "./terminal.ts";
 import { formatNumber } from "./text.ts";
 
-/** An earlier rate says more about the start than about the work. */
+/** The time after which a rate is shown, in milliseconds. An earlier rate says more about the start than about the work. */
 const RATE_AFTER_MS = 1_000;
 
 /** Shows one stage of long work on the terminal's progress line, with its rate and, if the total is known, the time left. */

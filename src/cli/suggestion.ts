@@ -4,7 +4,7 @@ import leven from "leven";
 const EDITS_MAX = 3;
 const EDITS_SHARE_MAX = 0.5;
 
-/** Too many words begin with the same two letters. */
+/** The fewest letters that may complete to a word. Too many words begin with the same two letters. */
 const BEGINNING_CHARS_MIN = 3;
 
 /**

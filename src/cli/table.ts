@@ -9,7 +9,7 @@ export interface Column<Row> {
    * an age. A pipe gets bare digits and ISO 8601 in UTC.
    */
   value(row: Row): string | number | Date;
-  /** By default, counts are aligned to the right and everything else to the left. */
+  /** The alignment: by default, right for counts and left for everything else. */
   align?: "left" | "right";
   /** The width to which the column may be cut in a narrow terminal. The widest column is cut first. */
   widthMin?: number;
@@ -28,7 +28,7 @@ export interface TableOptions {
 
 const GAP = "  ";
 
-/** The number of rows by which columns are measured. A later row may be wider than its column. */
+/** The number of rows that decide the widths of columns. A later row may be wider than its column. */
 export const MEASURED_ROWS_MAX = 1_000;
 
 interface MeasuredColumn<Row> extends Column<Row> {

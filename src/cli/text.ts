@@ -19,7 +19,7 @@ export function formatTime(unixMs: number): string {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Older times are written as dates. */
+/** The age after which a time is written as a date. */
 const AGE_MS_MAX = 30 * DAY_MS;
 
 /** Writes `5 min ago`, `3 h ago` or `12 days ago`; after a month, and for future times, the date. */

@@ -129,7 +129,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s during a reply keeps what arrived 
   await expect.poll(shown, WAIT).toBe("half");
   child.kill(signal);
   expect(await ended).toBe(1);
-  expect(shown()).toBe("half\ncoppice: The reply was interrupted.\nWhat had arrived is stored.\n");
+  expect(shown()).toBe("half\ncoppice: The reply was interrupted.\nThe part that arrived is stored.\n");
   const messages = await messagesOf(signal);
   expect(linesOf(messages)).toEqual(["user: Go.", "assistant: half"]);
   expect(messages[1]!.metadata).toMatchObject({ interrupted: "aborted" });

@@ -240,6 +240,6 @@ describe("subjects", () => {
   test("says that there are no subjects", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["subjects", "--project", "nobody's"]);
     expect([exitCode, stdout]).toEqual([0, ""]);
-    expect(stderr).toBe("No subjects: no settled cluster has a like in another session of its project.\n");
+    expect(stderr).toBe("No subjects: no settled cluster resembles one in another session of its project.\n");
   });
 });

@@ -137,7 +137,7 @@ describe("verify", () => {
       0,
       expect.stringMatching(/^Checked 1 session, 120 messages, \d+ rows of the log\.\n/),
     ]);
-    expect(stdout).toContain("Everything agrees.");
+    expect(stdout).toContain("No problems found.");
     expect(await folder.json("verify")).toMatchObject({ ok: true, messageCount: 120, problems: [] });
   });
 

@@ -13,7 +13,7 @@ const ARGS_CHARS_MAX = 100;
 
 /** One turn, as `--json` prints it. */
 export interface TurnReport {
-  /** What the user said; null if the turn answers a message that was stored before. */
+  /** The user's text; null if the turn answers a message that was stored before. */
   said: string | null;
   reply: string;
   calls: { name: string; args: unknown; isError: boolean }[];
@@ -123,7 +123,9 @@ export class ChatLoop {
         return this.#failed(error);
       }
       turn.interrupted = "aborted";
-      const failure = new Failure("INTERRUPTED", "The reply was interrupted.", { hint: "What had arrived is stored." });
+      const failure = new Failure("INTERRUPTED", "The reply was interrupted.", {
+        hint: "The part that arrived is stored.",
+      });
       return this.#failed(failure);
     } finally {
       this.#reply = undefined;
@@ -163,7 +165,7 @@ export class ChatLoop {
     }
   }
 
-  /** Shows the failure in a terminal. Otherwise the failure ends the chat and is reported there. */
+  /** Shows the failure in a terminal. In a pipe, the failure ends the chat and is reported at its end. */
   #failed(error: unknown): Failure {
     const { terminal, input } = this.#options;
     const failure = failureFrom(error);
@@ -188,7 +190,7 @@ export class ChatLoop {
   }
 }
 
-/** Returns true if the message itself causes the failure, so that a later try would fail too. */
+/** Returns true if the message itself causes the failure, so that another try would fail too. */
 function isOfMessage({ code, cause }: Failure): boolean {
   if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns === "account");
   return code === "MODEL_ANSWER_INVALID" || code === "BUDGET_TOO_SMALL";

@@ -9,7 +9,7 @@ type BackupReport = Awaited<ReturnType<Store["backup"]>>;
 
 export const command: Command<{ overwrite?: true }> = {
   details:
-    "The copy is a store like any other: open it with `--db`, or put it in the place of a lost one. " +
+    "The copy is a store like any other: open it with `--db`, or replace a lost store by it. " +
     "With --json: {path, byteLength, sessionCount, messageCount, logPosition}.",
   argument: "the file to create; an existing one is refused",
   options: [new Option("--overwrite", "replace an existing file")],

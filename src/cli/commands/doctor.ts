@@ -24,7 +24,7 @@ export const command: Command = {
     const findings = await examine(await loadStores());
     const problemCount = findings.filter(({ level }) => level === "problem").length;
     const ok = problemCount === 0;
-    const hint = "Each arrow shows how to fix one.";
+    const hint = "Each line with → says how to fix the problem above it.";
     const failure = ok
       ? undefined
       : new Failure("DOCTOR_FAILED", `${formatCount(problemCount, "problem")} found.`, { hint });

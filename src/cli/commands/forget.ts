@@ -5,7 +5,7 @@ import { formatCount } from "../text.ts";
 
 export const command: Command<{ messages?: number[] }> = {
   details:
-    "A message goes together with its step, and with the summaries that covered it. Only a backup brings it back; or, if it " +
+    "A message is deleted together with its step and the summaries that cover it. Only a backup brings it back; or, if it " +
     "came from a transcript that still has it, another import or a watch.\n" +
     "With --json: {messageCount, summaryCount, artifactCount, erased}.",
   argument: SESSION_MEANING,

@@ -21,7 +21,7 @@ export const command: Command<ImportFlags> = {
   details:
     "Formats are recognized by content. Folders are searched for *.jsonl, *.json and *.db files; `-` is standard input. What " +
     "was imported before is not imported again, so a file that has grown can be imported again. A line that cannot be read " +
-    "is reported and costs no other line. `coppice watch --once` finds the folders of your agents by itself. " +
+    "is reported, and all others are imported. `coppice watch --once` finds the folders of your agents by itself. " +
     "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
   argument: "files, folders and patterns; without any, shows what agents keep here",
   options: [

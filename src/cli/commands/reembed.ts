@@ -21,16 +21,16 @@ const PHASES = { embed: "embedding", grow: "growing", check: "checking", switch:
 
 export const command: Command<ReembedFlags> = {
   details:
-    "A run that was stopped continues where it was. Handles keep their meaning. Summaries of themes that differ are made " +
-    "again. Programs that have the store open must open it again. A run that costs money needs --yes; --dry-run says what " +
-    "it would take. With --json: {estimate, result}, with result null after a dry run.",
+    "A run that was stopped continues where it stopped. Handles keep their meaning. Summaries of themes that differ are made " +
+    "again. Programs that have the store open must open it again. A run that costs money needs --yes; --dry-run shows the " +
+    "cost. With --json: {estimate, result}, with result null after a dry run.",
   options: [
     new Option(
       "--embedder <name>",
       "hashing, gemini, or an id (default: the one in use, for messages without a vector)",
     ),
     wholeNumberOption("dimension", "numbers in a vector of gemini", 1),
-    new Option("--dry-run", "only say what it would take"),
+    new Option("--dry-run", "only show the estimated cost"),
     new Option("--yes", "run although it costs money"),
   ],
   examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", "--embedder hashing"],
@@ -43,7 +43,7 @@ export const command: Command<ReembedFlags> = {
     const estimate = store.reembedEstimate(embedder);
     if (dryRun) return { value: { estimate, result: null }, lines: estimateLines(estimate) };
     if (estimate.costUsd !== 0 && estimate.toEmbedCount > 0 && !yes) {
-      const hint = "Run it again with --yes to proceed, or with --dry-run to see what it would take.";
+      const hint = "Run it again with --yes to proceed, or with --dry-run to see the estimate.";
       throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint, exitCode: 2 });
     }
     const phases = new Map<string, Progress>();
@@ -64,7 +64,7 @@ export const command: Command<ReembedFlags> = {
   },
 };
 
-/** Without a name the embedder stays the same, because another one may cost money. */
+/** Returns the stored embedder's id. Without `--embedder` it stays in use, because another one may cost money. */
 function embedderInUse(store: Store): string {
   const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
   return String(generation?.embedder_id ?? "hashing");

@@ -49,6 +49,6 @@ function* subjectLines(subjects: readonly SubjectInfo[], terminal: Terminal): Ge
   }
   const [largest] = subjects;
   if (largest === undefined)
-    terminal.note("No subjects: no settled cluster has a like in another session of its project.");
+    terminal.note("No subjects: no settled cluster resembles one in another session of its project.");
   else terminal.hint(`Next: coppice expand ${largest.subject}, for its messages word for word`);
 }

@@ -37,13 +37,13 @@ function* reportLines(report: VerifyReport): Generator<string> {
   if (rebuiltCount > 0) yield `Rebuilt ${formatCount(rebuiltCount, "session")}.`;
   for (const { sessionId, text } of problems) yield oneLine(sessionId === null ? text : `${sessionId}: ${text}`);
   if (problemCount > problems.length) yield `… and ${formatCount(problemCount - problems.length, "more problem")}`;
-  if (ok) yield "Everything agrees.";
+  if (ok) yield "No problems found.";
 }
 
 function verifyFailure({ ok, problemCount, problems }: VerifyReport): Failure | undefined {
   if (ok) return undefined;
   const hint = problems.every(({ rebuildable }) => rebuildable)
     ? "No message is affected. Restore the derived rows with `coppice verify --rebuild`."
-    : "Some of this cannot be derived again. Restore a backup of the file.";
+    : "Some of the damage cannot be repaired. Restore a backup of the file.";
   return new Failure("VERIFY_FAILED", `${formatCount(problemCount, "problem")} found.`, { hint });
 }

@@ -73,7 +73,7 @@ test("Ctrl-C ends a reply and keeps what arrived; at the prompt it ends the chat
   talk.type("Go.");
   await expect.poll(() => talk.shown).toBe("half");
   talk.press("Ctrl-C");
-  await expect.poll(() => talk.noted).toBe("The reply was interrupted.\nWhat had arrived is stored.\n");
+  await expect.poll(() => talk.noted).toBe("The reply was interrupted.\nThe part that arrived is stored.\n");
   talk.type("Again.");
   await expect.poll(() => talk.shown).toBe("half\nWhole.\n");
   await expect.poll(() => talk.noted).toContain("tokens");
