@@ -195,7 +195,7 @@ console.log(store.resume("s").messages().length);`,
   });
 
   test("has the command", () => {
-    const { stdout } = node(join("node_modules", "coppice", "bin", "coppice.js"), "--version");
+    const { stdout } = node(join("node_modules", "coppice", "dist", "cli.js"), "--version");
     expect(stdout.trim()).toBe(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version);
   });
 });

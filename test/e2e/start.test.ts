@@ -83,7 +83,7 @@ test("the installation allows the scripts that are needed, and no others", () =>
   } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const needed = Object.keys({ ...dependencies, ...optionalDependencies }).filter((one) => allowScripts[one]);
   expect([allowed.split(","), name]).toEqual([needed, own]);
-  expect(SECTION).toContain("npm install && npm link");
+  expect(SECTION).toContain("npm install && npm run build && npm link");
 });
 
 test.skipIf(!hasTerminals)("they bring in what is there, find it, read on, and go on with what comes", async () => {
