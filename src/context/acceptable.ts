@@ -2,19 +2,19 @@ import type { Message, Part } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import type { RenderView } from "./view.ts";
 
-/** Put into a message that says nothing, because every provider refuses a message without content. */
+/** Replaces missing content, because every provider refuses a message without content. */
 const NO_TEXT: Part = { type: "text", text: "[no text]" };
 
 /**
- * Returns the messages of a view in a form that every provider accepts. A message that is accepted as it is comes back as
- * the same object. In the others
+ * Returns the messages of a view in a form that every provider accepts. A message that needs no change is returned as the same
+ * object. In the others:
  *
- * - texts of white space are removed, and a message that says nothing besides gets `[no text]`. Reasoning does not count,
- *   because it is not sent to every provider;
- * - a call whose id an earlier call has gets an id of its own, `call_0_2`, and so does its result. Some providers number
- *   their calls from zero in every answer, and Anthropic refuses a request in which two calls share an id.
+ * - Texts of white space are removed. If nothing else is left, the message gets `[no text]`. Reasoning does not count, because
+ *   it is not sent to every provider.
+ * - If an earlier call has the same id, the call and its result get a new one, `call_0_2`. Some providers number their calls
+ *   from zero in every answer, and Anthropic refuses a request in which two calls share an id.
  *
- * A message depends on the messages before it and on none after it, so a prefix stays a prefix. A changed message has the
+ * The form of a message depends only on the messages before it, so a prefix stays a prefix. A changed message has the
  * `tokenCount` of its new parts.
  */
 export function acceptableMessages(
@@ -46,7 +46,7 @@ function isBlank(part: Part): boolean {
   return part.type === "text" && !/\S/.test(part.text);
 }
 
-/** Maps a list, and returns the same list if no item changes. */
+/** Maps a list. Returns the same list if no item changes. */
 function mapped(parts: Part[], change: (part: Part) => Part): Part[] {
   const changed = parts.map(change);
   return changed.every((part, index) => part === parts[index]) ? parts : changed;
@@ -57,7 +57,7 @@ class CallIds {
   readonly #taken = new Set<string>();
   /** The number to try next, by id. */
   readonly #next = new Map<string, number>();
-  /** The ids of the calls that wait for a result, by step: as appended, and as rendered. */
+  /** By step, the ids of the calls that wait for a result, as appended and as rendered. */
   readonly #waiting = new Map<number, { before: string; after: string }[]>();
 
   /** Returns the same list if no id changes. A result answers the first waiting call of its step that has its id. */

@@ -8,15 +8,15 @@ export interface NotedLine {
   seq: number;
 }
 
-/** A file named this many messages ago counts half. Values from 60 to 250 make no difference that matters. */
+/** A file named this many messages ago counts half. Values from 60 to 250 give about equal results. */
 const HALVING_MESSAGES = 120;
 
 /** Most actions in the block. */
 const ACTIONS_MAX = 16;
 
 /**
- * Returns what the user asked for, the limits that the user set, and what was decided. Each text comes once, as it was said
- * last. The first request comes first, because all others serve it; then the newest comes first.
+ * Returns the user's requests, the limits that the user set, and the decisions, each text once. The first request comes first,
+ * because all others serve it. After it, the newest comes first.
  */
 export function saidLines(notes: readonly NotedMessage[]): Record<"asked" | "rules" | "decided", NotedLine[]> {
   const newest = notes.toReversed().flatMap(({ messageId, seq, said }) => {
@@ -37,9 +37,9 @@ export function saidLines(notes: readonly NotedMessage[]): Record<"asked" | "rul
 }
 
 /**
- * Returns the errors that no success of the same call has followed, and the counts of tests, linters and the like, both
- * newest first. Only the last result of each call counts. An error or a count in the text of a result counts only for a
- * command, because a file that was read may hold the errors of others.
+ * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts,
+ * so a success removes an earlier error. An error or outcome in the text of a result counts only if the call was a command,
+ * because a file that was read may contain the errors of others.
  */
 export function resultLines(notes: readonly NotedMessage[]): Record<"errors" | "outcomes", NotedLine[]> {
   const calls = new Map<string, NotedMessage["calls"][number]>();
@@ -67,7 +67,7 @@ function actionOf({ name, about }: { name: string; about: string }): string {
   return about === "" ? name : `${name} ${about}`;
 }
 
-/** Returns the actions, newest first. Repeated calls are one action; a call about nothing is none. */
+/** Returns the actions, newest first. Repeated calls are one action. A call with nothing to name, such as a file, is skipped. */
 export function pathOfActions(notes: readonly NotedMessage[]): NotedLine[] {
   const path: (NotedLine & { count: number })[] = [];
   for (const { messageId, seq, calls } of notes.toReversed()) {
@@ -87,7 +87,7 @@ function pathLines(path: readonly (NotedLine & { count: number })[]): NotedLine[
   return path.map(({ count, ...line }) => (count === 1 ? line : { ...line, text: `${line.text} ×${count}` }));
 }
 
-/** Returns the files, ranked by how much was done with each and how long ago. */
+/** Returns the files, ranked by the weight of what was done with each and by how long ago that was. */
 export function rankedFiles(notes: readonly NotedMessage[]): NotedLine[] {
   const set = new WorkingSet();
   const lastNamed = new Map<string, { messageId: number; seq: number }>();

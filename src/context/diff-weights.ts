@@ -9,8 +9,8 @@ export function isDiff(text: string): boolean {
 }
 
 /**
- * Returns how much each line of a diff matters: headers of files most, then headers of hunks, then changed lines, then the
- * commit's header and message. The first changed lines of every hunk come before the second ones of any. Context lines weigh 0.
+ * Returns the weight of each line of a diff: headers of files weigh most, then headers of hunks, then changed lines, then the
+ * commit's header and message. The first changed line of each hunk weighs more than the second of any. Context lines weigh 0.
  */
 export function diffWeights(lines: readonly string[]): Int32Array {
   let changed = 0;

@@ -1,17 +1,17 @@
 import { type Child, childrenOf, compactJson, type Span } from "./json-text.ts";
 import { sharesOf } from "./shares.ts";
 
-/** Least characters of a shown value of a key, and of an item of an array, which is mostly an object. Shorter values are whole. */
+/** Fewest characters to which a value of an object, or an item of an array, is cut. Shorter values are shown whole. */
 const VALUE_CHARS_MIN = 24;
 const ITEM_CHARS_MIN = 80;
 
-/** Fewer characters of a string say nothing. */
+/** Fewest characters to which a string is cut. Fewer would say nothing. */
 const STRING_CHARS_MIN = 16;
 
 /** Replaces a value that has no room. */
 const NO_ROOM = '"…"';
 
-/** Levels that are cut. Deeper values are whole or left out. */
+/** The deepest level whose values are cut. Deeper values are whole or left out. */
 const DEPTH_MAX = 16;
 
 /**
@@ -20,7 +20,7 @@ const DEPTH_MAX = 16;
  *
  * @param charsMax  Most UTF-16 units of the result.
  * @param distillText  Cuts a decoded string down to a number of UTF-16 units.
- * @returns undefined if the text is no object or array, or if nothing of it has room.
+ * @returns undefined if the text is not an object or array, or if no part of it fits.
  */
 export function distillJson(
   text: string,
@@ -78,7 +78,7 @@ export function distillJson(
   }
 }
 
-/** Returns as many first and last children as have room when cut, two to one, and leaves room for a marker. */
+/** Returns the first and last children that fit when cut, in a ratio of two to one. Leaves room for a marker. */
 function endsOf(children: readonly Child[], room: number): { head: Child[]; tail: Child[] } {
   const least = (child: Child) => {
     const charsMin = child.key === undefined ? ITEM_CHARS_MIN : VALUE_CHARS_MIN;

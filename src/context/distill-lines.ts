@@ -2,13 +2,13 @@ import { diffWeights, isDiff } from "./diff-weights.ts";
 import { FOREIGN_FRAME, outputWeights, REPEATED, WEIGHT_MAX } from "./output-weights.ts";
 import { cutMiddle } from "./shorten.ts";
 
-/** The share of the room that the first lines get before all others, and the last lines too: what was run, how it ended. */
+/** The share of the room for the first lines, and the same share for the last lines. They say what was run and how it ended. */
 const END_SHARE = 0.15;
 
-/** With fewer characters lines are not worth choosing: a marker alone takes 25. */
+/** With fewer characters no lines are chosen, because a marker alone takes 25. */
 const CHOOSING_CHARS_MIN = 120;
 
-/** A line may take a quarter of the room, or 80 characters of a small room. */
+/** A line may take this share of the room, and at least 80 characters. */
 const LINE_SHARE = 1 / 4;
 const LINE_CHARS_MIN = 80;
 
@@ -38,7 +38,7 @@ export function distillLines(text: string, charsMax: number): string {
   return selection.text(weights);
 }
 
-/** Returns the indexes of the lines that weigh something, the heaviest first, then in order. */
+/** Returns the indexes of the lines with a weight above 0, the heaviest first. Lines of one weight stay in order. */
 function byWeight(weights: Int32Array): number[] {
   const lineCount = weights.length;
   const keys = new Float64Array(lineCount);
@@ -70,7 +70,7 @@ class LineSelection {
   /** Selects a line. @returns false if it has no room. */
   take(index: number): boolean {
     if (this.#selected[index] === 1) return true;
-    // A line in the middle of a gap makes one more marker necessary; a line that is all of a gap saves one.
+    // A line in the middle of a gap needs one more marker. A line that fills a gap saves one.
     const gaps = 1 - this.#isSelected(index - 1) - this.#isSelected(index + 1);
     const cost = this.#chars(index) + gaps * this.#markerChars;
     if (cost > this.room) return false;

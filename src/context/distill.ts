@@ -3,19 +3,19 @@ import { distillJson } from "./distill-json.ts";
 import { distillLines } from "./distill-lines.ts";
 import { shorten } from "./shorten.ts";
 
-/** With fewer characters beside the note there is nothing to choose, and the head says most. */
+/** If the note leaves fewer characters, the head of the text is shown, because there is no room to choose. */
 const ROOM_MIN = 40;
 
 /**
- * Cuts the output of a tool down to what matters: along the structure of JSON, or line by line (`distillJson`,
- * `distillLines`). Base64 is replaced by its size. A marker counts what is left out at each gap, and the last line says how
- * to get it:
+ * Shortens the output of a tool and keeps the parts that matter. JSON is cut along its structure (`distillJson`), other text
+ * line by line (`distillLines`). Base64 is replaced by its size. A marker at each gap says how much is left out, and the last
+ * line says how to read the whole text:
  *
  *     [shortened from 310,482 characters, expand message 12]
  *
- * Deterministic, and linear in the text.
+ * The result depends only on the arguments. The time is linear in the length of the text.
  *
- * @param charsMax  Most UTF-16 units of the result. A shorter text comes back as it is.
+ * @param charsMax  Most UTF-16 units of the result. A shorter text is returned unchanged.
  * @param source  Names the whole text: `message 12`.
  */
 export function distill(text: string, charsMax: number, source: string): string {

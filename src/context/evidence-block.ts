@@ -30,15 +30,15 @@ export interface EvidenceBlock {
 }
 
 /**
- * Fills the block by worth for tokens, tags included: a step that joins a passage saves the tags of a new one. A long step
- * competes as a snippet, and is shown whole if room is left at the end, best first.
+ * Fills the block with the steps that are worth most for their tokens. Tags count: a step that joins a passage saves the tags of
+ * a new one. A long step competes as a snippet. If tokens remain at the end, snippets are replaced by whole steps, best first.
  *
- * Steps are chosen by the sum of their lines' tokens, which is a little too high. So the text is counted, and the room left
- * is filled again. Token counts are not additive, so a text that is too long gives back its last steps.
+ * Steps are chosen by the sum of their lines' tokens, which is a little too high. So the text is counted, and the remaining
+ * tokens are used again. Token counts are not additive, so the last steps are removed while the text is too long.
  *
  * @param steps  Best first, each once.
  * @param tokensMax  Most tokens of the text. May be negative.
- * @returns undefined if there are no steps, or no step has room.
+ * @returns undefined if there are no steps, or if none fits.
  */
 export function buildEvidenceBlock(
   steps: readonly EvidenceStep[],

@@ -11,19 +11,19 @@ import {
   stepLines,
 } from "./passages.ts";
 
-/** A step of more tokens may be shortened. Shorter steps are hardly worth it. */
+/** Only steps with more tokens are shortened, because shortening others saves little. */
 const WHOLE_TOKENS = 120;
 
-/** A step of more tokens begins shortened: the part that was found is then always worth more for its tokens. */
+/** A step with more tokens competes only as a snippet, because its snippet is always worth more for its tokens. */
 const SHORTENED_TOKENS = 1_000;
 
 /** The worth of a shortened step relative to the whole one. */
 const SHORTENED_SHARE = 0.4;
 
-/** How much the length of a step counts against it. Scores prefer short statements already, so 1 would count length twice. */
+/** The exponent of a step's tokens. Scores already prefer short messages, so 1 would count length twice. */
 const COST_EXPONENT = 0.5;
 
-/** A step in one of the ways to show it. */
+/** A step, whole or shortened, with its cost. */
 interface Variant {
   shown: ShownStep;
   /** The tokens of its lines. */
@@ -31,7 +31,7 @@ interface Variant {
   worth: number;
 }
 
-/** A step that may be selected, in the way that is worth most for its tokens. */
+/** A step that may be selected, in the variant that is worth most for its tokens. */
 interface Candidate {
   step: EvidenceStep;
   variant: Variant;
@@ -82,7 +82,7 @@ export class EvidenceSelection {
   grow(room: number): void {
     let left = room;
     for (const candidate of this.#selected) {
-      // A step that is far too long is not written out.
+      // A step that is far too long is not written out, because that takes long.
       if (candidate.whole === undefined) continue;
       if (tokenSum(candidate.step.messages) > 2 * (left + candidate.variant.tokenCount)) continue;
       const whole = candidate.whole();

@@ -26,10 +26,9 @@ export interface FittedWindow {
 /**
  * Decides which steps of the window are shown, and how much room they leave for the memory block and continuity.
  *
- * The newest step is always shown, whole if possible. To make room for it the block is halved as often as necessary, then
- * continuity is dropped, until only a pointer line remains. A step that does not even fit beside that line is shortened to
- * half of the window's share, whether it is the newest or not. Only a newest step that is a user message is never
- * shortened.
+ * The newest step is always shown, whole if possible. To make room for it, the memory block is halved as often as necessary,
+ * then continuity is dropped, until only a pointer line remains. A step that does not fit beside that line is shortened to half
+ * of the window's share, even if it is not the newest. If the newest step is a user message, it is never shortened.
  *
  * @param memory  The block at its full share.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and pointer line do not fit.
@@ -63,7 +62,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions, memory: Me
 
   if (tokenCount > limitAt(limits[level]!, start)) {
     const newestAlone = tokenCount + MESSAGE_TOKENS + gapTokens;
-    // A few short messages may cost less than the line that would stand for them.
+    // A few short messages may cost less than the pointer line that would replace them.
     const before = steps.slice(0, -1).flatMap((step) => renderStep(step, false, tokenCounter));
     const tokensLeast = isCold ? newestAlone : Math.min(newestAlone, tokenCount + tokenSum(before));
     throw new StoreError("BUDGET_TOO_SMALL", { tokensMax, tokensNeeded: pinnedTokens + tokensLeast });
@@ -80,7 +79,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions, memory: Me
   };
 }
 
-/** Returns the sizes of the memory block: its own, then halves that are worth more than a pointer line, then 0. */
+/** Returns the sizes to try for the memory block: its own, then half of it and so on down to a pointer line, then 0. */
 function memorySizes(tokenCount: number, gapTokens: number): number[] {
   const sizes: number[] = [];
   for (let size = tokenCount; size > 0; size = Math.floor(size / 2)) {
@@ -89,7 +88,7 @@ function memorySizes(tokenCount: number, gapTokens: number): number[] {
   return [...sizes, 0];
 }
 
-/** A step of the window, priced before it is known whether it will be shown. */
+/** A step of the window and its cost, computed before it is known if the step is shown. */
 interface FittedStep {
   /** The tokens of each message; of a shortened step, one sum that it may cost. */
   costs: readonly number[];
@@ -98,12 +97,12 @@ interface FittedStep {
 }
 
 /**
- * Returns a step as it is if it can be shown like that, else shortened.
+ * Returns a step unchanged if it may be shown whole, else shortened.
  *
  * An open step is measured as if its calls stayed unanswered, so that closing it does not change how it is shown.
  *
  * @param aloneTokensMax  A step that costs more is shortened.
- * @param shortenedTokens  What a shortened step may cost. Its shortest form may cost more.
+ * @param shortenedTokens  Most tokens of a shortened step, although its shortest form may cost more.
  */
 function fitStep(
   step: Step,

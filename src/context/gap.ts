@@ -4,7 +4,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import type { Memory } from "./memory.ts";
 import type { PreparedView } from "./prepare.ts";
 
-/** Messages that one pointer line names: hidden steps of the window, and everything cold if there is no memory block. */
+/** The messages that one pointer line names: the hidden ones of the window, and all cold ones if there is no memory block. */
 export interface Gap {
   seqFirst: number;
   seqLast: number;
@@ -29,7 +29,7 @@ export function gapElement({ seqFirst, seqLast, messageCount }: Gap): string {
   return element("pointer", attributes, "Left out for lack of room; session.messages reads them by seq.");
 }
 
-/** Returns the most that a gap costs. It is fixed, so that one more digit does not move the start of the window. */
+/** Returns the most tokens that a pointer line costs. A fixed number keeps one more digit from moving the start of the window. */
 export function gapTokensMax(tokenCounter: TokenCounter): number {
   const large = 9_999_999; // a session of ten million messages
   return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, messageCount: large }));

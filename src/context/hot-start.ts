@@ -1,4 +1,4 @@
-/** Tokens that the window may use, at one size of the memory block. */
+/** The tokens that the window may use at one size of the memory block. */
 export interface HotLimit {
   /** If the window is shown from its first step. */
   whole: number;
@@ -23,11 +23,11 @@ export interface HotStart {
  * start moves far enough to free half of the room, and stays until that half is used up. The state after a message
  * depends only on the messages up to it, so the next render finds the same start without storing it.
  *
- * The newest step is always shown. If it is larger than the window's share, the memory block gives way: the first level
- * at which the step fits holds until the start moves again.
+ * The newest step is always shown. If it is larger than the window's share, the memory block shrinks: the first of `limits`
+ * at which the step fits applies until the start moves again.
  *
  * @param steps  The tokens of each message of each step, in order.
- * @param limits  At least one. Later ones leave the window more room.
+ * @param limits  At least one. Each leaves the window more room than the one before.
  */
 export function placeHotStart(steps: readonly (readonly number[])[], limits: readonly HotLimit[]): HotStart {
   const last = limits.length - 1;

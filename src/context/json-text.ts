@@ -10,7 +10,7 @@ export interface Child extends Span {
 }
 
 /**
- * Removes the white space between the tokens of a JSON text. Returns undefined if it is no object or array.
+ * Removes the white space between the tokens of a JSON text. Returns undefined if it is not an object or array.
  *
  * It works on the text because parsed values would change long numbers, and the order of keys and repeated keys.
  */
@@ -61,7 +61,7 @@ function valueEnd(json: string, start: number): number {
         break;
       case "}":
       case "]":
-        if (depth === 0) return at; // the end of the object or array that holds a number or word
+        if (depth === 0) return at; // the enclosing object or array ends after a number or word
         depth--;
         break;
       case ",":

@@ -7,12 +7,12 @@ import { groupSteps } from "./steps.ts";
 import type { RenderView, ThemePlace } from "./view.ts";
 
 /**
- * How fast worth falls with the score. Most hits share parts of their scores, so a hit with 9/10 of the best score is far
- * less than 9/10 as likely to be the answer. Chosen on LoCoMo, where 5 to 8 differ by less than half a point.
+ * The exponent of a hit's score relative to the best score. A hit with 9/10 of the best score is far less than 9/10 as likely to
+ * be the answer. Chosen on LoCoMo, where 5 to 8 differ by less than half a point.
  */
 const WORTH_EXPONENT = 5;
 
-/** The worth of a message that ends in a question, relative to others with its score: it asks for what others say. */
+/** The factor for a message that ends in a question. It is less likely to be an answer than others with its score. */
 const QUESTION_SHARE = 0.5;
 
 const QUESTION = /[?？؟]\s*$/u;

@@ -6,14 +6,14 @@ import type { SessionState } from "../store/session-state.ts";
 import type { DoneSummary } from "../store/summaries.ts";
 import { type RenderView, summaryViewOf, type ThemePlace, type ThemeView } from "./view.ts";
 
-/** Uncovered steps that are loaded, the newest first; the others are counted. A context has no room for more, and loading
- *  them would make the first render depend on the length of the history. */
+/** Most uncovered steps that are loaded, the newest first. The others are only counted: a context has no room for more, and
+ *  loading them would make the first render as slow as the history is long. */
 const UNCOVERED_STEPS_MAX = 64;
 
 /** The part of a view that only a move of the frontier changes. */
 export type ColdView = Pick<RenderView, "themes" | "overlap">;
 
-/** A theme while the view is made. */
+/** A theme of the view that is being built. */
 interface ThemeDraft {
   index: number;
   view: Omit<ThemeView, "uncovered">;
@@ -22,7 +22,7 @@ interface ThemeDraft {
 }
 
 /**
- * Reads what a render needs of the cold part of a session.
+ * Reads the cold part of a session for a render: its themes, and the window's graduated messages in them.
  *
  * The work is bounded by the themes (at most `maxThemes`), the steps of the overlap and `UNCOVERED_STEPS_MAX`, not by the
  * length of the session.

@@ -6,7 +6,7 @@ import { messageElement } from "./message-element.ts";
 import type { Step } from "./steps.ts";
 import type { SummaryView } from "./view.ts";
 
-/** Characters that a long step keeps of each message that is not a tool's: what was asked, how it ended. */
+/** Characters that a shortened step keeps of each message that is not a tool message. */
 const SHORTENED_CHARS_MAX = 600;
 
 /** A piece of a theme that the memory block shows: a summary, or a step as text. */
@@ -44,10 +44,10 @@ export function summaryItem(
   return { kind: "summary", summary, summaryIndex, seqFirst: summary.seqFirst, messageCount, text, tokenCount };
 }
 
-/** The most characters that one token stands for, in any text worth showing. */
+/** The most characters of one token, in any text worth showing. */
 const TOKEN_CHARS_MAX = 8;
 
-/** Returns the least that a step costs however it is shown, without writing it. */
+/** Returns a lower bound of the tokens that a step costs, without writing it. */
 export function stepTokensMin(step: Step, previewCharsMax: number): number {
   return step.messages.reduce(
     (sum, message) => sum + Math.min(message.tokenCount, shortenedCharsMax(message, previewCharsMax) / TOKEN_CHARS_MAX),

@@ -8,13 +8,13 @@ import type { RenderOptions } from "./result.ts";
 import { groupSteps } from "./steps.ts";
 import { coldThemeBlocks, type ThemeBlock, themeText, themeTokens, withItem } from "./theme-block.ts";
 
-/** The share of what the pinned messages leave that the memory block may take, continuity included. */
+/** The share of the tokens left by the pinned messages that the memory block and continuity may take together. */
 const MEMORY_SHARE = 0.4;
 
-/** The share of the block that one step may take word for word. A longer step is shortened. */
+/** The share of the block that one step may take. A longer step is shortened. */
 const VERBATIM_SHARE = 1 / 8;
 
-/** With fewer tokens no step has room, because its tag alone costs about 20. */
+/** With fewer tokens no step fits, because its tag alone costs about 20. */
 const STEP_TOKENS_MIN = 24;
 
 const NOTE =
@@ -58,8 +58,8 @@ export function renderMemory(view: PreparedView, options: RenderOptions): Memory
 }
 
 /**
- * Fills the block: first a pointer line for every theme; then summaries, newest first, because each stands for many
- * messages; then uncovered steps, newest first. What does not fit makes way for smaller items.
+ * Fills the block: first a pointer line for every theme; then summaries, newest first, because each covers many messages; then
+ * uncovered steps, newest first. An item that does not fit is skipped, and smaller ones are tried.
  *
  * Items are chosen by the sum of their lines' tokens. Token counts are not additive, so the finished text is counted, and
  * while it is too long its last items are removed.
@@ -106,7 +106,7 @@ export function buildMemory(view: PreparedView, tokensMax: number, tokenCounter:
     const text = textOf();
     const tokenCount = tokenCounter.count(text);
     if (tokenCount <= tokensMax) return { text, tokenCount, themes };
-    const { index, item } = chosen.pop()!; // the text fits without any items
+    const { index, item } = chosen.pop()!; // not empty, because the text fits without any items
     themes[index] = { ...themes[index]!, shown: themes[index]!.shown.filter((shown) => shown !== item) };
   }
 }

@@ -15,8 +15,7 @@ export interface MessageElement {
 /**
  * Writes a message as an element: `<message id="12" seq="9" role="user">…</message>`.
  *
- * Calls and results are written as text. Reasoning is left out, and files and bytes are only named; such a message is not
- * whole.
+ * Calls and results are written as text. Reasoning is left out, and files and bytes are only named; `whole` is then false.
  *
  * @param charsMax  Most characters of its text, before escaping. See `cutMessage`.
  */
@@ -47,7 +46,7 @@ export function cutMessage({ id, parts }: Message, charsMax: number): MessageEle
   return { text: cut.join("\n"), whole: false };
 }
 
-/** Writes everything of a message that can be written as text. */
+/** Writes all parts of a message that can be written as text. */
 export function messageText({ parts }: Pick<Message, "parts">): MessageElement {
   return joined(parts.map(partText));
 }
@@ -82,7 +81,7 @@ function headed(part: Part, { text, whole }: MessageElement): MessageElement {
   return { text: headingOf(part) + text, whole };
 }
 
-/** Names a call or a result. It stays when the text after it is cut. */
+/** Returns the line that names a call or a result. It stays whole if the text after it is cut. */
 function headingOf(part: Part): string {
   if (part.type === "tool_call") return `[call ${part.name}] `;
   if (part.type !== "tool_result") return "";

@@ -12,7 +12,7 @@ export interface NormalWindow {
   shortened: ReadonlySet<number>;
 }
 
-/** The cut messages. Cutting a message of megabytes takes long, and a message is rendered many times. */
+/** A cache of cut messages. Cutting a message of megabytes takes long, and a message is rendered many times. */
 const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; normal: Message }>();
 
 /**
@@ -20,11 +20,11 @@ const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; 
  * messages `oldMessageTokensMax`. Gemini CLI has the same two limits, but another age.
  *
  * Age is the number of tokens, as appended, between a message and the first message that has not graduated. Messages that
- * have not graduated are recent, and so are the `recentTokensMax` before them. Over as many more tokens the limit falls
- * evenly from one value to the other. So age changes only when the frontier moves. If it were measured from the newest
- * message, each append would change earlier messages, and prompt caches would miss.
+ * have not graduated are recent, and so are those within `recentTokensMax` tokens before them. Over as many more tokens, the
+ * limit falls linearly from one value to the other. So age changes only when the frontier moves. If it were measured from the
+ * newest message, each append would change earlier messages, and prompt caches would miss.
  *
- * Texts, reasoning and files stay. A message within its limit comes back as the same object.
+ * Texts, reasoning and files stay. A message within its limit is returned as the same object.
  *
  * @param window  In order.
  * @param graduatedSeq  The first seq that has not graduated.

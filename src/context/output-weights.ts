@@ -1,4 +1,4 @@
-/** Characters of a line that are read. The beginning of a line says what it is about. */
+/** Characters of a line that are searched for words. The beginning of a line is enough to rank it. */
 const LOOKED_AT_CHARS = 300;
 
 /** Characters of a line that are compared with other lines. */
@@ -10,11 +10,11 @@ const REPEATED_WITHIN = 4;
 /** Lines after a failure that are likely to say more about it: the expected value, the location. */
 const AFTER_FAILURE = 3;
 
-/** Weights of lines that say nothing new. */
+/** The weights of lines that say nothing new. */
 export const REPEATED = -1;
 export const FOREIGN_FRAME = -2;
 
-/** The weight of one rank. Of lines that look alike, each weighs one less than the one before it. */
+/** The weight of one rank. Among lines that look alike, each weighs one less than the one before it. */
 export const RANK = 1_000;
 export const WEIGHT_MAX = 4 * RANK;
 
@@ -25,15 +25,15 @@ const SUMMARY =
 const FRAME = /^\s*(?:at \S.*[:(]|File ".*", line \d|\d+: +(?:0x|\w+::)|goroutine \d|\S+\.go:\d+ \+0x)/;
 const FOREIGN =
   /node_modules|\bnode:|\(internal\/|<anonymous>|site-packages|dist-packages|\/lib\/python|<frozen|\/usr\/(?:local\/)?lib\/|\/go\/pkg\/mod\/|\/usr\/local\/go\/|\/rustc\/|\.cargo\/registry|\b(?:core|std|alloc)::|\b(?:java|javax|jdk|sun|kotlin|scala)\.|org\.(?:junit|springframework|gradle|apache)\.|System\.|Microsoft\./;
-/** A file's name before a line number. It may start only at the beginning of a run; otherwise a long run takes quadratic time. */
+/** Matches a file's name before a line number. The lookbehind keeps the time linear in a long run of name characters. */
 const FILE_LINE = /(?<![\w@~.+\\/-])(?=\d*[a-z_@~./\\])[\w@~.+\\/-]+(?=[:(]\d|", line \d|#L\d)/i;
 const OUTLINE =
   /^(?:\s*\d+[\t:|→ ]\s*)?(?:#{1,6} \S|\s{0,4}(?:export|public|private|protected|static|abstract|async|def|class|func|function|interface|type|struct|impl|trait|enum|fn|pub|module|package|CREATE)\b)|^\s*(?:✓|✔|√|ok \d|--- |=== |\+ |\$ |> |test \S)/;
 
 /**
- * Returns how much each line of a tool's output matters: failures most, then counts and warnings, then locations in files,
- * then outlines and names of tests. Ordinary lines weigh 0. Each line is judged by itself, because a test report holds stack
- * traces and a log holds both.
+ * Returns the weight of each line of a tool's output: failures weigh most, then counts and warnings, then locations in files,
+ * then outlines and names of tests. Ordinary lines weigh 0. The kind of output does not matter, because a test report contains
+ * stack traces, and a log may contain both.
  *
  * If lines differ only in their numbers, each weighs less than the one before it, so that one noisy warning does not take
  * the room of all others. Locations in one file are treated alike.
@@ -54,7 +54,7 @@ export function outputWeights(lines: readonly string[]): Int32Array {
     }
     const isFailure = FAILURE.test(line);
     if (recent.includes(shape)) {
-      // The third failure of a kind is still a failure; the third line of a progress bar is nothing.
+      // The third failure of a kind still matters; the third line of a progress bar does not.
       if (!isFailure) {
         weights[index] = REPEATED;
         continue;

@@ -5,7 +5,7 @@ import { minuteOf } from "../core/times.ts";
 import type { EvidenceMessage, EvidenceStep } from "./evidence.ts";
 import { messageText } from "./message-element.ts";
 
-/** Characters that a shortened step keeps of a message that was not found itself: who says it, and what it is about. */
+/** Characters that a shortened step keeps of a message that was not found itself. */
 const NEIGHBOR_CHARS_MAX = 160;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -18,7 +18,7 @@ export interface ShownStep {
   texts: string[];
 }
 
-/** Shows every word of a step that can be written. */
+/** Shows all texts of a step. */
 export function showWhole(step: EvidenceStep): ShownStep {
   return showStep(step, messageText);
 }
@@ -41,14 +41,14 @@ function showStep(step: EvidenceStep, textOf: (message: Message) => { text: stri
 }
 
 /**
- * Writes a step's messages. Each follows a tag that names its speaker, and ends at the next tag: end tags would cost a
+ * Writes a step's messages. Each follows a tag that names its speaker, and ends at the next tag, because end tags would cost a
  * twelfth of the block.
  *
- * @param isNamed  True if the first message says its id.
+ * @param isNamed  True if the tag of the first message has its id.
  */
 export function stepLines({ messages, texts }: ShownStep, isNamed: boolean): string[] {
   return messages.map(({ message, how }, index) => {
-    // Expanding the handle of the passage or the id of the first message gives the surroundings of the others.
+    // The other messages are found by expanding the handle of the passage or the id of the first message.
     const id = isNamed && index === 0 && how === "verbatim" ? message.id : undefined;
     const shortened = how === "shortened" ? message.id : undefined;
     return element("m", { id, by: message.name ?? message.role, shortened }) + texts[index]!;
@@ -60,12 +60,12 @@ export function passageFrame(shown: ShownStep): string {
   return passageElement([shown], shown.step, []);
 }
 
-/** Names the passage of a step: a session's messages of one day share one, so that the time is said once. */
+/** Returns the key of a step's passage. The messages of a session and day share a passage, so that the time is written once. */
 export function passageKey({ sessionId, messages }: EvidenceStep): string {
   return `${Math.floor(messages[0]!.createdAtMs / DAY_MS)} ${sessionId}`;
 }
 
-/** Returns true if the handle of a passage, which is the handle of its step `named`, leads to another step as well. */
+/** Returns true if the handle of a passage, which is that of its step `named`, also leads to `step`. */
 export function isReachedBy(named: EvidenceStep, step: EvidenceStep): boolean {
   return step === named || (step.handle !== null && step.handle === named.handle);
 }

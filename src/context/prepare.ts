@@ -5,7 +5,7 @@ import type { ContextMessage } from "./result.ts";
 import { groupSteps, type PricedMessage, priced, renderStep, type Step } from "./steps.ts";
 import type { RenderView } from "./view.ts";
 
-/** A view whose messages every provider accepts, with what several stages of a render need of it. */
+/** A view whose messages every provider accepts, with values that several stages of a render need. */
 export interface PreparedView extends RenderView {
   /** The messages before the memory block and the window. */
   pinnedMessages: readonly PricedMessage[];
@@ -22,7 +22,7 @@ const OPENING: ContextMessage = {
   parts: [{ type: "text", text: "[This conversation begins with the assistant.]" }],
 };
 
-/** Computes, once for each render, everything that does not depend on the budget. */
+/** Computes the values that do not depend on the budget, once for each render. */
 export function prepareView(stored: RenderView, tokenCounter: TokenCounter): PreparedView {
   const view = { ...stored, ...acceptableMessages(stored, tokenCounter) };
   const coldCount = view.messageCount - view.pinned.length - view.window.length;

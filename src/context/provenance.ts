@@ -36,10 +36,10 @@ function sourceOf(
 }
 
 /**
- * Counts the messages that only a summary or a pointer line stands for.
+ * Counts the messages that only a summary or a pointer line represents.
  *
- * A hidden message of the window counts for the summary that covers it, else for the gap. A message that the evidence
- * shows counts for neither, and a cold one not for its theme.
+ * A hidden message of the window counts for the summary that covers it, else for the gap. A message that the evidence shows
+ * counts for neither, nor for its theme.
  *
  * @param own  The messages of the rendered session that the evidence shows.
  */

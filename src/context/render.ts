@@ -25,14 +25,14 @@ export interface Findings {
  *     pinned, system   as appended
  *     memory           role user: the memory block, continuity, then a pointer line for everything else left out
  *     window           as appended, except for cut tool results, from some step on
- *     evidence         role user: what was found for a query, word for word
+ *     evidence         role user: messages that answer a query, word for word
  *     newest step      as appended
  *
  * **Size.** A message that costs more than its age allows is cut before anything else is decided: see `normalWindow`.
  *
  * **Budget.** The memory block gets a fixed share of what the pinned messages leave, and continuity a share of its own. The
- * window gets the remaining tokens and whatever the block does not use. Pointer lines name what does not fit. If the newest
- * step is too large for the window's share, the block gives way.
+ * window gets the remaining tokens and those that the block does not use. Pointer lines name the messages that do not fit. If
+ * the newest step is too large for the window's share, the block shrinks.
  *
  * **Prefix.** Until the frontier moves, and with the same `tokensMax`, each context begins with the bytes of the one before
  * it, so that prompt caches hit. The memory block depends only on the cold part. Continuity depends only on what comes
@@ -42,9 +42,9 @@ export interface Findings {
  * **Legality.** Every provider accepts the messages: see `acceptableMessages`, `renderStep` and `prepareView`. Only calls
  * of the newest step may still wait for results.
  *
- * **Evidence** holds only what the rest of the context does not show, and comes as late as possible: nothing before it
- * depends on the query. The newest step stays last, because models answer the last message, and results must follow their
- * calls. A pointer line may name messages that the evidence shows; `omitted` does not count them.
+ * **Evidence** holds only messages that the other parts do not show. It comes late, so that nothing before it depends on the
+ * query. The newest step stays last, because models answer the last message, and results must follow their calls. A pointer
+ * line may name messages that the evidence shows; `omitted` does not count them.
  *
  * **Partition.** `sources` and `omitted` claim every message of the session once. Each render asserts it.
  *
@@ -114,7 +114,7 @@ export function renderContext(
   };
 }
 
-/** Returns the steps that the rest of the context does not show. A summary or a pointer line may stand for them. */
+/** Returns the steps that the other parts of the context do not show. A summary or a pointer line may represent them. */
 function unshownSteps(
   { steps }: Findings,
   view: PreparedView,
@@ -133,7 +133,7 @@ function unshownSteps(
   });
 }
 
-/** Returns one message that holds the blocks that have a text; no message if none has. */
+/** Returns one message that holds the blocks with a text, or no message if there are none. */
 function composedMessage(
   blocks: readonly ({ text: string | undefined; tokenCount: number } | undefined)[],
 ): PricedMessage[] {

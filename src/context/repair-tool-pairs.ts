@@ -1,13 +1,13 @@
 import type { Part, PartInput, Role } from "../core/message.ts";
 
-/** The fields that `repairToolPairs` reads. Calls and results are in `parts`, or in `content` if that is a list. */
+/** The fields that `repairToolPairs` reads. Calls and results are in `parts`, or in `content` if it is a list. */
 export interface PairedMessage {
   role: Role;
   content?: string | readonly PartInput[];
   parts?: readonly PartInput[];
 }
 
-/** A call or a result that was removed, or a message of which nothing was left. Indexes are those of the given history. */
+/** A removed call or result, or a message that was removed because nothing was left of it. Indexes are those of the given history. */
 export type RemovedPair =
   | {
       kind: "call" | "result";
@@ -35,13 +35,13 @@ export interface RepairedToolPairs<M> {
  * Removes the calls and results of a history that do not belong together. In the result, the tool messages right after a
  * call answer it, and every result answers such a call.
  *
- * Use it for histories that are broken: cut off at the front, interrupted, joined from several. Providers refuse them. Order
- * counts: a result before its call, or after another message, answers nothing. An id may be used again in a later step. The
- * other parts of a message stay, and a message is removed if only reasoning or white space is left. Nothing is moved or
- * added. A history that is in order comes back as the same messages.
+ * Use it for histories that providers refuse, because they were cut off at the front, interrupted, or joined from several.
+ * Order counts: a result before its call, or after another message, answers nothing. An id may be used again in a later step.
+ * The other parts of a message stay, and a message is removed if only reasoning or white space is left. Nothing is moved or
+ * added. A message that needs no change is returned as the same object.
  *
- * A call at the end that is still being answered counts as unanswered, so repair a history before the next model call.
- * Rendered contexts need no repair.
+ * A call whose results are still to come counts as unanswered. So append the results before you repair a history. Rendered
+ * contexts need no repair.
  *
  * @returns the history, with new messages in place of those that lost parts, and a list of the changes.
  */

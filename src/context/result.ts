@@ -11,7 +11,7 @@ export interface RenderOptions {
 }
 
 /**
- * A block that says where the work stood before the part of a context that is shown word for word:
+ * A block that summarizes the work before the part of a context that is shown word for word:
  *
  *     <continuity>(a note: this is a record, and how to get the messages)
  *     <asked seq="0">Move the clean command under session.</asked>      the user's words
@@ -22,7 +22,8 @@ export interface RenderOptions {
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
  *     </continuity>
  *
- * It only quotes. Its lines lead to messages by `seq`, and claim none: `sources` and `omitted` count these messages.
+ * All of its texts are quoted. Its lines refer to messages by `seq`. They do not claim them: `sources` and `omitted` count
+ * these messages elsewhere.
  */
 export interface Continuity {
   text: string;
@@ -31,7 +32,7 @@ export interface Continuity {
   messages: { messageId: number; seq: number }[];
 }
 
-/** Writes the continuity block of a session until its frontier moves. */
+/** Writes the continuity block of a session. It is valid until the frontier moves. */
 export interface ContinuityTeller {
   /** The share of a context that is kept free for the block, in [0, 1]. */
   share: number;
@@ -40,9 +41,9 @@ export interface ContinuityTeller {
 }
 
 /**
- * A message as the model gets it. A message shown word for word has the parts that were appended, except for what providers
- * refuse: texts of white space are left out, and the id of a call that was used before gets a number (`call_0_2`), in the
- * call and in its result.
+ * A message for the model. A message shown word for word has the parts that were appended, with two exceptions that providers
+ * require: texts of white space are left out, and if a call's id was used before, the call and its result get a new one
+ * (`call_0_2`).
  */
 export interface ContextMessage {
   role: Role;
@@ -51,7 +52,7 @@ export interface ContextMessage {
   metadata?: Record<string, JsonValue>;
 }
 
-/** A message that the context shows: `verbatim` with every word, `shortened` with some left out. */
+/** A message that the context shows: `verbatim` if every word is shown, `shortened` if some are left out. */
 export interface MessageSource {
   how: "verbatim" | "shortened";
   /** Index of the rendered message that holds it. */
@@ -75,16 +76,16 @@ export interface SummarySource {
 /**
  * The source of a rendered text.
  *
- * Entries claim messages in order. Each claims the messages of its id or handle that no entry before it has claimed, and
- * `messageCount` is their number. So a message that is shown and also covered by a summary counts once, as shown.
+ * Every message is claimed by one entry: the first whose id or handle includes it. `messageCount` is the number of messages that
+ * an entry claims. So a message that is shown and also covered by a summary counts once, as shown.
  */
 export type Source = MessageSource | SummarySource;
 
 /**
  * A pointer line, which names messages that the context leaves out. Its entries claim what `sources` did not claim.
  *
- * - `range`: the messages between two seqs, inclusive. `session.messages` reads them. The count may be 0, if summaries
- *   cover them all or evidence shows them.
+ * - `range`: the messages between two seqs, both included. `session.messages` reads them. The count is 0 if summaries cover
+ *   them all or evidence shows them.
  * - `theme`: the members of a theme that are neither shown nor summarized. `expand` reads them by the handle.
  */
 export type Omission = {

@@ -6,8 +6,8 @@ import { shorten } from "./shorten.ts";
 /**
  * Cuts every string of a part to `charsMax` UTF-16 units. Returns the same part if no string is longer.
  *
- * Results are distilled, texts keep head and tail, and files are replaced by their names. Arguments keep their keys, because
- * they mean nothing without. Reasoning never changes, because providers sign it.
+ * Results are distilled, texts keep head and tail, and files are replaced by their names. Arguments keep their keys, which give
+ * the values their meaning. Reasoning never changes, because providers sign it.
  *
  * @param source  Names the message in the markers: `message 12`.
  */

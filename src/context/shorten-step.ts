@@ -4,15 +4,15 @@ import { tokenSum } from "./costs.ts";
 import { shortenPart, shortenToolPart } from "./shorten-part.ts";
 import { renderStep, type Step } from "./steps.ts";
 
-/** Least characters that a shortened text keeps, marker included: a line of head, a line of tail. */
+/** Fewest characters that a shortened text keeps, marker included: about a line of head and a line of tail. */
 const CHARS_MIN = 240;
 
-/** A limit that was too high is followed by at most this share of it. That wastes at most a tenth of the room. */
+/** If a limit was too high, the next one is at most this share of it. So at most a tenth of the room is wasted. */
 const CHARS_RATIO = 0.9;
 
 /**
- * Cuts a step down to `tokensMax`. Its messages, calls and results stay; long texts lose what matters least. All texts get
- * the same limit, so short ones stay whole.
+ * Shortens a step to `tokensMax`. Its messages, calls and results stay, but their long texts are cut. All texts get the same
+ * limit, so short ones stay whole.
  *
  * A step with an open call is measured as if it were closed, so that closing it does not change it.
  *
@@ -32,8 +32,8 @@ export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCo
 }
 
 /**
- * Cuts the results and arguments of a message, so that it costs `tokensMax` or the least it can. Other parts stay. Returns
- * the same message if it costs no more already.
+ * Cuts the results and arguments of a message to `tokensMax`, or to their shortest form if that costs more. Other parts stay.
+ * Returns the same message if it costs at most `tokensMax`.
  */
 export function shortenToolMessage(message: Message, tokensMax: number, tokenCounter: TokenCounter): Message {
   if (message.tokenCount <= tokensMax) return message;

@@ -1,7 +1,7 @@
 import { graphemesIn } from "../core/graphemes.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 
-/** UTF-16 units that are segmented on either side of a cut. The longest emoji sequences in use have about 30. */
+/** UTF-16 units on either side of a cut that are split into graphemes. The longest emoji sequences in use have about 30. */
 const CUT_CONTEXT_CHARS = 64;
 
 /**
@@ -18,7 +18,7 @@ export function shorten(text: string, charsMax: number, source: string): string 
 /**
  * Returns the head and the tail of a text, two to one, with a marker between them.
  *
- * No grapheme is cut in two. Only the surroundings of the two cuts are segmented, so 10 MB cost as much as 1 KB.
+ * No grapheme is cut in two. Only the text near the two cuts is split into graphemes, so 10 MB take no longer than 1 KB.
  *
  * @param markerOf  Returns the marker for a number of UTF-16 units; fewer units give no longer marker.
  */
@@ -39,6 +39,6 @@ function boundaryAfter(text: string, index: number): number {
     const end = from + segment.index + segment.segment.length;
     if (end >= index && (end < to || end === text.length)) return end;
   }
-  // One grapheme is larger than the segmented text: cut it, but not within a surrogate pair.
+  // One grapheme is larger than the text that was split: cut it, but not within a surrogate pair.
   return /[\udc00-\udfff]/.test(text[index] ?? "") ? index + 1 : index;
 }

@@ -7,8 +7,8 @@ import type { SpanStrategy } from "../store/spans.ts";
 import { type RenderView, summaryViewOf, type ThemeView } from "./view.ts";
 
 /**
- * The seqs after the summary from which on the window is read in full, up to twice as many. A window is longer than a
- * context only while nobody makes summaries. The first render must not read a whole history then.
+ * If more than twice as many messages follow the summary, only the newest of them are read: between this many and twice as
+ * many. That happens only while nobody makes summaries. The first render must not read a whole history then.
  */
 const WINDOW_SEQS = 500;
 
@@ -32,7 +32,7 @@ export function wholeView({ state, unpinnedFrom }: SpanSource): RenderView {
  *     theme    the remaining steps before the span, what the summary covers, and messages that were not read
  *     window   all messages after it
  *
- * So a context of spans keeps the promises of a context of themes. The handle of the theme names a span, `span:12@480`.
+ * So `renderContext` keeps its promises for spans too. The handle of the theme names a span, `span:12@480`.
  *
  * @param headTokensMax  Most tokens of the steps that are shown before the summary.
  */
@@ -69,14 +69,14 @@ export function spanView(source: SpanSource, strategy: SpanStrategy, headTokensM
   return viewOf(state, [...state.pinned, ...head], window, theme);
 }
 
-/** Returns the first seq that is read. It moves by hundreds of messages, so that prompt caches seldom miss. */
+/** Returns the first seq to read. It moves by hundreds of messages at once, so that prompt caches seldom miss. */
 function windowFrom(stepSeq: number, nextSeq: number): number {
   return stepSeq + Math.max(0, Math.floor((nextSeq - stepSeq) / WINDOW_SEQS) - 1) * WINDOW_SEQS;
 }
 
 /**
- * Returns the messages from a seq on, without the end of a step that began before it. If nothing is left, it returns all of
- * the newest step, which must not be missing.
+ * Returns the messages from a seq on, without those of a step that began before it. If none are left, it returns the whole
+ * newest step, which must not be missing.
  *
  * @param stepSeq  A seq at which a step begins.
  */

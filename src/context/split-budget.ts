@@ -4,20 +4,20 @@ import { gapTokensMax } from "./gap.ts";
 import type { PreparedView } from "./prepare.ts";
 import { renderStep } from "./steps.ts";
 
-/** Tokens that evidence gets first, after the pinned messages and the newest step. */
+/** The tokens that evidence gets before anything else, apart from the pinned messages and the newest step. */
 const EVIDENCE_FIRST = 2_000;
 
-/** The share of the remaining tokens that evidence gets. The first few thousand tokens hold most of what answers a question. */
+/** The share of the remaining tokens that evidence gets. Its first few thousand tokens answer most questions. */
 const EVIDENCE_SHARE = 1 / 3;
 
 /**
  * Returns the tokens for the part of a context that does not depend on the query.
  *
- * A small budget goes to evidence, except for the pinned messages, the newest step and a pointer line. Of a larger budget,
- * the memory block and the window get most. The split does not depend on what is found, because the bytes before the
+ * With a small budget, evidence gets everything except the pinned messages, the newest step and a pointer line. With a larger
+ * one, the memory block and the window get most. The split does not depend on the evidence found, because the bytes before the
  * evidence must not.
  *
- * @returns at least what a context needs, if `tokensMax` has it: evidence never makes a budget too small.
+ * @returns at least the tokens that a context without evidence needs, if `tokensMax` has as many.
  */
 export function stableTokensMax(view: PreparedView, tokensMax: number, tokenCounter: TokenCounter): number {
   const newest = view.steps.at(-1);

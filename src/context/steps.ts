@@ -38,9 +38,9 @@ export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<
 /**
  * Renders a step so that providers accept it: every call is answered right after it, every result follows its call.
  *
- * A result answers one call of its own step, so ids may repeat from step to step. An unanswered call gets a result that
- * says so. A result that answers no call becomes a user message that holds it as escaped data. That message comes after
- * the step, or before it while the step has an open call.
+ * A result answers one call of its own step, so ids may repeat from step to step. An unanswered call gets a result that says
+ * that there is none. A result that answers no call becomes a user message with the result as escaped data. This message
+ * follows the step, or precedes it while the step has an open call.
  *
  * @param open  True if results may still come: unanswered calls then stay unanswered.
  */
@@ -81,7 +81,7 @@ function matchResults(parts: readonly Part[], unanswered: ToolCallPart[]): { ans
   return { answers, others };
 }
 
-/** Counts the tokens of a message that was not stored like this. */
+/** Counts the tokens of a message that is not in the store in this form. */
 export function priced(
   message: ContextMessage,
   tokenCounter: TokenCounter,

@@ -40,8 +40,8 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
  * Renders a session by a strategy.
  *
  * Every strategy keeps the promises of `renderContext`, with one exception: the prefix of a `sandwich` also breaks if its
- * newest step is so large that first messages make way for it. A render never waits for a summary. Until there is one, it
- * shows the newest messages that fit and names the others.
+ * newest step is so large that fewer first messages fit. A render never waits for a summary. Until there is one, it shows the
+ * newest messages that fit, and a pointer line names the others.
  *
  * @throws {StoreError} `BUDGET_TOO_SMALL`; with `full` if not every message fits.
  */
@@ -50,7 +50,7 @@ export function renderStrategy(strategy: Strategy, source: StrategySource, optio
   if (strategy === "sandwich") return renderSandwich(source, options);
   const view = prepareView(strategyView(strategy, source, tokensMax), tokenCounter);
   if (strategy === "full") {
-    // An open step counts as if it stayed unanswered, so that closing it pushes nothing out.
+    // Open calls count as unanswered, so that a context still fits when its last step is closed.
     const window = view.steps.flatMap((step) => renderStep(step, false, tokenCounter));
     const tokensNeeded = view.pinnedTokens + tokenSum(window);
     if (tokensNeeded > tokensMax) throw new StoreError("BUDGET_TOO_SMALL", { tokensMax, tokensNeeded, strategy });
@@ -73,7 +73,7 @@ function renderSandwich(source: StrategySource, options: RenderOptions): RenderR
   return render(0);
 }
 
-/** Returns the tokens of the first messages that `sandwich` shows: a share of what the pinned messages leave. */
+/** Returns the most tokens of the first messages that `sandwich` shows. */
 function headTokensMax({ state }: StrategySource, tokensMax: number): number {
   return state.settings.sandwichHead * Math.max(0, tokensMax - tokenSum(state.pinned));
 }

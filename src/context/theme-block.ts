@@ -6,10 +6,10 @@ import { type MemoryItem, type SummaryItem, summaryElement } from "./memory-item
 import type { RenderView, ThemeView } from "./view.ts";
 
 /**
- * One theme of the memory block. It is a pointer line until an item of it is shown, and an element from then on.
+ * One theme of the memory block. A theme without shown items is a pointer line, any other an element with its items.
  *
- * Inside the element, `<pointer messages="4"/>` stands for the members that no item shows. If one summary covers the whole
- * theme, the theme is written as that summary.
+ * Inside the element, `<pointer messages="4"/>` counts the members that no item shows. If one summary covers the whole theme,
+ * the theme is written as this summary.
  */
 export interface ThemeBlock {
   /** Index into the view's themes. */
@@ -42,7 +42,7 @@ export function coldThemeBlocks({ themes, overlap }: RenderView): ThemeBlock[] {
   return blocks.filter(({ coldCount }) => coldCount > 0);
 }
 
-/** Returns the number of cold members that no shown item stands for. */
+/** Returns the number of cold members that no shown item represents. */
 export function unshownCount({ coldCount, shown }: ThemeBlock): number {
   return coldCount - shown.reduce((sum, item) => sum + item.messageCount, 0);
 }
@@ -74,7 +74,7 @@ export function themeTokens(block: ThemeBlock, tokenCounter: TokenCounter): numb
   return tokenSum(block.shown) + lines.reduce((sum, line) => sum + lineTokens(line, tokenCounter), 0);
 }
 
-/** Returns the summary that alone covers everything cold in the theme. */
+/** Returns the summary that covers all cold members, if it is the only shown item. */
 function wholeSummary(block: ThemeBlock): SummaryItem | undefined {
   const [first, ...others] = block.shown;
   return first?.kind === "summary" && others.length === 0 && unshownCount(block) === 0 ? first : undefined;

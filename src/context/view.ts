@@ -24,7 +24,7 @@ export function summaryViewOf(
 export interface ThemeView {
   /** `theme:123@456`, at the position of the session's last union. */
   handle: string;
-  /** A few telling words for a line that only names the theme. May be empty. */
+  /** A few words that describe the theme in a pointer line. May be empty. */
   label: string;
   /** The number of all members, covered or not, including those still in the window. */
   messageCount: number;
@@ -48,7 +48,7 @@ export interface ThemePlace {
   summary: number | undefined;
 }
 
-/** Everything of a session that a render reads. */
+/** The data of a session that a render reads. */
 export interface RenderView {
   sessionId: string;
   /** The number of all messages of the session. */
@@ -59,11 +59,11 @@ export interface RenderView {
   window: readonly Message[];
   /** Ids of the window's messages that `normalWindow` has cut. */
   shortened?: ReadonlySet<number>;
-  /** The setting of that name; its default if left out. */
+  /** The session's setting; the default if left out. */
   toolPreviewCharsMax?: number;
   /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
   evictedSeq: number;
-  /** The places of the window's graduated messages in the themes, by message id. */
+  /** The themes of the window's graduated messages, by message id. */
   overlap: ReadonlyMap<number, ThemePlace>;
   /** Oldest first, by `seqFirst`. */
   themes: readonly ThemeView[];

@@ -1,18 +1,18 @@
-/** The most that calls of a model may come to. */
+/** Limits for the calls of a model. */
 export interface CallLimits {
-  /** Calls; any number unless given. */
+  /** Most calls; no limit unless given. */
   callsMax?: number | undefined;
-  /** Tokens sent and received, by the service's count if it reports one, else estimated; any number unless given. */
+  /** Most tokens sent and received, as the service reports them, else estimated; no limit unless given. */
   tokensMax?: number | undefined;
 }
 
-/** Calls and their tokens: set aside, or spent. */
+/** Calls and their tokens, reserved or spent. */
 export interface Reservation {
   callCount: number;
   tokenCount: number;
 }
 
-/** What is left of the limits. Calls under way count with what they may come to. */
+/** The calls and tokens that remain. A call under way counts with the most tokens that it may take. */
 export class CallBudget {
   #calls: number;
   #tokens: number;
@@ -22,7 +22,7 @@ export class CallBudget {
     this.#tokens = tokensMax ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Sets calls aside. @returns false, with nothing set aside, if too little is left. */
+  /** Reserves calls. @returns false, with nothing reserved, if too little remains. */
   reserve({ callCount, tokenCount }: Reservation): boolean {
     if (callCount > this.#calls || tokenCount > this.#tokens) return false;
     this.#calls -= callCount;
@@ -30,29 +30,29 @@ export class CallBudget {
     return true;
   }
 
-  /** Replaces a reservation by what was spent, which may be more. */
+  /** Replaces a reservation by the calls and tokens spent, which may be more. */
   release(reserved: Reservation, spent: Reservation): void {
     this.#calls += reserved.callCount - spent.callCount;
     this.#tokens += reserved.tokenCount - spent.tokenCount;
   }
 }
 
-/** What the calls for one summary have come to so far. */
+/** The calls for one summary so far, and their tokens. */
 export class Spending implements Reservation {
   callCount = 0;
   tokenCount = 0;
-  /** The part of `tokenCount` that is estimated: the call begun last. */
+  /** The estimated part of `tokenCount`, which is that of the last call. */
   #estimated = 0;
   #reported = 0;
 
-  /** Counts a call that may come to this many tokens. */
+  /** Counts a call that may take this many tokens. */
   begin(tokenCount: number): void {
     this.callCount += 1;
     this.tokenCount += tokenCount;
     this.#estimated = tokenCount;
   }
 
-  /** Takes the service's count for all calls so far, in place of the estimate for the last one. */
+  /** Replaces the estimate by the service's count, which covers all calls so far. */
   report({ inputTokens, outputTokens }: { inputTokens: number | null; outputTokens: number | null }): void {
     const reported = (inputTokens ?? 0) + (outputTokens ?? 0);
     this.tokenCount += reported - this.#reported - this.#estimated;

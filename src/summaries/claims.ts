@@ -4,8 +4,8 @@ import type { Repositories } from "../store/repositories.ts";
 import { type HeldClaim, type Lease, releaseClaims, renewClaims } from "../store/write-summaries.ts";
 
 /**
- * Milliseconds after which a claim expires unless it is renewed. A process that dies blocks its summary for that long; a
- * process that was suspended for longer may find that another one has begun it.
+ * Milliseconds after which a claim expires unless it is renewed. If a process dies, others wait that long for its summary. If
+ * a process is suspended for longer, another may make the summary.
  */
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
@@ -15,13 +15,12 @@ export interface ClaimedSummary {
   claim: HeldClaim;
   sessionId: string;
   summarizerId: string;
-  /** The costs so far. */
   costs: Costs;
 }
 
 /**
- * The claims of one run. They are renewed while calls last. When the signal is aborted they are released at once, because
- * the store may be closed right after.
+ * The claims of one run, which renews them until it ends. If the signal is aborted they are released at once, because the store
+ * may be closed right after.
  */
 export class SummaryClaims {
   readonly #repositories: Repositories;
@@ -50,7 +49,7 @@ export class SummaryClaims {
     this.#held.add(summary);
   }
 
-  /** Forgets a claim that ended when its result was recorded. */
+  /** Removes a claim that ended when its result was recorded. */
   drop(summary: ClaimedSummary): void {
     this.#held.delete(summary);
   }
@@ -75,7 +74,7 @@ export class SummaryClaims {
     this.#quietly(() => releaseClaims(this.#repositories, held));
   }
 
-  /** Claims expire by themselves if the file cannot be written. The caller learns of that when a result is recorded. */
+  /** Ignores errors: claims expire by themselves, and recording a result fails for the same reason. */
   #quietly(change: () => void): void {
     try {
       change();

@@ -10,7 +10,7 @@ import { isDue } from "./due.ts";
 import { type Asker, type Postponement, postponementOf } from "./next-try.ts";
 import { readingOf } from "./reading.ts";
 
-/** Which summaries count: those that the store's own summarizer `made`, or all that a context shows (`shown`), stand-ins too. */
+/** `made`: the summaries of the store's own summarizer. `shown`: all summaries that contexts show, including stand-ins. */
 export type Layer = "made" | "shown";
 
 /** A theme whose summary is due. */
@@ -19,7 +19,7 @@ export interface DirtyTheme {
   /** Summaries that cover parts of it, oldest sources first. */
   parts: DoneSummary[];
   uncoveredTokens: number;
-  /** Why it is not tried now. */
+  /** Why it is not summarized now; undefined if it is. */
   wait: Postponement | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface DirtyTheme {
 export interface ThemeReading {
   /** Summaries that it builds on, oldest sources first; empty for a full reading. */
   previous: DoneSummary[];
-  /** The messages that those do not cover, in order. */
+  /** The messages that `previous` does not cover, in order. */
   sources: Message[];
   readingDepth: number;
   sourceDigest: string;
@@ -39,7 +39,7 @@ export interface ThemeReading {
  * Returns the dirty themes of a session, those with the most uncovered tokens first. Messages that have graduated only
  * because the session is idle do not count: the window still shows them word for word.
  *
- * @param asker  The one whose earlier tries count. Unless given, no theme is postponed.
+ * @param asker  Names the summarizer whose earlier tries may postpone a theme. Unless given, no theme is postponed.
  */
 export function dirtyThemes(
   repositories: Repositories,
@@ -113,7 +113,7 @@ function idleTokens(
   return tokens;
 }
 
-/** Returns, by theme, the newest summaries of its largest covered parts, also those that no context shows yet. */
+/** Returns, by theme, its largest and newest summaries, oldest sources first. Contexts may not show all of them yet. */
 function standingSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,

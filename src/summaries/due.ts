@@ -1,7 +1,7 @@
-/** Most summaries of its parts that a theme may keep. With more, one of the whole is made, so that contexts stay short. */
+/** Most summaries that a theme may have. With more, one summary of the whole theme is made, so that contexts stay short. */
 const PARTS_MAX = 3;
 
-/** The new tokens that a later version must read, as a multiple of `resolveTokensMin` and the summaries that it repeats. */
+/** New tokens that a later summary must cover, as a multiple of `resolveTokensMin` plus the tokens of the earlier summaries. */
 const NEW_TO_REPEATED_MIN = 2;
 
 /** How much of a theme its summaries cover. Tokens are those of the store's counter. */
@@ -12,11 +12,11 @@ export interface ThemeStanding {
 }
 
 /**
- * Returns true if a theme is to be summarized now.
+ * Returns true if the summary of a theme is due.
  *
- * The first summary is worth its call from `resolveTokensMin` uncovered tokens on. Every later one repeats what the earlier
- * ones say, so it waits until enough is new. The cost of keeping up then stays in proportion to what is said, however long
- * a theme lives. Until then the newest messages of the theme are shown as they are, if there is room.
+ * The first summary is due when `resolveTokensMin` tokens are uncovered. A later one repeats the earlier ones, so it is due
+ * only when enough is new. So the total cost stays in proportion to the length of the theme. Until a summary is due, contexts
+ * show the uncovered messages word for word, if there is room.
  */
 export function isDue({ uncoveredTokens, summaryTokens }: ThemeStanding, resolveTokensMin: number): boolean {
   if (summaryTokens.length > PARTS_MAX) return true;

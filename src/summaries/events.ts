@@ -1,17 +1,18 @@
 /**
- * What became of one summary.
+ * An event about one summary.
  *
  * - `started`: the summarizer was called.
- * - `resolved`: there is a summary.
- * - `failed`: there is none. A later call tries again, not before `nextTryAtMs`.
- * - `parked`: there is none, and none is tried before there is more to summarize, or before `nextTryAtMs`.
- * - `deferred`: the summarizer was not called.
- * - `stood_in`: the extractive summarizer made one meanwhile, at no cost.
+ * - `resolved`: the summarizer made the summary.
+ * - `failed`: the summarizer failed. A later call tries again, from `nextTryAtMs` on.
+ * - `parked`: the summarizer failed, and the same request would fail again. The next try waits until there is more to
+ *   summarize, or until `nextTryAtMs` if given.
+ * - `deferred`: the summarizer was not called, for the given `reason`.
+ * - `stood_in`: the extractive summarizer made a stand-in, at no cost.
  */
 export interface ResolveEvent {
   kind: "started" | "resolved" | "failed" | "parked" | "deferred" | "stood_in";
   sessionId: string;
-  /** Names what is summarized: `theme:123@456`, `span:12@480`. */
+  /** Names the theme or span: `theme:123@456`, `span:12@480`. */
   handle: string;
   /** The tokens of the summary; with `resolved` and `stood_in`. */
   tokenCount?: number;
@@ -19,7 +20,7 @@ export interface ResolveEvent {
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /** True if there was more to summarize by then, or the summary was no longer of use; with `resolved`. */
+  /** True if more messages had joined by then, or if the summary was not stored because it was no longer of use; with `resolved`. */
   isStale?: boolean;
   /** Why there is no summary; with `failed` and `parked`. */
   error?: string;
@@ -32,9 +33,11 @@ export interface ResolveEvent {
 }
 
 /**
- * - `backing_off`: the last try failed a moment ago.
- * - `claimed`: another process is making it.
- * - `limit`: it may cost more than `callsMax` or `tokensMax` leave.
+ * Why the summarizer was not called:
+ *
+ * - `backing_off`: the last try failed, and its delay is not over.
+ * - `claimed`: another process is making the summary.
+ * - `limit`: the calls might exceed `callsMax` or `tokensMax`.
  * - `stopped`: the service asked for a pause, or refused the key or the settings.
  */
 export type DeferReason = "backing_off" | "claimed" | "limit" | "stopped";

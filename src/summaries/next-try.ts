@@ -6,16 +6,16 @@ import type { Try } from "../store/claims.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** Milliseconds after which a refused key, refused settings or a failed hook is tried again: somebody may have fixed it. */
+/** Milliseconds before the next try after a refused key, refused settings or a failed hook: somebody may have fixed it. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
 
-/** The longest delay, in milliseconds, that a service is granted. A service that asks for more is probably wrong. */
+/** The longest delay in milliseconds that a service may ask for. A service that asks for more is probably wrong. */
 const ASKED_DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
 
 /** Most characters of an error that are kept. */
 const ERROR_CHARS_MAX = 1_000;
 
-/** The one who would make the next try, and the time. */
+/** The summarizer and the open store that would make the next try, and the time. */
 export interface Asker {
   summarizerId: string;
   promptVersion: number;
@@ -23,7 +23,7 @@ export interface Asker {
   nowMs: number;
 }
 
-/** What follows from a failed call. */
+/** The consequence of a failed call. */
 export interface Consequence {
   /** `parked`: the same request would fail again. */
   status: "failed" | "parked";
@@ -31,12 +31,12 @@ export interface Consequence {
   errorCode: string | null;
   /** Unix milliseconds; null if there must be more to summarize first. */
   nextTryAtMs: number | null;
-  /** True if no other call is of use before then. */
+  /** True if no other call should be made before `nextTryAtMs`. */
   pauses: boolean;
 }
 
 /**
- * Decides what follows from a failure.
+ * Returns the consequence of a failure:
  *
  *     the content was refused          parked until there is more to summarize, or another summarizer or prompt
  *     the key or settings were refused parked for an hour, and so is everything else; a store opened again tries at once
@@ -72,7 +72,7 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   };
 }
 
-/** Returns the message of anything that was thrown. */
+/** Returns the message of a thrown value. */
 function textOf(error: unknown): string {
   if (error instanceof Error) return String(error.message);
   return typeof error === "object" ? "an object was thrown that is no error" : String(error);
@@ -95,7 +95,7 @@ export interface Postponement {
 /**
  * Returns why the newest try postpones the next one; undefined if the next one may be made.
  *
- * @param extent  How far the next summary would reach, as in `Try`.
+ * @param extent  The last log position (theme) or seq (span) that the next summary would cover, as in `Try`.
  */
 export function postponementOf(
   tried: Try | undefined,
@@ -109,7 +109,7 @@ export function postponementOf(
     return status === "parked" && tried.extent >= extent ? { kind: "parked", nextTryAtMs, isInflated } : undefined;
   }
   if (status === "parked" && tried.claimant !== claimant) return undefined;
-  // A try from the future was made before the clock was set back.
+  // If the try is in the future, the clock was set back since.
   if (nowMs >= nextTryAtMs || nowMs < createdAtMs) return undefined;
   return { kind: status === "parked" ? "parked" : "deferred", nextTryAtMs, isInflated: false };
 }

@@ -9,19 +9,18 @@ import { type DeferReason, type OnResolveEvent, type ResolveEvent, tell } from "
 import { type Asker, type Consequence, consequenceOf, type Postponement } from "./next-try.ts";
 import { type Outcome, planReading, type Reading, type SummarizeOptions, summarize } from "./summarize.ts";
 
-/** Counts of themes; for `flat` and `sandwich`, of their one summary. */
+/** Counts of themes. With `flat` and `sandwich`, the one summary of the session counts as a theme. */
 export interface ResolveResult {
   /** Themes with a new summary. */
   resolved: number;
-  /** Themes for which the summarizer failed or gave an unusable answer. They are tried again after a while. */
+  /** Themes for which the summarizer failed or gave an unusable answer. They are tried again after a delay. */
   failed: number;
-  /** Themes that grew meanwhile and are dirty again; also those whose summary was dropped because messages were forgotten or
-   *  another process was faster. */
+  /** Themes that grew meanwhile, and themes whose summary was not stored because messages were forgotten or another process
+   *  was faster. */
   stale: number;
-  /** Themes that cannot be made shorter, or were refused. They are left alone until they grow or their next try. */
+  /** Themes whose summary would be no shorter than its sources, or was refused. They wait until they grow or for an hour. */
   parked: number;
-  /** Themes that were not tried: the last try failed a moment ago, another process is making the summary, it may cost more than
-   *  the limits leave, or the service asked for a pause. */
+  /** Themes for which the summarizer was not called; see `DeferReason`. */
   deferred: number;
 }
 
@@ -47,10 +46,10 @@ export interface Making {
   createdAtMs: number;
 }
 
-/** The columns that say how it went. */
+/** The columns for the result of a try. */
 export interface MakingResult extends Making, Costs {
   status: "done" | "failed" | "parked";
-  /** The one whose try failed. */
+  /** The open store whose try failed; null if it did not. */
   claimant: string | null;
   title?: string;
   text?: string;
@@ -61,20 +60,20 @@ export interface MakingResult extends Making, Costs {
   pauses?: boolean;
 }
 
-/** One summary to be made. */
+/** A summary to make. */
 export interface SummaryTask {
   handle: string;
   reading: Reading;
   /** The number of this try, from 1. */
   attempts: number;
   claim(making: Making, lease: Lease): HeldClaim | NoClaim;
-  /** Returns true if it was written. */
+  /** Writes the result. @returns false if it is no longer of use. */
   record(made: MakingResult, claim: HeldClaim): boolean;
-  /** Returns true if there is more to summarize than was read. */
+  /** Returns true if messages have joined since the sources were read. */
   hasGrown(): boolean;
 }
 
-/** One `resolveDirty`: its claims, its limits and its result. */
+/** One call of `resolveDirty`: its claims, its limits and its result. */
 export class ResolveRun {
   readonly result = nothingDone();
   readonly options: ResolveRunOptions;
@@ -94,7 +93,7 @@ export class ResolveRun {
     this.#claims = new SummaryClaims(repositories, options.clock, options.claimant, options.signal);
   }
 
-  /** The earliest time, in Unix milliseconds, at which something may be tried again; undefined if unknown. */
+  /** When the first postponed summary may be tried again, in Unix milliseconds; undefined if unknown. */
   get nextTryAtMs(): number | undefined {
     return this.#nextTryAtMs;
   }
@@ -118,7 +117,7 @@ export class ResolveRun {
   /**
    * Makes one summary, unless the limits, a pause or another process's claim prevent it.
    *
-   * @returns false if there is none and another may stand in for it.
+   * @returns false if there is none and a stand-in is needed.
    * @throws the signal's reason if it is aborted; what the store throws.
    */
   async work(task: SummaryTask): Promise<boolean> {
@@ -147,7 +146,7 @@ export class ResolveRun {
     }
   }
 
-  /** Tells of a summary that stands in for one that could not be made. */
+  /** Reports a stand-in. */
   stoodIn(handle: string, tokenCount: number): void {
     this.#tell("stood_in", handle, { tokenCount });
   }
@@ -189,7 +188,7 @@ export class ResolveRun {
     this.#tryAgainAt(nextTryAtMs);
     const more = { ...(errorCode !== null && { errorCode }), ...(nextTryAtMs !== null && { nextTryAtMs }) };
     this.#tell(status, task.handle, { error, ...more, ...costs });
-    return outcome.status === "inflated"; // then its sources are shown
+    return outcome.status === "inflated"; // contexts show the sources instead
   }
 
   #defer(handle: string, reason: DeferReason, nextTryAtMs: number | undefined): false {
@@ -219,7 +218,7 @@ function endingOf(
   return { status: "parked", error: outcome.error, errorCode: null, nextTryAtMs: null, pauses: false };
 }
 
-/** Adds usage to costs. A summarizer of the caller's own may report anything: what is no number counts as 0. */
+/** Adds usage to costs. A summarizer of the caller may report anything; a value that is not a valid number counts as 0. */
 function withUsage(before: Costs, { inputTokens, outputTokens, costUsd }: ModelUsage): Costs {
   const isPrice = costUsd !== undefined && costUsd >= 0 && costUsd < Number.POSITIVE_INFINITY;
   return {

@@ -11,7 +11,7 @@ import { type Split, SUMMARY_SHARE } from "./split.ts";
 import { standInFor } from "./stand-in.ts";
 import type { Reading } from "./summarize.ts";
 
-/** Fewest tokens of a summary, however small the budget is: one statement. */
+/** A summary may always take this many tokens, which is one statement. */
 const SUMMARY_TOKENS_MIN = 20;
 
 /** A span whose summary is due, and the sources of that summary. */
@@ -23,8 +23,8 @@ interface DirtySpan {
 }
 
 /**
- * Makes the summary of a `flat` or `sandwich` context, if the context is full enough or `compact` has asked for it. It is
- * made from the last summary and the messages since.
+ * Makes the summary of a `flat` or `sandwich` context, if the context is full enough or `compact` has marked it as due. The
+ * summary is made from the last one and the messages since, or from all messages that it covers; see `readingOf`.
  *
  * @throws the signal's reason if it is aborted.
  */

@@ -15,11 +15,10 @@ export interface ThemeOptions {
 }
 
 /**
- * Gives every dirty theme of a session a summary that covers all of it.
+ * Makes, for every dirty theme of a session, a summary that covers the whole theme. `isDue` says which themes are dirty.
  *
- * A theme is dirty if enough of it is in no summary, or if it has more than a few summaries of its parts. No transaction
- * is open while the summarizer works. The log position of the sources goes with the result, so the result stays true
- * whatever happens meanwhile. Contexts show it from the next move of the frontier on.
+ * No transaction is open while the summarizer works. The summary is stored with the log position of its sources, so it stays
+ * true if the theme grows meanwhile. Contexts show it after the next move of the frontier.
  */
 export async function resolveThemes(
   repositories: Repositories,
@@ -43,7 +42,7 @@ export async function resolveThemes(
       if (task !== undefined && !(await run.work(task))) missing.add(root);
     }
   };
-  // Wait for all workers, also if one fails, so that none writes after this returns.
+  // Wait for all workers even if one fails, so that none writes after this returns.
   const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
   if (missing.size === 0 || run.options.summarizer.isLocal) return;

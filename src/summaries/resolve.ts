@@ -8,7 +8,7 @@ import { resolveThemes, type ThemeOptions } from "./resolve-themes.ts";
 import type { SplitOptions } from "./span.ts";
 import { themeSettings } from "./theme-settings.ts";
 
-/** Calls under way at once, unless the caller says otherwise: as many as the Gemini client sends at once. */
+/** Calls at once unless the caller gives another number. The Gemini client sends as many. */
 export const RESOLVE_CONCURRENCY = 8;
 
 export interface ResolveOptions extends ResolveRunOptions, ThemeOptions, SplitOptions {
@@ -18,14 +18,14 @@ export interface ResolveOptions extends ResolveRunOptions, ThemeOptions, SplitOp
 
 export interface Resolved {
   result: ResolveResult;
-  /** The earliest time, in Unix milliseconds, at which something may be tried again; undefined if unknown. */
+  /** When the first postponed summary may be tried again, in Unix milliseconds; undefined if unknown. */
   nextTryAtMs: number | undefined;
 }
 
 /**
  * Makes the summaries that contexts of a strategy show. A `full` context shows none.
  *
- * @throws the signal's reason if it is aborted; summaries recorded by then stay. A failing summarizer never rejects.
+ * @throws the signal's reason if it is aborted; summaries recorded by then stay. An error of the summarizer does not reject.
  */
 export async function resolveDirty(
   repositories: Repositories,

@@ -18,7 +18,7 @@ export interface SplitOptions {
   summarizer: Summarizer;
 }
 
-/** What `compact` did: moved the frontier or asked for a summary, or why there was nothing to do. */
+/** True if `compact` moved the frontier or marked a summary as due; otherwise the reason why there was nothing to do. */
 export type CompactResult =
   | { compacted: true }
   | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
@@ -42,7 +42,7 @@ export function fullSplit(
   return typeof split === "string" ? undefined : split;
 }
 
-/** Returns the span that `compact` asks for, however full the context is, or why there is none. Call it inside a transaction. */
+/** Returns the span that `compact` marks as due, however full the context is, or why there is none. Call it inside a transaction. */
 export function askedSplit(
   repositories: Repositories,
   sessionId: string,
@@ -72,9 +72,7 @@ function fillingOf(
   };
 }
 
-/**
- * Marks the span that a full context would have summarized as due. The next `resolveDirty` makes the summary.
- */
+/** Marks the summary of the span that `askedSplit` returns as due. The next `resolveDirty` makes it. */
 export function compactSpan(
   repositories: Repositories,
   sessionId: string,
@@ -90,13 +88,13 @@ export function compactSpan(
   if (typeof found === "string") return { compacted: false, reason: found };
   const row = spanRow(sessionId, strategy, found.split, found.content);
   const due = { ...row, status: "due" as const, readingDepth: 0, attempts: 0, createdAtMs: options.createdAtMs };
-  // Another process may have forgotten or summarized some of it a moment ago. The next call sees what is left.
+  // Another process may have forgotten or summarized some of the messages meanwhile. The next call sees the others.
   return recordSpan(repositories, "compact", due)
     ? { compacted: true }
     : { compacted: false, reason: "nothing_to_compress" };
 }
 
-/** Returns the span that `compact` asked for and nobody has summarized. A span that its summarizer gave up is no longer due. */
+/** Returns the span that `compact` marked and nobody has summarized. A span that its summarizer gave up is no longer due. */
 export function dueSplit(
   { spans }: Repositories,
   sessionId: string,

@@ -2,28 +2,28 @@ import type { SessionSettings } from "../core/options.ts";
 import { countWithin, type WindowStep } from "../forest/window.ts";
 import type { SpanStrategy } from "../store/spans.ts";
 
-/** The share of the tokens beside the pinned messages that a summary may take: a quarter of what its block gets. */
+/** The share of the tokens left by the pinned messages that a summary may take. The memory block gets four times as many. */
 export const SUMMARY_SHARE = 0.1;
 
-/** With fewer tokens beside the pinned messages no summary is made: it would not fit with its tags. */
+/** If the pinned messages leave fewer tokens, no summary is made, because it would not fit with its tags. */
 const FREE_TOKENS_MIN = 500;
 
-/** How a context is split. Shares are of the tokens that the pinned messages leave in the budget. */
+/** Says how a context is split. Shares are of the tokens that the pinned messages leave in the budget. */
 export interface SplitRule {
-  /** A fuller context is compacted. */
+  /** The share from which a context counts as full. */
   trigger: number;
-  /** The first steps that stay. */
+  /** The share of the first steps that stay. */
   top: number;
-  /** The newest steps that stay. */
+  /** The share of the newest steps that stay. */
   tail: number;
-  /** The fewest messages between them that are worth a summary. */
+  /** The fewest messages between head and tail that are worth a summary. */
   messagesMin: number;
 }
 
-/** What fills a session's context. */
+/** The contents of a session's context. */
 export interface Filling {
   pinnedTokens: number;
-  /** The newest summary. `topTokens` are those of the steps before the span that it covers. */
+  /** The newest summary. `topTokens` counts the steps before its span. */
   summary: { seqFirst: number; seqLast: number; tokenCount: number; topTokens: number } | undefined;
   /** The steps that no summary covers: all of them, or those after the summary's span. */
   steps: readonly WindowStep[];
@@ -35,7 +35,7 @@ export interface Split {
   seqLast: number;
 }
 
-/** Why there is nothing to split: no steps between those that stay, or too few messages. */
+/** Why there is nothing to summarize: there are no steps between those that stay, or they have too few messages. */
 export type NoSplit = "nothing_to_compress" | "middle_too_small";
 
 export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): SplitRule {
@@ -44,7 +44,7 @@ export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): 
   return { trigger, top, tail, messagesMin: sandwichMessagesMin };
 }
 
-/** Returns true if a context is so full that it is compacted without being asked. */
+/** Returns true if a context is so full that a summary is due. */
 export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): boolean {
   const { pinnedTokens, summary, steps } = filling;
   const free = tokensMax - pinnedTokens;
@@ -55,13 +55,11 @@ export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): bo
 }
 
 /**
- * Decides what stays word for word at the top and at the end of a context, and which span between them a summary covers.
+ * Returns the span of a context that a summary covers. The steps before and after it stay word for word.
  *
- * The shares are of tokens and not of messages: half of a hundred thousand messages fits no context, and one result may be
- * as long as a hundred answers. The first split chooses the top. Later ones only lengthen the span, so the prefix before
- * the summary never changes.
- *
- * Cuts fall between steps, and the newest step always stays.
+ * Shares count tokens, not messages: half of a hundred thousand messages fits no context, and one result may be as long as a
+ * hundred answers. The first split chooses the head. Later ones only lengthen the span, so the prefix before the summary never
+ * changes. Cuts are made between steps, and the newest step always stays.
  */
 export function splitContext(
   { pinnedTokens, summary, steps }: Filling,

@@ -8,8 +8,8 @@ const summarizer = extractiveSummarizer();
 export type StandInResult = MakingResult & { standsIn: true };
 
 /**
- * Lets the extractive summarizer stand in for the store's own: it costs nothing and is of less use. If it fails, or its
- * summary is no shorter than the sources, nothing is recorded.
+ * Makes a summary with the extractive summarizer, which costs nothing but is of less use. If it fails, or if its summary is no
+ * shorter than the sources, nothing is recorded.
  *
  * @param record  Returns true if the summary was written.
  * @throws the signal's reason if it is aborted; what the store throws.

@@ -6,7 +6,7 @@ import type { SourceText, Summarizer, SummaryText } from "../models/summarizer.t
 import type { OnUsage } from "../models/usage.ts";
 import type { Reservation } from "./call-budget.ts";
 
-/** Most tokens of sources in one call. More sources are read in several calls, each building on the summary before. */
+/** Most tokens of sources in one call. More sources are read in several calls, each of which extends the summary before it. */
 const CALL_TOKENS_MAX = 24_000;
 
 /** Most characters of a title. It should be a few words. */
@@ -17,7 +17,7 @@ export interface SummarizeOptions {
   tokenCounter: TokenCounter;
   signal: AbortSignal;
   onUsage?: OnUsage;
-  /** Called before each call with the tokens that it may come to. */
+  /** Called before each call with the most tokens that it may take. */
   onCall?: (tokenCount: number) => void;
 }
 
@@ -25,9 +25,9 @@ export interface SummarizeOptions {
 export interface Reading {
   /** Summaries that cover some of the sources, oldest first; empty for a full reading. */
   previous: readonly SummaryText[];
-  /** The messages that those do not cover, in order. */
+  /** The messages that `previous` does not cover, in order. */
   sources: readonly Message[];
-  /** The tokens of everything that the summary stands for. */
+  /** The tokens of all messages that the summary covers. */
   sourceTokenCount: number;
   /** Most tokens of the summary's text. */
   tokensMax: number;
@@ -36,13 +36,13 @@ export interface Reading {
 /** A reading, split into calls of bounded size. */
 export interface ReadingPlan extends Reading {
   calls: readonly PlannedCall[];
-  /** The most that all calls may come to. */
+  /** The calls, and the most tokens that they may take. */
   estimate: Reservation;
 }
 
 interface PlannedCall {
   sources: readonly SourceText[];
-  /** The tokens sent, and those of a reply of full length. */
+  /** The tokens sent, plus those of the longest reply. */
   tokenCount: number;
 }
 
@@ -57,7 +57,7 @@ export function planReading(reading: Reading, countTokens: (text: string) => num
   const { previous, tokensMax } = reading;
   const previousTokens = previous.reduce((sum, { text }) => sum + countTokens(text), 0);
   const calls = portionsOf(reading.sources, countTokens).map(({ sources, tokenCount }, index) => {
-    // Each call after the first is sent what the one before it has written.
+    // Each call after the first is sent the reply of the one before.
     const known = index === 0 ? previousTokens : tokensMax;
     return { sources, tokenCount: known + tokenCount + tokensMax };
   });
@@ -66,8 +66,8 @@ export function planReading(reading: Reading, countTokens: (text: string) => num
 }
 
 /**
- * Calls the summarizer. Never rejects: whatever the summarizer does wrong is an outcome. If the signal was aborted, the
- * outcome means nothing, so check the signal afterwards.
+ * Calls the summarizer. Never rejects: an error or an invalid answer of the summarizer is an outcome. If the signal was aborted,
+ * the outcome means nothing, so check the signal afterwards.
  */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
   const { summarizer, tokenCounter, signal, onUsage, onCall } = options;
@@ -117,7 +117,7 @@ function portionsOf(
 function checked(summary: SummaryText, tokensMax: number, countTokens: (text: string) => number): SummaryText {
   const { title, text } = summary;
   if (typeof title !== "string" || title.length > TITLE_CHARS_MAX)
-    throw new Error("the summarizer answered with a title that is no line");
+    throw new Error(`the summarizer answered with a title that is not a text of at most ${TITLE_CHARS_MAX} characters`);
   if (typeof text !== "string" || text.trim() === "") throw new Error("the summarizer answered with an empty text");
   const tokens = countTokens(text);
   if (tokens > tokensMax)

@@ -2,10 +2,10 @@ import { SESSION_OPTIONS, type SessionSettings } from "../core/options.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** The share of the tokens beside the pinned messages that all theme summaries may take. Their block, with its tags, gets 0.4. */
+/** The share of the tokens left by the pinned messages that all theme summaries may take. The memory block gets 0.4. */
 const THEMES_SHARE = 0.3;
 
-/** The share of `resolveTokensMin` that is enough if a call costs nothing. */
+/** The share of `resolveTokensMin` from which a summary is due if a call costs nothing. */
 const LOCAL_SHARE = 1 / 3;
 
 /** The context that themes are summarized for, and the summarizer. */
@@ -17,9 +17,8 @@ export interface ThemeSettingsOptions {
 }
 
 /**
- * Returns the settings to use for themes. `summaryTokensMax` becomes small enough for `maxThemes` summaries to fit a context:
- * longer ones would be paid for and sent again with every version, and half of them not shown. `resolveTokensMin` becomes
- * lower if summaries cost nothing.
+ * Returns the settings with two values adapted. `summaryTokensMax` is lowered until `maxThemes` summaries fit a context, because
+ * contexts could not show all of them otherwise. `resolveTokensMin` is lowered if summaries cost nothing.
  */
 export function themeSettings(
   { messages }: { messages: Pick<Repositories["messages"], "pinnedTokensOf"> },

@@ -85,7 +85,7 @@ describe("resolveDirty", () => {
     ["fail", "quota exceeded"],
     ["empty", "the summarizer answered with an empty text"],
     ["long", "the summarizer answered with 61 tokens; at most 60 were allowed"],
-    ["nonsense", "the summarizer answered with a title that is no line"],
+    ["nonsense", "the summarizer answered with a title that is not a text of at most 200 characters"],
   ])("counts a summarizer that does `%s` as failed, says why, and tries again", async (behavior, error) => {
     const { session, store } = dirtySession([behavior, behavior, "good"], 40, { maxThemes: 1 });
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0, deferred: 0 });
