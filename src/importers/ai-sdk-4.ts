@@ -46,8 +46,8 @@ function modernPart(part: JsonValue): JsonValue {
   if (type === "file" && fields.mediaType === undefined) {
     const { data, url, mimeType, contentType, name, ...rest } = fields;
     const mediaType = stringOf(mimeType) ?? stringOf(contentType) ?? "application/octet-stream";
-    const place = typeof data === "string" ? `data:${mediaType};base64,${data}` : (url ?? null);
-    return { type, mediaType, url: place, ...saidOf({ filename: name ?? null }), ...rest };
+    const held = typeof data === "string" ? `data:${mediaType};base64,${data}` : (url ?? null);
+    return { type, mediaType, url: held, ...saidOf({ filename: name ?? null }), ...rest };
   }
   return part;
 }

@@ -20,10 +20,10 @@ export interface ChatTool {
 export interface ChatRequest {
   /** Instructions that come before all system messages. */
   system: string;
-  /** A rendered context: the user speaks first, no message is empty. Calls without a result are sent as interrupted. */
+  /** A rendered context. The user speaks first, and no message is empty. Calls without a result are sent as interrupted. */
   messages: readonly ChatMessage[];
   tools: readonly ChatTool[];
-  /** False if no call is allowed this time. The tools are still declared, because the context may hold earlier calls. */
+  /** False if the model may not call tools. They are still declared, because the context may hold earlier calls. */
   mayCall: boolean;
   signal: AbortSignal;
   /** Called once with the cost of the reply, even if it is cut off. */

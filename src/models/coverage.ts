@@ -8,7 +8,7 @@ export interface CoverageItem {
   cost: number;
 }
 
-/** The worth of covering a term again: small, but a second request about the same thing still counts. */
+/** The gain of covering a term again and again: small, but a second request about the same thing still counts. */
 const TAIL = 0.03;
 
 /**
@@ -18,7 +18,7 @@ const TAIL = 0.03;
  * function is monotone and submodular, so a second item with the same terms adds less than the first (Lin and Bilmes, "A
  * Class of Submodular Functions for Document Summarization", ACL 2011, with their cost-scaled greedy algorithm). A gain
  * never grows, so an old gain is an upper bound, and only items whose bound beats the current best are computed again
- * (Minoux 1978). Equal gains go to the earlier item.
+ * (Minoux 1978). Of items with equal gains, the first wins.
  *
  * @param weights  Each at least 0.
  * @param gainMin  After the first item, items that gain no more than this per square root of their cost are not offered.

@@ -45,7 +45,7 @@ export interface RemoteEmbedder extends AnyEmbedder {
 export interface EmbedRequest {
   /** One to `textsMax` texts. None is empty. */
   texts: readonly string[];
-  /** Documents are searched, queries search. */
+  /** `document` for texts that are stored and found, `query` for texts that search. */
   task: "document" | "query";
   signal: AbortSignal;
   onUsage?: OnUsage;

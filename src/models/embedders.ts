@@ -10,7 +10,7 @@ const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
  * Returns the embedder with an id, such as the one that a store was written with.
  *
  * @param options  Options for a model service.
- * @throws {StoreError} `EMBEDDER_UNKNOWN`, and as `geminiEmbedder`: `MODEL_KEY_MISSING`, `OPTION_INVALID`.
+ * @throws {StoreError} `EMBEDDER_UNKNOWN`, `MODEL_KEY_MISSING`, `OPTION_INVALID`.
  */
 export function embedderById(id: string, options: Omit<GeminiEmbedderOptions, "model" | "dimension"> = {}): Embedder {
   if (id === hashingEmbedder.id) return hashingEmbedder;

@@ -1,6 +1,6 @@
 /** The default length of an excerpt, in UTF-16 units. */
 const CHARS_MAX = 8_000;
-/** The share of the beginning. The end gets the remaining share. */
+/** The share of an excerpt that the beginning of the text gets. */
 const HEAD_SHARE = 3 / 4;
 
 /** Returns the beginning and the end of a long text, with `…` at both cuts. */

@@ -9,7 +9,7 @@ const DIMENSION = 384;
 const BLOCKS = 4;
 const BLOCK_LENGTH = DIMENSION / BLOCKS;
 
-/** Matches any word, cut at the length at which words become data. */
+/** Matches any word, cut at the length from which words count as data. */
 const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 
 /**

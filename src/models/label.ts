@@ -4,7 +4,7 @@ import { forEachWord, type WordKind } from "./words.ts";
 export const LABEL_TEXT_CHARS = 500;
 const TEXTS_MAX = 16;
 const WORDS_MAX = 4;
-/** Longer names are mostly generated. */
+/** The most characters of a word. Longer names are mostly generated. */
 const WORD_CHARS_MAX = 40;
 /** The length at which a word has full weight. Short words are mostly common ones. */
 const LONG_WORD_CHARS = 8;
@@ -71,7 +71,7 @@ export function labelOf(texts: readonly string[]): string {
  */
 interface Opening {
   text: string;
-  /** `text` in lower case, or undefined if that has another length, so that indexes would differ. */
+  /** `text` in lower case; undefined if its length changes, because the indexes would differ. */
   lower: string | undefined;
   /** Each word worth showing, with the kind of its first occurrence. */
   words: ReadonlyMap<string, WordKind>;

@@ -8,7 +8,7 @@ const LONE_SURROGATE = /\p{Surrogate}/gu;
 /** The longest grapheme that is kept whole, in UTF-16 units. Longer ones (stacked accents) may be cut. */
 const GRAPHEME_CHARS_MAX = 32;
 
-/** Removes terminal escapes and control characters, and replaces unpaired surrogates with U+FFFD. Line breaks and tabs stay. */
+/** Removes terminal escapes and control characters, and replaces unpaired surrogates with U+FFFD. Keeps line breaks and tabs. */
 export function plainText(text: string): string {
   return text.replace(ANSI, "").replace(CONTROL, " ").replace(LONE_SURROGATE, "\uFFFD").replaceAll("\r", "\n");
 }

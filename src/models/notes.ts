@@ -6,11 +6,11 @@ import { sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
 import { withoutHarness } from "./statements.ts";
 
-/** The most characters read of a message. Of a longer one, the beginning and the end are read. */
+/** The most characters read of a message. If it is longer, its beginning and its end are read. */
 const NOTED_CHARS_MAX = 1_500;
 const NOTED_END_CHARS = 500;
 
-/** The least characters of a request: "yes" and "continue" do not describe the work. */
+/** The fewest characters of a request. "yes" and "continue" do not describe the work. */
 const REQUEST_CHARS_MIN = 10;
 const REQUEST_CHARS_MAX = 300;
 const LINE_CHARS_MAX = 200;
@@ -19,7 +19,7 @@ const ACTION_CHARS_MAX = 80;
 const LINES_PER_MESSAGE_MAX = 4;
 const FILES_PER_MESSAGE_MAX = 20;
 
-/** The weight of a file by who names it: agents act on files, while a search lists files that nobody opens. */
+/** The weight of a file by the role that names it. Agents act on files, while a search lists files that nobody opens. */
 const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 const ARGUMENT_WEIGHT = 3;
 /** The weight of a file in a call that carries text, and so changes the file. */
@@ -32,13 +32,13 @@ const DECISION =
   /\b(?:decided?|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|instead of|rather than|fixed|resolved|confirmed|verified|works? because|fails? because|the fix)\b/i;
 const INTENT = /^(?:now|next|ok(?:ay)?|i['’]?ll|i will|i need|let me|let['’]s|first|wait)\b/i;
 
-/** Arguments that describe a call, in order of preference. Without any, the first string does. */
+/** Arguments that describe a call, in order of preference. If a call has none of them, its first string describes it. */
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "path", "pattern", "query", "url"];
 
 /**
- * Reads a message's notes: files, requests, rules, decisions, calls and results. Words are matched in English; most rules go
- * by shape. The time is linear in `NOTED_CHARS_MAX` and the length of the calls' arguments.
+ * Reads a message's notes: files, requests, rules, decisions, calls and results. Most are recognized by their shape, some by
+ * English words. The time is linear in `NOTED_CHARS_MAX` and the length of the calls' arguments.
  *
  * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
  */

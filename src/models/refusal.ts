@@ -5,7 +5,7 @@ export const OF_ACCOUNT: readonly number[] = [401, 402, 403, 404];
 
 /**
  * Returns true if a model's error is about the key, the account or the settings, so that any request would fail the same
- * way. An error that has only a status is understood too.
+ * way. An error without `concerns` is judged by its status.
  */
 export function isOfAccount(error: unknown): boolean {
   if (StoreError.is(error, "MODEL_KEY_MISSING") || StoreError.is(error, "EMBEDDER_MISMATCH")) return true;

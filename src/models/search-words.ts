@@ -1,22 +1,22 @@
 import { stemmer } from "stemmer";
 import { forEachWord, type WordKind } from "./words.ts";
 
-/** At most as long as any word that tells; longer runs are cut. */
+/** Matches any word, cut at the length from which words count as data. */
 const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 
-/** SQLite stems words of 3 to 64 bytes of UTF-8 (FTS5_PORTER_MAX_TOKEN in its fts5_tokenize.c). */
+/** SQLite stems words of 3 to 64 bytes in UTF-8 (FTS5_PORTER_MAX_TOKEN in its fts5_tokenize.c). */
 const STEMMED_BYTES_MIN = 3;
 const STEMMED_BYTES_MAX = 64;
 
-/** Every ending that Porter's rules know ends so. */
+/** Matches words that Porter's rules may shorten: all endings in the rules end with a lower-case letter. */
 const MAY_END = /[a-z]$/;
 
 const NOT_ASCII = /[^\x00-\x7f]/;
-/** Of Unicode's characters for private use, which are no vowels and have no case. */
+/** The first of Unicode's characters for private use. They are not vowels and have no case. */
 const BYTES_FROM = 0xe000;
-/** Scripts in which a letter with a mark is looked for without it. Elsewhere marks are vowels, or make other letters. */
+/** Letters with marks in the scripts in which marks are ignored. In other scripts marks are vowels, or make other letters. */
 const MARKED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])\p{Mn}+/gu;
-/** Letters of these scripts that Unicode does not take apart. */
+/** Letters of these scripts that Unicode does not decompose into a letter and a mark. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
@@ -30,10 +30,10 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
 const UNDIVIDED = new RegExp(`[${Object.keys(PLAIN_LETTERS).join("")}]`, "g");
 
 /**
- * The words of a text as they are indexed and searched, in order, with repeats: those of `forEachWord`, without accents.
- * In a text in which no word tells ("do it again", "ok") every word counts; without any letter or digit there are none.
+ * Returns the words of a text as they are indexed and searched, in order, with repeats: those of `forEachWord`, without
+ * accents. If a text has only stop words ("do it again", "ok"), they are returned.
  *
- * Each is one token of the index's tokenizer: it has no ASCII character but letters, digits and `./\\:@-_$`.
+ * Each word is one token for the index's tokenizer: its only ASCII characters are letters, digits and `./\\:@-_$`.
  */
 export function searchWords(text: string): string[] {
   const found: string[] = [];
@@ -42,27 +42,27 @@ export function searchWords(text: string): string[] {
   return (text.normalize("NFKC").match(ANY_WORD) ?? []).map((word) => withoutAccents(word.toLowerCase()));
 }
 
-/** Call `visit` with each word of a text that tells, as it is indexed, and its kind. */
+/** Calls `visit` with each word of a text as it is indexed, without stop words, and its kind. */
 export function forEachSearchWord(text: string, visit: (word: string, kind: WordKind) => void): void {
   forEachWord(text, (word, kind) => {
-    // Of a path that goes on in a script without spaces, what stands behind the last slash is nothing.
+    // The word is empty for a path whose last name is in a script without spaces.
     if (word !== "") visit(withoutAccents(word), kind);
   });
 }
 
-/** A text in which every one of its `searchWords` stands as it is, between other characters. */
+/** Returns a text in a form that contains each of its `searchWords` letter by letter. */
 export function searchable(text: string): string {
   return NOT_ASCII.test(text) ? withoutAccents(text.normalize("NFKC").toLowerCase()) : text.toLowerCase();
 }
 
 /**
- * The stem under which SQLite's `porter` tokenizer keeps one of the `searchWords`: of words with the same stem, any finds
- * all. The same but for words with `yy` before `ed` or `ing`, which no language has.
+ * Returns the stem under which SQLite's `porter` tokenizer indexes one of the `searchWords`. A search for a word finds all
+ * words with the same stem. The result differs from SQLite's only for words with `yy` before `ed` or `ing`.
  */
 export function searchStem(word: string): string {
   if (!MAY_END.test(word)) return word;
   if (!NOT_ASCII.test(word)) return isStemmed(word.length) ? stemmer(word) : word;
-  // To SQLite a letter past ASCII is several, one for each byte.
+  // SQLite treats each byte of a letter beyond ASCII as a letter.
   const bytes = Buffer.from(word);
   if (!isStemmed(bytes.length)) return word;
   const letters = Array.from(bytes, (byte) => String.fromCharCode(byte < 128 ? byte : BYTES_FROM + byte));
@@ -74,8 +74,9 @@ function isStemmed(byteLength: number): boolean {
 }
 
 /**
- * How every word with this stem begins: most of the stem, for Porter's rules make `i` of a last `y`, add an `e`, and make
- * `bl` of `bil`. What does not hold it in its `searchable` form need not be taken apart.
+ * Returns the longest beginning that all words with this stem share. It is a little shorter than the stem, because Porter's
+ * rules change a final `y` to `i`, add an `e`, and change `bil` to `bl`. A text whose `searchable` form does not contain the
+ * beginning has no word with this stem, so the text need not be divided into words.
  */
 export function stemBeginning(stem: string): string {
   if (stem.length < 3) return stem.replace(/i$/, "");

@@ -7,10 +7,10 @@ export interface Sentence {
   kind: "prose" | "heading" | "row" | "quote" | "code";
 }
 
-/** Sentences up to this length are joined with a neighbor, because "No." alone says nothing. */
+/** The length up to which a sentence is joined with a neighbor, because "No." alone says nothing. */
 const SHORT_CHARS = 40;
 const JOINED_CHARS_MAX = 200;
-/** A line of at least this length is joined with a next line that starts in lower case: an editor wrapped it. */
+/** The length from which a line is joined with a next line that starts in lower case, because an editor wrapped it. */
 const WRAPPED_CHARS_MIN = 50;
 
 const FENCE = /^\s*(?:```|~~~)/;

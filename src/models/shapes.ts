@@ -1,4 +1,4 @@
-// These tests classify a line by its shape. Where words count they are English ones.
+// These tests classify a line by its shape. If they look for words, the words are English.
 
 const LINE_CHARS_MAX = 2_000;
 
@@ -37,22 +37,22 @@ const OUTCOME = anyOf("i", [
 const PLAIN_WORD = /^["'“‘(*_`]*[\p{L}\p{M}'’-]+[.,:;!?)"'”’*_`]*$/u;
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]{4}/u;
 
-/** True for code, a listing, a diff or data. Very long lines count as data. */
+/** Returns true for code, a listing, a diff or data. Very long lines count as data. */
 export function isCode(line: string): boolean {
   return line.length > LINE_CHARS_MAX || CODE.test(line);
 }
 
-/** True for an error of a compiler, test runner, interpreter or shell. Exclude code first, because it may mention errors. */
+/** Returns true for an error of a compiler, test runner, interpreter or shell. Exclude code first, because it may mention errors. */
 export function isError(line: string): boolean {
   return ERROR.test(line);
 }
 
-/** True for a count or verdict of tests, a linter, a build or a commit. */
+/** Returns true for a count or verdict of tests, a linter, a build or a commit. */
 export function isOutcome(line: string): boolean {
   return OUTCOME.test(line);
 }
 
-/** True for sentences: at least half of the line is plain words, or it has a script without spaces. */
+/** Returns true for sentences: at least half of the line is plain words, or it has a script without spaces. */
 export function isProse(line: string): boolean {
   if (UNSPACED.test(line)) return true;
   if (isCode(line)) return false;

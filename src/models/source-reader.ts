@@ -9,7 +9,7 @@ const SLICE_CHARS = 16_000;
 /** The characters searched for the first line with words, if no message has a statement. */
 const FIRST_LINE_CHARS = 1_000;
 
-/** The weight of a file by who names it: agents act on files, while a search lists files that nobody opens. */
+/** The weight of a file by the role that names it. Agents act on files, while a search lists files that nobody opens. */
 const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 /** The weight of the first file of an earlier summary. It falls to 0 for the last. */
 const PREVIOUS_FILE_WEIGHT = 2;
@@ -23,13 +23,13 @@ export interface Reading {
   statements: Statement[];
   /** Heaviest first. */
   files: string[];
-  /** The number of messages without words. Used only if there is nothing else. */
+  /** The number of messages without words. Used only if no message has words. */
   wordlessCount: number;
   /** The tokens of everything read. Counting stops at `tokensMax`. */
   tokenCount: number;
 }
 
-/** Yields to the event loop now and then, and throws once the signal is aborted: long work must not block the process. */
+/** Interrupts long work: yields to the event loop every few milliseconds, and throws once the signal is aborted. */
 export class Pace {
   #signal: AbortSignal;
   #chars = 0;

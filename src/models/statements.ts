@@ -15,13 +15,13 @@ export interface Statement {
   value: number;
   /** The share of its length that counts as its cost: 1, or less if it was in an earlier summary. */
   costFactor: number;
-  /** Of statements with the same key, only the last is current. */
+  /** Names what the statement is about. Only the last statement with a key is current. */
   key: string;
 }
 
 /**
- * The value of each kind of statement for somebody who continues the work. The user's words are the goal and its limits;
- * errors and counts are the state; half of the model's prose is narration; most tool output was only read.
+ * The value of each kind of statement for somebody who continues the work. The user's words state the goal and its limits.
+ * Errors and counts state how far the work is. Half of the model's prose is narration, and most tool output was only read.
  */
 const VALUE = { user: 3, todo: 2.5, error: 1.6, outcome: 1.3, assistant: 1, call: 0.15, report: 0.12, other: 0.02 };
 const CONCLUSION_FACTOR = { user: 1.2, assistant: 1.7 };
@@ -180,7 +180,7 @@ function ofOutputLine(line: string, speaker: string | undefined): Statement[] {
   return report ? [output(speaker, text, VALUE.report)] : [];
 }
 
-/** Makes a statement of an output line. Its key ignores numbers and ids, so the line is the same at another time or speed. */
+/** Makes a statement of an output line. Its key ignores numbers and ids, so the line of a later run has the same key. */
 function output(speaker: string | undefined, text: string, value: number): Statement {
   return { ...statement(speaker, text, value), key: `output ${text.toLowerCase().replace(/\S*\d\S*/g, "0")}` };
 }

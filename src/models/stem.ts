@@ -1,4 +1,4 @@
-import { lowerCodeAt } from "./word.ts";
+import { lowerCodeAt } from "./word-table.ts";
 
 // Letters as UTF-16 units.
 const D = 100;
@@ -20,7 +20,7 @@ export function stem(word: string): string {
   return word.slice(0, stemEnd(word, 0, word.length));
 }
 
-/** True if `stem` first replaces `ies` with `y`. */
+/** Returns true if `stem` first replaces `ies` with `y`. */
 export function isPluralOfY(text: string, start: number, end: number): boolean {
   return (
     end - start >= 4 &&

@@ -23,12 +23,12 @@ const STOP_WORDS: readonly string[] = `
 const TABLE = new WordTable();
 for (const word of STOP_WORDS) TABLE.add(word, 0, word.length);
 
-/** True for a lower-case English stop word. */
+/** Returns true for a lower-case English stop word. */
 export function isStopWord(word: string): boolean {
   return isStopRange(word, 0, word.length);
 }
 
-/** True if the word in `[start, end)` of a text is a stop word. */
+/** Returns true if the word in `[start, end)` of a text is a stop word. */
 export function isStopRange(text: string, start: number, end: number): boolean {
   return TABLE.indexOf(text, start, end) !== -1;
 }

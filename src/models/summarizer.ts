@@ -1,7 +1,7 @@
 import type { Role } from "../core/message.ts";
 import type { OnUsage } from "./usage.ts";
 
-/** A message for a summarizer: its text without reasoning, already cut to size. */
+/** A message for a summarizer: its text without reasoning, already cut to the most that a summarizer gets. */
 export interface SourceText {
   seq: number;
   role: Role;

@@ -1,9 +1,25 @@
 import { isStopRange } from "./stop-words.ts";
-import { type RangeVisitor, WHOLE_CHARS_MAX, WORD_CHARS_MAX, type WordKind } from "./word.ts";
 
-export type { WordKind } from "./word.ts";
+/**
+ * - `word`: a word of prose;
+ * - `whole`: an identifier, a path or a compound as a whole (`parsefile`, `src/a.ts`, `union-find`), or a path's base name;
+ * - `piece`: a part of such a whole: `parse`, `file`;
+ * - `gram`: two neighboring characters of a script without spaces, or a single one that has no neighbor.
+ */
+export type WordKind = "word" | "whole" | "piece" | "gram";
 
-// The classes of a character, as bits. A character that is no part of a word has none.
+/**
+ * Called with a word as a range of `source`, from `start` to before `end`, in UTF-16 units: ASCII letters in either case,
+ * others in lower case. No string is built, because that takes longer than finding the word, and counting needs none.
+ */
+type RangeVisitor = (source: string, start: number, end: number, kind: WordKind) => void;
+
+/** The most characters of a word. Longer runs are data: base64, a hash, a minified line. */
+const WORD_CHARS_MAX = 40;
+/** The most characters of an identifier, a path or a compound as a whole. */
+const WHOLE_CHARS_MAX = 120;
+
+// The classes of a character, as bits. A character that cannot be part of a word has none.
 const LOWER = 1;
 const UPPER = 2;
 /** Digits and marks, which stay with the letter before them. */
@@ -34,15 +50,13 @@ const IS_UNSPACED = new RegExp(UNSPACED_RUN.source, "u");
 const HAS_OTHERS = /[^\x00-\x7f]/;
 
 const ASCII_CLASSES = Uint8Array.from({ length: 128 }, (_, code) => computeClasses(String.fromCharCode(code)));
-/** The classes of the other characters that were seen, by code point. */
+/** The classes of characters beyond ASCII that occurred so far, by code point. */
 const otherClasses = new Map<number, number>();
 
 /**
- * Returns the telling words of a text in order, with repeats: in lower case and Unicode's NFKC form, without stop words and
- * single letters. An identifier, path or compound gives the whole and then its pieces: `src/fooBar.ts` gives
- * `src/foobar.ts`, `foobar.ts`, `src`, `foo`, `bar`, `ts`. Han, kana, Hangul and Thai give bigrams.
- *
- * Linear in the length of the text.
+ * Returns the words of a text in order, with repeats: in lower case and Unicode's NFKC form, without stop words and single
+ * letters. An identifier, path or compound gives the whole and then its pieces: `src/fooBar.ts` gives `src/foobar.ts`,
+ * `foobar.ts`, `src`, `foo`, `bar`, `ts`. Han, kana, Hangul and Thai give bigrams.
  */
 export function words(text: string): string[] {
   const found: string[] = [];
@@ -55,10 +69,7 @@ export function forEachWord(text: string, visit: (word: string, kind: WordKind) 
   forEachWordRange(text, (source, start, end, kind) => visit(source.slice(start, end).toLowerCase(), kind));
 }
 
-/**
- * Like `forEachWord`, and without building a string for each word, if that can be avoided. Looking at each character takes a
- * third of the time that regular expressions take.
- */
+/** Does what `forEachWord` does, and builds no strings for ASCII words. It takes a third of the time of regular expressions. */
 export function forEachWordRange(given: string, visit: RangeVisitor): void {
   const text = HAS_OTHERS.test(given) ? given.normalize("NFKC") : given;
   const classes = classesOf(text);
@@ -79,7 +90,7 @@ export function forEachWordRange(given: string, visit: RangeVisitor): void {
   }
 }
 
-/** @param isAscii  True if the range is ASCII, which a visitor takes in any case. */
+/** @param isAscii  True if the range is ASCII, which visitors accept in either case. */
 function visitCompound(
   text: string,
   classes: Uint16Array,
@@ -141,7 +152,7 @@ function piecesOf(classes: Uint16Array, start: number, end: number): number[] {
   return pieces;
 }
 
-/** Ends `Bar`, `HTTP` before `Server`, or `V2`: capitals and the digits after them, or at most one capital and others. */
+/** Returns the end of a hump such as `Bar`, `HTTP` before `Server`, or `V2`. */
 function humpEnd(classes: Uint16Array, start: number, end: number): number {
   const capitalsEnd = runEnd(classes, start, end, UPPER);
   const isBeforeLower = capitalsEnd < end && (classes[capitalsEnd]! & LOWER) !== 0;
@@ -159,7 +170,7 @@ function runEnd(classes: Uint16Array, start: number, end: number, wanted: number
   return index;
 }
 
-/** Returns where the last name of a path starts; `start` if the token is no path. */
+/** Returns the start of the last name of a path, or `start` if the token is not a path. */
 function baseOf(text: string, start: number, end: number): number {
   let base = end;
   while (base > start && text[base - 1] !== "/" && text[base - 1] !== "\\") base--;

@@ -152,8 +152,8 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "Try again in 7 seconds.",
   ],
   MODEL_ANSWER_INVALID: [
-    { model: "m", reason: "it is no JSON" },
-    "The answer of m cannot be used: it is no JSON.",
+    { model: "m", reason: "it is not JSON" },
+    "The answer of m cannot be used: it is not JSON.",
     "Try again: the model may answer differently.",
   ],
   REDACT_FAILED: [

@@ -70,7 +70,7 @@ const SERVICE_FAULTS: Record<string, Fault> = {
     status: 503,
   }),
   "502 without a reason": unavailable({ status: 502, body: "<html>" }, { reason: "no reason was given", status: 502 }),
-  "a body that is no JSON": invalidAnswer("malformed", "it is no JSON"),
+  "a body that is no JSON": invalidAnswer("malformed", "it is not JSON"),
   "a reset before the answer": unavailable("reset", { reason: "fetch failed (ECONNRESET)" }),
   "a reset in the answer": unavailable("broken", { reason: "terminated (ECONNRESET)" }),
   "a hang": unavailable("hang", TIMED_OUT),
@@ -128,7 +128,7 @@ export const EMBEDDING_FAULTS: Record<string, Fault> = {
 
 /** What a model can answer instead of a summary. */
 export const ANSWER_FAULTS: Record<string, Fault> = {
-  "prose instead of JSON": invalidAnswer({ says: "Here is the summary:" }, "it is no JSON"),
+  "prose instead of JSON": invalidAnswer({ says: "Here is the summary:" }, "it is not JSON"),
   "JSON of another shape": invalidAnswer(
     { says: '{"summary": "all of it"}' },
     "summary: Invalid input: expected array, received string",

@@ -5,10 +5,10 @@ import { type Fields, isName, keep, ownOf } from "../shared/own.ts";
 /** The media type of an image whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 
-/** The first base64 characters of an image, and the media type they stand for. */
+/** Media types of images, by the first characters of their base64. */
 const IMAGE_STARTS = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
 
-/** Converts a `file` or `image` part of a model message. Returns undefined if its content is not one we know. */
+/** Converts a `file` or `image` part of a model message. Returns undefined for content of an unknown form. */
 export function fileOfPart({ type, ...part }: Fields): FilePart | undefined {
   const key = type === "image" ? "image" : "data";
   const { [key]: held, mediaType, filename, ...fields } = part;
@@ -16,18 +16,18 @@ export function fileOfPart({ type, ...part }: Fields): FilePart | undefined {
   const isNamed = filename === undefined || typeof filename === "string";
   if (source === undefined || !isNamed || (mediaType !== undefined && !isName(mediaType))) return undefined;
   if (mediaType === undefined && type !== "image") return undefined;
-  const { mediaType: seen, ...place } = source;
-  const start = Object.keys(IMAGE_STARTS).find((start) => place.data?.startsWith(start));
+  const { mediaType: seen, ...content } = source;
+  const start = Object.keys(IMAGE_STARTS).find((start) => content.data?.startsWith(start));
   const guess = IMAGE_STARTS[start as keyof typeof IMAGE_STARTS] ?? SOME_IMAGE;
   return {
     type: "file",
     mediaType: mediaType ?? seen ?? guess,
     ...(filename !== undefined && { name: filename }),
-    ...place,
+    ...content,
     ...keep("aiSdk", fields, {
       as: type === "image" ? type : undefined,
       mediaType: mediaType === undefined ? "absent" : undefined,
-      // A data URL may name another type than the part does.
+      // The type in a data URL may differ from the part's.
       urlType: seen,
     }),
   };

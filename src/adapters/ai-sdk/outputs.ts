@@ -108,7 +108,7 @@ function outputOf({ content, isError }: ToolResultPart, form: Fields): Fields {
   const isData = content.length === 1 && only!.type === "data" && !isForeignBlock(only!, "aiSdk");
   if (isData) return { type: `${prefix}json`, value: only!.data };
   if (isError !== true) return { type: "content", value: content.map(itemOf) };
-  // The SDK has no error output that holds a list of contents.
+  // The SDK's error outputs cannot hold a list of contents.
   return { type: "error-text", value: textOfContents(content) };
 }
 

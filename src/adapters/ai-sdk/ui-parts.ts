@@ -32,11 +32,11 @@ function fileOfUiPart({ mediaType, filename, url, ...fields }: Fields): FilePart
   if (!isName(mediaType) || typeof url !== "string") return undefined;
   if (filename !== undefined && typeof filename !== "string") return undefined;
   const read = readDataUrl(url);
-  // A data URL may name another type than the part does.
-  const place = read === undefined ? { url } : { data: read.data };
+  // The type in a data URL may differ from the part's.
+  const content = read === undefined ? { url } : { data: read.data };
   const urlType = read === undefined || read.mediaType === mediaType ? undefined : read.mediaType;
   const named = filename === undefined ? {} : { name: filename };
-  return { type: "file", mediaType, ...named, ...place, ...keep("aiSdkUi", fields, { urlType }) };
+  return { type: "file", mediaType, ...named, ...content, ...keep("aiSdkUi", fields, { urlType }) };
 }
 
 /** Converts a part of an assistant message. A call that was answered also yields its result. */
@@ -115,9 +115,9 @@ export function uiPartOf(part: Part): unknown {
       const { mediaType, name, data, url } = part;
       if (data === undefined && url === undefined) return { type: "text", text: standInFor(part) };
       const urlType = typeof form.urlType === "string" ? form.urlType : mediaType;
-      const place = { url: data === undefined ? url : dataUrlOf(urlType, data) };
+      const content = { url: data === undefined ? url : dataUrlOf(urlType, data) };
       const named = name === undefined ? {} : { filename: name };
-      return { ...fields, type: "file", mediaType, ...named, ...place, ...metadataOf(part, "providerMetadata") };
+      return { ...fields, type: "file", mediaType, ...named, ...content, ...metadataOf(part, "providerMetadata") };
     }
     case "tool_call":
       return {
@@ -135,7 +135,7 @@ export function uiPartOf(part: Part): unknown {
   }
 }
 
-/** The fields that a call's part gets with its result. */
+/** Returns the fields that a call's part gets with its result. */
 export function outcomeOf(part: ToolResultPart): Fields {
   const metadata = metadataOf(part, "resultProviderMetadata");
   const output = resultValue(part);

@@ -16,7 +16,7 @@ export function fromUiMessages(messages: UIMessage | readonly UIMessage[]): Adap
 }
 
 function messagesOf({ role, parts, ...fields }: Fields, path: string): AdaptedMessage[] {
-  if (!Array.isArray(parts)) return refuse(`${path}.parts`, "it is no list");
+  if (!Array.isArray(parts)) return refuse(`${path}.parts`, "it is not a list");
   if (role === "system" || role === "user") {
     return [{ role, parts: parts.map(contentOfUiPart), ...keepInMetadata("aiSdkUi", fields) }];
   }
@@ -31,7 +31,7 @@ function messagesOf({ role, parts, ...fields }: Fields, path: string): AdaptedMe
   });
 }
 
-/** Splits parts at each `step-start`. One that nothing follows is kept as a part. */
+/** Splits parts at each `step-start`. A `step-start` at the end is kept as a part. */
 function stepsIn(parts: readonly unknown[]): { isMarked: boolean; parts: unknown[] }[] {
   const steps: { isMarked: boolean; parts: unknown[] }[] = [];
   parts.forEach((part, index) => {

@@ -10,7 +10,7 @@ import {
 } from "../shared/message.ts";
 import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
 
-/** Characters that Anthropic refuses in ids and names, and the greatest lengths. */
+/** Characters that Anthropic refuses in ids and names. */
 const ILLEGAL = /[^a-zA-Z0-9_-]/g;
 const ID_CHARS_MAX = 64;
 const NAME_CHARS_MAX = 128;
@@ -130,7 +130,7 @@ function blockOfCall(part: ToolCallPart): Fields {
 export function resultOfBlock(block: unknown): ToolResultPart | undefined {
   if (!isObject(block) || block.type !== "tool_result" || !isName(block.tool_use_id)) return undefined;
   const { type, tool_use_id, content, is_error, ...fields } = block as Fields & { tool_use_id: string };
-  // Anthropic sends no such content. It is kept as the only item of a list.
+  // Anthropic never sends content that is neither a string nor a list. It becomes the only item of a list.
   const isBare = content !== undefined && typeof content !== "string" && !Array.isArray(content);
   const said = isBare ? [content] : (content ?? "");
   if (is_error !== undefined && typeof is_error !== "boolean") fields.is_error = is_error;

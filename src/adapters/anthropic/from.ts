@@ -77,7 +77,7 @@ function userMessages(content: unknown, path: string, fields: Fields, afterResul
   }
   if (runs.length === 0) runs.push({ role: "user", parts: [] });
   return runs.map((run, index) => {
-    // `toAnthropic` joins consecutive results. This mark keeps apart what was apart.
+    // `toAnthropic` joins consecutive results. This mark keeps separate messages separate.
     const isApart = index === 0 && run.role === "tool" && afterResults;
     const form = {
       content: runs.length === 1 ? listOf(content, run.parts!) : undefined,

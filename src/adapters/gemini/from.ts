@@ -13,7 +13,7 @@ export interface GeminiConversation {
 
 /**
  * Converts contents of Gemini. A model content becomes one message. A user content becomes one message for its function
- * responses, together with the files that follow them, and one for everything else. Each part of the system instruction
+ * responses, with the files that follow them, and another for everything else. Each part of the system instruction
  * becomes a message. Fields that we do not know, such as thought signatures, are kept under `gemini` in the part or in
  * `metadata`, and `toGemini` restores them.
  *
@@ -47,12 +47,12 @@ class ContentReader {
   #waiting: { name: string; id: string }[] = [];
 
   read({ role, parts, ...fields }: Fields, path: string): AdaptedMessage[] {
-    if (parts !== undefined && !Array.isArray(parts)) refuse(`${path}.parts`, "it is no list");
+    if (parts !== undefined && !Array.isArray(parts)) refuse(`${path}.parts`, "it is not a list");
     const given = (parts ?? []) as unknown[];
     const form = { parts: parts === undefined ? "absent" : undefined, role: formOfRole(role, path) };
     const runs = role === "model" ? [this.#said(given)] : this.#answeredAndAsked(given);
     return runs.map((run, index) => {
-      // `toGemini` joins neighbors of one role. This mark keeps apart what was apart.
+      // `toGemini` joins neighbors of one role. This mark keeps separate contents separate.
       const isApart = index === 0 && run.role === this.#lastRole;
       this.#lastRole = run.role;
       const joined = index > 0 ? true : isApart ? false : undefined;

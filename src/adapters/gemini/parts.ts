@@ -48,7 +48,7 @@ export function partOfModel(part: unknown, idFor: (name: string) => string): Par
   return (kind === "functionCall" ? callOfPart(part as Fields, idFor) : undefined) ?? contentOfPart(part);
 }
 
-/** Converts a thought. An empty text with a signature counts as one, because only the model can use it. */
+/** Converts a thought. An empty text with a signature counts as a thought, because only the model can use it. */
 function thoughtOfPart({ text, ...fields }: Fields): ReasoningPart | undefined {
   if (typeof text !== "string") return undefined;
   if (fields.thought === true) return { type: "reasoning", text, ...keep("gemini", fields, { as: "thought" }) };
@@ -79,12 +79,12 @@ export function fileOfPart(part: Fields, kind: "inlineData" | "fileData"): FileP
   const own = keep(
     "gemini",
     { ...fields, ...nested(kind, inner) },
-    // Only some of Gemini's services take a name, so it is sent back only if it came from one of them.
+    // Only some of Gemini's services accept a name, so only a name that came from Gemini is sent back.
     { mimeType: mimeType === undefined ? "absent" : undefined, named: displayName === undefined ? undefined : true },
   );
   const named = displayName === undefined ? {} : { name: displayName };
-  const place = kind === "inlineData" ? { data: held } : { url: held };
-  return { type: "file", mediaType: mimeType ?? UNKNOWN_TYPE, ...named, ...place, ...own };
+  const content = kind === "inlineData" ? { data: held } : { url: held };
+  return { type: "file", mediaType: mimeType ?? UNKNOWN_TYPE, ...named, ...content, ...own };
 }
 
 /** Converts text, a file or data. @param takesFiles  False if files are not allowed there; they become text then. */

@@ -36,7 +36,7 @@ export function resultOfPart(part: unknown, idFor: (name: string) => string): To
 }
 
 /**
- * Adds to a result a file that follows its response, as for models that take no files inside a response.
+ * Adds a file that follows a response to its result. Clients send files so to models that take none inside a response.
  *
  * @returns undefined if the part is not a file.
  */
@@ -50,12 +50,12 @@ export function withFileBehind(result: ToolResultPart, part: unknown): ToolResul
   return { ...result, content: [...said, behind] };
 }
 
-/** True for a response that returned files only. */
+/** Returns true for a response that returned files only. */
 function isEmpty(response: Fields | undefined): boolean {
   return response !== undefined && Object.keys(response).length === 0;
 }
 
-/** Returns undefined unless every part is a file that we know: then the parts are kept as they are. */
+/** Returns the files in a list of parts, or undefined if any part is of another kind. Such parts are kept unchanged. */
 function filesIn(parts: unknown): FilePart[] | undefined {
   if (!Array.isArray(parts) || parts.length === 0) return undefined;
   const files = parts.map((part) => {

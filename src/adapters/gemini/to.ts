@@ -69,7 +69,7 @@ function closeContent({ fields, form, role, parts }: OpenContent): Fields {
   return { ...fields, ...(form.role !== "absent" && { role: theirs }), ...(!isBare && { parts }) };
 }
 
-/** Signs the first call of a content, which counts for all of them. */
+/** Signs the first call of a content. Its signature counts for all calls. */
 function sign({ parts }: OpenContent, thoughtSignature: string): void {
   const calls = parts.filter((part): part is Fields => isObject(part) && "functionCall" in part);
   const [first] = calls;
@@ -108,8 +108,8 @@ class AnsweredCalls {
   }
 
   /**
-   * Adds the files behind their responses, and sorts responses without ids by their calls: Gemini matches the first
-   * response of a name to the first call of that name.
+   * Adds files after their responses, and sorts responses without ids by their calls, because Gemini matches the first
+   * response with a name to the first call of that name.
    */
   inOrder(parts: readonly unknown[]): unknown[] {
     const byName = new Map<string, unknown[]>();

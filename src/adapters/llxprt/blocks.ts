@@ -21,8 +21,8 @@ function fileOfBlock({ mimeType, data, encoding, filename, ...fields }: Fields):
   if (!isName(mimeType) || typeof data !== "string" || (encoding !== "url" && encoding !== "base64")) return undefined;
   if (filename !== undefined && typeof filename !== "string") return undefined;
   const named = filename === undefined ? {} : { name: filename };
-  const place = encoding === "url" ? { url: data } : { data };
-  return { type: "file", mediaType: mimeType, ...named, ...place, ...keep("llxprt", fields) };
+  const held = encoding === "url" ? { url: data } : { data };
+  return { type: "file", mediaType: mimeType, ...named, ...held, ...keep("llxprt", fields) };
 }
 
 /** Converts a block of the model. */
@@ -94,8 +94,8 @@ export function blockOfPart(part: Part): unknown {
       const { mediaType, name, data, url } = part;
       if ((data ?? url) === undefined) return { type: "text", text: standInFor(part) };
       const named = name === undefined ? {} : { filename: name };
-      const place = data === undefined ? { data: url, encoding: "url" } : { data, encoding: "base64" };
-      return { ...fields, type: "media", mimeType: mediaType, ...place, ...named };
+      const held = data === undefined ? { data: url, encoding: "url" } : { data, encoding: "base64" };
+      return { ...fields, type: "media", mimeType: mediaType, ...held, ...named };
     }
     case "data":
       return { type: "text", text: standInFor(part) };

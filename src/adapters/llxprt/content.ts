@@ -30,7 +30,7 @@ export type LlxprtBlock =
       [field: string]: unknown;
     };
 
-/** A conversation for llxprt-code, which passes the system instruction apart from the history. */
+/** A conversation for llxprt-code, which keeps the system instruction outside the history. */
 export interface LlxprtConversation {
   systemInstruction?: string;
   contents: LlxprtContent[];

@@ -21,7 +21,7 @@ export function fromLlxprt(contents: LlxprtContent | readonly LlxprtContent[] | 
 
 function messagesOf(content: LlxprtContent, path: string): AdaptedMessage[] {
   const { speaker, blocks, ...fields } = content as unknown as Fields;
-  if (!Array.isArray(blocks)) refuse(`${path}.blocks`, "it is no list");
+  if (!Array.isArray(blocks)) refuse(`${path}.blocks`, "it is not a list");
   const createdAt = timeOf(fields.metadata);
   switch (speaker) {
     case "ai":

@@ -40,7 +40,7 @@ function callOf(call: unknown): ToolCallPart | undefined {
   return { type: "tool_call", toolCallId, name, args, ...own };
 }
 
-/** Converts the legacy `function_call`. Its name serves as the id, because its answer has no other. */
+/** Converts the legacy `function_call`. Its name serves as the id, because its result has no id. */
 export function legacyCallOf(call: unknown): ToolCallPart[] {
   if (!isObject(call) || !isName(call.name) || !isArguments(call.arguments)) return [];
   const { name, arguments: text, ...fields } = call as Fields & { name: string; arguments: string | Fields };
@@ -48,7 +48,7 @@ export function legacyCallOf(call: unknown): ToolCallPart[] {
   return [{ type: "tool_call", toolCallId: name, name, args, ...keep("openai", fields, { as: "function_call", raw }) }];
 }
 
-/** True if a part of an assistant message goes into `tool_calls`. */
+/** Returns true if a part of an assistant message goes into `tool_calls`. */
 export function isCall(part: Part): part is ToolCallPart | DataPart {
   return part.type === "tool_call" || (isForeignBlock(part, "openai") && ownOf(part, "openai").form.as === ODD_CALL);
 }
@@ -81,7 +81,7 @@ function isArguments(value: unknown): value is string | Fields {
   return typeof value === "string" || isObject(value);
 }
 
-/** Parses arguments. `raw` is their text if `JSON.stringify` would not give it back: it has spaces, or is not JSON. */
+/** Parses arguments. `raw` is their text if `JSON.stringify` would not restore it, because it has spaces or is not JSON. */
 function readArguments(text: string | Fields): { args: unknown; raw: string | undefined } {
   if (typeof text !== "string") return { args: text, raw: undefined };
   try {
@@ -92,7 +92,7 @@ function readArguments(text: string | Fields): { args: unknown; raw: string | un
   }
 }
 
-/** Returns the original text if it still says the same: a context may hold shortened arguments. */
+/** Returns the original text of the arguments, unless they changed: a context may hold shortened arguments. */
 function argumentsOf(part: ToolCallPart): string {
   const { raw } = ownOf(part, "openai").form;
   const written = JSON.stringify(part.args === undefined ? {} : part.args);

@@ -7,7 +7,7 @@ export const CALL_ID_CHARS_MAX = 40;
 /** The most characters that OpenAI takes in a tool's name. */
 export const TOOL_NAME_CHARS_MAX = 64;
 
-/** True for a speaker's name that OpenAI takes. */
+/** Returns true for a speaker's name that OpenAI takes. */
 export function isLegalName(name: unknown): name is string {
   return typeof name === "string" && /^[^\s<|\\/>]{1,64}$/.test(name) && name.isWellFormed();
 }

@@ -49,7 +49,7 @@ function saidMessage({ role, content, ...fields }: Fields, path: string): Adapte
 }
 
 function assistantMessage({ role: _, content, ...fields }: Fields, path: string): AdaptedMessage {
-  // Many servers send an empty string as the content of a message that only calls.
+  // Many servers send an empty string as the content of a message that has only calls.
   const texts = content === "" ? [] : partsIn(content);
   const form = content === "" ? "empty" : formOf(content, path);
   const name = takeName(fields);
@@ -84,7 +84,7 @@ function assistantMessage({ role: _, content, ...fields }: Fields, path: string)
 function toolMessage({ role, ...message }: Fields, path: string): AdaptedMessage {
   const key = role === "function" ? "name" : "tool_call_id";
   const { [key]: toolCallId, content, ...fields } = message;
-  if (!isName(toolCallId)) refuse(`${path}.${key}`, "an answer names what it answers");
+  if (!isName(toolCallId)) refuse(`${path}.${key}`, "a result must name its call");
   const form = formOf(content, path);
   const kept = keep("openai", fields, {
     as: role === "function" ? "function" : undefined,
@@ -99,7 +99,7 @@ function partsIn(content: unknown): Part[] {
   return Array.isArray(content) ? content.map(partOfBlock) : [];
 }
 
-/** Returns the form of content that the parts alone do not show. A string needs no mark. */
+/** Returns a mark for a form of content that the parts do not show. A string needs no mark. */
 function formOf(content: unknown, path: string): "absent" | "null" | "list" | undefined {
   if (content === undefined) return "absent";
   if (content === null) return "null";

@@ -67,7 +67,7 @@ function answerOf(part: ToolResultPart): Fields {
   return { ...fields, role: "tool", tool_call_id: callIdOf(part), ...content };
 }
 
-/** Returns the content field. Blocks win over the remembered form, which only says how an empty content looked. */
+/** Returns the content field. The remembered form says how empty content looked, and if a single text was in a list. */
 function contentField(blocks: readonly unknown[], { content: form }: Fields): Fields {
   if (blocks.length === 0 && form === "absent") return {};
   if (blocks.length === 0 && form === "null") return { content: null };

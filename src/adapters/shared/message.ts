@@ -39,12 +39,12 @@ export function foreignBlock(provider: Provider, block: unknown): DataPart {
   return { type: "data", provider, data: block };
 }
 
-/** True if a part holds such a block of this provider. */
+/** Returns true if a part holds an unknown block of this provider. */
 export function isForeignBlock(part: Part, provider: Provider): part is DataPart & { provider: Provider } {
   return part.type === "data" && part.provider === provider;
 }
 
-/** Returns the text that replaces a part which a provider does not take. */
+/** Returns the text that replaces a part that a provider does not accept. */
 export function standInFor(part: FilePart | DataPart): string {
   return part.type === "file" ? `[file ${describeFile(part)}]` : (JSON.stringify(part.data) ?? "null");
 }
@@ -54,14 +54,14 @@ export function textOfContents(contents: readonly ContentPart[]): string {
   return contents.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n");
 }
 
-/** Returns a result's value for a provider that takes one: a string, the only data, or the text of all contents. */
+/** Returns a result as a single value: its string, its only data, or the text of all its contents. */
 export function resultValue({ content }: Pick<ToolResultPart, "content">): unknown {
   if (typeof content === "string") return content;
   const [only] = content;
   return content.length === 1 && only!.type === "data" ? only!.data : textOfContents(content);
 }
 
-/** Returns arguments for a provider that takes only objects. */
+/** Returns a call's arguments as an object, for providers that accept nothing else. */
 export function argsObject(args: unknown): Fields {
   if (args === undefined || args === null) return {};
   return isObject(args) ? args : { input: args };

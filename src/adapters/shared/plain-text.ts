@@ -1,7 +1,7 @@
 import type { Part } from "../../core/message.ts";
 import { isObject, type Provider } from "./own.ts";
 
-/** True for a single text without provider fields. It is sent as a string unless it was a list. */
+/** Returns true for a single text without provider fields. It is sent as a string unless it was a list. */
 export function isPlainText(parts: readonly Part[], provider: Provider): boolean {
   const [only] = parts;
   return parts.length === 1 && only!.type === "text" && !(provider in only!);

@@ -4,7 +4,7 @@ import { once } from "../../core/once.ts";
 import { jsonSchemaOf, safeParse } from "../../core/schema.ts";
 import { issueText } from "./reply.ts";
 
-/** The shape of an answer. A model writes the fields in this order, so events come before conclusions. */
+/** The shape of an answer. A model writes the fields in this order, so it lists events before it draws conclusions. */
 const answerSchema = once(() => {
   const claim = z.object({ text: z.string(), seqs: z.array(z.int()) });
   const claimsAbout = (meaning: string) => z.array(claim).check(z.describe(meaning));
@@ -40,7 +40,7 @@ export function parseAnswer(text: string, model: string): Answer {
   try {
     json = JSON.parse(text);
   } catch {
-    throw invalid("it is no JSON");
+    throw invalid("it is not JSON");
   }
   const parsed = safeParse(answerSchema(), json);
   if (!parsed.success) throw invalid(issueText(parsed.error));

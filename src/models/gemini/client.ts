@@ -26,7 +26,7 @@ export interface Embedding {
   dimension: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
-  /** True if somebody waits for it. */
+  /** True if a caller waits for the vectors. */
   isUrgent: boolean;
 }
 
@@ -105,8 +105,8 @@ export class GeminiClient {
   /**
    * Requests embeddings, and returns the SDK's response of any shape: normally one vector for each text.
    *
-   * Each text is sent as a content of its own, because `gemini-embedding-2` makes a single vector of a list of strings. Users
-   * report that the free tier counts each text as a request, and so do we.
+   * Each text is sent as a content of its own, because `gemini-embedding-2` makes a single vector of a list of strings. Each
+   * text counts as a request, because users report that the free tier counts so.
    */
   async embed({ texts, taskType, dimension, signal, onUsage, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
@@ -122,11 +122,11 @@ export class GeminiClient {
   }
 
   /**
-   * Sends one request in its turn. It ends by itself, with the signal, or after `timeoutMs`.
+   * Sends one request when it is its turn. The request is aborted by the signal, or after `timeoutMs`.
    *
    * @param request  Its signal is aborted by the caller's abort and by the timeout.
    * @throws the signal's reason once it is aborted, even while waiting; {StoreError} as `modelFailure` says, and
-   *   `MODEL_UNAVAILABLE` without a request while the service wants no requests.
+   *   `MODEL_UNAVAILABLE`, without sending anything, until the time that the service named.
    */
   async call<T>(
     queued: QueuedRequest,

@@ -43,8 +43,8 @@ export interface Contents {
 }
 
 /**
- * Converts a rendered context for a chat with Gemini. Compared with `toGemini`, it keeps back what must not be sent, and
- * whatever Gemini would refuse:
+ * Converts a rendered context for a chat with Gemini. In contrast to `toGemini`, it leaves out or replaces everything that
+ * must not be sent or that Gemini would refuse:
  *
  * - `redact` sees each text whole: message texts, strings in arguments, and tool results.
  * - Reasoning is not sent. Signatures and ids are sent to the model that gave them.

@@ -46,7 +46,7 @@ const TASK_PREFIX = { document: "title: none | text: ", query: "task: search res
  *
  * The texts of messages and queries leave the machine. Each passes through `redact` and is cut to 8,000 characters from both
  * ends, for `gemini-embedding-001` to about 1,500 tokens. Many texts are sent in several requests, one after another. Nothing
- * is retried here, but vectors that a failed call had paid for are kept for the next call with the same texts. Queries are
+ * is retried here, but the vectors that a failed call already got are kept for the next call with the same texts. Queries are
  * sent before waiting documents.
  *
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once it is aborted;
@@ -60,7 +60,7 @@ export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbed
   if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
   const client = new GeminiClient(geminiSettings(shared, MODEL));
   const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
-  // A request with more texts than a minute allows could never be sent.
+  // A request with more texts than the limit for a minute could never be sent.
   const textsMax = Math.min(TEXTS_MAX, requestsPerMinute);
   const kept = new KeptVectors();
   return {

@@ -17,7 +17,7 @@ export class SourcePiece {
     this.lowerText = text.toLowerCase();
   }
 
-  /** The characters to read before `words` is known. 0 afterwards. */
+  /** The characters that must be read before `words` is known; 0 afterwards. */
   get unreadChars(): number {
     return this.#words === undefined ? this.text.length : 0;
   }
@@ -29,7 +29,7 @@ export class SourcePiece {
 }
 
 /**
- * Returns the source texts that claims may rest on: each message, and each line of an earlier summary. Lines marked as
+ * Returns the texts that can be sources of claims: each message, and each line of an earlier summary. Lines marked as
  * unverified are left out; otherwise the next summary would present them as verified.
  */
 export function sourcePieces({ previous, sources }: PromptTexts): SourcePiece[] {

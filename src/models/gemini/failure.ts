@@ -25,8 +25,8 @@ interface StatusBody {
 }
 
 /**
- * Translates an error of the SDK: `MODEL_REFUSED` if another try is useless, `MODEL_UNAVAILABLE` if it is not, with the
- * server's delay, and `MODEL_ANSWER_INVALID` if the response is not an answer.
+ * Translates an error of the SDK: to `MODEL_REFUSED` if another try is useless; to `MODEL_UNAVAILABLE`, with the server's
+ * delay, if another try may succeed; to `MODEL_ANSWER_INVALID` if the response is not an answer.
  *
  * The SDK (2.32) throws an `ApiError` whose message is the response body, a `TypeError` of fetch if the connection broke, a
  * `SyntaxError` for invalid JSON, and an `AbortError` for an abort or a timeout. Callers handle their own aborts first. The
@@ -48,13 +48,13 @@ export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: Gemin
   if (name === "AbortError" || name === "TimeoutError") {
     return new StoreError("MODEL_UNAVAILABLE", { model, reason: `nothing came within ${timeoutMs} ms` });
   }
-  if (name === "SyntaxError") return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is no JSON" });
+  if (name === "SyntaxError") return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is not JSON" });
   // The SDK fails on a body that is not an object. The TypeError of a broken connection has a cause.
   if (name === "TypeError" && cause === undefined) {
     return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it has another shape" });
   }
   if (message === "Incomplete JSON segment at the end") {
-    return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is no JSON" });
+    return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is not JSON" });
   }
   const code = errorFields(cause).code;
   return new StoreError("MODEL_UNAVAILABLE", {
@@ -74,7 +74,7 @@ export function loadFailure(error: unknown, { model, apiKey }: GeminiSettings): 
   return new StoreError("MODEL_UNAVAILABLE", { model, reason });
 }
 
-/** Returns the fields of a thrown value that tell the cases apart. */
+/** Returns the fields of a thrown value that `modelFailure` reads. */
 function errorFields(error: unknown): {
   name?: string;
   message: string;

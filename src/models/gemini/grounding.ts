@@ -102,12 +102,12 @@ export async function groundName(
   return { text: first.spelling, seqs: cited.length > 0 ? cited : [...first.piece.seqs], isVerified: true };
 }
 
-/** True if every name in a title occurs in the sources. */
+/** Returns true if every name in a title occurs in the sources. */
 export function isGrounded(text: string, pieces: readonly SourcePiece[]): boolean {
   return namesIn(text).every((name) => piecesNaming(pieces, name).length > 0);
 }
 
-/** Removes citations and labels that a model wrote into the text. */
+/** Returns a claim's text without the citations and labels that the model wrote into it, and all cited seqs. */
 function withoutCitations(claim: Claim, charsMax: number): { text: string; seqs: Set<number> } {
   const { text, seqs } = takeCitations(replyLine(claim.text));
   return { text: cutLine(text.replace(LABELS, ""), charsMax), seqs: new Set([...claim.seqs, ...seqs]) };

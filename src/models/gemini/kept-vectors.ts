@@ -1,9 +1,9 @@
-/** The most vectors kept: about as many as eight concurrent calls pay for. */
+/** The most vectors kept: about as many as eight concurrent calls request. */
 const VECTORS_MAX = 1_000;
 
 /**
- * Keeps vectors that were paid for by a call that failed later. A call succeeds as a whole, but may need several requests.
- * With a quota of one request a minute, it would otherwise start over each time and never end.
+ * Keeps the vectors that a call got before it failed. A call fails as a whole, but may need several requests. Without this,
+ * a call with a quota of one request a minute would start over each time and never end.
  */
 export class KeptVectors {
   #vectors = new Map<string, Float32Array>();

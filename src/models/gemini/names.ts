@@ -32,7 +32,7 @@ export function namesIn(text: string): string[] {
   return [...found];
 }
 
-/** True for a number of one or two digits, with any unit. */
+/** Returns true for a number of one or two digits, with any unit. */
 export function isShortFigure(name: string): boolean {
   return (FIGURE.exec(name)?.[1]?.length ?? Number.POSITIVE_INFINITY) <= 2;
 }
@@ -46,7 +46,7 @@ export function patternOf(name: string, flags: "u" | "iu"): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_]|\\d[.,])${digits}(?!\\d|[.,]\\d)`, flags);
 }
 
-/** Returns a lower-case string that occurs in every text with the name: a quick first test. */
+/** Returns a lower-case string that occurs in every text with the name. Searching for it is a quick first test. */
 export function hintOf(name: string): string {
   const figure = FIGURE.exec(name)?.[1];
   return figure === undefined ? name.toLowerCase() : figure.split(".")[0]!.replaceAll(",", "").slice(-3);

@@ -19,8 +19,8 @@ export interface GeminiOptions {
   /** The model's price. Default: Google's price of October 2026, if its page names a single one for the model. */
   pricePerMillionTokens?: TokenPrices;
   /**
-   * Gets each text before it leaves the machine, and returns the text to send. Synchronous. A text with terminal escapes or
-   * invisible characters is passed twice: as it was written, and without them.
+   * A synchronous function that gets each text before it leaves the machine, and returns the text to send. It gets a text with
+   * terminal escapes or invisible characters twice: as it was written, and without them.
    */
   redact?: Redact;
 }

@@ -15,13 +15,13 @@ export interface QueuedRequest {
   signal: AbortSignal;
   /** The number of requests that the service counts. Default: 1. */
   count?: number;
-  /** True to be sent before other waiting requests. */
+  /** True to send the request before other waiting requests. */
   isUrgent?: boolean;
 }
 
 /**
- * Schedules the requests of one client: limited in number at once and per minute, in order of arrival, and none while the
- * service wants no requests.
+ * Schedules the requests of one client in the order of their arrival, within limits at once and per minute. Until a time that
+ * the service names, it sends nothing.
  */
 export class RequestQueue {
   #slots: PQueue;

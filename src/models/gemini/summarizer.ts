@@ -98,12 +98,12 @@ async function summarize(
   const fits = (text: string): boolean => countTokens(text) <= tokensMax;
   return {
     title: cutLine(isUsable ? title : instead, TITLE_CHARS_MAX),
-    // If no statement fits with its mark and seqs, the label is used: it consists of words from the messages.
+    // If no statement fits with its mark and seqs, the label is used. Its words come from the messages.
     text: (await writeSummary(grounded, fits, pace)) || beginningThatFits(label, label.length, fits),
   };
 }
 
-/** Returns the cost of the texts, at most `tokensMax`: a summary is never longer than its sources. */
+/** Returns the tokens of the texts, at most `tokensMax`, because a summary is never longer than its sources. */
 async function sourceTokens(
   texts: readonly string[],
   { tokensMax, countTokens }: SummarizeRequest,

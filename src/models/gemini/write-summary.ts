@@ -56,7 +56,7 @@ export function mostImportant(answer: GroundedAnswer): GroundedClaim | undefined
   return candidatesOf(answer)[0];
 }
 
-/** Keeps the mark and the seqs: without its mark, a claim would be a source for the next summary. */
+/** Returns a beginning of a claim that fits, with its mark and seqs. Without a mark, the next summary would take it as true. */
 function beginningOf(claim: GroundedClaim | undefined, fits: (text: string) => boolean): string {
   if (claim === undefined) return "";
   const begun = (text: string): string => cited({ ...claim, text });

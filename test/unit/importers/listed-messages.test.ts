@@ -81,7 +81,7 @@ describe("openai", () => {
     ];
     const events = await read(openai, [user("a"), ...answers]);
     expect(messagesIn(events)[1]!.parts).toMatchObject([{ type: "tool_result", toolCallId: "f", content: "x" }]);
-    expect(warningsIn(events)).toEqual([[1, "tool_call_id: an answer names what it answers"]]);
+    expect(warningsIn(events)).toEqual([[1, "tool_call_id: a result must name its call"]]);
   });
 });
 

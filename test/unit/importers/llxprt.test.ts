@@ -126,7 +126,7 @@ test("what nobody knows is reported by line", async () => {
   expect(warningsIn(await read(["dream", {}], ...lines))).toEqual([
     [2, 'unknown type of line: "dream"'],
     [3, 'speaker: llxprt-code has no speaker "cat"'],
-    [4, "blocks: it is no list"],
+    [4, "blocks: it is not a list"],
     [5, "content: expected an object"],
   ]);
 });

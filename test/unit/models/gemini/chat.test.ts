@@ -179,12 +179,12 @@ const BROKEN: Record<string, { pieces: Extract<Reply, { pieces: unknown }>["piec
     "what is no JSON": {
       pieces: [words("half"), { raw: "data: {]\n\n" }],
       code: "MODEL_ANSWER_INVALID",
-      reason: "it is no JSON",
+      reason: "it is not JSON",
     },
     "half a piece": {
       pieces: [words("half"), { raw: 'data: {"ca' }],
       code: "MODEL_ANSWER_INVALID",
-      reason: "it is no JSON",
+      reason: "it is not JSON",
     },
     "another shape": {
       pieces: [words("half"), { data: { candidates: [{ content: { parts: [{ functionCall: { name: "" } }] } }] } }],
