@@ -19,8 +19,8 @@ const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
  *   already has was imported before. So an id never depends on the time, on chance, or on later lines.
  * - A file that has grown gives the same messages first, with the same ids and content, and then new ones. At the end of
  *   a file that is not finished (`file.isFinished`), a message that a later line may still change is a warning.
- * - A damaged line is a warning with its number, and costs no other line. `read` throws only if the file is no text at all.
- * - Whatever a line holds becomes a message or a warning, unless it says nothing about the conversation.
+ * - A damaged line is a warning with its number, and every other line is read. `read` throws only if the file is not text.
+ * - Everything in a line becomes a message or a warning, unless it says nothing about the conversation.
  * - `detect` looks at content alone, and recognizes no other format's files. The last line of `head` may be cut short.
  * - With `isFollowable: true`, `read` answers the chunks `PAUSE` and `QUIET` with the event `paused`. Without it, a watch
  *   reads the file again from its beginning whenever it has changed.

@@ -11,7 +11,7 @@ import { type FileReport, ImportRun } from "./import-run.ts";
 import { type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
 
 export interface ImportFilesOptions {
-  /** `auto` (default) recognizes each file by its content. Or the name of an importer, for files it does not recognize. */
+  /** `auto` (default) recognizes each file by its content. The name of an importer reads files that it does not recognize. */
   format?: string;
   /** The project of all sessions, instead of what the files say. */
   project?: string;
@@ -64,7 +64,7 @@ const OPTIONS = once(() =>
 );
 
 /**
- * Imports transcripts into a store. What was imported before is not imported again, so a file that has grown can be imported
+ * Imports transcripts into a store. Messages that were imported before are skipped, so a file that has grown can be imported
  * again, and an import that was stopped is continued by repeating it.
  *
  * @param paths  Files, folders, patterns such as `logs/**\/*.jsonl`, and `-` for standard input. Folders are searched for

@@ -103,7 +103,7 @@ export class ImportReader {
     } finally {
       if (isDone) this.#keepForNext(worker);
       else {
-        // The thread is dead, or in the middle of a file that nobody reads on.
+        // The thread is dead, or in the middle of a file that nobody reads any further.
         this.#worker = undefined;
         await worker.terminate();
       }

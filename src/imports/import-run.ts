@@ -48,7 +48,7 @@ export interface ImportRunOptions {
   onProgress?: ((report: FileReport) => void) | undefined;
   /** Called while the import waits for vectors. */
   onEmbedding?: ((progress: { embedded: number; waiting: number }) => void) | undefined;
-  /** Returns true if so many new messages need not wait for their vectors, because something else collects the vectors. */
+  /** Returns true if this many new messages need not wait for their vectors, because something else collects the vectors. */
   mayLackVectors?: (newCount: number) => boolean;
 }
 
@@ -72,8 +72,8 @@ interface OpenImport {
  * Imports files into one store, one file after another.
  *
  * Transactions are short, with pauses in between, so that other processes get their turn. An import that was stopped loses
- * nothing: the next one recognizes stored messages by their external ids. A message that the store refuses is reported and
- * costs no other message.
+ * nothing: the next one recognizes stored messages by their external ids. A message that the store refuses is reported, and
+ * all others are appended.
  */
 export class ImportRun {
   readonly #store: OpenedStore;
@@ -200,8 +200,8 @@ export class ImportRun {
   }
 
   /**
-   * Appends what is pending, and warns if the file was rewritten: if a new message comes before known ones in the file, but
-   * after them in the session. Tool results may do that, because other messages may be said while a tool runs.
+   * Appends what is pending, and warns if the file was rewritten: if a new message is before known ones in the file, but
+   * after them in the session. A tool result may be, because other messages may be written while a tool runs.
    */
   async #flush(open: OpenImport, report: FileReport): Promise<void> {
     const pending = open.pending.splice(0);
@@ -283,7 +283,7 @@ export class ImportRun {
   }
 }
 
-/** Titles are made by models and may hold any character. */
+/** Returns a title as the store accepts it, because a title made by a model may hold any character. */
 function titleOf(title: string): string {
   return cleanName(title.replace(/\s+/g, " ")) ?? "untitled";
 }

@@ -31,12 +31,12 @@ const BATCHES_AHEAD = 2;
 /** A batch is full when its messages have this many characters, even if there are few of them. */
 const BATCH_CHARS_MAX = 256 * 1024;
 
-// The thread of an import that reads. It turns files into events, and messages into the rows that a store keeps, so that the
+// The reading thread of an import. It turns files into events, and messages into the rows that a store keeps, so that the
 // main thread only writes. It reads one file after another, and posts a batch only when one is wanted.
 
 const requests = on(parentPort!, "message") as AsyncIterableIterator<[ReadRequest | "more"]>;
 for await (const [request] of requests) {
-  if (request !== "more") await read(request); // otherwise the end of the last file came first
+  if (request !== "more") await read(request); // a late "more" asks for a file that has already ended
 }
 
 async function read({ file, format }: ReadRequest): Promise<void> {

@@ -10,7 +10,7 @@ export interface SummarizeSessionsOptions {
 }
 
 /**
- * Does the store's upkeep, makes the summaries that sessions lack, and takes these into their contexts. Writes nothing if
+ * Does the store's upkeep, makes the summaries that sessions lack, and adds these to their contexts. Writes nothing if
  * nothing is due. A session that was forgotten meanwhile is skipped.
  *
  * @throws the signal's reason; what `Session.resolveDirty` throws.
@@ -31,7 +31,7 @@ export async function summarizeSessions(
       const session = store.resume(sessionId);
       session.compact({ strategy: "union-find" });
       const counts = await session.resolveAlone(withSignal);
-      session.compact({ strategy: "union-find" }); // takes the summaries into the context
+      session.compact({ strategy: "union-find" }); // adds the summaries to the context
       for (const name of Object.keys(total) as (keyof SummaryCounts)[]) total[name] += counts[name];
     } catch (error) {
       if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;

@@ -17,7 +17,7 @@ export interface WatchFilesOptions {
   once?: boolean;
   /** Ends the watch after the batch that is being written. Without it, the watch ends with the process. */
   signal?: AbortSignal;
-  /** Called with everything that happens. */
+  /** Called with each event. */
   onEvent?: (event: WatchEvent) => void;
 }
 
@@ -37,7 +37,7 @@ const OPTIONS = once(() =>
 );
 
 /**
- * Imports what files and folders hold, and then what is written to them, about a quarter of a second later, until the signal.
+ * Imports what files and folders hold, and then what is written to them, about a quarter of a second later. Ends by the signal.
  *
  * Paths need not exist yet. A store that is locked or full is tried again until it accepts the messages. Everything that
  * an event reports is in the store. A watch that was killed loses nothing.

@@ -1,4 +1,4 @@
-/** Milliseconds without a change after which a file is visited. Agents write the pieces of a message in one go. */
+/** Milliseconds without a change after which a file is visited. Agents write the pieces of a message together. */
 const WRITE_GAP_MS = 150;
 
 /** The longest delay after a file's first change, in milliseconds, however often it changes. */
@@ -11,7 +11,7 @@ const BREAK_FACTOR = 4;
 const BREAK_MS_MAX = 30_000;
 
 interface DueFile {
-  /** When the file changed first since its last visit; undefined if it only waits to be quiet. */
+  /** The time of the first change since the last visit; undefined if the file only waits to be quiet. */
   changedAtMs?: number;
   dueAtMs: number;
 }

@@ -31,11 +31,11 @@ interface FollowedFile {
   live: LiveFile | undefined;
   /** The size, times and inode of the file when it was last read. */
   stamp: string | undefined;
-  /** True if the file was quiet when it was last read, so that nothing was held back. */
+  /** True if the file was quiet when it was last read, so that its importer held nothing back. */
   isComplete: boolean;
   /** `forgetCount()` before the first byte was read. */
   forgetCount: number;
-  /** When the file was seen to change, in Unix milliseconds. */
+  /** The time at which the file was last seen to change, in Unix milliseconds. */
   changedAtMs: number;
   /** For a database: see `ImportFile.fingerprints`. */
   fingerprints: Map<string, string>;
@@ -289,7 +289,7 @@ interface FileLook {
   byteLength: number;
 }
 
-/** Returns undefined if there is no file. For a database, the write-ahead log is part of the look. */
+/** Returns undefined if there is no file. For a database, includes the write-ahead log. */
 async function lookAt(path: string): Promise<FileLook | undefined> {
   const parts = DATABASE_NAME.test(path) ? [path, `${path}-wal`] : [path];
   const found = await Promise.all(parts.map((part) => stat(part).catch(() => undefined)));

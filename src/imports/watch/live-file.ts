@@ -36,7 +36,7 @@ export class LiveFile {
    * Imports what was written since the last look. When this returns, every complete message is in the store.
    *
    * @param isQuiet  True if nothing was written for long. Then incomplete messages are imported too.
-   * @throws what `ImportRun.read` throws, after which the object is of no more use; errors of the file system.
+   * @throws what `ImportRun.read` throws, after which the object must be dropped; errors of the file system.
    */
   async look(isQuiet: boolean): Promise<LiveGrowth> {
     const growth = await this.#bytes.look(async (chunk) => {

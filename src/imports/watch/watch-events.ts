@@ -1,4 +1,4 @@
-/** What happens during a watch. */
+/** An event of a watch. */
 export type WatchEvent =
   /** New messages of a file are in the store. */
   | { event: "imported"; path: string; format: string | null; sessionIds: readonly string[]; newCount: number }

@@ -24,7 +24,7 @@ export interface WatchRunOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Errors that pass with time: a locked store, a full disk, an embedder that does not answer, a forgotten session. */
+/** The codes of temporary errors: a locked store, a full disk, an embedder that does not answer, a forgotten session. */
 const PASSING_ERRORS: ReadonlySet<string> = new Set([
   "STORE_BUSY",
   "FILE_NOT_USABLE",
@@ -49,7 +49,7 @@ const POLL_MS = 30_000;
 /**
  * A watch over files and folders. It imports what exists, and then what is written, within about a second.
  *
- * It visits one file at a time. What the store refuses for now is tried again until the store accepts it. Nothing is
+ * It visits one file at a time. A write that the store refuses is tried again until the store accepts it. Nothing is
  * remembered outside the store, so a watch that was killed loses nothing. When nothing changes, the watch sleeps, except for
  * a regular check of the clock.
  */
@@ -198,7 +198,7 @@ export class WatchRun {
     this.#tryToKeep();
   }
 
-  /** If the store refuses, it is tried again later, or the next watch reads the files again. */
+  /** Tries to keep the files' states. If the store refuses, a later try follows, or the next watch reads the files again. */
   #tryToKeep(): void {
     if (!this.#isComplete) return;
     try {
@@ -239,7 +239,7 @@ export class WatchRun {
   }
 
   #changed(path: string, isUncertain: boolean): void {
-    // A store that is kept among transcripts changes with every message.
+    // A store inside a watched folder changes with every message.
     if (path === this.#storePath) return;
     this.#files.add(path, isUncertain);
     if (this.#isScanned) this.#due.addChanged(path, performance.now());
