@@ -7,14 +7,14 @@ import { GROW_DEFAULTS, growForest, stepsOf } from "./eval/grow.ts";
 import { largestShare, mean, singletonShare } from "./eval/measures.ts";
 
 /**
- * `npx tsx scripts/calibrate.ts DIR`: the measurements by which the threshold of the local embedder and the weights of
- * structure were chosen, one parameter moved at a time, everything else as it is.
+ * `npx tsx scripts/calibrate.ts DIR` prints the measurements that decided the threshold of the local embedder and the weights
+ * of structure. It changes one parameter at a time and leaves the others at their defaults.
  *
- * - irc: B³ F and one-to-one overlap in percent, with speakers (the aim: 73 and 71).
- * - threads: largest cluster and lone messages among the cold ones, as shares, with and without speakers.
- * - coding: steps in a cluster (quartiles), and the share of steps alone in theirs.
- * - woven: four coding sessions woven into one, turn by turn; the share of a cluster's steps that an average step shares
- *   its session with, and the mean size. Runs of that size, cut blindly, are beside it.
+ * - irc: B³ F and one-to-one overlap in percent, with speakers (targets: 73 and 71).
+ * - threads: shares of the cold messages in the largest cluster and alone in theirs, with and without speakers.
+ * - coding: steps of a cluster (quartiles), and the share of steps that are alone in their cluster.
+ * - woven: four coding sessions mixed into one, turn by turn. The mean share of a step's cluster that is of the step's own
+ *   session, and the mean size of clusters. `blind` is the share for runs of that size.
  */
 const { positionals } = parseArgs({ allowPositionals: true });
 const [dataFolder] = positionals;
@@ -76,7 +76,7 @@ function report(name: string, threshold: number, changed: Partial<StructureWeigh
   );
 }
 
-/** Sessions, four at a time, dealt out turn by turn in a fixed order that has no pattern. */
+/** Mixes sessions, four at a time, turn by turn in a fixed pseudo-random order. */
 function weave(all: readonly EvalMessage[][]): { messages: EvalMessage[]; source: number[] }[] {
   const weaves: { messages: EvalMessage[]; source: number[] }[] = [];
   for (let from = 0; from + SESSIONS_WOVEN <= all.length; from += SESSIONS_WOVEN) {
@@ -85,7 +85,7 @@ function weave(all: readonly EvalMessage[][]): { messages: EvalMessage[]; source
       .map((messages, source) => ({ source, turns: turnsOf(messages) }));
     const dealt: { messages: EvalMessage[]; source: number[] } = { messages: [], source: [] };
     for (let state = from + 1; queues.some(({ turns }) => turns.length > 0); ) {
-      state = (Math.imul(state, 1103515245) + 12345) >>> 0; // a linear congruential generator, seeded by the place
+      state = (Math.imul(state, 1103515245) + 12345) >>> 0; // a linear congruential generator, seeded by the index
       const waiting = queues.filter(({ turns }) => turns.length > 0);
       const { source, turns } = waiting[(state >>> 16) % waiting.length]!;
       for (const message of turns.shift()!) {
@@ -113,7 +113,7 @@ function sizesOf(labels: readonly number[]): number[] {
   return [...sizes.values()];
 }
 
-/** Of an average item: the share of its cluster that is of its own source. And the mean size of clusters. */
+/** Returns the mean share of an item's cluster that is of the item's own source, and the mean size of clusters. */
 function purityOf(labels: readonly number[], source: readonly number[]): { share: number; sizeMean: number } {
   const pairs = new Map<string, number>();
   const sizes = new Map<number, number>();

@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 import { crash } from "./crash/run.ts";
 
 /**
- * `npm run crash -- --kills N [--seed S]`: kill processes at work on a store, at random moments, and see what is left.
- * Prints the figures as JSON; exit 1 if anything that was promised is not there.
+ * `npm run crash -- --kills N [--seed S]` kills processes that work on a store at random moments, and checks the store.
+ * Prints the figures as JSON. The exit code is 1 if anything that was acknowledged is lost.
  */
 const { values } = parseArgs({
   options: { kills: { type: "string", default: "200" }, seed: { type: "string", default: "1" } },

@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { openStore } from "../src/index.ts";
 
 /**
- * `npm run demo`: what Coppice is for, on five sessions of an invented project, in under half a minute.
+ * `npm run demo` shows what Coppice does, on five sessions of an invented project, in under half a minute.
  *
- * Everything printed after a `$` is the command line doing it; the rest is the library. Nothing is mocked: the file is
- * left where the last line says, to look at with any SQLite tool.
+ * Lines after a `$` are the output of that command; all others come from the library. Nothing is mocked. The store stays at
+ * the path that the last line names, for any SQLite tool.
  */
 const TRANSCRIPTS = fileURLToPath(new URL("./demo/transcripts", import.meta.url));
 const APPENDER = fileURLToPath(new URL("./demo/appender.ts", import.meta.url));
@@ -72,11 +72,11 @@ coppice(["verify"]);
 console.log(`\n${((performance.now() - startedAt) / 1000).toFixed(1)} s. The store is ${FILE}; look around:`);
 console.log(`  node ${CLI} --db ${FILE} forest ${longest.id}`);
 console.log("\nThe same with your own agents' conversations, and for them (`npm link` puts `coppice` on your path):");
-console.log("  coppice watch --once     shows where they lie, asks, and brings them in");
+console.log("  coppice watch --once     lists their locations, asks, and imports them");
 console.log("  coppice recall …         finds what was said");
 console.log("  coppice mcp              lets agents find it: the README says how each is told");
 
-/** Append in another process, kill it without warning, and see what it had been promised. */
+/** Appends in another process, kills that process, and checks that every acknowledged message is in the store. */
 async function killAndResume(): Promise<void> {
   const child = spawn(process.execPath, ["--import", "tsx", APPENDER, FILE, longest.id], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -126,7 +126,7 @@ function coppice(args: readonly string[], linesMax = 60): void {
     env: { ...process.env, COLUMNS: "120" },
   });
   console.log(indent(stdout.trimEnd(), linesMax));
-  if (stderr !== "") console.log(indent(stderr.trimEnd(), linesMax)); // what to type next stands under the results
+  if (stderr !== "") console.log(indent(stderr.trimEnd(), linesMax)); // the hint follows the results
   if (status !== 0) throw new Error(`coppice ${args[0]} ended with ${status}.`);
 }
 

@@ -4,7 +4,7 @@ import { evaluateContext } from "./eval/context.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 
-/** What an evaluation prints: figures by name, in percent or as shares between 0 and 1, as each says. */
+/** The figures of an evaluation by name. The function that computes a figure says if it is in percent or a share in [0, 1]. */
 export interface Evaluation {
   name: string;
   figures: Record<string, number>;
@@ -17,7 +17,7 @@ const EVALUATIONS: Record<string, (dataFolder: string) => Promise<Evaluation>> =
   recall: evaluateRecall,
 };
 
-/** `npm run --silent eval -- clusters --data DIR [--json]`: measure on conversations that are not in the repository. */
+/** `npm run --silent eval -- clusters --data DIR [--json]` measures on conversations that are not in the repository. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { data: { type: "string" }, json: { type: "boolean", default: false } },

@@ -16,7 +16,7 @@ const file = `${base}.db`;
 if (base === undefined || existsSync(`${file}.gz`))
   throw new Error("Give a path without .db.gz that names no file yet.");
 
-/** Options for a small window. Those that limit what a message may cost differ from the defaults, as all do. */
+/** Options for a small window. All of them differ from the defaults. */
 const SETTINGS = {
   hotSize: 4,
   overlap: 1,
@@ -62,7 +62,7 @@ for (const round of [4, 5, 6]) await talkOfTheHarbor(lock, round);
 const yard = store.session("yard", { ...SETTINGS, strategy: "flat", flatTrigger: 0.6, flatTail: 0.2 });
 for (const round of [7, 8, 9]) await talkOfTheHarbor(yard, round);
 
-// Nobody has compacted these two: their windows hold old messages, and their settings say how they would be split.
+// These two sessions were never compacted: their windows hold old messages, and their settings say how to split them.
 const long = { ...SETTINGS, overlap: 12, evictBatch: 16 };
 const split = store.session("split", {
   ...long,
@@ -96,7 +96,7 @@ store.close();
 writeFileSync(`${base}.db.gz`, gzipSync(readFileSync(file), { level: 9 }));
 rmSync(file);
 
-/** Write one line of JSON for each context: what was asked for, and what came of it. */
+/** Writes one line of JSON for each context: the options, and the result. */
 function writeContexts(): void {
   const asked: (ContextOptions & { query?: string })[] = [
     { strategy: "union-find", tokensMax: 1_000 },
@@ -121,7 +121,7 @@ function writeContexts(): void {
   writeFileSync(`${base}.contexts.jsonl`, `${lines.join("\n")}\n`);
 }
 
-/** A round of talk, then a summary of what is cold. */
+/** Appends a round of messages, then summarizes the cold ones. */
 async function talkOfTheHarbor(session: Session, round: number): Promise<void> {
   session.appendAll(messagesOf(round));
   session.compact();
@@ -129,7 +129,7 @@ async function talkOfTheHarbor(session: Session, round: number): Promise<void> {
   session.compact();
 }
 
-/** A round on three subjects, one of them with a tool that says much. */
+/** Returns a round of messages on three subjects, one of them with a long tool result. */
 function messagesOf(round: number): MessageInput[] {
   const day = `March ${round + 2}`;
   return [

@@ -13,16 +13,16 @@ import { chatModels } from "../src/session/chat-models.ts";
 import { dot } from "../src/vector/vector.ts";
 
 /**
- * `npm run live`: the smallest real round trips: a summary of three messages, the vectors of two of them and of a question, and
- * one turn of a chat that has to look something up. Costs a fraction of a cent. Without a key it says so and is done; what the
- * service refuses is said with its hint, and the exit code is 1.
+ * `npm run live` calls the real service: for a summary of three messages, for the vectors of two messages and a question, and
+ * for one chat turn with a tool call. It costs a fraction of a cent. Without a key it says so and ends. If the service refuses
+ * a call, it prints the error with its hint, and the exit code is 1.
  */
 const SOURCES = [
   { role: "user", text: "The login page answers 500 since this morning. Please find out why." },
   { role: "assistant", text: "LOGIN_DB_URL in config/production.yaml points at db1, which was switched off at 06:30." },
   { role: "user", text: "Point it at db2, but keep db1 as a fallback for a week." },
 ] as const;
-/** In other words than the message that answers it. */
+/** The question shares no words with the message that answers it. */
 const QUESTION = "What stays in place in case of trouble?";
 const UNRELATED = "Bake the bread at 230 degrees for forty minutes.";
 
@@ -67,7 +67,7 @@ async function embed({ id, dimension, similarityMin, embedAll }: RemoteEmbedder)
   );
 }
 
-/** Say how long it took and what it cost. */
+/** Runs a call, and prints how long it took and what it cost. */
 async function timed<T>(id: string, call: (onUsage: OnUsage) => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   let cost = "";
@@ -78,7 +78,7 @@ async function timed<T>(id: string, call: (onUsage: OnUsage) => Promise<T>): Pro
   return result;
 }
 
-/** With a tool call, so that Gemini sees its own signature again. */
+/** Runs one chat turn with a tool call, so that Gemini gets its own signature back. */
 async function chat(): Promise<void> {
   const startedAt = performance.now();
   const store = openStore(":memory:");

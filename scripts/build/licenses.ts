@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The name, version and license text of each package that some of these files are of. */
+/** Returns the name, version and license text of each package that any of these files belongs to. */
 export function licensesOf(files: readonly string[]): string {
   const folders = new Set(files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
   const notices = [...folders].sort().map((folder) => {

@@ -12,7 +12,7 @@ const INLINED = ["core/version.ts", "store/migrations.ts"];
 /**
  * Bundles the source with every package that is not a dependency of users.
  *
- * All chunks lie in one folder with `import-thread.js`, which the chunk that starts the thread expects beside itself.
+ * All chunks are in one folder with `import-thread.js`, which the chunk that starts the thread expects beside itself.
  *
  * @param programs  The source of each entry, by the name of its program.
  */
@@ -31,7 +31,7 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     dir: out,
     entryFileNames: "[name].js",
     chunkFileNames: "chunk-[name]-[hash].js",
-    // Names stay, so that stack traces tell where an error comes from.
+    // Names are kept, so that stack traces name the source of an error.
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: false } },
     comments: false,
   });
@@ -50,7 +50,7 @@ function inlineValues(files: readonly string[]): Plugin {
   };
 }
 
-/** The files that something was bundled from. */
+/** Returns the files that were bundled. */
 function modulesOf({ output }: RolldownOutput): string[] {
   return output.flatMap((chunk) =>
     chunk.type !== "chunk"

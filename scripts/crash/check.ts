@@ -3,21 +3,21 @@ import type { Message, Store } from "../../src/index.ts";
 import { saidAt } from "./conversation.ts";
 import type { Promises } from "./promises.ts";
 
-/** What a file is like after a kill, held against what was promised. */
+/** The state of a file after a kill, compared with what its writers were promised. */
 export interface Verdict {
-  /** Acknowledged messages that are not there. */
+  /** Acknowledged messages that are missing. */
   lost: number;
-  /** Messages, acknowledged or not, that are not what was said at their place. */
+  /** Messages, acknowledged or not, that differ from those that were appended with their seq. */
   altered: number;
-  /** Whether one transaction is there in part, a row of the log or a summary is missing, or `verify` finds a problem. */
+  /** True if only part of a transaction was written, a log row or a summary is missing, or `verify` finds a problem. */
   isUnsound: boolean;
-  /** A line for each thing that is wrong. */
+  /** One line for each fault. */
   faults: string[];
-  /** Messages that are there, by session. */
+  /** The number of stored messages, by session. */
   counts: Map<string, number>;
 }
 
-/** Look at a file whose writer was killed. Derived rows that the killed process had deleted are rebuilt first. */
+/** Checks a file whose writer was killed. First rebuilds the derived rows that the killed process had deleted. */
 export function check(store: Store, promises: Promises): Verdict {
   const verdict: Verdict = { lost: 0, altered: 0, isUnsound: false, faults: [], counts: new Map() };
   const blame = (fault: string): void => {
@@ -46,12 +46,12 @@ export function check(store: Store, promises: Promises): Verdict {
     const forgotten = promises.forgotten.get(session) ?? new Map<number, boolean>();
     const back = [...forgotten].filter(([seq, isAcknowledged]) => isAcknowledged && bySeq.has(seq));
     if (back.length > 0) blame(`${session}: forgotten, and there again: ${back.slice(0, 10).map(([seq]) => seq)}`);
-    const places = Array.from({ length: messages.at(-1)?.seq ?? 0 }, (_, seq) => seq);
-    const empty = places.filter((seq) => !bySeq.has(seq) && !forgotten.has(seq));
+    const seqs = Array.from({ length: messages.at(-1)?.seq ?? 0 }, (_, seq) => seq);
+    const empty = seqs.filter((seq) => !bySeq.has(seq) && !forgotten.has(seq));
     if (empty.length > 0) blame(`${session}: gone, and nobody forgot them: ${empty.slice(0, 10)}`);
     const newest = promises.newest.get(session);
     if (newest !== undefined && bySeq.has(newest.seq) && bySeq.get(newest.seq)!.id !== newest.messageId) {
-      blame(`${session}: place ${newest.seq} is not that of message ${newest.messageId}`);
+      blame(`${session}: seq ${newest.seq} is not that of message ${newest.messageId}`);
     }
     const { changing } = promises;
     const added = stored - (changing?.session === session ? changing.from : (promises.counts.get(session) ?? 0));

@@ -6,15 +6,15 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Compiled {
-  /** What Node runs. */
+  /** The compiled script. */
   path: string;
-  /** Take it away. */
+  /** Deletes all compiled files. */
   remove(): void;
 }
 
 /**
- * Compile a script and all of `src` that it uses, once: processes that live for a fraction of a second should not spend
- * most of it on compiling. Into a folder of its own, beside which Node finds the packages; `dist` is somebody else's.
+ * Compiles a script and the modules of `src` that it uses, because a process that lives for a fraction of a second should not
+ * spend most of it on compiling. Writes to a new folder below `node_modules`, from which Node finds the packages.
  */
 export function compile(script: string, ...others: readonly string[]): Compiled {
   const cache = join(ROOT, "node_modules", ".cache");

@@ -2,7 +2,7 @@ import type { MessageInput, PartInput } from "../../src/index.ts";
 import { randomFrom } from "../bench/messages.ts";
 
 const LENGTH_MEDIAN = 300;
-/** Of the logarithm: one message in about 700 is longer than 16,384 characters, and kept apart from its row. */
+/** The deviation of the logarithm: one message in about 700 has more than 16,384 characters, so it is kept as an artifact. */
 const LENGTH_SIGMA = 1.35;
 
 const SUBJECTS = [
@@ -12,13 +12,14 @@ const SUBJECTS = [
   "thumbnails take minutes while resizeQueue waits for a worker's pid\n",
 ];
 
-/** A message of a conversation as it goes in, with all that must come out again. */
+/** A message as it is appended, with everything that must be read back. */
 export type Said = MessageInput & { parts: PartInput[]; metadata: { number: number } };
 
 /**
- * What is said at a place of a conversation: the same in every process, so that it need not be told to whoever checks it.
+ * Returns the message with a seq of a conversation. Every process computes the same one, so a checker need not be told.
  *
- * Turns of four: a question, a call, its result, an answer; of log-normal length, now and then pinned. No two are alike.
+ * A turn has four messages: a question, a call, its result and an answer. Lengths are log-normal, and a few messages are
+ * pinned. All messages differ.
  */
 export function saidAt(conversation: string, seq: number): Said {
   const random = randomFrom(seedOf(`${conversation} ${seq}`));

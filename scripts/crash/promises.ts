@@ -1,32 +1,32 @@
-/** What the process that is going to be killed says, a line each, as JSON. */
+/** A line of JSON that the worker prints before or after a change, until it is killed. */
 export type Line =
-  /** The file is open, and the sessions are there. */
+  /** The file is open, and the sessions exist. */
   | { say: "open"; sessions: string[] }
   /** Messages are about to be appended: `to - from` of them, `batch` in each transaction. */
   | { say: "appending"; session: string; from: number; to: number; batch: number }
-  /** All messages below `count` were acknowledged, and the newest got this id, if the call says. */
+  /** All messages before seq `count` were acknowledged. `messageId` is the id of the newest, if the call returned it. */
   | { say: "appended"; session: string; count: number; messageId?: number }
-  /** How far the log has come by now, and how many summaries there are. */
+  /** The newest log position, and the number of summaries. */
   | { say: "stored"; logPosition: number; summaryCount: number }
-  /** A session is about to be forgotten, or has been. */
+  /** A session is about to be forgotten, or was forgotten. */
   | { say: "forgetting" | "forgot"; session: string }
-  /** Messages of a session are about to be forgotten, by their places, or have been. */
+  /** Messages of a session, named by their seqs, are about to be forgotten, or were forgotten. */
   | { say: "forgettingMessages" | "forgotMessages"; session: string; seqs: number[] }
-  /** Derived rows are about to be deleted, for `verify --rebuild` to bring them back. */
+  /** Derived rows are about to be deleted, for `verify --rebuild` to restore. */
   | { say: "damaging" }
   | { say: "rebuilt" };
 
-/** All that has been promised about one file, by however many processes that were killed. */
+/** Everything that the store has acknowledged for one file, to all processes that were killed. */
 export class Promises {
-  /** Messages acknowledged, by session. */
+  /** The number of acknowledged messages, by session. */
   readonly counts = new Map<string, number>();
-  /** The newest id that was returned, and its place, by session. */
+  /** The newest id that was returned, with its seq, by session. */
   readonly newest = new Map<string, { seq: number; messageId: number }>();
-  /** Places whose message was to be forgotten, by session, and whether that was acknowledged. */
+  /** The seqs of messages to forget, by session. The value is true if the deletion was acknowledged. */
   readonly forgotten = new Map<string, Map<number, boolean>>();
   logPosition = 0;
   summaryCount = 0;
-  /** What was under way: a session may have either number of messages, or one that is some batches past the first. */
+  /** The change under way. Its session may have `from` messages, `to` messages, or `from` and a multiple of `batch`. */
   changing: { session: string; from: number; to: number; batch: number } | undefined;
   isDamaged = false;
 
@@ -34,7 +34,7 @@ export class Promises {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Another process takes over. `counts` are the messages that it finds: acknowledged or not, they must stay. */
+  /** Another process continues. It finds `counts` messages, which must stay even if they were not acknowledged. */
   startOver(counts: ReadonlyMap<string, number>): void {
     this.isDamaged = false;
     this.changing = undefined;
@@ -65,16 +65,16 @@ export class Promises {
         this.changing = { session: line.session, from: 0, to: count, batch: count };
         this.counts.delete(line.session);
         this.newest.delete(line.session);
-        this.summaryCount = 0; // its summaries go, too; the others are counted again afterwards
+        this.summaryCount = 0; // its summaries are deleted, too; the next `stored` line counts the others
         return;
       }
       case "forgettingMessages": {
         const count = this.counts.get(line.session) ?? 0;
-        const rest = count - line.seqs.length;
-        this.changing = { session: line.session, from: count, to: rest, batch: line.seqs.length };
-        this.counts.set(line.session, rest);
+        const remaining = count - line.seqs.length;
+        this.changing = { session: line.session, from: count, to: remaining, batch: line.seqs.length };
+        this.counts.set(line.session, remaining);
         this.#note(line.session, line.seqs, false);
-        this.summaryCount = 0; // as above
+        this.summaryCount = 0; // see `forgetting`
         return;
       }
       case "forgot":

@@ -14,44 +14,45 @@ import { type Line, Promises } from "./promises.ts";
 
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
-/** Past this a file takes longer to check than to kill; the next one begins. */
+/** The messages after which a new file is begun. Checking a larger file takes longer than working on it. */
 const MESSAGES_MAX = 1_500;
-/** A process is killed this long after it has begun to work, at most: it does some hundred things by then. */
+/** The longest time that a process works before it is killed, in milliseconds. It makes some hundred changes in that time. */
 const WORKING_MS_MAX = 250;
-/** Or this long after its start: before it has opened the file, or in the midst of making it. */
+/** The longest time before a process is killed while it starts: before or while it opens the file. In milliseconds. */
 const STARTING_MS_MAX = 400;
+/** The share of processes that are killed while they start. */
 const STARTING_SHARE = 0.2;
 
 export interface CrashFigures extends Record<string, number> {
   seed: number;
   kills: number;
   files: number;
-  /** Of the kills, those between the beginning of an append or a forget and its acknowledgement. */
+  /** Kills between the beginning of an append or a forget and its acknowledgement. */
   killsInWrite: number;
-  /** And those between the deletion of derived rows and the end of their rebuild. */
+  /** Kills between the deletion of derived rows and the end of their rebuild. */
   killsInRebuild: number;
   /** Messages that were acknowledged before a kill. */
   acknowledged: number;
   lost: number;
   altered: number;
-  /** Kills after which the file was not sound: half a transaction, a missing fact, a finding of `verify`. */
+  /** Kills after which the file had half a transaction, a missing fact, or a finding of `verify`. */
   verifyFailures: number;
 }
 
 export interface CrashOptions {
   kills: number;
-  /** Decides what the processes do and when they are killed; when that is in the midst of what, the machine decides. */
+  /** Decides what the processes do and when they are killed. How far a process comes depends on the machine. */
   seed: number;
   /** Called after each kill. */
   onKill?: (figures: CrashFigures) => void;
-  /** Called with each thing that is wrong, and the folder it is in, which stays. */
+  /** Called with each fault and the folder of its file, which is not deleted. */
   onFault?: (fault: string, folder: string) => void;
 }
 
 /**
- * Kill processes at work on a store, one after another, and hold the file against what they were promised.
+ * Kills processes that work on a store, one after another, and compares the file with what they were promised.
  *
- * A file is gone on with until it is large; then another begins. A file in which anything was wrong is left where it is.
+ * Each file is used until it is large; then a new one is begun. A file with a fault is not deleted.
  *
  * @throws {Error} if a process ends by itself.
  */
@@ -108,7 +109,7 @@ async function workUntilKilled(args: string[], promises: Promises, random: () =>
   const isEarly = random() < STARTING_SHARE;
   const delayMs = random() * (isEarly ? STARTING_MS_MAX : WORKING_MS_MAX);
   const killing = isEarly ? killAfter(child, delayMs) : undefined;
-  // A line that the kill has cut short has no end; what it says was not acknowledged. `readline` gives it all the same.
+  // `readline` yields the last line even if the kill cut it short. Its content was not acknowledged.
   for await (const line of createInterface({ input: child.stdout! })) {
     const heard = lineOf(line);
     if (heard === undefined) break;
@@ -117,7 +118,8 @@ async function workUntilKilled(args: string[], promises: Promises, random: () =>
   }
   await killing;
   const [exitCode, signal] = await closed;
-  if (signal !== "SIGKILL") throw new Error(`The process was to work until it is killed; it ended with ${exitCode}.`);
+  if (signal !== "SIGKILL")
+    throw new Error(`The process should work until it is killed, but it ended with ${exitCode}.`);
 }
 
 async function killAfter(child: ChildProcess, ms: number): Promise<void> {

@@ -11,8 +11,8 @@ import { randomFrom } from "../bench/messages.ts";
 import { saidAt } from "./conversation.ts";
 import type { Line } from "./promises.ts";
 
-// Works on the store `argv[2]` without end, in the order that the seed `argv[3]` gives, and says what it was promised.
-// Somebody kills it.
+// Works on the store `argv[2]` until it is killed, in the order that the seed `argv[3]` decides. Prints what the store has
+// acknowledged.
 
 const SMALL_WINDOW = {
   hotSize: 6,
@@ -22,14 +22,14 @@ const SMALL_WINDOW = {
   openClustersMax: 4,
   resolveTokensMin: 100,
 };
-/** Two batches of several transactions, so that a kill can come between any two. */
+/** The messages of one import: two batches of several transactions, so that a kill can hit between any two. */
 const IMPORTED_AT_ONCE = 2 * BATCH_MESSAGES_MAX;
 
 const [, , path, seed] = process.argv;
 const random = randomFrom(Number(seed));
 const pick = (count: number): number => Math.floor(random() * count);
 
-/** Not through the stream: what it holds back would die with the process. */
+/** Prints a line at once. The stream `process.stdout` may hold it back, and would lose it with the process. */
 function say(line: Line): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
@@ -43,14 +43,14 @@ const sessions = [appended, batched, synced, thinned];
 const counts = new Map(store.sessions().map(({ id, messageCount }) => [id, messageCount]));
 say({ say: "open", sessions: sessions.map(({ id }) => id) });
 
-/** Before an append: where it begins, and that it is under way. */
+/** Announces an append, and returns the seq of its first message. */
 function begin(session: string, count: number, batch = count): number {
   const from = counts.get(session) ?? 0;
   say({ say: "appending", session, from, to: from + count, batch });
   return from;
 }
 
-/** After it. */
+/** Reports that an append was acknowledged. */
 function end(session: string, count: number, messageId?: number): void {
   counts.set(session, count);
   say({ say: "appended", session, count, ...(messageId !== undefined && { messageId }) });
@@ -72,7 +72,7 @@ function appendBatch(): void {
 function sync(): void {
   const count = 1 + pick(6);
   const from = begin("synced", count);
-  const first = Math.max(0, from - pick(30)); // a host that has cut its array short
+  const first = Math.max(0, from - pick(30)); // the host's array lacks the oldest messages
   const history = Array.from({ length: from + count - first }, (_, index) => saidAt("synced", first + index));
   const results = synced.sync(history);
   end("synced", from + results.length, results.at(-1)!.messageId);
@@ -90,10 +90,10 @@ async function resolve(): Promise<void> {
   sayStored();
 }
 
-/** The same file, grown: what an import that was killed has left out comes with the next. */
+/** Imports a file that grows each time. Messages that a killed import has left out are imported with the next. */
 async function importFile(): Promise<void> {
   const file = join(dirname(path!), "imported.jsonl");
-  const from = begin("imported", IMPORTED_AT_ONCE, 1); // in as many transactions as time allows
+  const from = begin("imported", IMPORTED_AT_ONCE, 1); // the number of transactions depends on the pace
   const lines = Array.from({ length: from + IMPORTED_AT_ONCE }, (_, seq) => ({
     session: "imported",
     id: `id ${seq}`,
@@ -111,7 +111,7 @@ async function importFile(): Promise<void> {
   sayStored();
 }
 
-/** A session that is there only to go again. */
+/** Creates a session, and forgets it. */
 async function forget(): Promise<void> {
   const session = store.session("forgotten", SMALL_WINDOW);
   const from = begin("forgotten", 30);
@@ -125,14 +125,14 @@ async function forget(): Promise<void> {
   sayStored();
 }
 
-/** Append some, and forget some that have been there for a while, with their steps. */
+/** Appends some messages, and forgets some older ones with their steps. */
 function forgetMessages(): void {
   const seqNext = (thinned.messages().at(-1)?.seq ?? -1) + 1;
   const from = begin("thinned", 12);
   thinned.appendAll(Array.from({ length: 12 }, (_, index) => saidAt("thinned", seqNext + index)));
   end("thinned", from + 12);
   const messages = thinned.messages();
-  const old = messages.slice(0, -8); // never the newest: its place tells where the next one goes
+  const old = messages.slice(0, -8); // never the newest: the next seq is computed from it
   const steps = new Set(Array.from({ length: 1 + pick(4) }, () => old[pick(old.length)]!.stepId));
   const going = messages.filter(({ stepId }) => steps.has(stepId));
   const seqs = going.map(({ seq }) => seq);

@@ -1,6 +1,6 @@
 import { openStore } from "../../src/index.ts";
 
-/** Append to a session without end, and print the place of each message once it is stored. The demo kills it. */
+/** Appends to a session until the demo kills it, and prints the seq of each message once it is stored. */
 const [, , file, sessionId] = process.argv;
 const session = openStore(file!).resume(sessionId!);
 for (let count = 0; ; count++) {
@@ -9,6 +9,6 @@ for (let count = 0; ; count++) {
     content: `Note ${count} before the lights go out.`,
   });
   process.stdout.write(`${seq}\n`);
-  // Output to a pipe is written when the event loop comes round; without a break nothing would ever arrive.
+  // Output to a pipe is written between turns of the event loop, so without a break nothing would arrive.
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,7 +6,7 @@ import { SESSION_OPTIONS } from "../../src/core/options.ts";
 import { openStore } from "../../src/index.ts";
 import type { Page } from "./pages.ts";
 
-/** One example of each error; a code without one does not compile. */
+/** One example of each error. The type requires one for each code. */
 const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   OPTION_INVALID: { option: "hotSize", expected: "a whole number from 1 to 10,000", actual: 0 },
   MESSAGE_INVALID: { path: "parts[0].args.at", reason: "expected plain JSON, got an instance of Date" },
@@ -48,13 +48,13 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   REDACT_FAILED: { reason: "it threw an error" },
 };
 
-/** A section, its markers included. */
+/** Matches a section with its markers. */
 const MARKED = /(<!-- BEGIN (\w+) -->\n)[\s\S]*?(<!-- END \2 -->)/g;
 
-/** What stands between `<!-- BEGIN name -->` and `<!-- END name -->`. */
+/** The generators of the text between `<!-- BEGIN name -->` and `<!-- END name -->`, by name. */
 const SECTIONS: Record<string, () => string> = { options: optionsTable, errors: errorsTable, schema: schemaTable };
 
-/** The pages with every generated section as the code has it now. A marker without a section, or the reverse, is an error. */
+/** Returns the pages with every section generated again. A marker without a generator, or the reverse, is an error. */
 export function generateSections(pages: readonly Page[]): Page[] {
   const missing = new Set(Object.keys(SECTIONS));
   const generated = pages.map(({ path, text }) => ({
@@ -93,7 +93,7 @@ function errorsTable(): string {
   );
 }
 
-/** Tables and views with their columns, but for those that hold another table's rows, read from a store that this version has just made. */
+/** Returns the tables and views of a new store with their columns, without the shadow tables of others. */
 function schemaTable(): string {
   const folder = mkdtempSync(join(tmpdir(), "coppice-docs-"));
   const store = openStore(join(folder, "agent.db"));
