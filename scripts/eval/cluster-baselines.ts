@@ -1,17 +1,17 @@
 import { stem } from "../../src/models/stem.ts";
 import { words } from "../../src/models/words.ts";
 
-/** How far back a message looks, and the cosine from which it links. */
+/** The number of earlier messages that a message may link to, and the least cosine of a link. */
 const LOOK_BACK = 100;
 const COSINE_MIN = 0.2;
 
-/** Runs of one length, the rounded mean size of the clusters found: what the order of messages alone is worth. */
+/** Labels runs of the mean size of the given clusters. Shows what the order of messages alone is worth. */
 export function fixedRuns(labels: readonly number[]): number[] {
   const length = Math.max(1, Math.round(labels.length / new Set(labels).size));
   return labels.map((_, index) => Math.floor(index / length));
 }
 
-/** Each message united with the most similar one before it, by TF-IDF over the whole conversation. */
+/** Unites each message with the most similar one before it, by TF-IDF over the whole conversation. */
 export function nearestByTfIdf(texts: readonly string[]): number[] {
   const documents = texts.map((text) => words(text).map(stem));
   const documentCounts = new Map<string, number>();
@@ -36,7 +36,7 @@ export function nearestByTfIdf(texts: readonly string[]): number[] {
       for (const [term, weight] of vector) cosine += weight * (vectors[other]!.get(term) ?? 0);
       if (cosine > cosineMax) [cosineMax, nearest] = [cosine, other];
     }
-    // A message has one link, backwards, so it takes over the label of the one it links to.
+    // A message has one link, to an earlier message, and gets its label.
     labels.push(cosineMax >= COSINE_MIN ? labels[nearest]! : index);
   }
   return labels;

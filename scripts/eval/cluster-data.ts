@@ -15,7 +15,7 @@ export interface EvalMessage {
 export interface Channel {
   file: string;
   messages: EvalMessage[];
-  /** Index into `messages` of each annotated line, or undefined where the line is an event of the server. */
+  /** The index into `messages` of each annotated line; undefined if the line is an event of the server. */
   annotated: (number | undefined)[];
   /** The true conversation of each annotated line. */
   gold: number[];
@@ -24,7 +24,7 @@ export interface Channel {
 const ANNOTATED_FROM = 1000;
 const DAY_MS = 86_400_000;
 
-/** The IRC channels in `dir/irc`: chat lines are messages, `===` lines are events and no messages. */
+/** Reads the IRC channels in `dir/irc`. Chat lines are messages; lines with `===` are events of the server. */
 export function readChannels(dir: string): Channel[] {
   return filesIn(join(dir, "irc"), ".annotation.txt").map((path) => {
     const links = [...readFileSync(path, "utf8").matchAll(/^(\d+) (\d+) -/gm)].map(
@@ -39,7 +39,7 @@ export function readChannels(dir: string): Channel[] {
       if (!chat) continue;
       let createdAtMs = dayMs + (Number(chat[1]) * 60 + Number(chat[2])) * 60_000;
       const before = messages.at(-1)?.createdAtMs ?? 0;
-      // Clocks are only shown to the minute and without a date: half a day back means midnight has passed.
+      // Times have no date. A time that is half a day or more before the last one is of the next day.
       if (createdAtMs < before - DAY_MS / 2) {
         dayMs += DAY_MS;
         createdAtMs += DAY_MS;
@@ -58,7 +58,7 @@ export function readChannels(dir: string): Channel[] {
   });
 }
 
-/** The first `limit` comments of each issue thread in `dir/threads`. */
+/** Reads the first `limit` comments of each issue thread in `dir/threads`. */
 export function readThreads(dir: string, limit: number): EvalMessage[][] {
   return filesIn(join(dir, "threads"), ".json").map((path) => {
     const thread = JSON.parse(readFileSync(path, "utf8")) as {
@@ -73,7 +73,7 @@ export function readThreads(dir: string, limit: number): EvalMessage[][] {
   });
 }
 
-/** The main conversations of the coding sessions in `dir/entire`: what an assistant says and calls at once is one message. */
+/** Reads the main conversations of the coding sessions in `dir/entire`. An assistant's text and its calls are one message. */
 export function readCodingSessions(dir: string): EvalMessage[][] {
   return filesIn(join(dir, "entire"), ".jsonl.gz").flatMap((path) =>
     gunzipSync(readFileSync(path)).toString("utf8").trim().split("\n").map(readCodingSession),
@@ -103,7 +103,7 @@ function filesIn(dir: string, ending: string): string[] {
     .map((name) => join(dir, name));
 }
 
-/** Each item that a link names, with the lowest item that it is connected to. */
+/** Returns, for each item that a link names, the lowest item that it is connected to. */
 function lowestConnected(links: readonly (readonly [number, number])[]): Map<number, number> {
   const lowest = new Map<number, number>();
   for (const item of links.flat()) lowest.set(item, item);

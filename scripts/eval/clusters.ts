@@ -4,18 +4,18 @@ import { bCubedF, largestShare, mean, oneToOneOverlap, singletonShare } from "./
 import { storedForest } from "./store-forest.ts";
 
 const THREAD_MESSAGES = 120;
-/** Messages of a thread that are still in the window: the rest is cold. */
+/** The messages of a thread that stay in the window. All others are cold. */
 const HOT_SIZE = 30;
 
 /**
- * How well clusters and themes part what belongs apart.
+ * Measures how well clusters and themes separate topics.
  *
  * - `largestThemeShare`, `largestClusterShare`, `singletonShare`: over the cold messages of each thread, the mean share of
- *   the largest theme, of the largest cluster, and of messages alone in theirs; in [0, 1].
+ *   the largest theme, of the largest cluster, and of messages alone in their cluster; in [0, 1].
  * - `irc.b3F`, `irc.oneToOne`: clusters of a channel's messages against the conversations that people annotated, in
- *   percent; `.fixedRuns` and `.tfidf` the same for runs of the same mean size and for the nearest message by TF-IDF.
+ *   percent. `.fixedRuns` and `.tfidf` are the same figures for runs of the same mean size and for the nearest message by TF-IDF.
  *
- * @param dataFolder  With `threads/` and `irc/`; what is missing is skipped, with a word on stderr.
+ * @param dataFolder  The folder with `threads/` and `irc/`. A missing one is skipped, with a note on stderr.
  */
 export async function evaluateClusters(
   dataFolder: string,
@@ -42,7 +42,7 @@ export async function evaluateClusters(
   return { name: "clusters", figures };
 }
 
-/** Both measures over all annotated lines. An event of the server is in nobody's conversation, and so alone. */
+/** Returns both measures over all annotated lines. An event of the server belongs to no conversation, so it is alone. */
 export function channelFigures(
   channels: readonly Channel[],
   found: readonly (readonly number[])[],
@@ -54,7 +54,7 @@ export function channelFigures(
     const labels = annotated.map((message, line) =>
       message === undefined ? `event ${line}` : String(found[index]![message]),
     );
-    // No cluster spans channels, so the best pairing of all is the best pairing of each.
+    // No cluster is in two channels, so the channels are paired separately.
     agreed += oneToOneOverlap(labels, gold) * labels.length;
     pooled.found.push(...labels.map((label) => `${index} ${label}`));
     pooled.gold.push(...gold.map((label) => `${index} ${label}`));

@@ -1,11 +1,11 @@
 import type { ContextMessage, RenderResult, Session, Store } from "../../src/index.ts";
 
-/** Most members that a page of `expand` holds. */
+/** The most members on a page of `expand`. */
 const PAGE = 10_000;
 
 /**
- * What a prompt cache holds of a context: the share of the bytes of `before` that `after` begins with, in [0, 1], and the
- * number of whole messages in it. Compared is what a model is sent: role, name and parts.
+ * Returns the part of a context that a prompt cache keeps: the share of the bytes of `before` that `after` begins with, in
+ * [0, 1], and the number of whole messages in it. Compares what a model is sent: role, name and parts.
  */
 export function sharedPrefix(
   before: readonly ContextMessage[],
@@ -29,8 +29,8 @@ function bytesOf({ role, name, parts }: ContextMessage): Buffer {
 }
 
 /**
- * Messages of a session that a render does not explain: those that no entry names, and those that an entry says it stands
- * for and does not. Entries claim in order what their message, handle or range holds and nobody has claimed.
+ * Counts the messages of a session that a render does not explain: those that no entry names, and those that an entry counts
+ * but does not contain. In order, each entry claims the messages of its handle or range that no earlier entry has claimed.
  */
 export function unaccountedCount(store: Store, session: Session, { sources, omitted }: RenderResult): number {
   const ids = session.messages().map(({ id }) => id);

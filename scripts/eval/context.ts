@@ -5,8 +5,8 @@ import { legalityFigures } from "./legality.ts";
 import { strategyFigures } from "./strategies.ts";
 
 /**
- * What rendered contexts are worth: what they hold of the evidence that a question needs and of what the work comes back to,
- * whether providers accept them, what of them a prompt cache keeps, and what shortened tool results hold of what matters.
+ * Measures rendered contexts: how much they contain of the evidence for a question and of the files that later work needs,
+ * if providers accept them, how much of them a prompt cache keeps, and how much shortened tool results keep.
  */
 export async function evaluateContext(
   dataFolder: string,

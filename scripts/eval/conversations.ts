@@ -11,8 +11,8 @@ export interface Conversation {
 }
 
 /**
- * The coding sessions of `entire/`, and what the importers find in `transcripts/`: a conversation for each session, those of
- * subagents too. A file that no importer reads is named on stderr.
+ * Reads the coding sessions of `entire/` and those that the importers find in `transcripts/`: one conversation for each
+ * session, including those of subagents. A file that no importer reads is named on stderr.
  */
 export async function readConversations(dataFolder: string): Promise<Conversation[]> {
   const entire = readEntire(dataFolder).flatMap(({ sessions }) =>

@@ -6,14 +6,14 @@ import type { Corpus } from "./recall-data.ts";
 
 /** A turn of a conversation, as it is stored. */
 export interface Turn {
-  /** Its name in the data set. */
+  /** The turn's name in the data set. */
   id: string;
   project: string;
   text: string;
 }
 
 /**
- * Contexts of turns under the headers of the evidence block: as many as fit of the first in a given order, or of the newest.
+ * Makes contexts of turns under the headers of the evidence block: as many as fit, in a given order or newest first.
  */
 export function coverageBaseline(
   store: Store,

@@ -8,27 +8,28 @@ import { type Corpus, type CorpusMessage, readLocomo } from "./recall-data.ts";
 
 const BUDGETS = [500, 1_000, 2_000, 4_000] as const;
 
-/** Turns of a baseline's ranking: more than any of the budgets holds. */
+/** The number of turns that a baseline ranks. No budget has room for so many. */
 const RANKED = 400;
 
-/** What the figures in data sets' papers mean by a token: four characters. */
+/** Counts tokens as the papers of the data sets do: four characters each. */
 const fourCharacters: TokenCounter = { name: "four-characters", count: (text) => Math.ceil(text.length / 4) };
 
-/** By the prefix of their figures' names. */
+/** The token counters, by the prefix of their figures' names. */
 const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "chars4.": fourCharacters };
 
 /**
- * What a context holds of the evidence that a question needs.
+ * Measures how much of the evidence for a question a context contains.
  *
- * LoCoMo: a session for each date, a project for each conversation. A fresh session of the project renders each question
- * with `scope: "project"`. `coverage@B`: the mean share, in percent, of a question's evidence turns that stand word for
- * word in a context of B tokens, its headers included; `coverage.asked@B` the same where the host has appended the question
- * before, as most do, so that it stands in the context, too; `.bm25` and `.recent` the same for the first turns of a plain FTS5
- * table and the newest ones, under the same headers. Tokens are the store's; of `chars4.` figures, 4 characters each.
+ * In LoCoMo, each date is a session and each conversation a project. A new session of the project renders each question with
+ * `scope: "project"`. A token is one of the store's counter, or four characters in figures with the prefix `chars4.`.
  *
- * `coverage.overBudget`: contexts that cost more than their budget.
+ * - `coverage@B`: the mean share, in percent, of a question's evidence turns that are word for word in a context of B tokens,
+ *   headers included.
+ * - `coverage.asked@B`: the same if the host has appended the question before, as most do, so that the context contains it.
+ * - `.bm25`, `.recent`: the same for the best turns of a plain FTS5 table and for the newest turns, under the same headers.
+ * - `coverage.overBudget`: contexts that cost more than their budget.
  *
- * @param dataFolder  With `locomo/`; without it there are no figures, and a word on stderr.
+ * @param dataFolder  The folder with `locomo/`. Without it there are no figures, and a note on stderr.
  */
 export async function coverageFigures(dataFolder: string): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};
@@ -95,7 +96,7 @@ function fill(store: Store, { project, sessions }: Corpus, turns: Map<number, Tu
   }
 }
 
-/** Turns that a context holds: those it says it has word for word, if a reader finds them in it. */
+/** Returns the turns that a context reports as verbatim and that its text does contain. */
 function heldBy({ messages, recalled }: RenderResult, turns: ReadonlyMap<number, Turn>): Set<string> {
   const held = new Set<string>();
   for (const { messageId, messageIndex, how } of recalled) {

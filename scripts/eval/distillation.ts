@@ -4,14 +4,14 @@ import { parseMessage, type ToolResultPart } from "../../src/core/message.ts";
 import { readConversations } from "./conversations.ts";
 import { mean } from "./measures.ts";
 
-/** Outputs of tools that are worth shortening. */
+/** The least characters of a tool result that is measured. Shorter ones need no shortening. */
 const LARGE_CHARS_MIN = 4_000;
 const LIMITS = [500, 2_000];
 
-/** An output with fewer of them says little about which are kept. */
+/** The fewest important lines of a tool result that is measured. Fewer say little about what is kept. */
 const MATTERING_MIN = 3;
 
-/** Written for this measure alone, from what people look for in an output; `src/` has its own. */
+/** Patterns of lines that people look for in a tool result. They are written for this measure only; `src/` has its own. */
 const MATTERS = [
   /\berror\b|\bfail(ed|ure)?\b|exception|traceback|panic:/i,
   /exit(ed with)? (code|status) \d/i,
@@ -22,9 +22,9 @@ const MATTERS = [
 ];
 
 /**
- * What distillation keeps of the large tool results in `transcripts/` and `entire/`: of the different lines that matter, the
- * mean percent whose first 40 characters stand in the result. `distilled@500.headTail` is that of as much of head and tail.
- * Where these lines together are longer than the limit, 100 is out of reach.
+ * Measures what distillation keeps of the large tool results in `transcripts/` and `entire/`: the mean percentage of distinct
+ * important lines whose first 40 characters are in the result. `distilled@500.headTail` is the same for as many characters of
+ * head and tail. 100 cannot be reached if these lines together are longer than the limit.
  */
 export async function distillationFigures(dataFolder: string): Promise<Record<string, number>> {
   const outputs = (await readConversations(dataFolder))

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Run something in a folder of its own, which is gone afterwards. */
+/** Runs a function in a new folder, and deletes the folder afterwards. */
 export async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-eval-"));
   try {

@@ -1,10 +1,10 @@
 import type { EntireEntry } from "./recall-data.ts";
 
-/** Where a session is cut, and what the work after the cut comes back to. */
+/** A cut of a session, with the files that the work after the cut uses again. */
 export interface Cut {
-  /** Entries before it. */
+  /** The number of entries before the cut. */
   entryCount: number;
-  /** Base names of files, at least two. */
+  /** The base names of the files, at least two. */
   gold: ReadonlySet<string>;
 }
 
@@ -17,8 +17,8 @@ const GOLD_MIN = 2;
 const FILE = /(?:[\w.@~-]*\/)+[\w.@-]+\.\w{1,8}\b|\b[\w.-]+\.(?:go|tsx?|js|py|md|json|sh|ya?ml|toml)\b/g;
 
 /**
- * The cuts of a session of at least 100 calls: before its call 50, 75, 100 … (from 0), while 30 remain. The gold of a cut
- * is the files that the next 30 calls name and that were named before.
+ * Returns the cuts of a session of at least 100 calls: before call 50, 75, 100 … (from 0), while 30 calls remain. The gold of
+ * a cut is the files that the next 30 calls name and that were named before.
  */
 export function cutsOf(entries: readonly EntireEntry[]): Cut[] {
   const calls = entries.flatMap(({ kind }, index) => (kind === "tool_call" ? [index] : []));

@@ -7,26 +7,27 @@ import { signTest } from "./sign-test.ts";
 
 const BUDGETS = [1_000, 2_000, 4_000, 8_000] as const;
 
-/** What the published baselines mean by a token: four characters. */
+/** Counts tokens as the published baselines do: four characters each. */
 const fourCharacters: TokenCounter = { name: "four-characters", count: (text) => Math.ceil(text.length / 4) };
 
-/** By the prefix of their figures' names. */
+/** The token counters, by the prefix of their figures' names. */
 const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "chars4.": fourCharacters };
 
 /**
- * What a resumed context is worth to the work that follows: no query, no model.
+ * Measures the use of a resumed context for the work that follows, without a query and without a model.
  *
- * Each coding session of `entire/` is appended message by message to a store of its own, `resolveDirty` before each
- * message of the user, and rendered at its cuts: see `cutsOf`. `future@B`: the mean share, in percent, of a cut's gold that
- * occurs literally in a context of B tokens. `.recent`: the same for the newest entries that fit B tokens together, and
- * `.recentWithoutResults` for the newest that are no tool results. `.p`: sign
- * test, cut by cut, against the better of the two. `.even`, `.odd`: over every other session, so that what was chosen on one half
- * can be seen on the other. Tokens are the store's; of `chars4.` figures, 4 characters each.
+ * Each coding session of `entire/` is appended message by message to its own store, with `resolveDirty` before each message of
+ * the user, and rendered at its cuts (see `cutsOf`). A token is one of the store's counter, or four characters in figures with
+ * the prefix `chars4.`.
  *
- * `future.cuts`, `future.gold`: how many cuts, how many files each on average. `future.refused`: renders that
- * `BUDGET_TOO_SMALL` refused; they count as holding nothing.
+ * - `future@B`: the mean share, in percent, of a cut's gold that occurs literally in a context of B tokens.
+ * - `.recent`, `.recentWithoutResults`: the same for the newest entries that fit into B tokens, with and without tool results.
+ * - `.p`: the sign test, cut by cut, against the better of these two.
+ * - `.even`, `.odd`: over every other session, so that choices made on one half can be checked on the other.
+ * - `future.cuts`, `future.gold`: the number of cuts, and the mean number of files in the gold of a cut.
+ * - `future.refused`: renders that `BUDGET_TOO_SMALL` refused. They count as containing nothing.
  *
- * @param dataFolder  With `entire/`; without it there are no figures, and a word on stderr.
+ * @param dataFolder  The folder with `entire/`. Without it there are no figures, and a note on stderr.
  */
 export async function futureFigures(dataFolder: string): Promise<Record<string, number>> {
   const sessions = readEntireSessions(dataFolder)
@@ -69,7 +70,7 @@ export async function futureFigures(dataFolder: string): Promise<Record<string, 
   return figures;
 }
 
-/** Shares of a cut's gold, in [0, 1]: in the context, and in the baselines. */
+/** The shares of a cut's gold that the context and the baselines contain, in [0, 1]. */
 interface Outcome {
   tokensMax: number;
   share: number;
@@ -79,7 +80,7 @@ interface Outcome {
   isOdd: boolean;
 }
 
-/** One store for all cuts of a session: what is appended later changes nothing of what was rendered. */
+/** Renders a session at all its cuts from one store, because later messages do not change an earlier context. */
 async function replay(
   { entries, cuts }: { entries: readonly EntireEntry[]; cuts: readonly Cut[] },
   tokenCounter: TokenCounter = estimatingTokenCounter,
@@ -115,7 +116,7 @@ async function replay(
   return outcomes;
 }
 
-/** What a model reads of the context. */
+/** Returns the text of a context as a model reads it. */
 function rendered(session: Session, tokensMax: number): string | undefined {
   try {
     return session
@@ -128,7 +129,7 @@ function rendered(session: Session, tokensMax: number): string | undefined {
   }
 }
 
-/** The newest entries that fit together, up to the first that does not. */
+/** Returns the newest entries that fit together, up to the first that does not fit. */
 function newestOf(entries: readonly EntireEntry[], tokensMax: number, tokenCounter: TokenCounter): string {
   const texts: string[] = [];
   let room = tokensMax;

@@ -24,13 +24,13 @@ export const GROW_DEFAULTS: GrowOptions = {
   maxThemes: 10,
 };
 
-/** Where each step ended up: the roots of its cluster and of its theme. */
+/** The roots of each step's cluster and theme. */
 export interface Grown {
   clusters: number[];
   themes: number[];
 }
 
-/** Steps of the given messages: an assistant message takes the tool messages that follow it along. */
+/** Returns the steps of messages. The tool messages after an assistant message belong to its step. */
 export function stepsOf(messages: readonly EvalMessage[], embedder: LocalEmbedder = hashingEmbedder): StepFeatures[] {
   const groups: number[][] = [];
   for (const [index, { role }] of messages.entries()) {
@@ -60,7 +60,7 @@ export function stepsOf(messages: readonly EvalMessage[], embedder: LocalEmbedde
   });
 }
 
-/** Let steps enter a forest one after another, as a session would. */
+/** Adds steps to a forest one after another, as a session does. */
 export function growForest(steps: readonly StepFeatures[], options: Partial<GrowOptions> = {}): Grown {
   const { embedder, ...decisionOptions } = { ...GROW_DEFAULTS, ...options };
   const decision = new StepPlacer(new GrowingForest(embedder.dimension), 0, decisionOptions);

@@ -2,7 +2,7 @@ import { walkFiles } from "../../src/importers/files.ts";
 import { ImportRun } from "../../src/imports/import-run.ts";
 import { openStore } from "../../src/index.ts";
 
-/** Import a folder into a store, to be killed at any moment: `import-child.ts <store> <folder>`. Says so when it begins. */
+/** `import-child.ts <store> <folder>` imports a folder and prints a line when it begins. The parent may kill it at any moment. */
 const [path, folder] = process.argv.slice(2);
 const store = openStore(path!);
 const run = new ImportRun(store, { format: "auto", onProgress: () => {} });

@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 
-/** What somebody said, as one key: its kind and a digest of its words, the same for a file and for the store. */
+/** Identifies an entry by its kind and a digest of its words. The key is equal for a file and for the store. */
 export type EntryKey = string;
 
 export interface FileEntries {
-  /** How often each entry stands in the file; a line that repeats another under the same name counts once. */
+  /** How often each entry is in the file. A line that repeats another one's id counts once. */
   counts: Map<EntryKey, number>;
-  /** Numbers of the lines that are no JSON. */
+  /** The numbers of the lines that are not JSON. */
   damagedLines: number[];
 }
 
 type Json = Record<string, unknown>;
 
 /**
- * The user, assistant and tool entries of a transcript, counted without the importers: they share no code, and know of each
- * format only where words, calls and results stand.
+ * Counts the user, assistant and tool entries of a transcript without the importers. It shares no code with them, and knows
+ * only where a format keeps text, calls and results.
  */
 export function entriesIn(text: string): FileEntries {
   const found: FileEntries = { counts: new Map(), damagedLines: [] };
@@ -41,7 +41,7 @@ export function entriesIn(text: string): FileEntries {
   return found;
 }
 
-/** The entries in a part of a stored message. */
+/** Returns the entry of a part of a stored message. */
 export function entryOfPart(part: Json): EntryKey | undefined {
   switch (part.type) {
     case "text":

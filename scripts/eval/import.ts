@@ -9,25 +9,25 @@ import type { Evaluation } from "../eval.ts";
 import { inFolder } from "./folder.ts";
 import { entriesIn, entryOfPart } from "./import-entries.ts";
 
-/** Times an import is killed, at moments drawn over the time that a whole one takes. */
+/** The number of imports that are killed, at moments spread over the duration of a whole import. */
 const KILLS = 50;
 
-/** Shares of each file that are imported first, before it has grown to all of it. */
+/** The shares of each file that are imported, one after another, before the whole file. */
 const GROWTH = [0.1, 0.37, 0.62, 0.93];
 
 const CHILD = fileURLToPath(new URL("import-child.ts", import.meta.url));
 
 /**
- * Whether everything that was said in `transcripts/` is in the store after an import, counted without the importers; and
- * whether an import that was repeated, that was killed, or whose files have grown since comes to the same store.
+ * Checks that everything in `transcripts/` is in the store after an import, counted without the importers. Checks also that an
+ * import that is repeated, that was killed, or whose files have grown gives an equal store.
  *
  * - `entries`, `entriesInStore`: blocks of users, assistants and tools; the store must hold each as often as the files.
- * - `damagedLines`, `damagedReported`: lines that are no JSON, and those that a warning names.
+ * - `damagedLines`, `damagedReported`: lines that are not JSON, and those of them that a warning names.
  * - `newTheSecondTime`: messages that a second import adds.
- * - `killedEqual`, `killed`: 1 where the store is row by row that of one clean import, after so many kills.
- * - `grownSameMessages`: percent of the messages of a clean import that a store whose files grew in steps holds at the same
- *   place, under the same id; `grownExtraMessages`: what it holds beyond. What is told of a message later, such as its usage,
- *   is not compared.
+ * - `killedEqual`, `killed`: 1 if the store equals that of one clean import row by row, and the number of kills.
+ * - `grownSameMessages`: percent of the messages of a clean import that have the same seq and id in a store whose files grew in
+ *   steps. `grownExtraMessages`: other messages of that store. Facts that a file adds to a message later, such as its usage, are
+ *   not compared.
  * - `verifyProblems`: over all of these stores.
  */
 export async function evaluateImport(dataFolder: string): Promise<Evaluation> {
@@ -61,7 +61,7 @@ export async function evaluateImport(dataFolder: string): Promise<Evaluation> {
         mkdirSync(dirname(target), { recursive: true });
         if (share === 1) {
           copyFileSync(path, target);
-          // Nobody has written to it for long.
+          // An old time, so that the file counts as quiet.
           utimesSync(target, 0, 0);
         } else writeFileSync(target, readFileSync(path).subarray(0, statSync(path).size * share));
       }
@@ -93,7 +93,7 @@ function coverage(source: string, reports: readonly FileReport[], stored: Readon
   let reportedCount = 0;
   for (const path of filesIn(source)) {
     const { counts, damagedLines } = entriesIn(readFileSync(path, "utf8"));
-    // Several files may tell the same; none may tell what the store does not hold.
+    // Several files may contain the same entries. The store must hold each entry as often as one file does.
     for (const [key, count] of counts) wanted.set(key, Math.max(wanted.get(key) ?? 0, count));
     const warned = new Set(reports.find((report) => report.path === path)?.warnings.map(({ line }) => line));
     damagedCount += damagedLines.length;
@@ -107,7 +107,7 @@ function coverage(source: string, reports: readonly FileReport[], stored: Readon
 async function killImports(path: string, folder: string, importMs: number): Promise<number> {
   let killed = 0;
   for (let index = 0; index < KILLS; index++) {
-    // Evenly over the time of a clean import; what was imported by then makes the next one faster, so some come to their end.
+    // Kills are spread evenly over the time of a clean import. Earlier imports make later ones faster, so some finish.
     const child = spawn(process.execPath, ["--import", "tsx", CHILD, path, folder], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -163,7 +163,7 @@ function problemsOf(store: Store): number {
   return store.verify().problemCount;
 }
 
-/** How much of `wanted` is not in `found`, and how much of `found` is beyond `wanted`. */
+/** Counts the items of `wanted` that `found` lacks, and the items of `found` that `wanted` lacks. */
 function difference(wanted: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>) {
   const lack = (a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): number =>
     sum([...a].map(([key, count]) => Math.max(0, count - (b.get(key) ?? 0))));

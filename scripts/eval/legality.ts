@@ -2,20 +2,20 @@ import { readConversations } from "./conversations.ts";
 import { emptyTally, figuresOf, replay } from "./replay.ts";
 
 /**
- * Whether providers accept what is rendered, whether it keeps budget and promises, and what of it a prompt cache holds.
- * Each session is appended message by message to a store of its own; `resolveDirty` runs before each message of the user,
- * as a host would let it. At 12 cuts a context is rendered in 4 budgets.
+ * Checks that providers accept rendered contexts, that contexts keep their budgets and account for all messages, and measures
+ * how much of a context a prompt cache keeps. Each session is appended message by message to its own store, with
+ * `resolveDirty` before each message of the user, as a host would do. At 12 cuts a context is rendered in 4 budgets.
  *
- * - `legal`: percent of these contexts that `breachesOf` finds nothing in. Calls that are open at the very end, as they are
- *   where a cut falls between a call and its result, count as the host will send them: answered.
- * - `legalAsRendered`: the same with these left open, which no provider accepts.
+ * - `legal`: percent of these contexts in which `breachesOf` finds nothing. If a cut is between a call and its result, the call
+ *   counts as answered, because the host appends the result before it sends the context.
+ * - `legalAsRendered`: the same with these calls left open, which no provider accepts.
  * - `overBudget`: contexts that cost more than their budget, counted again from the messages.
- * - `unaccounted`: messages that `sources` and `omitted` name not once, over all contexts.
+ * - `unaccounted`: messages that `sources` and `omitted` do not name exactly once, over all contexts.
  * - `refused`: renders that `BUDGET_TOO_SMALL` refused. They are in no other figure.
- * - `prefixKept`: rendered after each message at 16,000 tokens, the mean share of a context's bytes that the next one
- *   begins with; `tokensResent`: mean tokens of a context that the one before did not begin with.
+ * - `prefixKept`: with a render after each message at 16,000 tokens, the mean share of a context's bytes that the next one
+ *   begins with. `tokensResent`: the mean tokens of a context after the part that it shares with the one before.
  *
- * @param dataFolder  With `entire/` and `transcripts/`.
+ * @param dataFolder  The folder with `entire/` and `transcripts/`.
  */
 export async function legalityFigures(dataFolder: string): Promise<Record<string, number>> {
   const tally = emptyTally("union-find");

@@ -1,4 +1,4 @@
-/** A clustering: one label an item. Items are the same, in the same order, in both of two clusterings compared. */
+/** A clustering: one label for each item. Two clusterings that are compared have the same items in the same order. */
 export type Labels = readonly (number | string)[];
 
 /**
@@ -20,8 +20,8 @@ export function bCubedF(found: Labels, gold: Labels): number {
 }
 
 /**
- * One-to-one overlap, in [0, 1]: the share of items that agree when clusters are paired off so that most do (Elsner and
- * Charniak, "You Talking to Me?", ACL 2008). The pairing is optimal. 0 for no items.
+ * One-to-one overlap, in [0, 1]: the share of items that agree under the best pairing of the clusters (Elsner and
+ * Charniak, "You Talking to Me?", ACL 2008). 0 for no items.
  */
 export function oneToOneOverlap(found: Labels, gold: Labels): number {
   if (found.length === 0) return 0;
@@ -78,7 +78,7 @@ function overlaps(found: Labels, gold: Labels): Overlap[] {
 }
 
 /**
- * The greatest total of a square matrix with one entry taken from each row and each column: the Hungarian method with
+ * Returns the greatest total of a square matrix with one entry from each row and each column: the Hungarian method with
  * potentials, O(n³) (Kuhn 1955; in the form of e-maxx). Entries are at least 0.
  */
 function maximumAssignment(weights: readonly Float64Array[]): number {

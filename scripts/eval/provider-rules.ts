@@ -1,16 +1,16 @@
 import type { ContextMessage } from "../../src/index.ts";
 
-/** Why a provider would answer a context with HTTP 400. */
+/** A reason for which a provider would answer a context with HTTP 400. */
 export interface Breach {
   provider: "anthropic" | "openai" | "gemini";
-  /** Index of the rendered message; undefined where the context as a whole is refused. */
+  /** The index of the rendered message; undefined if the context as a whole is refused. */
   messageIndex: number | undefined;
   reason: string;
 }
 
 /**
- * The rules of three providers for a context, written from what their interfaces accept and refuse and not from how
- * contexts are rendered. What is checked is the request that a plain translation sends:
+ * Checks a context against the rules of three providers. The rules are written from what the interfaces accept and refuse, not
+ * from how contexts are rendered. The request of a plain translation is checked:
  *
  * - **Anthropic Messages.** System messages go into `system`, `tool` messages are turns of the user. Neighbors of one role
  *   are one turn: the interface joins them itself. The first turn is the user's; every `tool_use` is answered by one
@@ -22,8 +22,8 @@ export interface Breach {
  *   content is the user's; a content with calls comes after one of the user or of responses; responses come right after
  *   the calls, one for each; no part is empty.
  *
- * Reasoning counts as no content: it is signed for one provider and left out for the others. Not checked is what belongs
- * to a translation: characters and lengths of ids, media types, JSON schemas.
+ * Reasoning does not count as content: it is signed for one provider and left out for the others. Parts of a translation are
+ * not checked: the characters and lengths of ids, media types and JSON schemas.
  */
 export function breachesOf(messages: readonly ContextMessage[]): Breach[] {
   const breaches: Breach[] = [];
@@ -37,8 +37,8 @@ export function breachesOf(messages: readonly ContextMessage[]): Breach[] {
 }
 
 /**
- * The context as a host sends it that runs the calls first which stand open at the very end: with their results appended.
- * Any other context comes back as it is.
+ * Returns the context with results for the calls that are open at its end, because a host runs these calls before it sends the
+ * context. Returns any other context unchanged.
  */
 export function withOpenCallsAnswered(messages: readonly ContextMessage[]): ContextMessage[] {
   const asking = messages.findLastIndex(({ role }) => role !== "tool");
@@ -123,7 +123,7 @@ function checkGemini(messages: readonly ContextMessage[], report: Report): void 
   });
 }
 
-/** What holds everywhere: a part has its role's kind, no text is blank, a message has something besides reasoning. */
+/** Checks the rules of all providers: parts fit their role, no text is blank, and no message is only reasoning. */
 function checkContent({ role, parts }: ContextMessage, index: number, report: Report): void {
   if (parts.every(({ type }) => type === "reasoning")) report(index, "a message without content");
   for (const part of parts) {
@@ -135,7 +135,7 @@ function checkContent({ role, parts }: ContextMessage, index: number, report: Re
   }
 }
 
-/** Neighbors of one role as one; system messages stand elsewhere in the request. `index` is that of the first. */
+/** Joins neighbors of one role. Leaves out system messages, which are in another field. `index` is that of the first. */
 function joined(
   messages: readonly ContextMessage[],
   roleOf: (role: ContextMessage["role"]) => ContextMessage["role"],

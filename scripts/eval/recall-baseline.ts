@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { isStopWord } from "../../src/models/stop-words.ts";
 import type { Corpus } from "./recall-data.ts";
 
-/** What anybody gets from SQLite: an FTS5 table of the messages, and the words of the question joined by OR. */
+/** Returns a plain search: an FTS5 table of the messages, and the words of the question joined by OR. */
 export function plainFts5({
   sessions,
 }: Corpus): (question: string, limit: number) => { id: string; sessionId: string }[] {

@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { MessageInput } from "../../src/index.ts";
 
-/** A message of a corpus, with the name by which gold answers point at it. */
+/** A message of a corpus, with the id by which gold answers name it. */
 export interface CorpusMessage {
   id: string;
   input: MessageInput;
-  /** What a plain index of the corpus holds of it. */
+  /** The text of the message in a plain index of the corpus. */
   text: string;
 }
 
 export interface Question {
   text: string;
-  /** Ids of messages, or in a corpus whose sessions are to be found, of sessions. */
+  /** Ids of messages, or of sessions if the corpus asks for sessions. */
   gold: ReadonlySet<string>;
   category: string;
 }
@@ -25,7 +25,7 @@ export interface Corpus {
   questions: Question[];
 }
 
-/** LoCoMo: a corpus for each conversation, a session for each date; questions of categories 1 to 4. */
+/** Reads LoCoMo: a corpus for each conversation, a session for each date, and the questions of categories 1 to 4. */
 export function readLocomo(dataFolder: string): Corpus[] {
   const file = join(dataFolder, "locomo", "locomo.dev.json");
   if (!existsSync(file)) return [];
@@ -48,7 +48,7 @@ export function readLocomo(dataFolder: string): Corpus[] {
         const said = turn.blip_caption === undefined ? turn.text : `${turn.text} [${turn.blip_caption}]`;
         return {
           id: turn.dia_id,
-          // Both are people: neither is a model that answers the other.
+          // Both speakers are people, so both are users.
           input: { role: "user", name: turn.speaker, content: said, createdAt: timeOf(date) + index },
           text: `${date} ${turn.speaker}: ${said}`,
         };
@@ -67,12 +67,12 @@ export function readLocomo(dataFolder: string): Corpus[] {
   });
 }
 
-/** `D8:6; D9:17`, `D:11:26`, `D30:05`. */
+/** Reads the ids of turns, such as `D8:6; D9:17`, `D:11:26` or `D30:05`. */
 function turnIdsOf(evidence: string): string[] {
   return Array.from(evidence.matchAll(/D:?(\d+):(\d+)/g), ([, session, turn]) => `D${Number(session)}:${Number(turn)}`);
 }
 
-/** "1:56 pm on 8 May, 2023". */
+/** Reads a time such as "1:56 pm on 8 May, 2023". */
 function timeOf(date: string): number {
   const [time, day] = date.split(" on ");
   const parsed = Date.parse(`${day} ${time} UTC`);
@@ -80,7 +80,7 @@ function timeOf(date: string): number {
   return parsed;
 }
 
-/** BEAM: a corpus for each chat, which is one session; all abilities but abstention. */
+/** Reads BEAM: a corpus for each chat, which is one session, and the questions of all abilities but abstention. */
 export function readBeam(dataFolder: string): Corpus[] {
   const folder = join(dataFolder, "beam", "100K");
   if (!existsSync(folder)) return [];
@@ -117,7 +117,7 @@ export function readBeam(dataFolder: string): Corpus[] {
     });
 }
 
-/** BEAM's messages have no times. */
+/** The time of the first message, because BEAM's messages have no times. */
 const BEAM_TIME = Date.UTC(2024, 0, 1);
 
 function leavesOf(value: unknown): string[] {
@@ -125,7 +125,7 @@ function leavesOf(value: unknown): string[] {
   return typeof value === "object" ? Object.values(value).flatMap(leavesOf) : [String(value)];
 }
 
-/** An entry of a session of `entire/`, as the file has it. */
+/** An entry of a session of `entire/`, as it is in the file. */
 export interface EntireEntry {
   ts: string;
   role: "user" | "assistant" | "tool";
@@ -136,7 +136,7 @@ export interface EntireEntry {
   err?: boolean;
 }
 
-/** The sessions of `entire/`, every entry of them. */
+/** Reads the sessions of `entire/` with all their entries. */
 export function readEntireSessions(dataFolder: string): { sid: string; messages: EntireEntry[] }[] {
   const file = join(dataFolder, "entire", "sessions.jsonl.gz");
   if (!existsSync(file)) return [];
@@ -144,7 +144,7 @@ export function readEntireSessions(dataFolder: string): { sid: string; messages:
   return lines.map((line) => JSON.parse(line) as { sid: string; messages: EntireEntry[] });
 }
 
-/** Entire: one corpus of coding sessions; a commit's subject asks for the sessions that made it. */
+/** Reads Entire: one corpus of coding sessions. A commit's subject asks for the sessions that made the commit. */
 export function readEntire(dataFolder: string): Corpus[] {
   const sessions = readEntireSessions(dataFolder).map(({ sid, messages }) => {
     const kept = messages.filter(({ kind, text }) => kind !== "tool_call" || !text.includes("git commit"));
@@ -168,7 +168,7 @@ export function entireInput({ ts, role, kind, text, id = "", name = "tool", err 
   return { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name, args: argsOf(text) }], createdAt };
 }
 
-/** Arguments were cut at 2,000 characters: what is no JSON any more is their text. */
+/** Parses arguments. They were cut at 2,000 characters, so text that is not JSON is kept as text. */
 function argsOf(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text) as Record<string, unknown>;

@@ -7,10 +7,10 @@ import { type Corpus, type CorpusMessage, readBeam, readEntire, readLocomo } fro
 import { interval, MEASURES, type Measure, type Outcome, outcomeOf, percent } from "./retrieval-measures.ts";
 import { type SubjectFigures, type SubjectQuestion, subjectFigures } from "./subjects.ts";
 
-/** Hits asked for: as many as are ranked, so that sessions can be found by them and parts of the score left out. */
+/** The number of hits requested: all that are ranked, so that sessions can be found and hits ranked by parts of the score. */
 const LIMIT = 500;
 
-/** Data sets by name, with what is to be found in each: messages, or sessions by the first hit in each. */
+/** The data sets by name. Questions ask for messages, or for sessions, which are ranked by their first hits. */
 const DATA_SETS: Record<string, { read: (dataFolder: string) => Corpus[]; finds: "messages" | "sessions" }> = {
   locomo: { read: readLocomo, finds: "messages" },
   beam: { read: readBeam, finds: "messages" },
@@ -18,24 +18,24 @@ const DATA_SETS: Record<string, { read: (dataFolder: string) => Corpus[]; finds:
 };
 
 /**
- * Rows of the ablation: each has the parts of the row before and one more. All rows order the same hits, those that the
+ * The rows of the ablation. Each adds one part to the row before. All rows order the same hits, those that the
  * whole score has chosen, so they understate what the later parts add.
  */
 const PARTS: readonly (keyof ScoreParts)[] = ["words", "neighborhood", "session", "speaker", "time", "vector"];
 
-/** What a hit's cluster is worth in the row that has all parts and this one, which recall leaves out. */
+/** The weight of a hit's cluster in the last row. Recall does not use this part. */
 const CLUSTER_WEIGHT = 0.2;
 
 /**
- * How well recall finds the evidence that a question needs, beside a plain FTS5 table of the same messages.
+ * Measures how well recall finds the evidence for a question, compared with a plain FTS5 table of the same messages.
  *
- * For each data set: `any@k`, `all@k`, `rec@k` and `mrr` in percent, with the 95 % interval of each (`.low`, `.high`), the
- * same for `.bm25`, rows by category, and `.ablation` rows, in which the hits are ordered by
- * some parts of their scores, and at last by all of them and by what their clusters are worth.
+ * The figures of each data set are `any@k`, `all@k`, `rec@k` and `mrr` in percent, each with its 95 % interval (`.low`, `.high`).
+ * There are also rows for `.bm25`, for each category, and for the `.ablation`, which orders the hits by some parts of their
+ * scores, then by all parts, and then by all parts and the score of their clusters.
  *
  * `subjects.lift` and `.largestShare`: @see subjectFigures, over the questions of all data sets.
  *
- * @param dataFolder  With `locomo/`, `beam/` and `entire/`; what is missing is skipped, with a word on stderr.
+ * @param dataFolder  The folder with `locomo/`, `beam/` and `entire/`. A missing one is skipped, with a note on stderr.
  */
 export async function evaluateRecall(dataFolder: string): Promise<{ name: "recall"; figures: Record<string, number> }> {
   const figures: Record<string, number> = {};
@@ -117,7 +117,7 @@ async function dataSetFigures(
   return { figures, subjects: subjects! };
 }
 
-/** The sessions that hold the evidence of each question. */
+/** Returns the questions of a corpus with the sessions that hold their evidence. */
 function questionsOf(finds: "messages" | "sessions"): (corpus: Corpus) => SubjectQuestion[] {
   return ({ project, sessions, questions }) => {
     const sessionOf = new Map(sessions.flatMap(({ id, messages }) => messages.map((message) => [message.id, id])));
@@ -138,7 +138,7 @@ function row(name: string, outcomes: readonly Outcome[], measure: Measure): Reco
   };
 }
 
-/** Append a corpus, and do all that is done behind an append. */
+/** Appends a corpus, and does all background work. */
 async function fill(store: Store, { project, sessions }: Corpus, names: Map<number, string>): Promise<void> {
   for (const { id, messages } of sessions) {
     const session = store.session(id, { project });
@@ -153,7 +153,7 @@ function reordered(hits: readonly RecallHit[], parts: readonly (keyof ScoreParts
   return hits.toSorted((left, right) => scoreOf(right) - scoreOf(left));
 }
 
-/** With what the query's words are worth in all hits of a cluster, beside the cluster in which they are worth most. */
+/** Orders hits by their scores and by the scores of their clusters, relative to the best cluster. */
 function byCluster(hits: readonly RecallHit[]): RecallHit[] {
   const worth = new Map<string, number>();
   for (const { root, parts } of hits) if (root !== null) worth.set(root, (worth.get(root) ?? 0) + parts!.words);
@@ -163,7 +163,7 @@ function byCluster(hits: readonly RecallHit[]): RecallHit[] {
   return hits.toSorted((left, right) => scoreOf(right) - scoreOf(left));
 }
 
-/** What was found, in order. A hit names its near copies: they lead to other sessions, but as messages they are not shown. */
+/** Returns the ids that were found, in order. Copies of a hit count as found sessions, but not as found messages. */
 function named(
   hits: readonly RecallHit[],
   finds: "messages" | "sessions",

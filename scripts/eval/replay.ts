@@ -13,13 +13,13 @@ import type { Conversation } from "./conversations.ts";
 import { mean } from "./measures.ts";
 import { breachesOf, withOpenCallsAnswered } from "./provider-rules.ts";
 
-/** Places in each session, evenly spread, the last at its end; a shorter session has as many as it has messages. */
+/** The number of cuts of a session, evenly spread, the last at its end. A shorter session has one for each message. */
 const CUTS = 12;
 const BUDGETS = [2_000, 4_000, 8_000, 16_000];
-/** At which sessions are replayed message by message. */
+/** The token budget of the renders after each message. */
 const REPLAY_BUDGET = 16_000;
 
-/** What replays have shown of one strategy. */
+/** The results of the replays with one strategy. */
 export interface Tally {
   strategy: Strategy;
   renders: number;
@@ -28,7 +28,7 @@ export interface Tally {
   overBudget: number;
   unaccounted: number;
   refused: number;
-  /** For each context of a replay but the first: the share that it keeps of the one before, and its tokens that are new. */
+  /** For each context but the first: the share of the one before that it keeps, and the number of its new tokens. */
   kept: number[];
   resent: number[];
 }
@@ -47,7 +47,7 @@ export function emptyTally(strategy: Strategy): Tally {
   };
 }
 
-/** The figures of a tally; see legality.ts for what each is. */
+/** Returns the figures of a tally, which legality.ts explains. */
 export function figuresOf(tally: Tally): Record<string, number> {
   const { renders, legal, legalAsRendered, overBudget, unaccounted, refused, kept, resent } = tally;
   const percent = (count: number) => Number(((100 * count) / renders).toFixed(2));
@@ -64,8 +64,8 @@ export function figuresOf(tally: Tally): Record<string, number> {
 }
 
 /**
- * Append a conversation message by message to a store of its own, and render after each. `resolveDirty` runs before each
- * message of the user, as a host would let it.
+ * Appends a conversation message by message to its own store, and renders after each. `resolveDirty` runs before each
+ * message of the user, as a host would do.
  */
 export async function replay({ id, messages }: Conversation, tally: Tally): Promise<void> {
   const store = openStore(":memory:");

@@ -1,4 +1,4 @@
-/** What a ranking did for one question. */
+/** The measures of a ranking for one question. */
 export interface Outcome {
   category: string;
   /** Each in [0, 1]. */
@@ -38,9 +38,9 @@ export function percent(outcomes: readonly Outcome[], measure: Measure): number 
 const RESAMPLES = 1_000;
 
 /**
- * The interval in which 95 % of the means lie that other questions of the same kind would have given, in percent: the
- * percentile bootstrap (Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7(1), 1979). With
- * a generator of its own, so that a run can be repeated.
+ * Returns the 95 % interval of the mean over other questions of the same kind, in percent: the
+ * percentile bootstrap (Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7(1), 1979). It has
+ * its own random generator, so that a run can be repeated.
  */
 export function interval(outcomes: readonly Outcome[], measure: Measure): [low: number, high: number] {
   const values = outcomes.map((outcome) => outcome[measure]);

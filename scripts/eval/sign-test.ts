@@ -1,9 +1,9 @@
 /**
- * How likely chance alone makes the two counts at least as unequal: the exact two-sided sign test (Dixon and Mood, "The
+ * Returns the probability that chance makes two counts at least as unequal: the exact two-sided sign test (Dixon and Mood, "The
  * statistical sign test", Journal of the American Statistical Association 41, 1946). Ties are left out by the caller.
  *
  * @param more, less  Pairs in which the first was better, and worse.
- * @returns in (0, 1]; 1 without pairs.
+ * @returns a probability in (0, 1]; 1 without pairs.
  */
 export function signTest(more: number, less: number): number {
   const pairs = more + less;

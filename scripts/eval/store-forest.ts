@@ -4,17 +4,17 @@ import { join } from "node:path";
 import { openStore } from "../../src/index.ts";
 import type { EvalMessage } from "./cluster-data.ts";
 
-/** Where each cold message ended up, by place: its cluster's and its theme's number. */
+/** The numbers of the cluster and the theme of each cold message, by seq. */
 export interface StoredForest {
   clusters: number[];
   themes: number[];
 }
 
 /**
- * Append a conversation to a store of its own, let it compact, and read where its messages went. Through the public API
- * only, so what is measured is what users get.
+ * Appends a conversation to its own store, compacts it, and reads the cluster and theme of each message. Uses the public API
+ * only, so that it measures what users get.
  *
- * @param hotSize  Newest messages that stay out of the forest.
+ * @param hotSize  The number of newest messages that stay out of the forest.
  */
 export function storedForest(messages: readonly EvalMessage[], hotSize: number): StoredForest {
   const folder = mkdtempSync(join(tmpdir(), "coppice-eval-"));

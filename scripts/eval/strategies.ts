@@ -2,11 +2,10 @@ import { readConversations } from "./conversations.ts";
 import { emptyTally, figuresOf, replay } from "./replay.ts";
 
 /**
- * The figures of legality.ts for the strategies with one summary, each with the strategy's name behind it:
- * `prefixKept.flat`, `tokensResent.sandwich`. The same sessions, cuts and budgets, and the same moments at which summaries
- * are made.
+ * Returns the figures of legality.ts for the strategies with one summary. The strategy's name is the suffix of each figure:
+ * `prefixKept.flat`, `tokensResent.sandwich`. Sessions, cuts, budgets and the moments of summaries are those of legality.ts.
  *
- * @param dataFolder  With `entire/` and `transcripts/`.
+ * @param dataFolder  The folder with `entire/` and `transcripts/`.
  */
 export async function strategyFigures(dataFolder: string): Promise<Record<string, number>> {
   const conversations = await readConversations(dataFolder);

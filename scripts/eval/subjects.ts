@@ -9,28 +9,28 @@ export interface SubjectQuestion {
   goldSessions: readonly string[];
 }
 
-/** What subjects are worth to someone who has found a first message. */
+/** Measures of the way from a first hit to other evidence through its subject. */
 export interface SubjectFigures {
   /** The largest subject's share of the clusters of its project, over all projects, in [0, 1]. */
   largestShare: number;
-  /** `reach` over `expectedReach`: how much better than chance; 0 where no subject reaches another session. */
+  /** `reach` divided by `expectedReach`; 0 if no subject reaches another session. 1 is as good as chance. */
   lift: number;
   /** The mean share of a question's other gold sessions that the first hit's subject reaches, in [0, 1]. */
   reach: number;
-  /** The same for random sets of as many sessions. */
+  /** The expected reach of a random set of as many sessions. */
   expectedReach: number;
-  /** Questions with gold in at least two sessions, and in one other than the first hit's. */
+  /** The number of questions with gold in at least two sessions, one of them not the first hit's. */
   questionCount: number;
 }
 
 /**
- * How far subjects lead from a first hit to the other sessions that hold evidence.
+ * Measures how well subjects lead from a first hit to the other sessions that hold evidence.
  *
- * A random set of `s` of the `n` other sessions holds each gold session with probability `s / n`, so that is the share it
- * reaches on average; nothing is drawn.
+ * A random set of `s` of the `n` other sessions holds each gold session with probability `s / n`, so its expected share is
+ * computed without drawing sets.
  *
- * @param store  With all sessions of the questions' projects, and its upkeep done.
- * @param firstHit  The id of the message that a search gives first, if it gives any.
+ * @param store  A store with all sessions of the questions' projects, whose upkeep is done.
+ * @param firstHit  Returns the id of the first message that a search finds; undefined if there is none.
  */
 export async function subjectFigures(
   store: Store,
