@@ -1,7 +1,8 @@
-import type Database from "better-sqlite3";
+import Database from "better-sqlite3";
 import type { MigrationMeta } from "drizzle-orm/migrator";
 import { assert } from "../core/assert.ts";
 import { StoreError } from "../core/errors.ts";
+import { once } from "../core/once.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /** The table that drizzle's own tools read, so that `drizzle-kit` understands our files. */
@@ -39,6 +40,57 @@ export function migrate(
     client.transaction(() => applyMissing(client, path, known, options.applicationId)).immediate();
   } finally {
     client.pragma("foreign_keys = ON");
+  }
+}
+
+/**
+ * Compares the definitions of tables, views, indexes and triggers with those of a new store. Statements are compiled when they
+ * first run, so a damaged definition does not keep a store from being opened.
+ *
+ * @returns a description of each definition that is missing or differs. Anything added to them is ignored.
+ */
+export function schemaProblems(client: Database.Database): string[] {
+  const found = definitionsIn(client);
+  return [...expectedDefinitions()].flatMap(([name, expected]) => {
+    const definition = found.get(name);
+    if (definition === undefined) return [`the definition of ${name} is missing`];
+    const isComplete = [...expected].every((part) => definition.has(part));
+    return isComplete ? [] : [`the definition of ${name} is not the one of this version`];
+  });
+}
+
+const expectedDefinitions = once(() => {
+  const fresh = new Database(":memory:");
+  try {
+    migrate(fresh, ":memory:", { applicationId: 0, readonly: false });
+    return definitionsIn(fresh);
+  } finally {
+    fresh.close();
+  }
+});
+
+/** Returns the columns of each table, and the SQL of each other definition, by kind and name. */
+function definitionsIn(client: Database.Database): Map<string, Set<string>> {
+  const rows = client
+    .prepare<[], { type: string; name: string; sql: string | null }>("SELECT type, name, sql FROM sqlite_master")
+    .all();
+  return new Map(
+    rows.map(({ type, name, sql }) => [
+      `${type} ${name}`,
+      new Set(type === "table" ? columnsOf(client, name) : [sql ?? ""]),
+    ]),
+  );
+}
+
+/** Returns the names of a table's columns. A migration that rebuilds a table changes its SQL, but not these. */
+function columnsOf(client: Database.Database, table: string): string[] {
+  try {
+    return client
+      .prepare(`SELECT * FROM "${table}"`)
+      .columns()
+      .map(({ name }) => name);
+  } catch {
+    return [];
   }
 }
 

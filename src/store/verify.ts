@@ -3,6 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { replay } from "../forest/replay.ts";
 import { subjectRoots } from "../forest/subjects.ts";
 import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
+import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { deleteSpans, rebuildSession } from "./write.ts";
@@ -51,7 +52,7 @@ export interface VerifyOptions extends DeriveOptions {
 /**
  * Derives all derived rows again, and compares them with those that are stored.
  *
- * Facts are checked as far as they can be: SQLite's integrity, the digest of each message, the checksum of each artifact, seqs
+ * Facts are checked as far as they can be: SQLite's integrity, the definitions of tables and views, the digest of each message, the checksum of each artifact, seqs
  * without a message, and whether steps and log rows can be applied. The full-text index is compared with the messages it
  * should hold; `rebuild` also adds those that it does not hold yet. Each session is checked on a snapshot of its own, so
  * other processes can write in between.
@@ -76,7 +77,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   };
   const fullTextFaults: string[] = [];
   noting(null, () => {
-    for (const text of database.read(() => integrityProblems(repositories))) {
+    for (const text of database.read(() => [...integrityProblems(repositories), ...schemaProblems(database.client)])) {
       if (isOfFullText(text)) fullTextFaults.push(text);
       else note(null, text, false);
     }
