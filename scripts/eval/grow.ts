@@ -1,8 +1,8 @@
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import type { StepFeatures } from "../../src/forest/cluster.ts";
+import { replay } from "../../src/forest/forest.ts";
 import { GrowingForest } from "../../src/forest/growing-forest.ts";
 import { STRUCTURE_WEIGHTS, type StructureWeights } from "../../src/forest/placement.ts";
-import { replay } from "../../src/forest/replay.ts";
 import { StepPlacer } from "../../src/forest/step-placer.ts";
 import type { LocalEmbedder } from "../../src/models/embedder.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";

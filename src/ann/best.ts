@@ -5,7 +5,7 @@ export interface NearCluster {
   similarity: number;
 }
 
-/** Keeps the best `k` of any number of clusters. It sorts only when its list has grown by `k`, so each costs O(log k). */
+/** Keeps the best `k` of any number of clusters. It sorts only when its list has grown by `k`, so adding one costs O(log k). */
 export class Best {
   readonly #k: number;
   #kept: NearCluster[] = [];
@@ -23,7 +23,7 @@ export class Best {
     if (this.#kept.length >= 2 * this.#k + 64) this.list();
   }
 
-  /** Returns the best first. Of equals, the older root comes first. */
+  /** Returns the best clusters, best first. Of equally near clusters, the older root comes first. */
   list(): NearCluster[] {
     this.#kept.sort((left, right) => right.similarity - left.similarity || left.root - right.root);
     if (this.#kept.length > this.#k) {

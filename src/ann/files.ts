@@ -41,7 +41,7 @@ export function sha256Of(path: string): string {
   }
 }
 
-/** Does what `sha256Of` does, and lets other work of this process run in between. */
+/** Does what `sha256Of` does, and yields to the event loop between chunks. */
 export async function sha256InTurns(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) hash.update(chunk as Buffer);

@@ -5,26 +5,26 @@ import type { Hnswlib } from "./hnswlib.ts";
 /**
  * The form of the graph, and how widely it is searched. Measured on 50,000 centroids of the default embedder, with texts of a
  * dozen words as queries; an exact scan takes 21 ms. With 16 links, 64 candidates find 84 % of the ten nearest in 0.2 ms,
- * 256 find 96 % in 0.7 ms, and 512 find 98 % in 1.3 ms. With 24 links, a search finds as many in the same time, and adding a
- * point takes half as long again.
+ * 256 find 96 % in 0.7 ms, and 512 find 98 % in 1.3 ms. With 24 links, a search finds as many in the same time, but adding a
+ * point takes 50 % longer.
  */
 export const SPACE = "ip"; // 1 - the dot product, which for unit vectors is 1 - the cosine
 export const LINKS = 16;
 export const EF_CONSTRUCTION = 200;
 const EF_SEARCH = 256;
 
-/** The library's own default. It decides which layers a point gets. */
+/** The library's default. It decides which layers a point gets. */
 const SEED = 100;
 
 /**
- * The distance up to which two points may be equal: the library adds in 32 bits, so their numbers are compared as well.
+ * The distance up to which two points may be equal. The library adds in 32 bits, so the numbers of such points are compared.
  *
  * Equal clusters share a point. The same few words, said in a thousand sessions, make a thousand equal centroids, and a graph
- * whose points have only equal neighbors falls apart: with 4,000 equal ones among 8,000, it found 39 % of what is near.
+ * whose points have only equal neighbors falls apart. With 4,000 equal clusters among 8,000, it found 39 % of the nearest.
  */
 const EQUAL_DISTANCE_MAX = 1e-6;
 
-/** The points looked at for an equal one, and the candidates for them. Equals are the nearest, and are soon found. */
+/** The number of nearest points among which an equal one is looked for, and of candidates in that search. */
 const EQUALS = 8;
 const EF_EQUALS = 64;
 
@@ -36,7 +36,7 @@ const LABELS_MAX = 2 ** 32;
 
 /** A point of the graph that is near a query. */
 export interface Nominee {
-  /** The clusters at this point, oldest first. None if they have changed since, or are gone. */
+  /** The clusters at this point, oldest first. Empty if they have changed since, or are gone. */
   roots: readonly number[];
   /** 1 - the cosine, in 32 bits. */
   distance: number;
@@ -46,8 +46,8 @@ export interface Nominee {
  * An HNSW graph over centroids (Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
  * hierarchical navigable small world graphs", IEEE TPAMI 42(4), 2020).
  *
- * Moving a point is expensive. So a cluster that changes is left out: its label no longer leads to it, and when the cluster
- * is added again it gets another label. Labels count up from 0.
+ * Moving a point is expensive. So a cluster that changes is detached from its label, and gets another label when it is added
+ * again. Labels count up from 0.
  */
 export class Graph {
   readonly #index: HierarchicalNSW;
@@ -74,7 +74,7 @@ export class Graph {
    * @throws if the file cannot be read, or holds another number of points.
    */
   static read({ HierarchicalNSW }: Hnswlib, dimension: number, path: string, roots: number[][]): Graph {
-    // Always a new object: one that has failed to read crashes later.
+    // Each read needs a new object, because an object that has failed to read crashes later.
     const index = new HierarchicalNSW(SPACE, dimension);
     index.readIndexSync(path);
     const count = index.getCurrentCount();
@@ -87,7 +87,7 @@ export class Graph {
     return this.#labelOf.size;
   }
 
-  /** True if most points lead to no cluster. They cost time in every search, so the graph should be made again. */
+  /** True if most points have no cluster. They cost time in every search, so the graph should be made again. */
   get isWorn(): boolean {
     const emptyCount = this.#roots.filter((group) => group.length === 0).length;
     return 2 * emptyCount > this.#roots.length + CAPACITY_MIN;
@@ -112,7 +112,7 @@ export class Graph {
     this.#labelOf.set(root, label);
   }
 
-  /** Makes the label of a cluster no longer lead to it. */
+  /** Detaches a cluster from its label. */
   leaveOut(root: number): void {
     const label = this.#labelOf.get(root);
     if (label === undefined) return;

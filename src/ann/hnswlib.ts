@@ -5,15 +5,15 @@ export type Hnswlib = typeof import("hnswlib-node");
 let loaded: Hnswlib | Error | undefined;
 
 /**
- * Returns the native library, or why it cannot be loaded. It is an optional dependency: if it could not be compiled,
- * clusters are compared one by one. It is loaded when there is enough to put into a graph, and not before.
+ * Returns the native library, or an error with the reason why it cannot be loaded. It is an optional dependency: without it,
+ * clusters are compared one by one. It is loaded only when there are enough clusters for a graph.
  */
 export function loadHnswlib(): Hnswlib | Error {
   if (loaded === undefined) {
     try {
       loaded = createRequire(import.meta.url)("hnswlib-node") as Hnswlib;
     } catch (error) {
-      // The lines after the first say where it was looked for.
+      // The other lines list the paths that were tried.
       loaded = new Error(String(error instanceof Error ? error.message : error).split("\n")[0], { cause: error });
     }
   }

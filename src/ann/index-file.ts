@@ -12,33 +12,33 @@ import { formatSideCar, parseSideCar, type SideCar, samplesOf, sideCarOf } from 
 /** The largest side-car that is read. A side-car holds one number for each cluster. */
 const SIDE_CAR_BYTES_MAX = 1 << 28;
 
-/** A graph as of a log position, or why there is none. */
+/** A graph as of a log position, or the reason why there is none. */
 export type LoadedIndex = { graph: Graph; position: number } | { refusal: string };
 
-/** Why an index file could not be written. */
+/** The reason why an index file could not be written. */
 export interface SaveFailure {
   reason: string;
   cause: "disk full" | "no permission" | "foreign file" | "other";
 }
 
-/** What a version of the side-car says. */
+/** The main facts in one version of the side-car. */
 interface SideCarSummary {
   version: string;
-  /** Undefined if the file is no side-car of this version of the program. */
+  /** Undefined if this version of the program did not write the file. */
   stamp: CentroidStamp | undefined;
   clusterCount: number;
   indexSha256: string;
 }
 
 /**
- * The index file of a store, and its side-car. Both are a cache and may disappear at any time. A file that is damaged, or
- * does not belong to the store as it is, is no error: it is refused with a reason, and written again.
+ * The index file of a store, and its side-car. Both are a cache and may disappear at any time. A file that is damaged, or does
+ * not fit the store as it is now, is not an error: it is refused with a reason, and written again.
  */
 export class IndexFile {
   readonly #paths: IndexPaths;
   /** Kept, so that the side-car is parsed once for each version. */
   #summary: SideCarSummary | undefined;
-  /** The version of both files that was last compared with its checksum, and the result. */
+  /** The version of both files whose checksum was compared last, and the result. */
   #checked: { version: string; isWhole: boolean } | undefined;
 
   /** @param storePath  The absolute path of a file. */
@@ -52,8 +52,8 @@ export class IndexFile {
   }
 
   /**
-   * Returns how many clusters of the store are in the file; 0 if the file cannot be used. The file is compared with its
-   * checksum once for each version, and other work of this process runs in between.
+   * Returns how many clusters of the store are in the file; 0 if the file cannot be used. The checksum of each version of the
+   * file is compared once. The method yields to the event loop meanwhile.
    */
   async usableCount(stamp: CentroidStamp): Promise<number> {
     const summary = this.#readSummary();
@@ -73,7 +73,7 @@ export class IndexFile {
       try {
         sideCar = this.#sideCar();
       } catch {
-        // An unreadable side-car counts as none.
+        // A side-car that cannot be read is treated as missing.
       }
       const { stamp, roots = [], sha256: indexSha256 = "" } = sideCar ?? {};
       this.#summary = { version, stamp, clusterCount: roots.flat().length, indexSha256 };
@@ -101,11 +101,11 @@ export class IndexFile {
   load(library: Hnswlib, stamp: CentroidStamp, source: CentroidSource): LoadedIndex {
     try {
       const sideCar = this.#sideCar();
-      if (sideCar === undefined) return { refusal: "its side-car is damaged, or of another version" };
+      if (sideCar === undefined) return { refusal: "its side-car is damaged, or has another version" };
       const refusal = staleness(sideCar, stamp, source) ?? this.#damage(sideCar);
       if (refusal !== undefined) return { refusal };
       const version = this.#versionOfBoth();
-      if (sha256Of(this.#paths.index) !== sideCar.sha256) return { refusal: "it is damaged: its checksum is another" };
+      if (sha256Of(this.#paths.index) !== sideCar.sha256) return { refusal: "it is damaged: its checksum is wrong" };
       const graph = Graph.read(library, stamp.dimension, this.#paths.index, sideCar.roots);
       // Another process may have put a new file there in the meantime.
       if (version === undefined || this.#versionOfBoth() !== version) return { refusal: "it was replaced meanwhile" };
@@ -124,11 +124,11 @@ export class IndexFile {
   }
 
   /**
-   * Writes a graph for the next process to find.
+   * Writes a graph for the next process that needs it.
    *
    * The library reports success even if the disk is full or the path cannot be written. So the files are written under other
    * names, readable by the owner only, then checked, read back and flushed. They are renamed in a write transaction, during
-   * which no process can forget anything: a file that holds forgotten clusters is never put in place.
+   * which no process can forget anything. So no file with forgotten clusters ever gets the index's name.
    *
    * @param position  The log position at which the graph's clusters are what the store holds.
    * @returns why the file could not be written; undefined if it was.
@@ -181,14 +181,14 @@ export class IndexFile {
 
   #obstacle(): SaveFailure | undefined {
     const path = this.#paths.foreignFile();
-    return path === undefined ? undefined : { reason: `${path} is there, and is no index`, cause: "foreign file" };
+    return path === undefined ? undefined : { reason: `${path} exists, and is not an index`, cause: "foreign file" };
   }
 
   /**
-   * Deletes the index if it does not belong to the store as it is, and half-written files of processes that are gone. With
+   * Deletes the index if it does not fit the store as it is now, and half-written files of processes that are gone. With
    * `pending` it deletes all half-written files. It never deletes a file that is not an index.
    *
-   * @returns true if no file is left that holds what the store does not.
+   * @returns true if no remaining file holds clusters that the store does not hold.
    */
   removeUnfit(stamp: CentroidStamp, { pending }: { pending: boolean }): boolean {
     const summary = this.#readSummary();
@@ -205,10 +205,10 @@ function saveFailureOf(error: unknown): SaveFailure {
   return { reason, cause: ["EACCES", "EPERM", "EROFS"].includes(code) ? "no permission" : "other" };
 }
 
-/** Returns why an index does not hold the store's clusters as they are; undefined if it does. */
+/** Returns the reason why an index does not hold the store's clusters as they are now; undefined if it does. */
 function staleness(sideCar: SideCar, stamp: CentroidStamp, source: CentroidSource): string | undefined {
   if (!isDeepStrictEqual(sideCar.stamp, stamp))
-    return "clusters were forgotten or rebuilt since, or it is another store's";
+    return "clusters were forgotten or rebuilt since, or it belongs to another store";
   if (sideCar.position > source.newestPosition()) return "it is newer than the store";
   const changed = new Set(source.changedSince(sideCar.position));
   const expected = sideCar.samples.filter(({ root }) => !changed.has(root));

@@ -4,15 +4,15 @@ import { CAPACITY_MIN, LINKS } from "./graph.ts";
 /** Bytes of the header that hnswlib 0.8 writes on 64-bit machines (`saveIndex` in hnswalg.h). */
 const HEADER_BYTES = 96;
 
-/** Each level is drawn 16 times less often than the one below, so no real point is above this one. */
+/** The highest level that is accepted. Each level has a sixteenth of the points below, so no real graph is higher. */
 const LEVEL_MAX = 32;
 
 /**
  * Returns what is wrong with the layout of an index file; undefined if nothing is.
  *
- * The library trusts the numbers in the file, so a file that was cut off, or has another dimension, crashes it. This checks
- * every number that the library relies on, and walks the lists of links to the last byte. The checksum in the side-car cannot
- * replace it: the library may have written a wrong file, on a full disk, without an error.
+ * The library trusts the numbers in the file, so a file that was cut off, or has another dimension, crashes it. This function
+ * checks every number that the library relies on, and walks the lists of links to the last byte. A checksum cannot replace
+ * these checks, because on a full disk the library writes a wrong file without an error.
  *
  * @param count  The number of points that the file must hold.
  * @throws what the file system throws.
@@ -44,7 +44,7 @@ export function layoutFault(path: string, dimension: number, count: number): str
     if (capacity < count || capacity > Math.max(CAPACITY_MIN, 2 * count)) return `it has room for ${capacity} points`;
     const level = header.readInt32LE(48);
     if (level < 0 || level > LEVEL_MAX) return `its highest level is ${level}`;
-    if (header.readUInt32LE(52) >= count) return "it is entered at a point that it does not have";
+    if (header.readUInt32LE(52) >= count) return "its entry point does not exist";
 
     const listsAt = HEADER_BYTES + count * pointBytes;
     if (size < listsAt + 4 * count) return "it was cut off";
@@ -65,7 +65,7 @@ function listsFault(lists: Buffer, count: number, levelMax: number): string | un
     if (bytes % levelBytes !== 0 || bytes > levelMax * levelBytes) return `point ${point} has links of ${bytes} bytes`;
     at += 4 + bytes;
   }
-  return at === lists.byteLength ? undefined : "its lists do not end where it ends";
+  return at === lists.byteLength ? undefined : "it has bytes after its last list";
 }
 
 function readAt(descriptor: number, position: number, length: number): Buffer {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { lookAt } from "../core/files.ts";
 import { firstBytesOf } from "./files.ts";
 
-/** A half-written file this old belongs to a process that was killed, whichever process has its id now. */
+/** The age from which a half-written file belongs to a killed process, even if a new process has its id now. */
 const PENDING_MS_MAX = 3_600_000;
 
 /** The paths that this process is writing. */
@@ -19,11 +19,11 @@ export interface IndexPair {
 
 /**
  * The files of a store's index: `<store>-coppice-ann.hnsw` and its side-car `<store>-coppice-ann.json`. While they are
- * written they are called `….<process>-<number>.new`. If the store is opened through a link, its index is where the store
- * itself is, so that every process finds the same one.
+ * written they are called `….<process>-<number>.new`. If the store is opened through a link, the index is beside the file that
+ * the link leads to, so that every process finds the same index.
  *
- * A name proves nothing: a file of that name may be somebody's only copy of something else. So only a file whose first bytes
- * are those of an index or a side-car is ever deleted or replaced.
+ * A name proves nothing: a file with such a name may be the only copy of something else. So a file is deleted or replaced only
+ * if its first bytes are those of an index or a side-car.
  */
 export class IndexPaths implements IndexPair {
   readonly index: string;
@@ -38,7 +38,7 @@ export class IndexPaths implements IndexPair {
     this.sideCar = `${this.#start}.json`;
   }
 
-  /** Returns new paths to write to. `release` must be called with them. */
+  /** Returns new paths to write to. The caller must pass them to `release` in the end. */
   reserve(): IndexPair {
     const end = `.${process.pid}-${++pendingCount}.new`;
     const pending = { index: this.index + end, sideCar: this.sideCar + end };
@@ -54,7 +54,7 @@ export class IndexPaths implements IndexPair {
     }
   }
 
-  /** Returns the path of a file that is where the index should be and is not an index; undefined if there is none. */
+  /** Returns the path of a file that has the index's name and is not an index; undefined if there is none. */
   foreignFile(): string | undefined {
     return [this.index, this.sideCar].find((path) => lookAt(path) !== undefined && !this.#isOurs(path));
   }
@@ -69,7 +69,7 @@ export class IndexPaths implements IndexPair {
     try {
       return this.#existing()
         .filter((path) => (path.endsWith(".new") ? pending || isAbandoned(path) : finished))
-        .filter((path) => this.#isOurs(path)) // asked of all before any is deleted: an index is known by its side-car
+        .filter((path) => this.#isOurs(path)) // before any file is deleted, because a side-car may identify its index
         .map(isRemoved)
         .every((isGone) => isGone);
     } catch {
@@ -91,7 +91,7 @@ export class IndexPaths implements IndexPair {
   #isOurs(path: string): boolean {
     const start = firstBytesOf(path);
     if (start === undefined || start.startsWith("SQLite format 3")) return false;
-    // An index whose first bytes are damaged is known by its side-car.
+    // An index whose first bytes are damaged is identified by its side-car.
     return beginsAsOurs(start) || (path === this.index && beginsAsOurs(firstBytesOf(this.sideCar) ?? "?"));
   }
 }
@@ -101,7 +101,7 @@ function beginsAsOurs(start: string): boolean {
   return start === "" || start.startsWith("\0\0\0\0\0\0\0\0") || start.startsWith('{"sha256":"');
 }
 
-/** Returns true if no process is writing a half-written file. Containers use the same few process ids again and again. */
+/** Returns true if no process is writing a half-written file. In containers a new process often has the id of a killed one. */
 function isAbandoned(path: string): boolean {
   const pid = Number(/\.(\d+)-\d+\.new$/.exec(path)![1]);
   if (pid === process.pid) return !writing.has(path);
@@ -118,7 +118,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Deletes a file. @returns true if it is gone. */
+/** Deletes a file. Returns true if it is gone. */
 function isRemoved(path: string): boolean {
   try {
     rmSync(path, { force: true });

@@ -10,45 +10,45 @@ import { type Hnswlib, loadHnswlib } from "./hnswlib.ts";
 import { IndexFile, type SaveFailure } from "./index-file.ts";
 import { acceptedIn, nominated } from "./nominate.ts";
 
-/** The number of stable clusters from which a graph is worth its cost. As many are compared in a third of a millisecond. */
+/** The number of stable clusters from which a graph is worth its cost. Comparing so many takes a third of a millisecond. */
 const CARRY_MIN = 1_000;
 
 /** The most clusters carried at once: 2 s of work for an empty graph, 5 s for one of 50,000. */
 const CARRY_MAX = 4_096;
 
 /**
- * Clusters carried between two turns of the event loop: 3 ms in a small graph, 9 ms in one of 50,000. Saving is not cut up:
- * it checks and reads back the file at once, which takes 10 ms for 4,000 clusters and 90 ms for 50,000.
+ * The clusters carried in one turn of the event loop: 3 ms in a small graph, 9 ms in one of 50,000. Saving is not divided: it
+ * checks and reads back the file at once, which takes 10 ms for 4,000 clusters and 90 ms for 50,000.
  */
 const CARRY_PER_TURN = 8;
 
-/** Rows of the log after which an open cluster that did not change counts as stable. */
+/** The rows of the log after which an open cluster that did not change counts as stable. */
 const STABLE_AFTER_ROWS = 2_000;
 
 export interface NearestOptions {
   /** The most clusters to return, from 1. */
   k: number;
-  /** Compare every cluster. */
+  /** True to compare every cluster. */
   exact?: boolean;
   /** Returns true for a cluster that is wanted. All are wanted unless given. */
   accepts?: (root: number) => boolean;
 }
 
-/** How the nearest clusters are found. */
+/** The counts of clusters by how they are found, and what went wrong with the index. */
 export interface IndexState {
   /** Clusters in the graph. */
   indexedCount: number;
   /** Clusters compared one by one. */
   comparedCount: number;
-  /** Stable clusters among those compared one by one: they could be in the graph. */
+  /** Stable clusters that are compared one by one, and could be in the graph. */
   waitingCount: number;
   /** True if there are enough stable clusters for a graph. */
   isWorthIndexing: boolean;
-  /** Why the native library could not be loaded; undefined if it was loaded, or is not needed yet. */
+  /** The reason why the native library could not be loaded; undefined if it was loaded, or is not needed yet. */
   libraryError: string | undefined;
-  /** Why the index file was not used. */
+  /** The reason why the index file was not used. */
   refusal: string | undefined;
-  /** Why this process could not write the index file when it last tried. */
+  /** The reason why this process could not write the index file when it last tried. */
   saveFailure: SaveFailure | undefined;
 }
 
@@ -68,10 +68,10 @@ interface LoadedClusters {
 /**
  * Finds the clusters of a store that are nearest to a vector.
  *
- * A cluster is **stable** if it is settled, or if it did not change for 2,000 rows of the log: when a session ends, most of
- * its clusters are open. Writers carry stable clusters into a graph, in the background. All other clusters are in a table
- * and are compared one by one. A stable cluster that gets a member moves back to the table at the next look at the log. So
- * every cluster is found at once, and an append pays nothing for it.
+ * A cluster is **stable** if it is settled, or if it did not change for 2,000 rows of the log. (When a session ends, most of
+ * its clusters are still open.) Writers carry stable clusters into a graph, in the background. All other clusters are in a
+ * table and are compared one by one. When a stable cluster gets a member, the next search finds that in the log and moves the
+ * cluster back to the table. So every cluster is found at once, and an append costs nothing here.
  *
  * The graph only nominates. Every similarity is the exact cosine with the centroid that the store holds now.
  * `bench -- recall` measures how many of the ten nearest the graph misses. If the native library is missing, or no index
@@ -85,7 +85,7 @@ export class NearestClusters {
   readonly #file: IndexFile | undefined;
   readonly #loadLibrary: () => Hnswlib | Error;
   #loaded: LoadedClusters | undefined;
-  /** True once somebody has asked for near clusters: then they are kept in memory. */
+  /** True after the first search. Then the clusters are kept in memory. */
   #isAsked = false;
   #isCarrying = false;
   #saveFailure: SaveFailure | undefined;
@@ -99,7 +99,7 @@ export class NearestClusters {
 
   /**
    * @param vector  Of unit length, and of the generation's dimension.
-   * @returns at most `k` clusters, best first. Of equals, the older root comes first.
+   * @returns at most `k` clusters, best first. Of equally near clusters, the older root comes first.
    * @throws {StoreError} `STORE_CORRUPT`, `STORE_CLOSED`, and what `accepts` throws.
    */
   nearest(vector: Float32Array, { k, exact = false, accepts }: NearestOptions): NearCluster[] {
@@ -121,11 +121,10 @@ export class NearestClusters {
   }
 
   /**
-   * Carries stable clusters into the graph if there are enough of them, and saves the graph. Other work of this process runs
-   * in between. A reader carries nothing. A call does nothing while another one runs.
+   * Carries stable clusters into the graph if there are enough of them, and saves the graph. It yields to the event loop
+   * regularly. A reader carries nothing. A call does nothing while another one runs.
    *
-   * A file that cannot be written is not an error: see `state`. A damaged row is not an error either: `nearest` and the
-   * doctor report it, and the background goes on without it.
+   * If the file cannot be written, `state` tells why. A damaged row is skipped, because `nearest` and the doctor report it.
    *
    * @throws the signal's reason when it is aborted.
    */
@@ -200,8 +199,8 @@ export class NearestClusters {
   }
 
   /**
-   * Returns true if there may be enough clusters to carry. It does not load them, because most processes append and never
-   * search. It also deletes a file of forgotten clusters if the process that forgot them was killed.
+   * Returns true if there may be enough clusters to carry. The clusters are not loaded for that, because most processes append
+   * and never search. The method also deletes a file of forgotten clusters if the process that forgot them was killed.
    */
   async #isWorthLoading(): Promise<boolean> {
     const { stamp, count } = this.#store.read(() => ({
@@ -214,7 +213,7 @@ export class NearestClusters {
     return count >= CARRY_MIN && count - ((await this.#file?.usableCount(stamp)) ?? 0) >= CARRY_MIN;
   }
 
-  /** Returns true if there is a graph and no usable file of it: it was never written, or was lost or damaged since. */
+  /** Returns true if the graph has no usable file, because it was never written, or was lost or damaged since. */
   async #isFileMissing({ graph, stamp, isUnsaved }: LoadedClusters): Promise<boolean> {
     if (graph === undefined || graph.count === 0 || this.#file === undefined) return false;
     return isUnsaved || (await this.#file.usableCount(stamp)) === 0;
@@ -231,7 +230,7 @@ export class NearestClusters {
     if (!this.#isAsked) this.#loaded = undefined;
   }
 
-  /** Returns the clusters as the store holds them now; undefined before anything was embedded. Inside a read. */
+  /** Returns the clusters as the store holds them now; undefined before anything was embedded. Must be called in a read. */
   #catchUp(): LoadedClusters | undefined {
     const stamp = this.#source.stamp();
     if (stamp === undefined) return undefined;
@@ -245,7 +244,7 @@ export class NearestClusters {
     return this.#loaded;
   }
 
-  /** Returns true if another process wrote an index file, and the table holds so many clusters that reading it pays. */
+  /** Returns true if another process wrote an index file, and the table is so long that reading the file is worth it. */
   #isFileBetter({ table, fileVersion }: LoadedClusters): boolean {
     if (this.#isCarrying || this.#file === undefined || table.count < 2 * CARRY_MIN) return false;
     const version = this.#file.version();
@@ -271,18 +270,18 @@ export class NearestClusters {
     return { stamp, position, table, graph, isUnsaved: false, fileVersion, refusal };
   }
 
-  /** Applies what the log says has changed since. */
+  /** Applies the changes that the log names since the clusters were loaded. */
   #follow(loaded: LoadedClusters, position: number): void {
     const { table, graph } = loaded;
     const changed = new Set(this.#source.changedSince(loaded.position));
     for (const centroid of this.#source.centroids(changed)) {
       changed.delete(centroid.root);
-      // A cluster that only settled has the vector that the graph knows.
+      // A cluster that only settled still has the vector in the graph.
       if (centroid.position <= loaded.position && graph?.has(centroid.root)) continue;
       graph?.leaveOut(centroid.root);
       table.put(centroid);
     }
-    // The others have lost their direction.
+    // The remaining clusters have no centroid any more.
     for (const root of changed) {
       graph?.leaveOut(root);
       table.delete(root);

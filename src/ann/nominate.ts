@@ -1,6 +1,6 @@
 import type { Graph } from "./graph.ts";
 
-/** Extra nominations: some points lead to no cluster any more, and some are as near as the last one wanted. */
+/** Extra nominations, because some points have no cluster any more, and some are as near as the last one wanted. */
 const SPARE = 8;
 
 /** The graph adds in 32 bits, so distances that differ by less than this are equal. */
@@ -19,9 +19,9 @@ export function acceptedIn({ roots }: Graph, accepts: Accepts): number[] {
 /**
  * Returns clusters that are likely to be the `k` nearest of those accepted.
  *
- * The filter of the library is not used: one that throws ends the process, and a selective one takes many times as long as a
- * search. Instead the graph is asked for more until enough are accepted. If few of the nearest are, every accepted cluster
- * is returned.
+ * The library's own filter is not used: a filter that throws ends the process, and a selective filter takes many times as long
+ * as a search. Instead the graph is asked for more clusters until enough are accepted. If only few are, every accepted
+ * cluster is returned.
  */
 export function nominated(graph: Graph, vector: Float32Array, k: number, accepts: Accepts): number[] {
   for (let count = k + SPARE; ; count *= 4) {
@@ -30,7 +30,7 @@ export function nominated(graph: Graph, vector: Float32Array, k: number, accepts
       firstAccepted(roots, k, accepts).map((root) => ({ root, distance })),
     );
     if (accepted.length >= k) {
-      // Several may be as near as the last one. The caller orders these by their rows.
+      // Several may be as near as the last one. The caller orders them by their exact similarity.
       const distanceMax = accepted[k - 1]!.distance + ROUNDING;
       return accepted.filter(({ distance }) => distance <= distanceMax).map(({ root }) => root);
     }
@@ -38,7 +38,7 @@ export function nominated(graph: Graph, vector: Float32Array, k: number, accepts
   }
 }
 
-/** Returns the first `k` that are accepted. Of clusters at one point, these are the oldest. */
+/** Returns the first `k` accepted clusters of a point, which are the oldest. */
 function firstAccepted(roots: readonly number[], k: number, accepts: Accepts): number[] {
   if (accepts === undefined) return roots.slice(0, k);
   const accepted: number[] = [];

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import type { CentroidSource, CentroidStamp } from "./centroid-source.ts";
 import { EF_CONSTRUCTION, LINKS, SPACE } from "./graph.ts";
 
-/** Describes the form of an index. Another number makes older versions refuse it. */
+/** Describes the form of an index. If any value differs, the program refuses the file. */
 const FORM = { format: 1, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION };
 
-/** The number of clusters that are compared with the store's rows: as many spread over all labels, and the newest. */
+/** The number of clusters that are compared with the store's rows: so many spread over all labels, and as many of the newest. */
 const SAMPLES = 64;
 
 /** The file beside an index that says what the index is. */

@@ -1,7 +1,7 @@
 import { addInto } from "../vector/vector.ts";
 import { remember, type Speech } from "./speech.ts";
 
-/** The room of a cluster: as much as one summary can be made from, and as a reader opens at once. */
+/** The most messages and tokens of a cluster: as much as one summary can cover, and as a reader opens at once. */
 const MESSAGES_MAX = 64;
 const TOKENS_MAX = 16_000;
 
@@ -11,7 +11,7 @@ export interface StepFeatures {
   id: number;
   seqFirst: number;
   seqLast: number;
-  /** The seq of the last message of the step that entered before it, in any cluster; -1 if none did. */
+  /** The last seq of the step that entered the forest before this one; -1 for the first step. */
   seqBefore: number;
   messageCount: number;
   tokenCount: number;
@@ -33,7 +33,7 @@ export interface VectorSum {
   vectorCount: number;
 }
 
-/** A cluster that may still take steps. A row holds all of it, and replay computes the same bits again. */
+/** A cluster that may still take steps. All of it is stored in a row, and replay computes the same bits again. */
 export interface OpenCluster extends VectorSum {
   /** The first message of its first step. It never changes. */
   root: number;
@@ -63,7 +63,7 @@ export function addStep(total: VectorSum, { embeddings }: StepFeatures): void {
   }
 }
 
-/** Returns a cluster of this step alone. */
+/** Returns a cluster that holds only this step. */
 export function startCluster(step: StepFeatures, dimension: number): OpenCluster {
   const cluster: OpenCluster = {
     root: step.id,
@@ -94,7 +94,7 @@ export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   cluster.speakers = remember(cluster.speakers, step);
 }
 
-/** Returns true if the cluster has no room left and must settle. Its last step may overshoot the room. */
+/** Returns true if the cluster is full and must settle. Its last step may exceed the limits. */
 export function isFull({ messageCount, tokenCount }: Pick<OpenCluster, "messageCount" | "tokenCount">): boolean {
   return messageCount >= MESSAGES_MAX || tokenCount >= TOKENS_MAX;
 }

@@ -33,7 +33,7 @@ interface Tree {
  * answer never changes.
  */
 export class Forest {
-  /** By step: the cluster that it entered, and the log position of that. */
+  /** By step: the cluster that it entered, and the log position at which it entered. */
   readonly #entries = new Map<number, { cluster: number; position: number }>();
   readonly #trees = new Map<number, Tree>();
   #position = 0;
@@ -84,7 +84,7 @@ export class Forest {
     return roots;
   }
 
-  /** Returns the clusters under a root as of a position, itself first, also if the root has been absorbed since. */
+  /** Returns the clusters under a root as of a position, the root first, even if the root has been absorbed since. */
   clustersUnder(root: number, position = this.#position): number[] {
     const tree = this.#trees.get(root);
     if (tree === undefined || tree.steps[0]!.position > position) return [];
@@ -160,4 +160,22 @@ export class Forest {
       }
     }
   }
+}
+
+/**
+ * Applies the log of one session from its beginning.
+ *
+ * @param rows  In order of position.
+ * @returns the forest, and the first row that is impossible after the rows before it, with the reason.
+ */
+export function replay(rows: Iterable<LogRow>): {
+  forest: Forest;
+  refused: { row: LogRow; reason: string } | undefined;
+} {
+  const forest = new Forest();
+  for (const row of rows) {
+    const reason = forest.apply(row);
+    if (reason !== undefined) return { forest, refused: { row, reason } };
+  }
+  return { forest, refused: undefined };
 }

@@ -1,7 +1,7 @@
 import type { DecidedRow } from "./step-placer.ts";
 
 /**
- * Returns the log without some steps. It gives the clusters and themes that there were, less those steps.
+ * Returns the log without some steps. Replaying it gives the same clusters and themes, less those steps.
  *
  * The remaining rows keep their positions. A cluster whose first step is gone is named by its first remaining step, from
  * the position at which the cluster started. An empty cluster leaves the tree, and the first theme that it had absorbed
@@ -20,7 +20,7 @@ export function logWithout(rows: readonly DecidedRow[], gone: ReadonlySet<number
     if (kind === "unite") absorbedBy.set(root, [...(absorbedBy.get(root) ?? []), node]);
   }
   const heirs = new Map<number, number | undefined>();
-  /** Returns the root that takes over from a theme's root; undefined if nothing under it is left. */
+  /** Returns the root that takes over from a theme's root; undefined if the theme is empty now. */
   const heirOf = (root: number): number | undefined => {
     if (heirs.has(root)) return heirs.get(root);
     let heir = firstLeft.get(root);

@@ -20,7 +20,7 @@ export class GrowingForest {
   /** By root. */
   readonly themes = new Map<number, GrowingTheme>();
   readonly #dimension: number;
-  /** Returns the theme that held a cluster at first. */
+  /** Returns the theme that holds a cluster of `open` when the forest is made. */
   readonly #initialThemeOf: (clusterRoot: number) => number;
   readonly #themeRoots = new Map<number, number>();
 
@@ -36,7 +36,7 @@ export class GrowingForest {
     for (const theme of themes) this.themes.set(theme.theme.root, theme);
   }
 
-  /** Lets a step start a cluster, which is a theme of its own. */
+  /** Starts a cluster with a step. The cluster is a theme of its own. */
   start(step: StepFeatures, position: number): void {
     const cluster = startCluster(step, this.#dimension);
     this.open.set(cluster.root, cluster);
@@ -44,7 +44,7 @@ export class GrowingForest {
     this.#themeRoots.set(cluster.root, cluster.root);
   }
 
-  /** Lets a step join an open cluster, and so the cluster's theme. */
+  /** Adds a step to an open cluster and to the cluster's theme. */
   join(step: StepFeatures, root: number, position: number): void {
     const cluster = this.open.get(root);
     assert(cluster !== undefined, "a step joins an open cluster");
@@ -55,7 +55,6 @@ export class GrowingForest {
     theme.logPosition = position;
   }
 
-  /** Settles a cluster: it takes no more steps. */
   settle(root: number): void {
     assert(this.open.delete(root), "an open cluster settles");
   }

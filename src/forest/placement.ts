@@ -3,16 +3,16 @@ import { addStep, type OpenCluster, type StepFeatures, type VectorSum } from "./
 import { speechEvidence } from "./speech.ts";
 
 /**
- * What the structure of a conversation adds to the similarity of words. The weights are shares of the way from
+ * The amounts that the structure of a conversation adds to the similarity of words. They are shares of the way from
  * `similarityMin` to 1, so that they mean the same with any embedder. `scripts/calibrate.ts` shows how they were chosen, and
  * how little depends on their exact values.
  */
 export interface StructureWeights {
-  /** Added if the cluster holds the step right before. */
+  /** Added if the cluster holds the step immediately before. */
   adjacent: number;
-  /** Added if the cluster's last step is of the same turn. */
+  /** Added if the cluster's last step belongs to the same turn. */
   sameTurn: number;
-  /** Added if the speaker, or a person addressed, last spoke in the cluster; in full if many people speak. */
+  /** Added if the speaker, or a person addressed, last spoke in the cluster. The more people speak, the more is added. */
   heard: number;
 }
 
@@ -27,14 +27,14 @@ export type Placement =
  *
  * This is leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3): one pass without revision, so a decision can
  * be logged once and replayed. The score of a cluster is the mean cosine of the step with the cluster's messages (average
- * linkage), plus the structural weights. The cosine with the centroid would not do: the centroid of a large cluster is near
- * everything, so the cluster would swallow every step.
+ * linkage), plus the structural weights. The cosine with the centroid is not used, because the centroid of a large cluster is
+ * near everything, and the cluster would swallow every step.
  *
- * With the weights above and a `similarityMin` of 0.35, a step joins the cluster of the step before it from a mean cosine
- * of 0 within its turn, and of 0.1 at the start of a turn. It joins an older cluster from 0.25 within its turn, and from
- * 0.35 otherwise. A step without a vector follows the structure alone.
+ * With the weights above and a `similarityMin` of 0.35, a step joins the cluster of the step before it if the mean cosine is
+ * at least 0 within a turn, and at least 0.1 at the start of a turn. It joins an older cluster from 0.25 within its turn, and
+ * from 0.35 otherwise. For a step without a vector, only the structure counts.
  *
- * Between equal scores the older root wins, so the result does not depend on the order of `open`.
+ * Of clusters with equal scores the older root wins, so the result does not depend on the order of `open`.
  *
  * @param open  Clusters with room, in any order, possibly none.
  * @param similarityMin  The least score for joining, inclusive, in [-1, 1), calibrated for the embedder.
@@ -56,7 +56,7 @@ export function choosePlacement(
   const { heard, crowd } = speechEvidence(step, open);
 
   const scale = 1 - similarityMin;
-  // In a crowd the next message is rarely an answer to the one before. A step without words has nothing better.
+  // In a crowd a message rarely answers the one before, so adjacency counts less, except for a step without a vector.
   const adjacent = scale * weights.adjacent * (hasDirection ? 1 - crowd : 1);
   let best: OpenCluster | undefined;
   let bestScore = Number.NEGATIVE_INFINITY;
@@ -78,8 +78,8 @@ export function choosePlacement(
 }
 
 /**
- * Returns the clusters that must settle because more than `openClustersMax` are open: those touched longest ago, oldest
- * first. So placing a step costs the same at message 100 and at message 100,000.
+ * Returns the clusters that must settle because more than `openClustersMax` are open: those that got their last step longest
+ * ago, oldest first. So placing a step costs the same at message 100 and at message 100,000.
  */
 export function clustersToSettle(open: readonly OpenCluster[], openClustersMax: number): OpenCluster[] {
   if (open.length <= openClustersMax) return [];

@@ -7,7 +7,7 @@ export interface Speech {
   atMs: number;
 }
 
-/** A step, as far as its speaker matters. */
+/** The fields of a step that concern its speaker. */
 interface Utterance {
   seqFirst: number;
   createdAtMs: number;
@@ -18,7 +18,7 @@ interface Utterance {
 const SPEAKERS_MAX = 4;
 const NAME_CHARS_MAX = 64;
 const NAME_CHARS_MIN = 2;
-/** Within both limits a speaker is in the same exchange. A bulk import gives all messages one time, so time alone would not do. */
+/** Within both limits a speaker is in the same exchange. The time is not enough, because imported messages may all have the same. */
 const EXCHANGE_MS = 10 * 60_000;
 const EXCHANGE_MESSAGES = 50;
 
@@ -30,7 +30,7 @@ export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, s
   return [...others, { name, seq: seqFirst, atMs: createdAtMs }].slice(-SPEAKERS_MAX);
 }
 
-/** What the speakers say about where a step belongs. */
+/** The clusters to which the speakers of a conversation point. */
 export interface SpeechEvidence {
   /** By cluster root, in (0, 1]: how strongly the speaker, or a person addressed, points there. */
   heard: ReadonlyMap<number, number>;
@@ -44,7 +44,7 @@ const NO_EVIDENCE: SpeechEvidence = { heard: new Map(), crowd: 0 };
  * Finds the clusters to which the speakers point: those in which a person named in the step's opening last spoke, and the
  * one in which its own speaker spoke minutes ago. In a channel of many people this separates conversations far better than
  * words do (Elsner and Charniak, "Disentangling Chat", Computational Linguistics 36(3), 2010). Between two people it says
- * nothing, so a name counts less the larger its share of the remembered speakers is.
+ * nothing. So the larger the share of a name among the remembered speakers is, the less the name counts.
  */
 export function speechEvidence(
   step: Utterance,
@@ -86,13 +86,13 @@ export function speechEvidence(
   return { heard, crowd: total === 0 ? 0 : distinction(own?.count ?? 0) };
 }
 
-/** Returns a speaker as others name them: by the first word of the name, in lower case. */
+/** Returns the name by which others address a speaker: the first word of the full name, in lower case. */
 function keyOf(speaker: string): string {
   const [first] = namesIn(speaker);
   return first ?? speaker.toLowerCase().slice(0, NAME_CHARS_MAX);
 }
 
-/** Returns everything in a text that could be a name: runs without spaces and without the marks around names in chat. */
+/** Returns everything in a text that could be a name: runs without spaces, without the marks around names in chats. */
 function namesIn(text: string): Set<string> {
   const names = new Set<string>();
   for (const [run] of text.toLowerCase().matchAll(/[^\s,:;!?()<>"'@]+/g)) {

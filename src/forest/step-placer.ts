@@ -9,7 +9,7 @@ export interface PlacementOptions {
   similarityMin: number;
   openClustersMax: number;
   maxThemes: number;
-  /** The default weights unless given. */
+  /** Default: `STRUCTURE_WEIGHTS`. */
   weights?: StructureWeights;
 }
 
@@ -19,10 +19,10 @@ export interface DecidedRow extends LogRow {
 }
 
 /**
- * Places steps in a growing forest, and logs each decision before the next one depends on it.
+ * Places steps in a growing forest, and logs each decision before the next one is made.
  *
- * For each step it logs one start or join, then a settle for each cluster that is full or one too many, then unites until
- * no more than `maxThemes` themes are left.
+ * For each step it logs a `start` or `join`, a `settle` for each cluster that is full or exceeds `openClustersMax`, and a
+ * `unite` for each theme beyond `maxThemes`.
  */
 export class StepPlacer {
   readonly growth: GrowingForest;
@@ -30,7 +30,7 @@ export class StepPlacer {
   readonly #options: PlacementOptions;
   #position: number;
 
-  /** @param position  The log position of the last row so far. */
+  /** @param position  The newest log position so far. */
   constructor(growth: GrowingForest, position: number, options: PlacementOptions) {
     this.growth = growth;
     this.#position = position;
@@ -42,7 +42,7 @@ export class StepPlacer {
     return this.#position;
   }
 
-  /** Places a step. @returns the cluster that it entered, which may have settled with it, and the log position of that. */
+  /** Places a step. Returns the cluster that it entered, which may be settled now, and the log position of this decision. */
   enter(step: StepFeatures): { cluster: OpenCluster; position: number } {
     const { growth } = this;
     const { similarityMin, openClustersMax, maxThemes, weights } = this.#options;
@@ -60,7 +60,7 @@ export class StepPlacer {
     return { cluster, position };
   }
 
-  /** Settles every open cluster, the one touched longest ago first. */
+  /** Settles every open cluster, first the one that got its last step longest ago. */
   settleAll(): void {
     for (const { root } of clustersToSettle([...this.growth.open.values()], 0)) this.#settle(root);
   }

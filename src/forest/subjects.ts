@@ -1,7 +1,7 @@
 import { assert } from "../core/assert.ts";
 import { addInto, dot, normalize } from "../vector/vector.ts";
 
-/** The least mean cosine, measured from the center, at which a cluster joins a subject. */
+/** The least mean cosine, measured from the center, at which a cluster is assigned to a subject. */
 const SIMILARITY_MIN = 0.3;
 
 /** The share of a project's clusters that one subject may hold, and the number that it may always hold. */
@@ -20,44 +20,44 @@ export interface SubjectCluster {
   direction: Float32Array | undefined;
 }
 
-/** The subject of a cluster. If it started one, `root` is its own and there is no similarity. */
-export interface SubjectPlacement {
+/** The subject of a cluster. If the cluster started it, `root` is the cluster itself and there is no similarity. */
+export interface SubjectAssignment {
   root: number;
   similarity: number | undefined;
 }
 
-/** A cluster that can be compared. */
-interface Placed {
+/** An assigned cluster that has a direction. */
+interface ComparedCluster {
   sessionId: string;
-  /** Kept as long as the center may move. */
+  /** Kept until the center is fixed. */
   direction: Float32Array | undefined;
   /** Of unit length. */
   fromCenter: Float32Array;
 }
 
 interface Subject {
-  /** The clusters that can be compared, in the order in which they came. */
-  placed: Placed[];
-  /** The sum of their `fromCenter`, in that order. The mean cosine with all of them is one product with it. */
+  /** In the order of assignment. */
+  compared: ComparedCluster[];
+  /** The sum of their `fromCenter`, in that order. One product with it gives the mean cosine with all of them. */
   sum: Float32Array;
-  /** The number of all clusters, also those without a direction. */
+  /** The number of all clusters, including those without a direction. */
   clusterCount: number;
 }
 
 /**
  * The subjects of one project: clusters of different sessions about the same thing.
  *
- * This is leader clustering, like the placement of steps. The settled clusters, in the order in which they settled, each
- * join one subject or start their own, and that is never revised. So the subject of a cluster depends only on the clusters
- * before it, and a subject keeps its root, the cluster that started it. Letting a cluster also unite the subjects near it
- * was measured: the subjects grew by half and were no better.
+ * This is leader clustering, like the placement of steps. In the order in which they settled, clusters are assigned to a
+ * subject or start one, and an assignment is never revised. So the subject of a cluster depends only on the clusters before
+ * it, and a subject keeps its root, the cluster that started it. In an experiment a cluster also united the subjects near it:
+ * the subjects grew by half and were no better.
  *
  * The similarity is the mean cosine with all clusters of the subject (average linkage), so that no subject grows along a
- * chain of neighbors. The cosine is measured from the project's center, not from the origin. A project's clusters share its
- * words; without the common part one threshold serves prose and code, and any embedder (Mu and Viswanath,
+ * chain of neighbors. The cosine is measured from the project's center, not from the origin, because the clusters of a project
+ * share words. Without this common part, one threshold serves prose, code and any embedder (Mu and Viswanath,
  * "All-but-the-Top", ICLR 2018, also subtract the mean). The median cosine of two clusters is 0.07 in conversations and
- * 0.25 in the sessions of one code base; from the center it is 0 in both. The mean of few clusters would be those clusters
- * themselves, so 16 clusters at the origin hold the center back. After 256 clusters it stays.
+ * 0.25 in the sessions of one code base; from the center it is 0 in both. The mean of a few clusters would be too near to
+ * them, so 16 clusters at the origin are added to the mean. After 256 clusters the center is fixed.
  */
 export class ProjectSubjects {
   /** By root, in the order in which they started. */
@@ -69,7 +69,7 @@ export class ProjectSubjects {
   #centerCount = 0;
   #center = new Float32Array(0);
   /** True if `#center`, and everything computed from it, includes all clusters so far. */
-  #isCenterd = true;
+  #isCentered = true;
 
   get clusterCount(): number {
     return this.#rootOf.size;
@@ -86,11 +86,11 @@ export class ProjectSubjects {
   }
 
   /**
-   * Assigns the next settled cluster to the nearest subject that has a near cluster of another session, or to a new one.
-   * Between equals the subject that started first wins. No subject grows past a fifth of the project's clusters, unless it
-   * has four or fewer.
+   * Assigns the next settled cluster to the nearest subject that has a near cluster of another session, or to a new subject.
+   * Of equally near subjects the first wins. A subject may hold four clusters, or a fifth of the project's clusters if that
+   * is more.
    */
-  place(cluster: SubjectCluster): SubjectPlacement {
+  assign(cluster: SubjectCluster): SubjectAssignment {
     this.#moveCenter(cluster.direction);
     const chosen = this.#choose(cluster);
     this.#add(cluster, chosen?.root ?? cluster.root);
@@ -102,14 +102,14 @@ export class ProjectSubjects {
     this.#recenter();
     const fromCenter = this.#fromCenter(direction);
     const sizeMax = Math.max(CLUSTERS_ALWAYS, Math.floor(SHARE_MAX * (this.clusterCount + 1)));
-    const isNear = (other: Placed): boolean =>
+    const isNear = (other: ComparedCluster): boolean =>
       other.sessionId !== sessionId && dot(fromCenter, other.fromCenter) >= SIMILARITY_MIN;
 
     let best: { root: number; similarity: number } | undefined;
-    for (const [root, { placed, sum, clusterCount }] of this.#subjects) {
-      if (clusterCount >= sizeMax || placed.length === 0) continue;
-      const similarity = dot(fromCenter, sum) / placed.length;
-      if (similarity < SIMILARITY_MIN || similarity <= (best?.similarity ?? -1) || !placed.some(isNear)) continue;
+    for (const [root, { compared, sum, clusterCount }] of this.#subjects) {
+      if (clusterCount >= sizeMax || compared.length === 0) continue;
+      const similarity = dot(fromCenter, sum) / compared.length;
+      if (similarity < SIMILARITY_MIN || similarity <= (best?.similarity ?? -1) || !compared.some(isNear)) continue;
       best = { root, similarity };
     }
     return best;
@@ -122,7 +122,7 @@ export class ProjectSubjects {
     );
     this.#rootOf.set(root, subjectRoot);
     const subject = this.#subjects.get(subjectRoot) ?? {
-      placed: [],
+      compared: [],
       sum: new Float32Array(this.#directionSum.length),
       clusterCount: 0,
     };
@@ -131,9 +131,9 @@ export class ProjectSubjects {
     if (direction === undefined) return;
     const isCenterFixed = this.#centerCount === CENTER_CLUSTERS;
     if (isCenterFixed) this.#recenter();
-    const placed = { sessionId, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
-    subject.placed.push(placed);
-    if (this.#isCenterd) this.#count(subject, placed, direction);
+    const compared = { sessionId, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
+    subject.compared.push(compared);
+    if (this.#isCentered) this.#count(subject, compared, direction);
   }
 
   #moveCenter(direction: Float32Array | undefined): void {
@@ -141,23 +141,23 @@ export class ProjectSubjects {
     if (this.#centerCount === 0) this.#directionSum = new Float64Array(direction.length);
     for (let i = 0; i < direction.length; i++) this.#directionSum[i] = this.#directionSum[i]! + direction[i]!;
     this.#centerCount += 1;
-    this.#isCenterd = false;
+    this.#isCentered = false;
   }
 
   /** Computes everything again from the center of the clusters so far. */
   #recenter(): void {
-    if (this.#isCenterd) return;
-    this.#isCenterd = true;
+    if (this.#isCentered) return;
+    this.#isCentered = true;
     this.#center = Float32Array.from(this.#directionSum, (sum) => sum / (this.#centerCount + CENTER_PRIOR));
     for (const subject of this.#subjects.values()) {
       subject.sum = new Float32Array(this.#center.length);
-      for (const placed of subject.placed) this.#count(subject, placed, placed.direction!);
+      for (const compared of subject.compared) this.#count(subject, compared, compared.direction!);
     }
   }
 
-  #count(subject: Subject, placed: Placed, direction: Float32Array): void {
-    placed.fromCenter = this.#fromCenter(direction);
-    addInto(subject.sum, placed.fromCenter);
+  #count(subject: Subject, compared: ComparedCluster, direction: Float32Array): void {
+    compared.fromCenter = this.#fromCenter(direction);
+    addInto(subject.sum, compared.fromCenter);
   }
 
   #fromCenter(direction: Float32Array): Float32Array {
@@ -178,11 +178,11 @@ export interface SubjectRow {
 }
 
 /**
- * Returns, by cluster, the root of its subject as the log says it. A cluster that was dissolved and not assigned again has
- * none.
+ * Returns the root of each cluster's subject, by cluster, as the log says. A cluster whose assignment was dissolved, and that
+ * was not assigned again, has none.
  *
  * @param rows  All rows that name these clusters as nodes, in order of position.
- * @returns also the first row that cannot have happened after those before it, and why. Later rows are left out.
+ * @returns also the first row that is impossible after the rows before it, and the reason. Later rows are ignored.
  */
 export function subjectRoots(rows: Iterable<SubjectRow>): {
   roots: Map<number, number>;

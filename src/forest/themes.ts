@@ -56,18 +56,18 @@ export interface Unite {
   cost: number;
 }
 
-/** The share of all messages that a union may bring into one theme, as long as another pair is left to unite. */
+/** The share of all messages that a united theme may hold, unless every pair of themes would hold more. */
 const UNITED_SHARE_MAX = 0.3;
 
 /**
- * Chooses the two themes that unite when there are too many: of the pairs with at most 30 % of all messages, the one whose
- * union costs least. If every pair has more, which takes fewer than seven themes, it is the pair with the fewest messages.
+ * Chooses the two themes that unite when there are too many: of the pairs with at most 30 % of all messages, the pair whose
+ * union costs least. If every pair has more, which is possible with fewer than seven themes, the pair with the fewest messages.
  *
  * The cost is Ward's n_a·n_b/(n_a+n_b)·‖c_a−c_b‖² on the means (Ward, "Hierarchical grouping to optimize an objective
  * function", JASA 58, 1963). Its size term keeps one theme from swallowing the others while they differ. In conversations
- * about one subject that was not enough: the largest theme held a third of the messages on average and half at worst. With
- * the limit it holds a quarter and a third, at the same purity. A theme without vectors costs nothing to unite.
- * Between equal pairs the older roots win, so the result does not depend on the order of `themes`.
+ * about one subject that was not enough: the largest theme held a third of the messages on average, and half at worst. With
+ * the limit it holds a quarter on average, and a third at worst, and themes are as pure as before. A theme without vectors
+ * costs nothing to unite. Of equal pairs the older roots win, so the result does not depend on the order of `themes`.
  *
  * @throws if there are fewer than two themes.
  */

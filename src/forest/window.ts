@@ -1,6 +1,6 @@
 import type { SessionSettings } from "../core/options.ts";
 
-/** How far a session's messages have gone. Both seqs are starts of steps. */
+/** The two seqs up to which a session's messages have graduated and been evicted. A step begins at each of them. */
 export interface Frontier {
   /** Messages before this seq are in the forest. */
   graduatedSeq: number;
@@ -24,8 +24,8 @@ export type WindowOptions = Pick<SessionSettings, "hotSize" | "overlap" | "evict
 export const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
 /**
- * Groups the messages of a window into steps. The frontier cannot pass inside a step, so messages that came between those
- * of a step, or after an open one, count as part of it.
+ * Groups the messages of a window into steps. The frontier cannot stop inside a step, so messages between those of a step, or
+ * after an open step, count as part of the step.
  *
  * @param messages  In order of seq.
  * @param openStepId  The step that may still get results.
@@ -61,7 +61,7 @@ export function windowSteps(
   return units;
 }
 
-/** Counts the steps, from the first on, that together cost at most `tokensMax`. */
+/** Returns the number of steps, from the first on, that together have at most `tokensMax` tokens. */
 export function countWithin(steps: readonly { tokenCount: number }[], tokensMax: number): number {
   let tokens = 0;
   const end = steps.findIndex((step) => {
@@ -71,7 +71,7 @@ export function countWithin(steps: readonly { tokenCount: number }[], tokensMax:
   return end === -1 ? steps.length : end;
 }
 
-/** Returns the seq from which on no pressure lets a step into the forest. Those steps graduate when the session is idle. */
+/** Returns the first seq that `nextFrontier` keeps out of the forest. Steps from it on graduate when the session is idle. */
 export function hotFrom(
   steps: readonly WindowStep[],
   { hotSize, hotTokensMax }: Pick<WindowOptions, "hotSize" | "hotTokensMax">,
@@ -80,19 +80,19 @@ export function hotFrom(
 }
 
 /**
- * Returns where the frontier goes under the window's pressure, or undefined if it stays.
+ * Returns the next frontier when the window is full, or undefined if the frontier stays.
  *
- * There is pressure when `hotSize` + `evictBatch` messages have not graduated, or when the window costs more than
- * `hotTokensMax`. In a session that was idle the newest messages have graduated already, so the window also moves when it
- * holds `hotSize` + 2 `evictBatch` messages, until `hotSize` newer ones have come.
+ * The window is full when `hotSize` + `evictBatch` messages have not graduated, or when it holds more than `hotTokensMax`
+ * tokens. In a session that was idle the newest messages have graduated already. Such a window is also full with `hotSize` +
+ * 2 `evictBatch` messages, until `hotSize` newer ones have been appended.
  *
  * A move lets all but the newest steps graduate: at most `hotSize` messages and a quarter of `hotTokensMax` stay out. It
- * evicts what the move before let in, because the summaries of that have had a batch's time to be made. After two moves in
- * a row the window costs at most a quarter of `hotTokensMax`, unless its newest step alone costs more. Leaving half would
- * mean twice as many moves, and each move costs a prompt cache.
+ * evicts the messages that graduated in the move before, because there was time for their summaries since. After two moves in
+ * a row the window holds at most a quarter of `hotTokensMax`, unless its newest step alone holds more. Leaving half would
+ * mean twice as many moves, and each move invalidates a prompt cache.
  *
- * A step whose vector is due stays out of the forest, and so do all steps after it. What comes before it moves as soon as
- * it is a batch.
+ * A step whose vector is due stays out of the forest, and so do all steps after it. The steps before it graduate as soon as
+ * they hold `evictBatch` messages.
  *
  * @param steps  All steps of the window, in order.
  * @param dueFrom  The seq of the first message whose vector the window waits for.
@@ -119,8 +119,8 @@ export function nextFrontier(
 }
 
 /**
- * Returns true if a due vector keeps `nextFrontier` from moving. A shortcut: it does not group the window into steps, which
- * would cost every append the whole window while a long one waits.
+ * Returns true if a due vector keeps `nextFrontier` from moving. This is a shortcut: grouping a long window into steps while
+ * it waits would slow down every append.
  *
  * @param messages  The messages of the window, in order of seq.
  */
@@ -138,16 +138,17 @@ export function isHeld(
   return waitingFrom >= 0 && batchLast !== undefined && batchLast.seq >= dueFrom;
 }
 
-/** Returns the start of the step that a message is in; infinity if it is in no step of the window. */
+/** Returns the first seq of the step that holds a message; infinity if the message is not in the window. */
 function startOf(steps: readonly WindowStep[], seq: number): number {
   return steps.find(({ seqLast }) => seqLast >= seq)?.seqFirst ?? Number.POSITIVE_INFINITY;
 }
 
 /**
- * Returns where the frontier goes when the caller asks for it, or undefined if it is there. All but the newest `hotSize`
- * messages graduate, and all but `overlap` more leave the window. If what stays costs over `hotTokensMax`, more go.
+ * Returns the next frontier when a caller asks to compact, or undefined if the frontier stays. All but the newest `hotSize`
+ * messages graduate, and all but `overlap` more leave the window. If the window then still holds more than `hotTokensMax`
+ * tokens, more messages graduate and leave.
  *
- * @param dueFrom  The seq of the first message whose vector is due: its step and those after it stay.
+ * @param dueFrom  The seq of the first message whose vector is due. Its step and all later steps stay.
  */
 export function compactFrontier(
   steps: readonly WindowStep[],
@@ -169,7 +170,7 @@ export function compactFrontier(
 }
 
 /**
- * Returns where the frontier goes when the session is idle, or undefined if it is there. All but the newest step graduate.
+ * Returns the next frontier when the session is idle, or undefined if the frontier stays. All but the newest step graduate.
  * Nothing leaves the window, so a context shows the same messages word for word.
  */
 export function idleFrontier(steps: readonly WindowStep[], frontier: Frontier): Frontier | undefined {

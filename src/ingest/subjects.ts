@@ -112,7 +112,7 @@ class ProjectPlacing {
       hasMore = next.length === countMax;
       const waiting = next.filter(({ subject }) => subject === null);
       return waiting.map(({ cluster, settledAt }) => {
-        const { root: subject, similarity } = this.#subjects.place(cluster);
+        const { root: subject, similarity } = this.#subjects.assign(cluster);
         this.#settledUpTo = settledAt;
         return { root: cluster.root, sessionId: cluster.sessionId, subject, similarity };
       });

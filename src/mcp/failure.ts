@@ -31,7 +31,7 @@ const ERROR_META = "coppice/error";
 export function serverFailure(error: unknown): ServerFailure {
   if (error instanceof StoreError) {
     const { code, message, hint = "" }: StoreError = error;
-    // A message may quote the query, or an id from elsewhere.
+    // A message may quote the query, or an id that came from a file.
     return { code, message: visibleText(message), hint: HINTS[code] ?? visibleText(hint) };
   }
   console.error(error);

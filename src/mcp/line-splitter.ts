@@ -1,6 +1,6 @@
 import { Transform, type TransformCallback } from "node:stream";
 
-/** The bytes at both ends of a line that is too long, in which its id is searched. */
+/** The number of bytes at each end of a too long line in which the request's id is looked for. */
 const END_BYTES = 512;
 
 const ID = String.raw`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)`;
@@ -12,8 +12,8 @@ const ID_LAST = new RegExp(String.raw`,\s*${ID}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\
  * Splits a stream of bytes into whole lines. A line that is too long is skipped, and needs no more memory than the longest
  * line allowed.
  *
- * The SDK searches all of an unfinished line again with each chunk, and a line of 10 MB has hundreds of chunks. So it gets
- * each line in one piece.
+ * The SDK searches an unfinished line from its start with each chunk, and a line of 10 MB has hundreds of chunks. So the SDK
+ * gets each line in one piece.
  */
 export class LineSplitter extends Transform {
   readonly #bytesMax: number;

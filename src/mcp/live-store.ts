@@ -42,7 +42,7 @@ export class LiveStore {
     await this.#loading?.catch(() => {}); // the caller of `load` gets the error
   }
 
-  /** Runs a read, and repeats it once if the file was replaced. @throws what opening and reading throw. */
+  /** Runs a read, and repeats it once if the file was replaced. */
   async read<T>(read: (store: Store) => T | Promise<T>): Promise<T> {
     const access = await this.load();
     this.#dropReplaced();
@@ -79,7 +79,7 @@ export class LiveStore {
     return this.#reader.store;
   }
 
-  /** Closes stores whose file was moved or deleted: SQLite would go on reading it. */
+  /** Closes the stores if their file was moved or deleted, because SQLite would still read the old file. */
   #dropReplaced(): void {
     if ([this.#reader, this.#writer].some((open) => open !== undefined && !isInPlace(open))) this.close();
   }

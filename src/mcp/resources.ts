@@ -22,7 +22,7 @@ const BUDGET = { tokensMax: 8_000, tokenCounter: estimatingTokenCounter };
 /** The most members that a root's page is made from. */
 const MEMBERS_MAX = 200;
 
-/** Registers sessions (as contexts) and roots (as pages of messages) for clients in which a person picks what the model gets. */
+/** Registers sessions (as contexts) and roots (as pages of messages) for clients whose user chooses what the model reads. */
 export function registerResources(server: McpServer, ports: ToolPorts): void {
   const { live, project } = ports;
   const inProject = project === undefined ? {} : { project };

@@ -41,7 +41,7 @@ export interface ServerOptions {
 /**
  * Serves the store to one client over a pair of streams.
  *
- * @returns when the client has closed its end or stopped reading. Calls under way are abandoned then.
+ * @returns when the client has closed its end or stopped reading. Calls that are still running are abandoned.
  */
 export async function serve({
   loadAccess,
@@ -63,7 +63,7 @@ export async function serve({
   });
   input.pipe(lines, { end: false });
   finished(input, { writable: false }, async () => {
-    // Requests sent before the end are still answered if they only wait for the code to load.
+    // Requests that only wait for the code to load are still answered.
     await nextTurn();
     await live.loaded();
     await nextTurn();
@@ -94,7 +94,7 @@ export async function serve({
   }
 }
 
-/** Reports when it is closed, even before the client has sent anything. */
+/** A transport that reports when it is closed, even before the client has sent anything. */
 class ClosingTransport extends StdioServerTransport {
   whenClosed: () => void = () => {};
 

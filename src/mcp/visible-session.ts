@@ -12,7 +12,7 @@ const NAMED_MAX = 8;
  *
  * @param project  The only visible project. Undefined for all.
  * @throws {StoreError} `SESSION_NOT_FOUND`, also for a session of another project, so that nobody learns that it exists;
- *   `OPTION_INVALID` with the candidates if several ids begin so.
+ *   `OPTION_INVALID` with the candidates if several ids begin with it.
  */
 export function visibleSession(store: Store, sessionId: string, project: string | undefined): Session {
   try {
@@ -25,7 +25,7 @@ export function visibleSession(store: Store, sessionId: string, project: string 
   if (first === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   if (others.length === 0) return store.resume(first);
   const named = [first, ...others.slice(0, NAMED_MAX - 1)].join(", ");
-  const expected = `a longer beginning of the id, because ${others.length + 1} ids begin so: ${named}`;
+  const expected = `a longer beginning of the id, because ${others.length + 1} ids begin with it: ${named}`;
   throw new StoreError("OPTION_INVALID", { option: "sessionId", expected, actual: sessionId });
 }
 

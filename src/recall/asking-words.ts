@@ -4,7 +4,7 @@ import { searchStem } from "../models/search-words.ts";
 const ASKING_WEIGHT = 0.55;
 
 /**
- * Words with which people ask about a conversation. They are no stop words, because "a list of orders" names a subject. In a
+ * Words with which people ask about a conversation. They are not stop words, because "a list of orders" names a subject. In a
  * small store they are as rare as any other word, so their rarity says nothing.
  */
 const ASKING_WORDS = `

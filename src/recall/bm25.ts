@@ -1,4 +1,4 @@
-/** How soon more of the same word counts no more, and how much the length of a message matters. */
+/** BM25's parameters: `K1` limits the weight of repetitions of a word, `B` that of a message's length. */
 const K1 = 1.2;
 const B = 0.75;
 
@@ -24,8 +24,8 @@ export function unsaturate(share: number): number {
 }
 
 /**
- * Returns the weight of a word that `count` of `total` messages hold. It is never negative, so a word of nearly all
- * messages does no harm. (SQLite's `bm25` falls to 0 at half of the messages, and so would every score of a small store.)
+ * Returns the weight of a word that `count` of `total` messages hold. It is always above 0, even for a word in nearly all
+ * messages. (In SQLite's `bm25` it is 0 from half of the messages on, so that most scores of a small store would be 0.)
  */
 export function idfOf(count: number, total: number): number {
   return Math.log(1 + (Math.max(0, total - count) + 0.5) / (count + 0.5));

@@ -20,11 +20,11 @@ export interface Folded {
 }
 
 /**
- * Returns the first `limit` hits, each with the near copies of it that rank below. Copies come from sessions that were
- * continued in another file, prompts that were pasted again and files that were read twice.
+ * Returns the first `limit` hits, each with its near copies that rank below it. There are copies if a session was continued in
+ * another file, a prompt was pasted again, or a file was read twice.
  *
  * @param textOf  Returns the text of a message.
- * @param isWanted  Called once for each hit that is no copy. A hit that is not wanted makes way for the next.
+ * @param isWanted  Called once for each hit that is not a copy. A hit that is not wanted is left out, and the next one counts.
  */
 export function foldCopies(
   ranking: Iterable<Ranked>,
@@ -46,7 +46,7 @@ export function foldCopies(
   return folded.map(({ ranked, copies }) => ({ ranked, copies }));
 }
 
-/** Returns true if both have the same words of the query. Otherwise the little that differs is what was asked for. */
+/** Returns true if both have the same words of the query. Otherwise the difference between the two may be the answer. */
 function hasSameWords({ wordScores }: Candidate, { wordScores: others }: Candidate): boolean {
   return wordScores.every((score, word) => score > 0 === others[word]! > 0);
 }
@@ -55,7 +55,7 @@ function hasSameWords({ wordScores }: Candidate, { wordScores: others }: Candida
 function sharedBy(words: ReadonlySet<string>, others: ReadonlySet<string>): number {
   const [fewer, more] = words.size < others.size ? [words, others] : [others, words];
   if (fewer.size < COPY_WORDS_MIN || fewer.size < COPY_SHARE_MIN * more.size) return 0;
-  // The words of the smaller text that copies may miss in the larger one. Most pairs exceed it within a few words.
+  // The most words of the smaller text that may be missing in the larger one. Most pairs exceed it within a few words.
   let missing = fewer.size - (COPY_SHARE_MIN * (fewer.size + more.size)) / (1 + COPY_SHARE_MIN);
   let shared = 0;
   for (const word of fewer) {

@@ -61,10 +61,11 @@ export interface FoundRoots {
 /**
  * Returns the exact messages behind a handle, or around a message.
  *
- * A handle with a log position names what its root held at that position, even if the root was absorbed later. Without a
- * position it names what the root holds now. A span names the unpinned messages from its first to its last, as long as one
- * of the two is stored. Any cluster of a subject may name it. For a message id, the result is the cluster of the message, or
- * with `level` its step, theme or subject. A message without a subject gives its cluster, and one without a cluster its step.
+ * A handle with a log position names the members of its root at that position, even if the root was absorbed later. Without a
+ * position it names the members that the root has now. A span names the unpinned messages from its first to its last, if one
+ * of the two is still stored. A subject can be named by any of its clusters. For a message id, the result is the cluster of
+ * the message, or with `level` its step, theme or subject. A message without a subject gives its cluster, and a message
+ * without a cluster its step.
  *
  * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
  */

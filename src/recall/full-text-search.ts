@@ -23,14 +23,14 @@ export interface TextSearch {
 }
 
 /**
- * Finds the messages that match a query by their words, best first, then newest first. It makes no difference if a message
- * is indexed yet. Nothing is written.
+ * Finds the messages that match a query by their words, best first, then newest first. Messages that are not indexed yet are
+ * found as well. Nothing is written.
  *
  * The score is BM25 over name and text: for each word of the query that a message holds, the sum of
  * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. Here q is how often the query has the word,
  * n how often the message has it, k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N and df count the
- * messages of the project or the sessions that are searched, or all messages if these are too many. The length of an
- * indexed message is compared with the mean of the index, of another message with the mean of all.
+ * messages of the project or the sessions that are searched, or all messages if these are too many. The mean length is that of
+ * the index for an indexed message, and that of all messages for any other.
  *
  * Words too common to be read in time are left out (query-terms.ts), unless at most 300 messages are searched. A message
  * that holds none of the remaining words is not found. A phrase must be in a hit as whole words (phrase.ts). A phrase of
@@ -103,7 +103,7 @@ export function searchFullText(
   });
 }
 
-/** Checks the other conditions of a scope than its sessions, from the best hit on, until there are enough. */
+/** Returns the best hits that meet all conditions of a scope but its sessions, which have been checked before. */
 function bestInScope(
   { fullText }: Repositories,
   hits: Iterable<TextHit>,
@@ -120,7 +120,7 @@ function bestInScope(
   return best.slice(0, limit);
 }
 
-/** Yields items in chunks of `size`, the last one shorter. No item is read before its chunk is. */
+/** Yields items in chunks of `size`, the last one maybe shorter. Items are read only when their chunk is asked for. */
 export function* chunksOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
   let chunk: T[] = [];
   for (const item of items) {
@@ -132,7 +132,7 @@ export function* chunksOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Makes the postings of a small scope from its messages, so that the postings of all others need not be skipped. */
+/** Computes the postings of a small scope from its messages, which is faster than skipping the postings of all others. */
 function postingsByReading(
   fullText: FullTextRepository,
   terms: readonly QueryTerm[],
@@ -153,7 +153,7 @@ function heldOf({ messageIds, shares }: Postings, holding: ReadonlySet<number>):
   return { messageIds: messageIds.filter((_, at) => isHeld[at]), shares: shares.filter((_, at) => isHeld[at]) };
 }
 
-/** Returns the indexed messages that hold every phrase. They are found by the words of the phrases, or by any word. */
+/** Returns the indexed messages that hold every phrase. The index finds them by the words of the phrases, or by any word. */
 function holders({ fullText }: Repositories, query: Query, terms: readonly QueryTerm[], scope: SearchScope): number[] {
   const narrowing = query.phrases.map(({ expression }) => expression).filter((expression) => expression !== "");
   const expression = narrowing.length > 0 ? narrowing.join(" AND ") : terms.map(({ word }) => `"${word}"`).join(" OR ");

@@ -8,7 +8,7 @@ import type { Candidate, Ranked } from "./ranking.ts";
 import type { RecallHit, RecallNeighbor } from "./recall-hit.ts";
 import { snippetOf } from "./snippet.ts";
 
-/** Reads what hits show of their messages and neighbors, when it is needed. */
+/** Reads the messages and neighbors of hits when they are needed. */
 export class HitReader {
   readonly #repositories: Repositories;
   readonly #weights: ReadonlyMap<string, number>;
@@ -40,7 +40,7 @@ export class HitReader {
     return snippetOf(this.textOf(messageId), this.#weights);
   }
 
-  /** Returns the tokens of a hit and its neighbors; the tokens of the hit if these alone exceed `tokensMax`. */
+  /** Returns the tokens of a hit and its neighbors, or only those of the hit if they alone exceed `tokensMax`. */
   tokensOf({ messageId }: Candidate, tokenCounter: TokenCounter, tokensMax: number): number {
     const alone = tokenCounter.count(this.textOf(messageId));
     if (alone > tokensMax) return alone;

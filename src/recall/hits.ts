@@ -14,7 +14,7 @@ export interface TextHit {
  *
  * @param postings  The postings of each word.
  * @param weights  The weight of each word.
- * @param likely  The number of hits that the caller will probably read. They are found without sorting the others.
+ * @param likely  The number of hits that the caller will probably read. Only they are sorted, unless it reads more.
  */
 export function* bestHits(
   postings: readonly Postings[],
@@ -79,7 +79,7 @@ function shareIn({ messageIds, shares }: Postings, messageId: number): number {
   return messageIds[from] === messageId ? shares[from]! : 0;
 }
 
-/** Rounded, so that equal scores are equal in whatever order they were summed. */
+/** Rounds a score, so that equal scores are equal whatever the order of their sums. */
 function rounded(score: number): number {
   return Math.round(score * 1e9) / 1e9;
 }

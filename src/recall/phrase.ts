@@ -1,14 +1,14 @@
 import { forEachSearchWord, searchStem } from "../models/search-words.ts";
 
-/** Words of a phrase, and of a run in it, that are looked up in the index. A dozen are enough, because the text decides. */
+/** The most words of a phrase, and of a run in it, that are looked up. A dozen are enough, because the texts are compared. */
 const NARROWING_MAX = 12;
 
-/** Words that the index may hold between two neighbors of a phrase: a path that begins with the second is indexed whole first. */
+/** The most words that the index may hold between two neighbors of a phrase: it holds a path as a whole before its pieces. */
 const BETWEEN_MAX = 10;
 
 const NOT_ASCII = /[^\x00-\x7f]/;
 
-/** A text in double quotes, which a hit must hold letter by letter. */
+/** A text in double quotes. A hit must hold it letter by letter. */
 export interface Phrase {
   /** In lower case, with one space between two runs. */
   compared: string;
@@ -19,7 +19,7 @@ export interface Phrase {
   expression: string;
 }
 
-/** The words under which a run between white space may be indexed: as a whole, or in pieces. */
+/** The words under which a run between white space may be indexed: the run as a whole, or its pieces. */
 interface RunWords {
   wholes: string[];
   parts: string[];
@@ -46,7 +46,7 @@ export function holdsPhrases(text: string, phrases: readonly Phrase[]): boolean 
   if (phrases.length === 0) return true;
   const written = onOneLine(text);
   const compared = written.toLowerCase();
-  // A few letters get longer in lower case, and shift the indexes of all letters after them.
+  // A few letters get longer in lower case, which changes the indexes of all letters after them.
   const named = compared.length === written.length ? written : compared;
   return phrases.every((phrase) => holds(named, compared, phrase));
 }

@@ -1,12 +1,12 @@
 import type { QueryWord } from "./query.ts";
 
-/** Words of a query that are searched. A few dozen of the rarest say what a long text is about. */
+/** The most words of a query that are searched. A few dozen of the rarest say what a long text is about. */
 const TERMS_MAX = 64;
 
-/** The rarest words are searched however common they are. */
+/** The number of the rarest words that are always searched. */
 const TERMS_MIN = 2;
 
-/** Entries of the index that a search reads, at 0.2 µs each. The most common words are left out to stay below it. */
+/** The most entries of the index that a search reads, at 0.2 µs each. The most common words are left out to stay below. */
 export const POSTINGS_MAX = 15_000;
 
 /** A higher limit for a search that scores only some messages and skips the entries of the others. */

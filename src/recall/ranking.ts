@@ -1,19 +1,19 @@
 import type { Role } from "../core/message.ts";
 import { SATURATION_MAX, saturate, unsaturate } from "./bm25.ts";
 
-/** The messages before and after a message that are its neighborhood. */
+/** The number of messages before and after a message that are its neighborhood. */
 export const NEIGHBORHOOD_RADIUS = 2;
 
 /** The assumed length of a neighborhood, in messages of mean length. */
 const NEIGHBORHOOD_LENGTH = 1.5;
 
 /**
- * The weight of each part of a score, relative to the words of the message itself. Chosen on LoCoMo, BEAM and a project's
- * coding sessions together. With a third more or less of any, no measure moves by more than two points.
+ * The weight of each part of a score, relative to the words of the message itself. The weights were chosen on LoCoMo, BEAM and
+ * the coding sessions of a project together. If any of them changes by a third, no measure changes by more than two points.
  */
 const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, vector: 0.2 };
 
-/** Who speaks: people state what they want and what is true, assistants conclude, tools print. */
+/** The kind of speaker. People state what they want and what is true, assistants conclude, and tools print. */
 export type Speaker = Role;
 
 /**
@@ -71,11 +71,11 @@ export interface Ranked {
 /**
  * Orders candidates by score, best first, then newest first.
  *
- * The words of a query find the messages that repeat the question. An answer often shares few words with the question, but
- * is next to a message that does, in a session about the same thing. So the words near a message count as well, each once
- * however many neighbors hold it: the neighbors' scores are converted back to frequencies, summed, and saturated as if they
- * were one text. The words of a session count in the same way. See Callan, "Passage-level evidence in document retrieval",
- * SIGIR 1994.
+ * The words of a query find the messages that repeat the question. An answer often shares few words with the question, but is
+ * next to a message that shares many, in a session about the same thing. So the words of the neighbors count as well. Their
+ * scores are converted back to frequencies, summed, and saturated as if the neighborhood were one text, so that a word does
+ * not count once for each neighbor. The words of a session count in the same way. See Callan, "Passage-level evidence in
+ * document retrieval", SIGIR 1994.
  *
  * @param candidates  Each message once, in any order, with or without words of the query.
  * @param weights  The positive weight of each word of the query. No word score is more than 2.2 times the weight.
@@ -126,15 +126,15 @@ export function rankCandidates(candidates: readonly Candidate[], weights: readon
     .sort(byScore);
 }
 
-/** Ranked messages whose embeddings are read together. */
+/** The number of ranked messages whose embeddings are read together. */
 const READ_TOGETHER = 64;
 
 /** How far the cosine of rounded numbers may exceed 1. */
 const ROUNDING = 1e-6;
 
 /**
- * Adds the similarity of each message to the scores, and yields the messages best first. Reading embeddings takes longer
- * than the rest of a ranking, and a similarity raises a score by at most its weight. So embeddings are read from the best
+ * Adds the similarity of each message to its score, and yields the messages best first. Reading embeddings takes longer than
+ * all other steps of a ranking, and a similarity raises a score by at most its weight. So embeddings are read from the best
  * message on, and only as far as the caller asks. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
  *
  * @param ranking  As `rankCandidates` returns it.

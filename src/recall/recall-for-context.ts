@@ -12,11 +12,11 @@ import {
   textAndEmbedding,
 } from "./search.ts";
 
-/** A context shows longer messages as a snippet. */
+/** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
 const HIT_TOKENS_MAX = 120;
 
 /**
- * Finds the messages that `recall` finds, for a context, which writes them itself.
+ * Finds the messages that answer the query of a context, as `recall` does. The context formats them.
  *
  * @param limit  Most hits.
  * @returns the hits, best first. A snippet is made when it is needed, because most messages are shown whole.
@@ -43,7 +43,7 @@ export function recallForContext(
   });
 }
 
-/** Yields the first messages of a ranking, until they use up the tokens. */
+/** Yields the first messages of a ranking until their tokens exceed `tokensMax`. */
 function* within(ranking: Iterable<Ranked>, tokensMax: number): Generator<Ranked> {
   let tokens = 0;
   for (const ranked of ranking) {

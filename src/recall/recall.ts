@@ -66,7 +66,7 @@ const recallSchema = once(() =>
  * messages at most. If the embedder knows more than words, the clusters nearest to the query nominate more.
  * `rankCandidates` orders them.
  *
- * A text is also compared by its vector, unless the store was made with another embedder than it was opened with, or a
+ * Messages are also compared by their vectors, unless the store was made with another embedder than it was opened with, or a
  * remote embedder does not answer in time.
  *
  * @throws {StoreError} `QUERY_EMPTY`; `OPTION_INVALID`; `VECTOR_INVALID` if the store's embedder cannot have made the

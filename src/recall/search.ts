@@ -15,7 +15,7 @@ import type { Query } from "./query.ts";
 import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Ranked, rankCandidates } from "./ranking.ts";
 import { unitVector } from "./unit-vector.ts";
 
-/** Messages with the query's words that are ranked. The neighbors of the first ones and the members of near clusters are ranked too. */
+/** The most messages with the query's words that are ranked, and how many of them bring their neighbors into the ranking. */
 const RANKED_MAX = 500;
 const SURROUNDED_MAX = 150;
 const NEAREST_CLUSTERS = 10;
@@ -38,11 +38,11 @@ export interface RecallPorts {
 export interface ContextSearch {
   /** Messages that the context shows anyway. They are not ranked, and do not count for their session. */
   shownIds: ReadonlySet<number>;
-  /** Tokens that the context has room for. Messages that rank beyond one and a half times as many are not read. */
+  /** The tokens that the context has room for. Messages are read until they have one and a half times as many. */
   tokensMax: number;
 }
 
-/** @throws {StoreError} `OPTION_INVALID` if it is no query. */
+/** @throws {StoreError} `OPTION_INVALID` if it is not a query. */
 export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?: unknown } {
   const query = typeof asked === "string" ? { text: asked } : asked;
   if (typeof query?.text === "string") return query;
@@ -129,7 +129,7 @@ export function search(
   };
 }
 
-/** Returns the messages that the context shows, and the hits that repeat the query. These have all of its words. */
+/** Returns the messages that the context shows, and the hits that only repeat the query. */
 function excludedIds(
   { shownIds }: ContextSearch,
   query: string,

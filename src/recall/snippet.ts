@@ -3,7 +3,7 @@ import { searchable, searchStem, searchWords, stemBeginning } from "../models/se
 /** The intended characters of a snippet. Words at its ends stay whole. */
 const SNIPPET_CHARS = 240;
 
-/** Characters that are read of a text in which nothing matches: more than a snippet and the longest run. */
+/** The characters that are read of a text in which no word matches: more than a snippet and the longest run. */
 const UNMATCHED_CHARS = 1_000;
 
 const MARK = "**";
@@ -74,7 +74,7 @@ function runsOf(text: string, indexOf: ReadonlyMap<string, number>): TextRun[] {
   const compared = searchable(text);
   const indexes = indexesOf(compared, [...indexOf.keys()].map(stemBeginning));
   if (indexes.length === 0) return Array.from(text.slice(0, UNMATCHED_CHARS).matchAll(RUN), (run) => runOf(run, []));
-  // If the letters have other indexes in the searchable text, any run may match.
+  // If the searchable text has another length, the indexes do not fit the text, so any run may match.
   const isAligned = compared.length === text.length;
   let next = 0;
   return Array.from(text.matchAll(RUN), (run) => {
@@ -119,7 +119,7 @@ function bestPart(runs: readonly TextRun[], weights: readonly number[]): [number
     bestWorth = worth;
     best = [first, last];
   });
-  // Runs at its beginning that match nothing are there only because there was room.
+  // Runs without a match at the beginning of the part are there only because there was room.
   while (best[0] < best[1] && runs[best[0]]!.matches.length === 0) best[0] += 1;
   return widened(runs, best);
 }

@@ -5,10 +5,10 @@ import { holdsPhrases, type Phrase } from "./phrase.ts";
 import { type CountedMessage, countStems } from "./postings.ts";
 import type { QueryTerm } from "./query-terms.ts";
 
-/** Messages of the tail whose words are counted for one search, at 50 to 100 µs each, or `limit` if that is more. */
+/** The number of messages whose words are counted for one search, at 50 to 100 µs each, or `limit` if that is more. */
 const COUNTED_MIN = 300;
 
-/** Messages from which the length of all is estimated. */
+/** The most messages from which the length of all is estimated. */
 const SAMPLE_MAX = 64;
 
 /** The messages that are not indexed yet. */
@@ -81,8 +81,8 @@ export function countTail(
 }
 
 /**
- * Estimates how many messages of the tail hold each term. Not every message with the beginning of a stem has a word of it;
- * the counted messages tell how many do.
+ * Estimates how many messages of the tail hold each term. `tailIds` also has messages that hold only the beginning of the
+ * stem, so the share of true hits among the counted messages is applied to all.
  *
  * @param among  Only these messages count.
  */

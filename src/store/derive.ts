@@ -1,6 +1,6 @@
 import type { OpenCluster } from "../forest/cluster.ts";
+import { replay } from "../forest/forest.ts";
 import { GrowingForest, type GrowingTheme } from "../forest/growing-forest.ts";
-import { replay } from "../forest/replay.ts";
 import { type SubjectRow, subjectRoots } from "../forest/subjects.ts";
 import type { StoredCluster } from "./clusters.ts";
 import { type EnteringStep, enteringSteps } from "./features.ts";

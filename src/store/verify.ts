@@ -1,6 +1,6 @@
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
-import { replay } from "../forest/replay.ts";
+import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
 import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
 import { schemaProblems } from "./migrate.ts";

@@ -5,7 +5,7 @@ import { assert } from "../core/assert.ts";
  * same inputs give the same bits everywhere: IEEE 754 fixes `+`, `*`, `/` and `Math.sqrt`.
  */
 
-/** Returns the dot product of two vectors of one length. For unit vectors it is their cosine, within 1e-6 of [-1, 1]. */
+/** Returns the dot product of two vectors of one dimension. For unit vectors it is their cosine, up to 1e-6 outside [-1, 1]. */
 export function dot(a: Float32Array, b: Float32Array): number {
   assert(a.length === b.length, "vectors that are multiplied have one length");
   return dotAt(a, 0, b);
@@ -14,7 +14,7 @@ export function dot(a: Float32Array, b: Float32Array): number {
 /**
  * Returns the dot product of `vector` with the numbers of `rows` from `offset` on: a row of a table, without copying it.
  *
- * Four sums, of every fourth element, so that no addition waits for the one before it: three times as fast.
+ * It keeps four sums, each of every fourth product, so that no addition waits for the one before. That is three times as fast.
  */
 export function dotAt(rows: Float32Array, offset: number, vector: Float32Array): number {
   assert(offset >= 0 && offset + vector.length <= rows.length, "a row lies inside its table");
@@ -42,7 +42,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return Math.max(-1, Math.min(1, dot(a, b) / lengths));
 }
 
-/** Adds `vector` to `sum` in place. Float32 addition is not associative: the same bits need the same order. */
+/** Adds `vector` to `sum` in place. Float32 addition is not associative, so equal bits need an equal order. */
 export function addInto(sum: Float32Array, vector: Float32Array): void {
   for (let i = 0; i < sum.length; i++) sum[i] = sum[i]! + vector[i]!;
 }

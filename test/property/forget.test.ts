@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Forest } from "../../src/forest/forest.ts";
+import { Forest, replay } from "../../src/forest/forest.ts";
 import { logWithout } from "../../src/forest/forget.ts";
-import { replay } from "../../src/forest/replay.ts";
 import type { DecidedRow } from "../../src/forest/step-placer.ts";
 
 /**

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isFull, type OpenCluster, type StepFeatures } from "../../src/forest/cluster.ts";
+import { replay } from "../../src/forest/forest.ts";
 import { GrowingForest, type GrowingTheme } from "../../src/forest/growing-forest.ts";
-import { replay } from "../../src/forest/replay.ts";
 import { type DecidedRow, StepPlacer } from "../../src/forest/step-placer.ts";
 import { decodeVector, encodeVector } from "../../src/vector/codec.ts";
 import { normalize } from "../../src/vector/vector.ts";

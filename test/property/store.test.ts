@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { replay } from "../../src/forest/replay.ts";
+import { replay } from "../../src/forest/forest.ts";
 import {
   type MessageInput,
   openStore,

@@ -77,7 +77,7 @@ async function fromSeq(
     };
   });
   const last = found.at(-1)?.seq ?? newest;
-  const pointer = (left: number): string => `expand with seqFrom ${newest + 1 - left} goes on.`;
+  const pointer = (left: number): string => `Continue with expand at seqFrom ${newest + 1 - left}.`;
   const memberCount = found.length + newest - last;
   const expansion = { root: null, level: "session", members: found, memberCount };
   const page = membersPage(expansion, { beyond: newest - last, pointer }, call.budget);

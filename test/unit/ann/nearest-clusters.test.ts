@@ -517,7 +517,7 @@ describe("an index file that is lost or damaged", () => {
     const rows = circle(temporaryPath(), 1_000);
     mkdirSync(`${rows.path}-coppice-ann.hnsw`);
     const nearest = await carried(rows);
-    const reason = `${rows.path}-coppice-ann.hnsw is there, and is no index`;
+    const reason = `${rows.path}-coppice-ann.hnsw exists, and is not an index`;
     expect(nearest.state()).toMatchObject({ indexedCount: 1_000, saveFailure: { reason, cause: "foreign file" } });
     rmdirSync(`${rows.path}-coppice-ann.hnsw`);
     await nearest.carry(signal);
@@ -564,7 +564,10 @@ describe("a file of somebody else", () => {
     rows.forget([1]);
     expect(nearest.forget()).toBe(true);
     await nearest.carry(signal);
-    expect(nearest.state().saveFailure).toEqual({ reason: `${path} is there, and is no index`, cause: "foreign file" });
+    expect(nearest.state().saveFailure).toEqual({
+      reason: `${path} exists, and is not an index`,
+      cause: "foreign file",
+    });
     expect(readdirSync(dirname(rows.path))).toEqual([basename(path)]);
     expect(readFileSync(path, "utf8")).toBe(content);
   });

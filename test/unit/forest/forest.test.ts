@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Forest, type LogRow } from "../../../src/forest/forest.ts";
-import { replay } from "../../../src/forest/replay.ts";
+import { Forest, type LogRow, replay } from "../../../src/forest/forest.ts";
 
 /** `start 1`, `join 2 1`, `settle 1`, `unite 1 2` (the first absorbed by the second), at positions 1, 2, 3 … */
 function log(...lines: string[]): LogRow[] {

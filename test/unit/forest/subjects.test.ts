@@ -13,7 +13,7 @@ function cluster(root: number, sessionId: string, ...axes: number[]) {
 /** Where each of the clusters goes, one after another. */
 function rootsOf(clusters: readonly ReturnType<typeof cluster>[]): number[] {
   const subjects = new ProjectSubjects();
-  return clusters.map((one) => subjects.place(one).root);
+  return clusters.map((one) => subjects.assign(one).root);
 }
 
 describe("place", () => {
@@ -30,12 +30,12 @@ describe("place", () => {
 
   test("says how near it is, from the centre", () => {
     const subjects = new ProjectSubjects();
-    subjects.place(cluster(1, "a", 0));
-    subjects.place(cluster(2, "a", 1));
-    expect(subjects.place(cluster(3, "b", 0))).toEqual({ root: 1, similarity: expect.closeTo(1, 6) });
+    subjects.assign(cluster(1, "a", 0));
+    subjects.assign(cluster(2, "a", 1));
+    expect(subjects.assign(cluster(3, "b", 0))).toEqual({ root: 1, similarity: expect.closeTo(1, 6) });
     // The centre is (2 + ½√2, 1 + ½√2) / (4 + 16) = (0.1354, 0.0854). From there (½√2, ½√2) goes (0.5717, 0.6217), the two
     // along the first axis (0.8646, -0.0854) and that along the second (-0.1354, 0.9146): cosines of 0.6013 and 0.6291.
-    expect(subjects.place(cluster(4, "c", 0, 1))).toEqual({ root: 2, similarity: expect.closeTo(0.6291, 4) });
+    expect(subjects.assign(cluster(4, "c", 0, 1))).toEqual({ root: 2, similarity: expect.closeTo(0.6291, 4) });
   });
 
   test("does not put clusters of one session together, nor those that go another way", () => {
@@ -54,8 +54,8 @@ describe("place", () => {
       return { root, sessionId, direction };
     };
     const subjects = new ProjectSubjects();
-    for (let root = 1; root <= 30; root++) subjects.place(alike(root, "first"));
-    const ways = [31, 32, 33, 34, 35, 36].map((root) => subjects.place(alike(root, "second")).root % 6);
+    for (let root = 1; root <= 30; root++) subjects.assign(alike(root, "first"));
+    const ways = [31, 32, 33, 34, 35, 36].map((root) => subjects.assign(alike(root, "second")).root % 6);
     expect(ways).toEqual([1, 2, 3, 4, 5, 0]);
   });
 
@@ -70,7 +70,7 @@ describe("place", () => {
     expect(rootsOf(same)).toEqual([1, 1, 1, 1, 5, 5, 5, 5, 9, 9]);
     const others = Array.from({ length: 24 }, (_, index) => cluster(index + 100, "others", 1 + (index % 6)));
     const subjects = new ProjectSubjects();
-    const roots = [...others, ...same].map((one) => subjects.place(one).root);
+    const roots = [...others, ...same].map((one) => subjects.assign(one).root);
     // The fifth is the 29th of the project: a fifth of it is 5. The sixth would need 30.
     expect(roots.slice(24)).toEqual([1, 1, 1, 1, 1, 1, 7, 7, 7, 7]);
     expect(subjects.clusterCount).toBe(34);
@@ -79,9 +79,9 @@ describe("place", () => {
   test("starts a subject for a cluster without words, and puts nothing with it", () => {
     const subjects = new ProjectSubjects();
     const silent = (root: number, sessionId: string) => ({ root, sessionId, direction: undefined });
-    expect(subjects.place(silent(1, "a"))).toEqual({ root: 1, similarity: undefined });
-    expect(subjects.place(silent(2, "b"))).toEqual({ root: 2, similarity: undefined });
-    expect(subjects.place(cluster(3, "c", 0)).root).toBe(3);
+    expect(subjects.assign(silent(1, "a"))).toEqual({ root: 1, similarity: undefined });
+    expect(subjects.assign(silent(2, "b"))).toEqual({ root: 2, similarity: undefined });
+    expect(subjects.assign(cluster(3, "c", 0)).root).toBe(3);
     expect(subjects.clusterCount).toBe(3);
   });
 
@@ -94,15 +94,15 @@ describe("place", () => {
       cluster(index + 1, `s${index % 7}`, index % 3, (index * index) % 5),
     );
     const whole = new ProjectSubjects();
-    const placements = clusters.map((one) => whole.place(one));
+    const assignments = clusters.map((one) => whole.assign(one));
     for (const from of [1, 13, 39]) {
       const resumed = new ProjectSubjects();
       clusters.slice(0, from).forEach((one, index) => {
-        resumed.restore(one, placements[index]!.root);
+        resumed.restore(one, assignments[index]!.root);
       });
-      expect(clusters.slice(from).map((one) => resumed.place(one))).toEqual(placements.slice(from));
+      expect(clusters.slice(from).map((one) => resumed.assign(one))).toEqual(assignments.slice(from));
     }
-    expect(new Set(placements.map(({ root }) => root)).size).toBeGreaterThan(3);
+    expect(new Set(assignments.map(({ root }) => root)).size).toBeGreaterThan(3);
   });
 });
 

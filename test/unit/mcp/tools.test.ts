@@ -272,7 +272,7 @@ test("a session is known by the beginning of its id, of its own or of that elsew
   expect(await read("0198-a")).toContain("The lamp of 0198-aa.");
   expect(await read("0198-a/ag")).toContain("The lamp of 0198-aa/agent-1.");
   expect(await read("0198")).toContain(
-    'Expected sessionId to be a longer beginning of the id, because 3 ids begin so: 0198-aa, 0198-bb, 0198-aa/agent-1, got "0198".',
+    'Expected sessionId to be a longer beginning of the id, because 3 ids begin with it: 0198-aa, 0198-bb, 0198-aa/agent-1, got "0198".',
   );
   expect(await read("0199")).toContain("SESSION_NOT_FOUND");
   const { members } = (await client.call("expand", { target: "0198-b", seqFrom: 0 })).structuredContent;

@@ -53,7 +53,7 @@ describe("a store beside another", () => {
     await filledSession(mary).resolveDirty();
     expect(about("index", mary)).toMatchObject({
       level: "advice",
-      text: `The index file could not be written: ${folder}/mary-coppice-ann.json is there, and is no index.`,
+      text: `The index file could not be written: ${folder}/mary-coppice-ann.json exists, and is not an index.`,
       fix: "Move that file away, or give it another name.",
     });
     expect(readdirSync(folder).filter((file) => file.includes("ann"))).toEqual(["mary-coppice-ann.json"]);
