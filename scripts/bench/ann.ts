@@ -16,16 +16,15 @@ const FUZZ_CASES = 500;
 const APPENDS = 4_000;
 
 export interface AnnBenchOptions {
-  /** Where the store of 50,000 settled clusters is kept, and looked for: a gigabyte, built in two minutes. */
+  /** The folder that keeps the store of 50,000 settled clusters for later runs: a gigabyte, built in two minutes. */
   folder?: string | undefined;
 }
 
 /**
- * What the index of clusters gives and costs.
+ * Measures the quality and the costs of the index of clusters.
  *
- * The clusters are those that a store makes of 300,000 messages, settled by placement and not by decree; queries are texts
- * of sessions that are not in it. The baseline is a scan of a `Float32Array` with every centroid of the store in it, in the
- * same loop.
+ * The clusters are those that a store makes of 300,000 messages by its usual placement. Queries are texts of sessions that are
+ * not in the store. The baseline scans a `Float32Array` with every centroid of the store, in the same loop.
  */
 export async function annFigures({ folder }: AnnBenchOptions = {}): Promise<Record<string, number>> {
   const scratch = mkdtempSync(join(tmpdir(), "coppice-bench-ann-"));
@@ -41,7 +40,7 @@ export async function annFigures({ folder }: AnnBenchOptions = {}): Promise<Reco
   }
 }
 
-/** The path of a store with at least 50,000 settled clusters, made where there is none. */
+/** Returns the path of a store with at least 50,000 settled clusters, and makes the store if there is none. */
 function settledStore(folder: string): string {
   const path = join(folder, "ann-50000.db");
   if (existsSync(path)) return path;
@@ -79,7 +78,7 @@ function searchCosts(path: string): Record<string, number> {
     });
     const queries = unseenTexts();
     const first = timed(() => store.nearestRoots(queries[0]!, { k: K }));
-    // One loop after the other: a scan right before each search would leave nothing of the graph in the processor's cache.
+    // One loop after the other, because a scan before each search would evict the graph from the processor's cache.
     const vectors = queries.map((text) => hashingEmbedder.embed(text)!);
     const scans = vectors.map((vector) => timed(() => nearestRows(table, vector)));
     const searches = vectors.map((vector) => timed(() => store.nearestRoots(vector, { k: K })));
@@ -103,7 +102,7 @@ function searchCosts(path: string): Record<string, number> {
   }
 }
 
-/** What users say in sessions that the store has never seen. */
+/** Returns the texts of users in sessions that are not in the store. */
 function unseenTexts(): string[] {
   const texts: string[] = [];
   for (let seed = 1_000_001; texts.length < QUERIES; seed++) {
@@ -113,7 +112,7 @@ function unseenTexts(): string[] {
   return texts.slice(0, QUERIES);
 }
 
-/** The ten nearest rows of a table, as one would write it who has no index: four sums, and a list that is kept short. */
+/** Finds the ten nearest rows of a table by a plain scan, with four partial sums and a short sorted list. */
 function nearestRows(table: Float32Array, vector: Float32Array): number[] {
   const { length: dimension } = vector;
   const best: { row: number; similarity: number }[] = [];
@@ -136,7 +135,7 @@ function nearestRows(table: Float32Array, vector: Float32Array): number[] {
   return best.map(({ row }) => row);
 }
 
-/** Appends in turns to two stores alike, one of which has an index and is asked what is near between them. */
+/** Appends in turns to two equal stores. One has an index, and answers a search between appends. */
 async function appendCosts(folder: string): Promise<Record<string, number>> {
   const paths = ["with", "without"].map((name) => join(folder, `append-${name}.db`));
   for (const path of paths) {
@@ -152,7 +151,7 @@ async function appendCosts(folder: string): Promise<Record<string, number>> {
   for (let index = 0; index < APPENDS; index++) {
     const [message] = take(messages, 1);
     if (index % 20 === 0) stores[0]!.nearestRoots("what was said of this", { k: K });
-    // Each goes first as often as the other.
+    // Each store is first in every other turn.
     for (const side of index % 2 === 0 ? [0, 1] : [1, 0]) {
       times[side]!.push(timed(() => stores[side]!.session("s").append(message!)).ms);
     }

@@ -10,19 +10,19 @@ import { projectOf, recallStore, SESSIONS } from "./recall-store.ts";
 const MESSAGES = 10_000;
 const LARGE = 100_000;
 const QUESTIONS = 200;
-/** Asked before any is timed: code becomes fast, and what the operating system holds of the file is held. */
+/** The number of renders before any is timed, so that code is compiled and the file is in the system's cache. */
 const WARMING = 50;
 const SEED = 3;
 const TOKENS_MAX = 16_000;
 
 export interface ContextBenchOptions {
-  /** Where the store of 100,000 messages of `bench -- recall` is kept, and looked for; without it its figures are left out. */
+  /** The folder with the store of 100,000 messages of `bench -- recall`. Without it, that store's figures are left out. */
   folder?: string | undefined;
 }
 
 /**
- * How long a context takes: of a session of 10,000 messages of real length, with and without a query, and of a session that
- * looks into a project of a store of 100,000 messages. Milliseconds; no question is asked twice.
+ * Measures the time of a render: in a session of 10,000 messages of real length, with and without a query, and in a session
+ * that searches a project of a store of 100,000 messages. In milliseconds. No question is asked twice.
  */
 export async function benchContext({ folder }: ContextBenchOptions = {}): Promise<{
   name: "context";
@@ -48,7 +48,7 @@ async function sessionFigures(folder: string): Promise<Record<string, number>> {
   const figures = {
     ...timesOf("renderQuery", asked, (question) => render(session, question)),
     ...timesOf("renderQuery2k", asked, (question) => render(session, question, { tokensMax: 2_000 })),
-    // Another budget each time, so that none is remembered.
+    // The budget differs each time, so that no context comes from the cache.
     ...timesOf("render", asked, (_, index) => session.render({ tokensMax: TOKENS_MAX + index })),
   };
   store.close();
@@ -63,7 +63,7 @@ async function projectFigures(folder: string | undefined): Promise<Record<string
   const path = join(folder, `recall-${LARGE}.db`);
   await recallStore(path, LARGE);
   const store = openStore(path, { readonly: true });
-  // Of the largest project.
+  // The first session of the largest project.
   const number = Array.from({ length: SESSIONS }, (_, index) => index).find((at) => projectOf(at) === "project-0")!;
   const session = store.resume(`session-${number}`);
   const asked = questions(WARMING + QUESTIONS, SEED);

@@ -1,30 +1,29 @@
 import type { MessageInput } from "../../src/index.ts";
 import { randomFrom, realLength } from "./messages.ts";
 
-/** Different words, in order of how often they are said: Zipf's law over as many as a large project's texts have. */
+/** The number of different words, which follow Zipf's law. The texts of a large project have as many. */
 const VOCABULARY = 40_000;
-/** Words that stand between others in any text; the embedder leaves the likes of them out. */
+/** Function words, which occur in every text. The embedder ignores such words. */
 const FILLERS = "the a of to and in is it that for with as on be this was at by not are we you from or an".split(" ");
 
-/** Of a word in these texts, with the space after it. */
+/** The mean length of a word in these texts, with the space after it. */
 const WORD_CHARS = 5.5;
 
-/** Subjects that sessions of one store talk about, in order of how often. */
+/** The number of subjects in the sessions of one store. */
 const SUBJECTS = 6_000;
 const SUBJECT_WORDS = 60;
 const SUBJECTS_OF_SESSION = 120;
 
 /**
- * Conversations of one store, each without end: turns about subjects that come back, in other sessions too, each with
- * words of its own among those that everybody uses. What a session's subjects are is drawn from its seed; what a subject's
- * words are is the same in all of them.
+ * Yields the endless conversation of one session of a store. Its turns are about subjects that recur, in other sessions too.
+ * Each subject has its own words, which are the same in all sessions, among common words. The seed decides the subjects of the
+ * session.
  *
- * Where `sessionMessages` gives one session, this gives what clusters of a large store look like beside each other:
- * thousands of subjects, near and far, and none of them drawn from a cloud around a point. With real lengths, words are in
- * as large a share of the messages as in a project's coding sessions, rank for rank: the tenth in a quarter, the hundredth in
- * 6 %, the thousandth in 0.7 %.
+ * `sessionMessages` resembles one session. This resembles the clusters of a large store: thousands of subjects, near and far,
+ * not drawn around center points. With real lengths, a word of some rank is in the same share of messages as in the coding
+ * sessions of a project: the tenth in a quarter, the hundredth in 6 %, the thousandth in 0.7 %.
  *
- * @param options.length  Of texts: `short`, some dozens of words; or `real`, as `sessionMessages` has them.
+ * @param options.length  The length of texts: `short` for some dozens of words, `real` for the lengths of `sessionMessages`.
  */
 export function* conversation(
   seed: number,
@@ -62,7 +61,7 @@ export function* conversation(
   }
 }
 
-/** Some words of a subject are everybody's, most are rare. */
+/** Returns a word of a subject. Some are common to all subjects, and most are rare. */
 function subjectWord(subject: number, index: number): number {
   const random = randomFrom(subject * SUBJECT_WORDS + index);
   return Math.floor(VOCABULARY ** (0.4 + 0.6 * random())) - 1;

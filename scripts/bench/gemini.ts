@@ -6,11 +6,11 @@ import { speedFigures } from "./gemini/speed.ts";
 import { tokenFigures } from "./gemini/tokens.ts";
 
 export interface GeminiBenchOptions {
-  /** Folder with `threads/`: issue threads, as the evaluations read them. */
+  /** The folder with `threads/`: issue threads, as the evaluations read them. */
   data?: string | undefined;
 }
 
-/** What a model costs and what its service may do, with the real client against a server on the loopback address. */
+/** Measures the costs of a model and the faults of its service, with the real client and a local server. */
 export async function benchGemini({ data }: GeminiBenchOptions = {}): Promise<{
   name: "gemini";
   figures: Record<string, number>;

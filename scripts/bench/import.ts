@@ -11,28 +11,28 @@ import { transcriptLine } from "./transcript-line.ts";
 
 const CHILD = fileURLToPath(new URL("import-child.mjs", import.meta.url));
 
-/** Bytes of one transcript: a long day's work. */
+/** The bytes of one transcript, about a long day's work. */
 const FILE_BYTES = 4 * 1024 * 1024;
 
-/** Between two appends of the process that goes on working while another imports. */
+/** The time between two appends of the process that works while another imports, in milliseconds. */
 const APPEND_EVERY_MS = 10;
 
-/** What an import took, as its own process tells it. */
+/** The time and memory of an import, as its own process reports them. */
 interface ImportTaken {
   ms: number;
-  /** The most memory it held at once. */
+  /** The peak memory of the process, in MB. */
   rssMb: number;
 }
 
 /**
- * Import a folder of Claude Code transcripts in a process of its own, twice over: alone, and while another process appends.
+ * Imports a folder of Claude Code transcripts in another process, twice: alone, and while this process appends.
  *
- * - `importMbPerSecond`, `importRssMb`: of the import alone; the memory is that of the whole process at its most.
- * - `importBlocksAppendP50Ms`, `…P99Ms`, `…MaxMs`: how long appends to another session of the same file took meanwhile.
+ * - `importMbPerSecond`, `importRssMb`: the speed of the import alone, and the peak memory of its whole process.
+ * - `importBlocksAppendP50Ms`, `…P99Ms`, `…MaxMs`: the duration of appends to another session of the same file meanwhile.
  *
- * Of the built package: a loader of TypeScript would take its own share of time and memory, and leaves out threads.
+ * Uses the built package, because a TypeScript loader takes time and memory itself, and does not run in threads.
  *
- * @param megabytes  Of transcripts.
+ * @param megabytes  The size of the transcripts.
  */
 export async function benchImport(megabytes = 200): Promise<{ name: string; figures: Record<string, number> }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
@@ -62,7 +62,7 @@ export async function benchImport(megabytes = 200): Promise<{ name: string; figu
   }
 }
 
-/** Milliseconds of each append while an import runs, the shortest first. */
+/** Returns the milliseconds of each append while an import runs, the shortest first. */
 async function appendDuring(path: string, start: () => StartedImport): Promise<number[]> {
   const store = openStore(path);
   const session = store.session("at-work");
@@ -109,7 +109,7 @@ function startImport(packageFolder: string, path: string, transcripts: string): 
   return { begun, taken };
 }
 
-/** Files as Claude Code writes them, one session each. @returns their bytes. */
+/** Writes files as Claude Code does, one session each. @returns the number of bytes. */
 function writeTranscripts(folder: string, byteCount: number): number {
   mkdirSync(folder);
   let total = 0;

@@ -1,9 +1,9 @@
 import { crash } from "../crash/run.ts";
 
 /**
- * What `kill -9` costs: see `crash`.
+ * Measures the losses after `kill -9`: see `crash`.
  *
- * @returns `lostAfterKill`: acknowledged messages lost or altered, and kills after which the file was not sound.
+ * @returns `lostAfterKill`: acknowledged messages lost or altered, and kills after which the file had a fault.
  */
 export async function killLosses(kills = 200): Promise<Record<string, number>> {
   const figures = await crash({ kills, seed: 1, onFault: (fault, folder) => console.error(`${folder}: ${fault}`) });

@@ -16,19 +16,19 @@ const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const MESSAGES = 100_000;
 const STARTS = 11;
 const CALLS = 60;
-/** Made before any is timed. */
+/** The number of calls before any is timed. */
 const WARMING = 20;
 const SEED = 3;
 
 export interface McpBenchOptions {
   messages?: number | undefined;
-  /** Where the store is kept, and looked for; else it is made anew. */
+  /** The folder that keeps the store for later runs. Without it, the store is made for each run. */
   folder?: string | undefined;
 }
 
 /**
- * How long an agent waits for the MCP server: from starting the process to the answer to `initialize`, and for each tool as
- * the official client sees it, over a pipe, with all checks on both sides. The store is that of the benchmark of recall.
+ * Measures how long an agent waits for the MCP server: from the start of the process to the answer to `initialize`, and for
+ * each tool, with the official client over a pipe and all checks on both sides. The store is that of the recall benchmark.
  */
 export async function benchMcp({ messages = MESSAGES, folder }: McpBenchOptions = {}): Promise<{
   name: "mcp";

@@ -1,6 +1,6 @@
 import type { MessageInput } from "../../src/index.ts";
 
-/** A stream of pseudo-random numbers in [0, 1), the same for the same seed (mulberry32). */
+/** Returns a generator of pseudo-random numbers in [0, 1) that depend only on the seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -13,22 +13,22 @@ export function randomFrom(seed: number): () => number {
 }
 
 const LENGTH_MEDIAN = 600;
-/** Of the logarithm: one message in about 400 has more than 20,000 characters. */
+/** The deviation of the logarithm: one message in about 400 has more than 20,000 characters. */
 const LENGTH_SIGMA = 1.25;
 const LENGTH_MAX = 60_000;
 const VOCABULARY = 4_000;
 const SUBJECT_WORDS = 40;
 
-/** Characters of a message of a coding agent's session: log-normal, with a median of 600. */
+/** Draws the length of a message of a coding agent's session: log-normal, with a median of 600 characters. */
 export function realLength(random: () => number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   return Math.min(LENGTH_MAX, Math.max(3, Math.round(LENGTH_MEDIAN * Math.exp(LENGTH_SIGMA * normal))));
 }
 
 /**
- * The messages of a coding agent's session, without end: turns of a question, some calls with their results, and an
- * answer. Lengths are log-normal with a median of 600 characters; words follow Zipf's law, and each turn stays with a
- * subject of its own words, which come back later.
+ * Yields the messages of an endless session of a coding agent: turns of a question, some calls with their results, and an
+ * answer. Lengths are log-normal with a median of 600 characters. Words follow Zipf's law. Each turn is about one subject,
+ * which has its own words and recurs in later turns.
  */
 export function* sessionMessages(seed: number): Generator<MessageInput> {
   const random = randomFrom(seed);
@@ -70,7 +70,7 @@ export function take<T>(items: Iterator<T>, count: number): T[] {
   return Array.from({ length: count }, () => items.next().value as T);
 }
 
-/** The value below which the given share of the values lies. */
+/** Returns the value below which the given share of the values is. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

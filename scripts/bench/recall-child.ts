@@ -1,7 +1,7 @@
 import { openStore } from "../../src/index.ts";
 import { questions } from "./recall-questions.ts";
 
-/** A fresh process that asks a store of others' one question. Prints how many milliseconds that took. */
+/** A fresh process that asks an existing store one question and prints the milliseconds that this took. */
 const [, , path, seed, index] = process.argv;
 const store = openStore(path!, { readonly: true });
 const { text, options } = questions(Number(index) + 1, Number(seed)).at(-1)!;

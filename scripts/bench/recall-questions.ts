@@ -5,7 +5,7 @@ import { projectOf, SESSIONS, sessionOf } from "./recall-store.ts";
 
 const WORDS_MIN = 5;
 const WORDS_MAX = 12;
-/** Of a session, from which a question is asked: in a store of any size they are there. */
+/** The first messages of a session, from which questions are made. Stores of all sizes contain them. */
 const MESSAGES = 20;
 
 export interface BenchQuestion {
@@ -14,8 +14,8 @@ export interface BenchQuestion {
 }
 
 /**
- * Questions in the words of a message of theirs, as people ask what they half remember: five to twelve words, of which some
- * stand in every third message and some in few. Every third asks one project, every tenth quotes two neighbors that tell.
+ * Returns questions in the words of a message, as people ask for what they half remember: five to twelve words, some of them
+ * common and some rare. Every third question searches one project. Every tenth quotes two neighboring words.
  */
 export function questions(count: number, seed: number): BenchQuestion[] {
   const random = randomFrom(seed);
@@ -35,9 +35,9 @@ export function questions(count: number, seed: number): BenchQuestion[] {
   });
 }
 
-/** The first two neighbors after a place of which neither is a stop word; two of the text's words where there are none. */
-function phraseOf(words: readonly string[], place: number): string {
-  const turned = [...words.slice(place), ...words.slice(0, place)];
+/** Returns the first two neighbors from an index on of which neither is a stop word; else the first two words. */
+function phraseOf(words: readonly string[], start: number): string {
+  const turned = [...words.slice(start), ...words.slice(0, start)];
   const from = turned.findIndex((word, index) => ![word, turned[index + 1] ?? "the"].some(isStopWord));
   return turned.slice(Math.max(0, from), Math.max(0, from) + 2).join(" ");
 }

@@ -6,10 +6,10 @@ import { take } from "./messages.ts";
 
 export const SESSIONS = 500;
 
-/** Of the sessions' projects, by size: a third of all sessions are of the first, a twentieth of the last. */
+/** The share of the sessions that each project has: a third for the first, a twentieth for the last. */
 const PROJECT_SHARES = [0.34, 0.2, 0.12, 0.1, 0.08, 0.06, 0.05, 0.05];
 
-/** A session's messages, without end: the same for the same number, in stores of any size. */
+/** Yields the endless messages of a session. They depend only on the number, not on the size of the store. */
 export function sessionOf(number: number): Generator<MessageInput> {
   return conversation(number + 1, { length: "real" });
 }
@@ -24,8 +24,8 @@ export function projectOf(number: number): string {
 }
 
 /**
- * A store of so many messages in 500 sessions of eight projects, summarized and indexed as agents leave it; made where
- * there is none: some two minutes and 600 MB for 100,000.
+ * Makes a store with this many messages in 500 sessions of eight projects, summarized and indexed, unless the file exists.
+ * 100,000 messages take about two minutes and 600 MB.
  */
 export async function recallStore(path: string, messageCount: number): Promise<void> {
   if (existsSync(path)) return;

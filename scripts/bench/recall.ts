@@ -15,23 +15,23 @@ const LARGE = 100_000;
 const MILLION = 1_000_000;
 const TAIL = 10_000;
 const QUESTIONS = 300;
-/** Asked before any is timed: code becomes fast, and what the operating system holds of the file is held. */
+/** The number of questions before any is timed, so that code is compiled and the file is in the system's cache. */
 const WARMING = 60;
 const FRESH_PROCESSES = 7;
 const SEED = 1;
 
 export interface RecallBenchOptions {
-  /** Where the stores are kept, and looked for; else they are made anew each time. */
+  /** The folder that keeps the stores for later runs. Without it, they are made for each run. */
   folder?: string | undefined;
-  /** Whether to make the store of a million messages in the folder: a quarter of an hour and 5 GB. */
+  /** True to make the store of a million messages in the folder. It takes a quarter of an hour and 5 GB. */
   buildMillion?: boolean | undefined;
 }
 
 /**
- * How fast recall is, and what the index of clusters gives and costs.
+ * Measures the speed of recall, and the quality and costs of the index of clusters.
  *
- * Stores hold messages of real length in 500 sessions of eight projects. Times are those of `recall` as it is called, hits
- * with their texts, snippets and neighbors, over questions of which none is asked twice.
+ * Stores hold messages of real length in 500 sessions of eight projects. Times are of whole calls of `recall`, including the
+ * texts, snippets and neighbors of the hits. No question is asked twice.
  */
 export async function benchRecall({ folder, buildMillion = false }: RecallBenchOptions = {}): Promise<{
   name: "recall";
@@ -82,9 +82,9 @@ async function recallTimes(path: string): Promise<number[]> {
 }
 
 /**
- * The first question after 10,000 messages that nobody has indexed yet: in the process that appended them, and in fresh ones.
+ * Measures the first question after 10,000 unindexed messages, in the process that appended them and in fresh processes.
  *
- * @param path  Of a store to which they are appended in a copy.
+ * @param path  The store. The messages are appended to a copy of it.
  */
 async function unindexedFigures(path: string, copy: string): Promise<Record<string, number>> {
   copyFileSync(path, copy);
@@ -106,7 +106,7 @@ async function unindexedFigures(path: string, copy: string): Promise<Record<stri
   }
 }
 
-/** Milliseconds. */
+/** Returns the milliseconds that a question takes. */
 async function askedIn(store: Store, { text, options }: BenchQuestion): Promise<number> {
   const from = performance.now();
   await store.recall(text, options);

@@ -1,6 +1,6 @@
 import { openStore } from "../../src/index.ts";
 
-/** A fresh process that opens a store, and in mode `resume` goes on with its session. Prints what that took. */
+/** A fresh process that opens a store, and continues its session in mode `resume`. Prints the time and memory of that. */
 const [, , path, mode] = process.argv;
 const store = openStore(path!);
 const from = performance.now();

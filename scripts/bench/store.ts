@@ -15,9 +15,9 @@ const LARGE = 100_000;
 const ALTERNATIONS = 9;
 
 /**
- * What the store costs. Ratios compare within this run, in turns, so a machine that slows down slows both sides.
+ * Measures the costs of the store. Both sides of a ratio run in turns, so a machine that slows down slows both.
  *
- * @param messagesLarge  Messages of the long session; 100,000 unless a quick look is enough.
+ * @param messagesLarge  The messages of the long session: 100,000, or fewer for a quick run.
  */
 export async function benchStore(messagesLarge = LARGE): Promise<{ name: "store"; figures: Record<string, number> }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
@@ -60,7 +60,7 @@ async function filledStore(path: string, count: number): Promise<Filled> {
   return { path, store, session, messages };
 }
 
-/** Validated, embedded, placed and committed, over a prepared insert of the very row into the very table. */
+/** Compares an append (validated, embedded, placed, committed) with a prepared insert of the same row into the same table. */
 function appendAgainstRaw(folder: string): Record<string, number> {
   const paths = [join(folder, "append.db"), join(folder, "raw.db")] as const;
   const store = openStore(paths[0]);
@@ -135,7 +135,7 @@ function renderCosts({ session, messages }: Filled): Record<string, number> {
   return { renderCachedP50Ms: median(cached), renderAfterAppendP50Ms: median(afterAppend) };
 }
 
-/** In fresh processes, in turns: until the first render and the first append have returned. */
+/** Measures, in fresh processes and in turns, the time until the first render and the first append have returned. */
 function resumeCosts(smallPath: string, largePath: string): Record<string, number> {
   const run = (path: string, mode: "open" | "resume"): { ms: number; rssMb: number } =>
     JSON.parse(execFileSync(process.execPath, ["--import", "tsx", RESUME_CHILD, path, mode], { encoding: "utf8" }));

@@ -1,6 +1,6 @@
 import type { MessageInput } from "../../src/index.ts";
 
-/** A message as Claude Code writes it, with what its lines say besides, behind the line before it. */
+/** Returns a message as a line of Claude Code, with the other fields of such lines. The line before it is its parent. */
 export function transcriptLine({ role, content, parts }: MessageInput, sessionId: string, line: number): object {
   const blocks = (parts ?? [{ type: "text", text: String(content) }]).map((part) => {
     if (part.type === "tool_call") return { type: "tool_use", id: part.toolCallId, name: part.name, input: part.args };
@@ -24,7 +24,7 @@ export function transcriptLine({ role, content, parts }: MessageInput, sessionId
     },
     uuid: `${sessionId}-${line}`,
     timestamp: new Date(Date.UTC(2026, 0, 1) + line * 1_000).toISOString(),
-    // It repeats a result for the program's own display.
+    // Claude Code repeats a result for its own display.
     ...(role === "tool" && { toolUseResult: { stdout: (blocks[0] as { content: unknown }).content, stderr: "" } }),
   };
 }

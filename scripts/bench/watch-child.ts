@@ -1,7 +1,7 @@
 import { WatchRun } from "../../src/imports/watch/watch-run.ts";
 import { openStore } from "../../src/index.ts";
 
-/** Follow a folder until the parent lets go; tell it when all is there, and on request what CPU time was used. */
+/** Follows a folder until the parent disconnects. Reports when everything is imported and, on request, the CPU time used. */
 const [path, folder] = process.argv.slice(2);
 const stopping = new AbortController();
 process.on("disconnect", () => stopping.abort());

@@ -10,13 +10,13 @@ import { transcriptLine } from "./transcript-line.ts";
 
 const CHILD = fileURLToPath(new URL("watch-child.ts", import.meta.url));
 
-/** Lines that are written to find out how long each takes. */
+/** The number of lines that are written and timed. */
 const LINES = 100;
 
-/** Between a line's arrival and the next, beside up to as much again: agents do not write in step with anything. */
+/** The least milliseconds between a line's arrival and the next line. A random delay of up to as much is added. */
 const LINE_EVERY_MS = 200;
 
-/** Files that nobody writes to, in as many folders as a year of work has. */
+/** The number of files that nobody writes to, about a year of work. */
 const QUIET_FILES = 2_000;
 const FOLDERS = 100;
 
@@ -26,15 +26,15 @@ interface Taken {
 }
 
 /**
- * Follow a folder of Claude Code transcripts in a process of its own, and write a line at a time to a long one.
+ * Follows a folder of Claude Code transcripts in another process, and writes line after line to a long transcript.
  *
- * - `watchCatchUpMs`: until all that was there was in the store.
- * - `watchLatencyP50Ms`, `…P99Ms`: from the write of a line until another process finds its message in the store.
- * - `watchLineCpuMs`: CPU time of the watch for each such line, however long the file is.
- * - `watchIdleCpuMsPerMinute`: its CPU time while nobody writes.
+ * - `watchCatchUpMs`: the time until everything that existed is in the store.
+ * - `watchLatencyP50Ms`, `…P99Ms`: the time from the write of a line until another process finds its message in the store.
+ * - `watchLineCpuMs`: the CPU time of the watch for each line, which does not depend on the length of the file.
+ * - `watchIdleCpuMsPerMinute`: the CPU time of the watch while nobody writes.
  *
- * @param options.megabytes  Of the long transcript.
- * @param options.idleSeconds  How long nobody writes.
+ * @param options.megabytes  The size of the long transcript.
+ * @param options.idleSeconds  The time in which nobody writes.
  */
 export async function benchWatch({ megabytes = 50, idleSeconds = 60 } = {}): Promise<{
   name: string;
@@ -79,7 +79,7 @@ export async function benchWatch({ megabytes = 50, idleSeconds = 60 } = {}): Pro
   }
 }
 
-/** Milliseconds of each line, the shortest first. */
+/** Returns the milliseconds of each line, the shortest first. */
 async function latencies(path: string, transcript: { path: string; lineCount: number }): Promise<number[]> {
   const store = openStore(path, { readonly: true });
   const count = "SELECT max(id) AS newest FROM messages";
@@ -97,7 +97,7 @@ async function latencies(path: string, transcript: { path: string; lineCount: nu
   return takenMs.sort((a, b) => a - b);
 }
 
-/** Wait until it has summarized what it has to. */
+/** Waits until the watch has summarized everything. */
 async function settled(child: ChildProcess): Promise<void> {
   for (let before = await takenBy(child); ; ) {
     await wait(2_000);
@@ -131,7 +131,7 @@ function writeTranscripts(folder: string, byteCount: number): { path: string; li
   return { path, lineCount };
 }
 
-/** Prompts and answers in turn. */
+/** Returns a line: prompts and answers alternate. */
 function lineOf(sessionId: string, line: number): string {
   const content = `Step ${line}: the harbor gauge ${line % 97} reads low at tide ${line % 13}. ${"It was checked against the log. ".repeat(30)}`;
   const role = line % 2 === 1 ? "assistant" : "user";

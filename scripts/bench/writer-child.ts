@@ -1,13 +1,13 @@
 import { openStore, StoreError } from "../../src/index.ts";
 import { saidAt } from "../crash/conversation.ts";
 
-/** What a writer was told: by number of its own, the place and the id of each message. */
+/** The results of a writer's appends: the seq and the id of each message, in order. */
 export interface Written {
   seqs: number[];
   messageIds: number[];
   /** Appends that were refused because the file was locked, and tried again. */
   busyCount: number;
-  /** Of the first and the last append, Unix milliseconds. */
+  /** The time before the first append, and after the last. Unix milliseconds. */
   fromMs: number;
   toMs: number;
 }

@@ -12,11 +12,11 @@ const WRITER_CHILD = fileURLToPath(new URL("./writer-child.ts", import.meta.url)
 const WRITERS = ["ada", "bob", "cleo", "dan"];
 
 /**
- * Four processes append to one file at once: first to one session, then each to its own.
+ * Lets four processes append to one file at once: first to one session, then each to its own.
  *
- * @param count  Appends of each process in each round.
- * @returns `twoWritersLost`: messages that were acknowledged and are not as they were said at the place that was
- *   acknowledged, messages that nobody said, and findings of `verify`.
+ * @param count  The appends of each process in each round.
+ * @returns `twoWritersLost`: acknowledged messages that are missing or changed at their acknowledged seq, messages that nobody
+ *   appended, and findings of `verify`.
  */
 export async function writerLosses(count = 2_000): Promise<Record<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
@@ -33,7 +33,7 @@ export async function writerLosses(count = 2_000): Promise<Record<string, number
       twoWritersLost: lost,
       twoWritersSharedPerSecond: shared.perSecond,
       twoWritersOwnPerSecond: own.perSecond,
-      // How often another process came next: the writers were at it together.
+      // The number of messages after one of another process. It shows that the writers wrote at the same time.
       twoWritersTurns: speakers.filter((speaker, index) => index > 0 && speaker !== speakers[index - 1]).length,
       twoWritersBusy: [...shared.written, ...own.written].reduce((sum, { busyCount }) => sum + busyCount, 0),
     };

@@ -19,7 +19,7 @@ export interface SubjectFigures {
   reach: number;
   /** The expected reach of a random set of as many sessions. */
   expectedReach: number;
-  /** The number of questions with gold in at least two sessions, one of them not the first hit's. */
+  /** The number of questions with gold in at least two sessions for which the search has a hit. */
   questionCount: number;
 }
 

@@ -1,7 +1,7 @@
 import { timeToReject } from "./abort.ts";
 import { dirtyStore } from "./dirty-store.ts";
 
-// Prints the milliseconds from an abort, `argv[3]` after the first call of a process to a model at `argv[2]`, to the rejection.
+// Calls a model at `argv[2]`, aborts after `argv[3]` ms, and prints the milliseconds from the abort to the rejection.
 const [, , url, afterMs] = process.argv;
 const { store, session } = dirtyStore(":memory:", url!);
 const ms = await timeToReject((signal) => session.resolveDirty({ signal }), Number(afterMs));

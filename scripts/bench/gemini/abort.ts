@@ -8,15 +8,16 @@ import { LATENCY_MS } from "./speed.ts";
 
 const ABORT_CHILD = fileURLToPath(new URL("./abort-child.ts", import.meta.url));
 const TRIES = 120;
-/** Each in a process of its own, which takes a second to start. */
+/** The number of tries in a fresh process, which takes a second to start. */
 const FRESH_TRIES = 10;
-/** So many that ten themes take three replies one after another. */
+/** With this concurrency, ten themes take three replies one after another. */
 const CONCURRENCY = 4;
 
 /**
- * `abortMs`: until `resolveDirty` rejects once its signal is aborted, 95th percentile in milliseconds. At random moments of runs that
- * take three replies one after another: while calls are under way, between two batches of them, while the run waits for another one;
- * and in fresh processes, before the SDK is loaded or while it is.
+ * Measures `abortMs`: the time from an abort until `resolveDirty` rejects, as the 95th percentile in milliseconds.
+ *
+ * Aborts come at random moments of runs that take three replies one after another: during calls, between two batches, and while
+ * the run waits for another one. In fresh processes they come before or while the SDK is loaded.
  *
  * @throws if a run ends in another way than with the signal's reason.
  */
@@ -36,8 +37,8 @@ export async function abortFigures(tries = TRIES, freshTries = FRESH_TRIES): Pro
 }
 
 /**
- * @param afterMs  The moment; where all is done by then, nothing is measured but the run is made again with half of it.
- * @param isQueued  Another run of the session is under way, for which this one waits.
+ * @param afterMs  The time before the abort. If the run ends earlier, it is repeated with half of that time.
+ * @param isQueued  True if this run waits for another run of the session.
  */
 async function abortMs(url: string, afterMs: number, isQueued: boolean): Promise<number> {
   const { store, session } = dirtyStore(":memory:", url);
@@ -51,7 +52,7 @@ async function abortMs(url: string, afterMs: number, isQueued: boolean): Promise
   }
 }
 
-/** @returns undefined where it ended before the signal was aborted. */
+/** @returns undefined if the run ended before the signal was aborted. */
 export async function timeToReject(
   run: (signal: AbortSignal) => Promise<unknown>,
   afterMs: number,

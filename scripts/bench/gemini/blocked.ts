@@ -7,10 +7,10 @@ import { startGeminiServer } from "../../../test/support/gemini-server.ts";
 import { quantile, sessionMessages, take } from "../messages.ts";
 
 const APPENDS = 4_000;
-/** Before any is timed: code becomes fast, and themes want summaries. */
+/** The appends before any is timed, so that code is compiled and summaries are due. */
 const WARMING = 1_000;
 
-/** A store in a file, and how long its appends took, in milliseconds. */
+/** A store in a file, and the durations of its appends in milliseconds. */
 interface Side {
   store: Store;
   session: Session;
@@ -18,8 +18,8 @@ interface Side {
 }
 
 /**
- * `appendBlockedRatio`: the 99th percentile of the time that an append takes while `resolveDirty` waits for a server that hangs, over the
- * same of a store that asks nobody; the same messages, in turns.
+ * Measures `appendBlockedRatio`: the 99th percentile of the time of an append while `resolveDirty` waits for a server that
+ * hangs, relative to a store that calls no server. Both stores get the same messages, in turns.
  */
 export async function blockedFigures(appends = APPENDS, warming = WARMING): Promise<{ appendBlockedRatio: number }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
@@ -40,12 +40,12 @@ export async function blockedFigures(appends = APPENDS, warming = WARMING): Prom
     await server.arrived(1);
     for (let number = 0; number < appends; number++) {
       const message = messages.next().value!;
-      // Each is first in every other turn.
+      // Each store is first in every other turn.
       for (const side of number % 2 === 0 ? [alone, blocked] : [blocked, alone]) {
         const from = performance.now();
         side.session.append(message);
         side.times.push(performance.now() - from);
-        await setImmediate(); // whoever waits may go on
+        await setImmediate(); // lets waiting work continue
       }
     }
     return { appendBlockedRatio: quantile(blocked.times, 0.99) / quantile(alone.times, 0.99) };

@@ -5,7 +5,7 @@ import { take } from "../messages.ts";
 export const THEMES = 10;
 const MESSAGES = 300;
 
-/** Little stays out of the forest, and each theme has enough to say. */
+/** With these options, few messages stay out of the forest, and each theme is worth a summary. */
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8, maxThemes: THEMES };
 
 export interface Dirty {
@@ -13,7 +13,7 @@ export interface Dirty {
   session: Session;
 }
 
-/** A store with a session of ten themes that all want a summary, by a model at `baseUrl` that may be asked for all at once. */
+/** Opens a store with a session of ten dirty themes, whose summarizer is a model at `baseUrl`. */
 export function dirtyStore(path: string, baseUrl: string, options: OpenOptions = {}): Dirty {
   const store = openStore(path, {
     summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl, concurrency: THEMES }),

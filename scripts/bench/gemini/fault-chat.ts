@@ -4,12 +4,12 @@ import { chatAt, replyOf } from "../../../test/support/chat.ts";
 import { TEST_TIMEOUT_MS } from "../../../test/support/gemini-faults.ts";
 import type { StartTrial } from "./faults.ts";
 
-/** Longer than anything takes that comes at all, shorter than what comes too late. */
+/** A timeout longer than every reply in time, and shorter than every late reply. */
 const IMPATIENT = { timeoutMs: 2 * TEST_TIMEOUT_MS };
 
 const never = new AbortController().signal;
 
-/** One turn; then, in a chat that is opened anew, the reply that was not given, or another turn where half of it was. */
+/** Runs one turn. Then opens the chat again for the missing reply, or for another turn if half of the reply was stored. */
 export const chatTrial: StartTrial = (server, path) => {
   const open = (): Store => openStore(path);
   const inChat = async <T>(act: (chat: Chat) => Promise<T>, options: { timeoutMs?: number } = {}): Promise<T> => {

@@ -6,10 +6,10 @@ import type { StartTrial } from "./faults.ts";
 
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8, maxThemes: 1 };
 const MESSAGES = 60;
-/** Longer than any back-off. */
+/** A time longer than any back-off, in milliseconds. */
 const LATER_MS = 12 * 60 * 60 * 1_000;
 
-/** One theme, which the model is to summarize; half a day later, when it has grown, another store asks again. */
+/** Lets the model summarize one theme. Half a day later, when the theme has grown, another store asks again. */
 export const summaryTrial: StartTrial = (server, path) => {
   const messages = conversation(1);
   let nowMs = Date.now();

@@ -3,10 +3,10 @@ import { TEST_KEY, TEST_TIMEOUT_MS } from "../../../test/support/gemini-faults.t
 import { user } from "../../../test/support/said.ts";
 import type { StartTrial } from "./faults.ts";
 
-/** Longer than any back-off. */
+/** A time longer than any back-off, in milliseconds. */
 const LATER_MS = 12 * 60 * 60 * 1_000;
 
-/** Two messages whose vectors are due; half a day later, another store asks again. */
+/** Requests the due vectors of two messages. Half a day later, another store asks again. */
 export const vectorTrial: StartTrial = (server, path) => {
   let nowMs = Date.now();
   const open = (): Store => {

@@ -14,17 +14,17 @@ import { chatTrial } from "./fault-chat.ts";
 import { summaryTrial } from "./fault-summary.ts";
 import { vectorTrial } from "./fault-vectors.ts";
 
-/** What is asked of a service, and what came of it. */
+/** A use of the service that meets a fault. */
 export interface Trial {
-  /** The store that it happens in, to be closed by whoever opens it. */
+  /** Opens the store of the trial. The caller closes it. */
   open(): Store;
-  /** Meet the fault. @returns the code of the typed error that was kept or thrown. */
+  /** Meets the fault. @returns the code of the typed error that was stored or thrown. */
   fail(): Promise<ErrorCode | undefined>;
-  /** Ask again now that the service answers. @returns whether all is as if nothing had been. */
+  /** Asks again when the service answers. @returns true if the result is as if there had been no fault. */
   heal(): Promise<boolean>;
 }
 
-/** With the store in the file at `path`, which is not open in between. */
+/** Starts a trial with the store in the file at `path`, which is not open between the calls. */
 export type StartTrial = (server: GeminiServer, path: string) => Trial;
 
 const TRIALS: { name: string; start: StartTrial; faults: Record<string, Fault> }[] = [
@@ -34,11 +34,11 @@ const TRIALS: { name: string; start: StartTrial; faults: Record<string, Fault> }
 ];
 
 /**
- * Every fault of a service, met by everything that asks it.
+ * Tries every fault of a service with everything that calls the service.
  *
- * @param everyNth  Of the faults; 1 for all.
- * @returns `faults`: of the trials, how many in a hundred ended with the typed error that belongs to the fault, left a store without
- *   findings that holds no key, and healed. What did not is named on stderr.
+ * @param everyNth  Takes every nth fault; 1 for all.
+ * @returns `faults`: the percentage of trials that ended with the typed error of the fault, left a store without findings and
+ *   without a key, and healed. All others are named on stderr.
  */
 export async function faultFigures(everyNth = 1): Promise<{ faults: number }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
@@ -85,8 +85,8 @@ function findingsIn({ open }: Trial): string | undefined {
     const { ok, problemCount } = store.verify();
     if (!ok) return `verify found ${problemCount}`;
     const errors = store.query("SELECT error FROM summaries UNION ALL SELECT error FROM span_summaries");
-    const told = JSON.stringify([...store.export()]) + JSON.stringify(errors);
-    return told.includes(TEST_KEY) ? "the key stands in the store" : undefined;
+    const stored = JSON.stringify([...store.export()]) + JSON.stringify(errors);
+    return stored.includes(TEST_KEY) ? "the key is in the store" : undefined;
   } finally {
     store.close();
   }

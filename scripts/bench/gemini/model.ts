@@ -2,13 +2,13 @@ import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { elementsOf } from "../../../test/support/gemini-model.ts";
 import type { GeminiBody, RecordedRequest } from "../../../test/support/gemini-server.ts";
 
-/** Tokens that the model says where it has been told as much: a paragraph of about 150 words. */
+/** The tokens of a reply to enough text: a paragraph of about 150 words. */
 const SAID_TOKENS = 200;
 
-/** Shares of that for what stood in earlier summaries and for new messages: a memory that only added would not stay short. */
+/** The tokens of one statement of a reply. */
 const STATEMENT_TOKENS = 25;
 
-/** What calls have cost, by the store's counter: all that was sent, our instructions and the schema included, and what came back. */
+/** The tokens of calls by the store's counter: everything sent, including instructions and schema, and everything received. */
 export interface Tally {
   calls: number;
   sentTokens: number;
@@ -20,8 +20,8 @@ export function emptyTally(): Tally {
 }
 
 /**
- * A model that always says about as much: statements of 25 tokens, copied from everything it was given in turn, until they
- * are 200 tokens. What it costs is added to the tally.
+ * Returns a model whose replies have a fixed length: statements of 25 tokens, copied in turn from all given texts, until they
+ * have 200 tokens. Adds the tokens of each call to the tally.
  */
 export function tallyingModel(tally: Tally): (request: RecordedRequest) => string {
   return ({ body }) => {
@@ -51,14 +51,14 @@ function answer(prompt: string): string {
 
 const WORDS = 18;
 
-/** The longest beginning of whole words that costs no more than a statement. */
+/** Returns the longest head of whole words that costs no more than a statement. */
 function beginning(text: string): string {
   const words = text.split(" ");
   while (words.length > 1 && count(words.join(" ")) > STATEMENT_TOKENS) words.pop();
   return words.join(" ").slice(0, 4 * STATEMENT_TOKENS);
 }
 
-/** At most `length` of the items, spread over all of them. */
+/** Returns at most `length` of the items, evenly spread. */
 function evenly<T>(items: readonly T[], length: number): T[] {
   if (items.length <= length) return [...items];
   return Array.from({ length }, (_, index) => items[Math.floor((index * items.length) / length)]!);

@@ -6,11 +6,11 @@ import { take } from "../messages.ts";
 const SESSIONS = ["one", "two", "three"];
 const MESSAGES = 12;
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8 };
-/** Claims of a killed process hold others up for seconds, not for most of a minute; a call of 300 ms is far from that. */
+/** The speed of the clock, so that claims of a killed process expire within seconds. They still outlast a call of 300 ms. */
 const CLOCK_FACTOR = 10;
 
-// Resolves the sessions of the store `argv[2]` with the model at `argv[3]` and the key `argv[4]`, until it is killed; as
-// `argv[5]` says, it appends to them, too. Its clock is fast, from `argv[6]` on.
+// Resolves the sessions of the store `argv[2]` with the model at `argv[3]` and the key `argv[4]`, until it is killed. Also
+// appends to them if `argv[5]` is "appends". Its clock runs fast from `argv[6]` on.
 const [, , path, baseUrl, apiKey, role, startedAt] = process.argv;
 const startedAtMs = Number(startedAt);
 const clock = (): number => startedAtMs + CLOCK_FACTOR * (Date.now() - startedAtMs);

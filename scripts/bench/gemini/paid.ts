@@ -17,17 +17,17 @@ const KILL_AFTER_MS = 900;
 
 /** A reply that the service has been paid for. */
 export interface Payment {
-  /** Which process asked: its key. */
+  /** The key of the process that asked. */
   owner: string;
   content: string;
 }
 
 /**
- * Two processes resolve the sessions of one store, to which one of them appends; the other is killed again and again, at random
- * moments after its first call, and started anew.
+ * Lets two processes resolve the sessions of one store. One of them also appends. The other is killed again and again, at random
+ * moments after its first call, and started again.
  *
- * @returns `paidTwice`: how many times a request was sent that had been sent before, word for word, not counting what a killed
- *   process was at: as often as it left claims standing; and findings of `verify`, and rows that cover the same.
+ * @returns `paidTwice`: the number of requests that were sent before, word for word, plus findings of `verify` and rows that
+ *   cover the same. For each claim that a killed process left behind, one repeated request is not counted.
  */
 export async function paidFigures(kills = KILLS): Promise<{ paidTwice: number }> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-"));
@@ -68,7 +68,7 @@ export async function paidFigures(kills = KILLS): Promise<{ paidTwice: number }>
     }
     survivor.kill("SIGKILL");
     await once(survivor, "exit");
-    await sleep(2 * LATENCY_MS); // what is under way is paid for, too
+    await sleep(2 * LATENCY_MS); // calls under way are paid for, too
     const twice = paidTwice(payments, leftBy);
     console.error(`${payments.length} calls, ${kills} kills; again after a kill: ${twice.afterKill}.`);
     return { paidTwice: twice.needlessly + faultsOf(path) };
@@ -90,13 +90,13 @@ function keyOf({ headers }: RecordedRequest): string {
   return String(headers["x-goog-api-key"]);
 }
 
-/** Calls that are under way, by who makes them. */
+/** Returns the number of calls under way, by claimant. */
 function claims(store: Store): Map<string, number> {
   const rows = store.query("SELECT claimant, count(*) AS n FROM summaries WHERE status = 'claimed' GROUP BY claimant");
   return new Map(rows.map(({ claimant, n }) => [String(claimant), Number(n)]));
 }
 
-/** Of claimants that were not seen before; now they are. */
+/** Counts the claims of claimants that were not seen before, and adds these to `seen`. */
 function claimsOfNew(standing: ReadonlyMap<string, number>, seen: Set<string>): number {
   let count = 0;
   for (const [claimant, claimed] of standing) {
@@ -107,10 +107,10 @@ function claimsOfNew(standing: ReadonlyMap<string, number>, seen: Set<string>): 
 }
 
 /**
- * Payments for what had been paid for before: because a process was killed at it, and for no such reason.
+ * Counts the payments for requests that were paid for before: after a kill, and without such a reason.
  *
- * @param payments  In order.
- * @param leftBy  By owner, the claims that a killed process left standing.
+ * @param payments  The payments in order of time.
+ * @param leftBy  The number of claims that each killed process left behind, by owner.
  */
 export function paidTwice(
   payments: readonly Payment[],

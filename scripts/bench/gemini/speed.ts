@@ -3,13 +3,13 @@ import { startGeminiServer } from "../../../test/support/gemini-server.ts";
 import { median } from "../messages.ts";
 import { dirtyStore, THEMES } from "./dirty-store.ts";
 
-/** Milliseconds that the server takes for a reply. */
+/** The milliseconds that the server takes for a reply. */
 export const LATENCY_MS = 300;
 const ROUNDS = 3;
 
 /**
- * `resolveSpeedup`: how many times faster ten dirty themes are resolved as they are unless told otherwise, with a client as it is
- * unless told otherwise, than one after another; median of three rounds in turns. The SDK is loaded before.
+ * Measures `resolveSpeedup`: how many times faster ten dirty themes are resolved by default than one after another. The median
+ * of three rounds, in turns. The SDK is loaded before.
  */
 export async function speedFigures(latencyMs = LATENCY_MS, rounds = ROUNDS): Promise<{ resolveSpeedup: number }> {
   const server = await startGeminiServer("good");

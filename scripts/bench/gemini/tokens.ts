@@ -6,20 +6,22 @@ import { take } from "../messages.ts";
 import { emptyTally, type Tally, tallyingModel } from "./model.ts";
 
 const MESSAGES = 120;
-/** How much is measured: conversations where there are no threads, and messages of those that grow. */
+/** The number of generated conversations, and the messages at which growth is measured. */
 const EXTENT = { conversations: 6, few: 500, many: 5_000 };
 
-/** A budget of 4,000, half of it for the window, as the option's own text advises. */
+/** A budget of 4,000 tokens, half of it for the window, as the documentation of the option advises. */
 const SETTINGS: SessionOptions = { contextTokensMax: 4_000, hotTokensMax: 2_000 };
 
 /**
- * What summaries cost in tokens, sent and received, while conversations grow message by message with `resolveDirty` after
- * each; by the store's counter, with a model that always says about as much.
+ * Measures the tokens of summaries, sent and received, while conversations grow message by message with `resolveDirty` after
+ * each. The store's counter counts them, and the model's replies have a fixed length.
  *
- * `summaryTokensVsFlat`: of all conversations together, over what `flat` costs them. `summaryTokensGrowth`: per appended message at
- * 5,000 messages over the same at 500; of conversations with short and with long messages, the one that grows more.
+ * - `summaryTokensVsFlat`: the tokens for all conversations together, relative to those of `flat`.
+ * - `summaryTokensGrowth`: the tokens per appended message at 5,000 messages, relative to 500. The larger figure of
+ *   conversations with short and with long messages counts.
  *
- * @param dataFolder  With `threads/`, of which the first 120 messages are taken; without it, conversations of the project's own.
+ * @param dataFolder  The folder with `threads/`, of which the first 120 messages are used. Without it, conversations are
+ *   generated.
  */
 export async function tokenFigures(
   dataFolder: string | undefined,
@@ -46,7 +48,7 @@ function conversationsOf(dataFolder: string | undefined, count: number): Message
   return Array.from({ length: count }, (_, seed) => take(conversation(seed, { length: "real" }), MESSAGES));
 }
 
-/** Said now: sessions that are years old come to rest, and let everything into the forest. */
+/** Returns a message without a time, so that it is new. In an idle session, all messages would enter the forest. */
 function said({ role, name }: Pick<MessageInput, "role" | "name">, content: string): MessageInput {
   return name === undefined ? { role, content } : { role, name, content };
 }

@@ -1,6 +1,6 @@
 import { answersOf, openCoordinates } from "./store.ts";
 
-/** A process that opens a store as often as it is told to, and says what is near in it: it may crash, the parent must not. */
+/** Opens a store on each request and answers searches in it. It is a process of its own because it may crash. */
 process.on("message", ({ path, dimension }: { path: string; dimension: number }) => {
   const store = openCoordinates(path, dimension);
   process.send!(answersOf(store, dimension, { exact: false }));

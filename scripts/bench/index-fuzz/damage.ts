@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { formatSideCar, parseSideCar } from "../../../src/ann/side-car.ts";
 
-/** An index file and its side-car; undefined where there is none. */
+/** An index file and its side-car; undefined if there is none. */
 export interface IndexFiles {
   index: Buffer | undefined;
   sideCar: string | undefined;
@@ -9,15 +9,15 @@ export interface IndexFiles {
 
 export interface Originals {
   own: IndexFiles;
-  /** Of a store like it, with other clusters. */
+  /** The files of a similar store with other clusters. */
   foreign: IndexFiles;
-  /** Of a store with vectors of another dimension. */
+  /** The files of a store with vectors of another dimension. */
   otherDimension: IndexFiles;
 }
 
 const HEADER_BYTES = 96;
 
-/** Everything that can become of the two files. Each draws where it strikes. */
+/** The kinds of damage to the two files. Each draws its offset at random. */
 export const DAMAGES: Record<string, (originals: Originals, random: () => number) => IndexFiles> = {
   "bits flipped in the header": ({ own }, random) => ({ ...own, index: flipped(own.index!, random, HEADER_BYTES) }),
   "bits flipped anywhere": ({ own }, random) => ({ ...own, index: flipped(own.index!, random, own.index!.length) }),
@@ -75,7 +75,7 @@ function zeroed(bytes: Buffer, random: () => number): Buffer {
   return Buffer.from(bytes).fill(0, from, from + 4_096);
 }
 
-/** In one of its numbers of 8 bytes, those that steer the library: counts, sizes, offsets. */
+/** Overwrites one of the 8-byte numbers that the library trusts: counts, sizes, offsets. */
 function huge(bytes: Buffer, random: () => number): Buffer {
   const copy = Buffer.from(bytes);
   const offsets = [0, 8, 16, 24, 32, 40, 48, 56, 64, 72];
@@ -84,7 +84,7 @@ function huge(bytes: Buffer, random: () => number): Buffer {
   return copy;
 }
 
-/** The own side-car, made to say that this is what belongs there. */
+/** Returns the store's own side-car, changed to vouch for the damaged index. */
 function resealed({ sideCar }: IndexFiles, index: Buffer): IndexFiles {
   const sha256 = createHash("sha256").update(index).digest("hex");
   return { index, sideCar: formatSideCar({ ...parseSideCar(sideCar!)!, byteLength: index.length, sha256 }) };

@@ -13,18 +13,18 @@ const DIMENSION = 16;
 
 export interface FuzzReport {
   caseCount: number;
-  /** Processes that died. */
+  /** The number of processes that died. */
   crashCount: number;
-  /** Answers other than those of the whole index or of an exact scan. */
+  /** The number of answers that neither the undamaged index nor an exact scan gives. */
   wrongCount: number;
-  /** The damages that led to either. */
+  /** The kinds of damage that caused a crash or a wrong answer. */
   faults: string[];
 }
 
 /**
- * Damage the index file of a store, or its side-car, in every way in turn, and ask other processes what is near.
+ * Damages the index file of a store, or its side-car, in every way in turn, and lets other processes search in it.
  *
- * @param caseCount  Damaged files; from 22 on, each kind of damage comes.
+ * @param caseCount  The number of damaged files. From 22 on, every kind of damage occurs.
  */
 export async function fuzzIndex(caseCount: number, seed: number): Promise<FuzzReport> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-index-fuzz-"));
@@ -66,7 +66,7 @@ export async function fuzzIndex(caseCount: number, seed: number): Promise<FuzzRe
   }
 }
 
-/** A process that answers until it dies. */
+/** A child process that answers searches until it dies. */
 class Asked {
   readonly #child: ChildProcess;
   readonly #death: Promise<undefined>;
@@ -82,7 +82,7 @@ class Asked {
     return new Asked(child);
   }
 
-  /** Undefined where it died of the question. */
+  /** Returns undefined if the process died while it answered. */
   async answers(path: string): Promise<string | undefined> {
     const reply = once(this.#child, "message").then(([message]) => message as string);
     this.#child.send({ path, dimension: DIMENSION });

@@ -6,13 +6,13 @@ import { Repositories } from "../../../src/store/repositories.ts";
 import { normalize } from "../../../src/vector/vector.ts";
 import { randomFrom } from "../messages.ts";
 
-/** Enough for an index, and some that wait for it. */
+/** The number of clusters: enough for an index, and some that are not in it yet. */
 const CLUSTERS = 1_300;
 const QUERIES = 8;
 
 export const K = 10;
 
-/** Takes a text for the coordinates that it lists, and any other for one without words. With it, a store has the clusters one wants it to have. */
+/** Returns an embedder that reads a text as a list of coordinates, so that a test decides the clusters of its store. */
 export function coordinateEmbedder(dimension: number): Embedder {
   return {
     id: `coordinates-${dimension}`,
@@ -30,7 +30,7 @@ export function openCoordinates(path: string, dimension: number): Store {
   return openStore(path, { embedder: coordinateEmbedder(dimension), clock: () => 1_700_000_000_000 });
 }
 
-/** A store of clusters of one message each, scattered at random, with its index file. */
+/** Writes a store with its index file. Its clusters have one message each, at random points. */
 export async function writeIndexedStore(path: string, dimension: number, seed: number): Promise<void> {
   const store = openCoordinates(path, dimension);
   const random = randomFrom(seed);
@@ -43,7 +43,7 @@ export async function writeIndexedStore(path: string, dimension: number, seed: n
   await carryAll(path);
 }
 
-/** What `resolveDirty` does after its summaries, as often as it takes. */
+/** Brings the index of clusters up to date, as `resolveDirty` does after its summaries. */
 export async function carryAll(path: string): Promise<void> {
   const database = openDatabase(path, { readonly: false, durability: "process", busyTimeoutMs: 5_000 });
   const nearest = new NearestClusters(new Repositories(database, estimatingTokenCounter).centroids, database);
@@ -55,7 +55,7 @@ export async function carryAll(path: string): Promise<void> {
   database.client.close();
 }
 
-/** What is near a few fixed points, by the store as it opens. */
+/** Returns the clusters nearest to a few fixed points as text. */
 export function answersOf(store: Store, dimension: number, options: { exact: boolean }): string {
   const random = randomFrom(99);
   const queries = Array.from({ length: QUERIES }, () => pointText(dimension, random));
