@@ -10,6 +10,7 @@ import {
   StoreError,
 } from "../../../../src/index.ts";
 import { cosine, squaredLength } from "../../../../src/vector/vector.ts";
+import { expectAtOnce } from "../../../support/at-once.ts";
 import { EMBEDDING_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
 import { failure, type GeminiServer, geminiServer, retryIn } from "../../../support/gemini-server.ts";
 
@@ -226,8 +227,10 @@ describe("a failure", () => {
   test("that says when to come again holds for all calls of this embedder, without a request, until then", async () => {
     const server = await geminiServer(failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", retryIn("7s")), "good");
     const embedder = embedderAt(server);
+    const fromMs = performance.now();
     await rejection(embedder.embedAll(requestOf(["one"])));
     const { code, details } = await rejection(embedder.embedAll(requestOf(["two"], { task: "query" })));
+    const elapsedMs = performance.now() - fromMs;
     expect({ code, details }).toEqual({
       code: "MODEL_UNAVAILABLE",
       details: {
@@ -238,7 +241,7 @@ describe("a failure", () => {
       },
     });
     const { retryAfterMs } = details as { retryAfterMs: number };
-    expect(retryAfterMs).toBeGreaterThan(6_000);
+    expect(retryAfterMs).toBeGreaterThanOrEqual(Math.floor(7_000 - elapsedMs));
     expect(retryAfterMs).toBeLessThanOrEqual(7_000);
     expect(server.requests).toHaveLength(1);
     expect(await embedderAt(server).embedAll(requestOf(["three"]))).toHaveLength(1);
@@ -246,34 +249,30 @@ describe("a failure", () => {
 });
 
 describe("an abort", () => {
-  /** How long each of 40 calls takes to reject once it is aborted: p95 in milliseconds. */
-  async function abortMs(embedder: RemoteEmbedder, started: (round: number) => Promise<unknown>): Promise<number> {
-    const elapsed: number[] = [];
-    for (let round = 1; round <= 40; round++) {
+  async function expectAborts(embedder: RemoteEmbedder, started: (round: number) => Promise<unknown>) {
+    for (let round = 1; round <= 10; round++) {
       const controller = new AbortController();
       const reason = new Error(`closing ${round}`);
       const result = embedder.embedAll(requestOf(Array(100).fill("x"), { signal: controller.signal }));
       await started(round);
-      const from = performance.now();
       controller.abort(reason);
+      await expectAtOnce(result);
       await expect(result).rejects.toBe(reason);
-      elapsed.push(performance.now() - from);
     }
-    return elapsed.sort((left, right) => left - right)[37]!;
   }
 
-  test("comes through within 100 ms while the server hangs", async () => {
+  test("comes through at once while the server hangs", async () => {
     const server = await geminiServer("hang");
-    expect(await abortMs(embedderAt(server), (round) => server.arrived(round))).toBeLessThanOrEqual(100);
+    await expectAborts(embedderAt(server), (round) => server.arrived(round));
   });
 
-  test("comes through within 100 ms while others have their turn, and nothing is sent", async () => {
+  test("comes through at once while others have their turn, and nothing is sent", async () => {
     const server = await geminiServer("hang");
     const embedder = embedderAt(server, { concurrency: 1 });
     const inFront = new AbortController();
     const first = embedder.embedAll(requestOf(["x"], { signal: inFront.signal }));
     await server.arrived(1);
-    expect(await abortMs(embedder, () => sleep(1))).toBeLessThanOrEqual(100);
+    await expectAborts(embedder, () => sleep(1));
     expect(server.requests).toHaveLength(1);
     inFront.abort(new Error("done"));
     await expect(first).rejects.toThrow("done");
