@@ -12,7 +12,6 @@ import { visibleSession } from "./visible-session.ts";
 const SESSION_URI = "coppice://session/";
 const ROOT_URI = "coppice://root/";
 
-/** The pages are elements made for models. */
 const MIME_TYPE = "text/xml";
 
 const PAGE_SIZE = 50;

@@ -10,7 +10,7 @@ import type { LiveStore } from "./live-store.ts";
 const TOKENS_MAX = 100_000;
 const TOKENS_MIN = 200;
 
-/** The parts of the server that a tool uses. */
+/** The store that the tools use, and the limit on what they show. */
 export interface ToolPorts {
   live: LiveStore;
   /** The only project that is visible; undefined if all are. */
