@@ -33,7 +33,7 @@ interface Tree {
  * answer never changes.
  */
 export class Forest {
-  /** By step: the cluster that it entered, and the log position at which it entered. */
+  /** Keyed by step: the cluster that it entered, and the log position at which it entered. */
   readonly #entries = new Map<number, { cluster: number; position: number }>();
   readonly #trees = new Map<number, Tree>();
   #position = 0;

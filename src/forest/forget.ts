@@ -11,9 +11,9 @@ import type { DecidedRow } from "./step-placer.ts";
  * @param gone  The ids of the steps.
  */
 export function logWithout(rows: readonly DecidedRow[], gone: ReadonlySet<number>): DecidedRow[] {
-  /** By old root: the step that names the cluster now. An empty cluster has none. */
+  /** Keyed by old root: the step that names the cluster now. An empty cluster has none. */
   const firstLeft = new Map<number, number>();
-  /** By old root: the roots that it absorbed, in order. */
+  /** Keyed by old root: the roots that it absorbed, in order. */
   const absorbedBy = new Map<number, number[]>();
   for (const { kind, node, root } of rows) {
     if ((kind === "start" || kind === "join") && !gone.has(node) && !firstLeft.has(root)) firstLeft.set(root, node);

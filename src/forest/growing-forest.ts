@@ -15,9 +15,9 @@ export interface GrowingTheme {
  * bits. Settled clusters and absorbed themes are dropped.
  */
 export class GrowingForest {
-  /** By root. */
+  /** Keyed by root. */
   readonly open = new Map<number, OpenCluster>();
-  /** By root. */
+  /** Keyed by root. */
   readonly themes = new Map<number, GrowingTheme>();
   readonly #dimension: number;
   /** Returns the theme that holds a cluster of `open` when the forest is made. */

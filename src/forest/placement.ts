@@ -34,7 +34,7 @@ export type Placement =
  * at least 0 within a turn, and at least 0.1 at the start of a turn. It joins an older cluster from 0.25 within its turn, and
  * from 0.35 otherwise. For a step without a vector, only the structure counts.
  *
- * Of clusters with equal scores the older root wins, so the result does not depend on the order of `open`.
+ * If scores are equal, the older root wins, so the result does not depend on the order of `open`.
  *
  * @param open  Clusters with room, in any order, possibly none.
  * @param similarityMin  The least score for joining, inclusive, in [-1, 1), calibrated for the embedder.

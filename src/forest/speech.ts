@@ -32,7 +32,7 @@ export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, s
 
 /** The clusters to which the speakers of a conversation point. */
 export interface SpeechEvidence {
-  /** By cluster root, in (0, 1]: how strongly the speaker, or a person addressed, points there. */
+  /** Keyed by cluster root, in (0, 1]: how strongly the speaker, or a person addressed, points there. */
   heard: ReadonlyMap<number, number>;
   /** In [0, 1]: 0 between two people, near 1 if the speaker is one of many. */
   crowd: number;

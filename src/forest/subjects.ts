@@ -60,9 +60,9 @@ interface Subject {
  * them, so 16 clusters at the origin are added to the mean. After 256 clusters the center is fixed.
  */
 export class ProjectSubjects {
-  /** By root, in the order in which they started. */
+  /** Keyed by root, in the order in which they started. */
   readonly #subjects = new Map<number, Subject>();
-  /** By cluster: the root of its subject. */
+  /** Keyed by cluster: the root of its subject. */
   readonly #rootOf = new Map<number, number>();
   /** The sum of the directions of the first clusters. */
   #directionSum = new Float64Array(0);

@@ -24,8 +24,8 @@ interface FollowedLine {
 /**
  * The branches of one session: the session itself, and a fork for each time that the user went back and continued from there.
  *
- * What was taken back stays in its branch. What comes next begins a fork, `<session>/fork-<id of its first message>`, after
- * the last message that was kept. So a file that grows in this way changes nothing that was imported before.
+ * Messages that the user took back stay in their branch. The next message begins a fork, `<session>/fork-<id of that message>`,
+ * after the last message that was kept. So a file that grows in this way changes nothing that was imported before.
  *
  * Some agents write that the user went back (`rewindTo`, `rewindBy`, `rewindPrompts`). In the files of others, each line names
  * the line that it follows (`follow`).

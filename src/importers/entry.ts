@@ -7,7 +7,7 @@ export interface MessageEntry {
   /** The line on which the message begins. */
   readonly line: number;
   readonly message: EntryMessage;
-  /** The same object in all messages of one reply of the model. Without it, the message is a reply of its own. */
+  /** One object that all messages of a reply of the model share. Without it, the message is a reply of its own. */
   reply?: object;
   /** True for the user's own words. They are emitted even if an earlier call has no result yet. */
   isPrompt?: boolean;

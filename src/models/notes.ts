@@ -20,7 +20,7 @@ const LINES_PER_MESSAGE_MAX = 4;
 const FILES_PER_MESSAGE_MAX = 20;
 
 /** The weight of a file by the role that names it. Agents act on files, while a search lists files that nobody opens. */
-const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
+export const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 const ARGUMENT_WEIGHT = 3;
 /** The weight of a file in a call that carries text, and so changes the file. */
 const CHANGE_WEIGHT = 4;

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { filesIn, parseFilesLine, WorkingSet } from "../core/working-set.ts";
 import { excerpt } from "./excerpt.ts";
+import { FILE_WEIGHT } from "./notes.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
 
@@ -9,8 +10,6 @@ const SLICE_CHARS = 16_000;
 /** The characters searched for the first line with words, if no message has a statement. */
 const FIRST_LINE_CHARS = 1_000;
 
-/** The weight of a file by the role that names it. Agents act on files, while a search lists files that nobody opens. */
-const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 /** The weight of the first file of an earlier summary. It falls to 0 for the last. */
 const PREVIOUS_FILE_WEIGHT = 2;
 const FILES_PER_OUTPUT_MAX = 20;

@@ -7,7 +7,7 @@ const SLOTS_MIN = 512;
  * Open addressing with linear probing (Knuth, "The Art of Computer Programming" 3, 6.4, algorithm L), at most half full.
  */
 export class WordTable {
-  /** By hash: 1 + the index of a word, or 0 for an empty slot. */
+  /** Keyed by hash: 1 + the index of a word, or 0 for an empty slot. */
   #slots = new Int32Array(SLOTS_MIN);
   readonly #words: { hash: number; source: string; start: number; end: number }[] = [];
 
