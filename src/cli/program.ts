@@ -93,7 +93,7 @@ function unknownCommand({ commands }: CommanderCommand, name: string): Failure {
 }
 
 /** Adds what a command's module says about its arguments and options. */
-export function addCommandWords(subcommand: CommanderCommand, { summary }: CommandEntry, command: AnyCommand): void {
+function addCommandWords(subcommand: CommanderCommand, { summary }: CommandEntry, command: AnyCommand): void {
   const { details, argument, options = [] } = command;
   const examples = command.examples.map((example) => `  coppice ${subcommand.name()} ${example}`.trimEnd());
   subcommand

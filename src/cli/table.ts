@@ -21,11 +21,6 @@ export interface Column<Row> {
   paint?(cell: string, row: Row): string;
 }
 
-export interface TableOptions {
-  /** True if the table is a drawing, which keeps its columns in a pipe. */
-  isPicture?: boolean;
-}
-
 const GAP = "  ";
 
 /** The number of rows that decide the widths of columns. A later row may be wider than its column. */
@@ -40,12 +35,14 @@ interface MeasuredColumn<Row> extends Column<Row> {
 /**
  * Yields rows under their headers. A terminal gets columns that fit its width as well as possible. A pipe gets uncut cells
  * with a tab between them, for `cut -f` and `awk -F'\t'`. Rows are taken only as lines are read.
+ *
+ * @param options.isPicture  True if the table is a drawing, which keeps its columns in a pipe.
  */
 export function* tableLines<Row>(
   columns: readonly Column<Row>[],
   rows: Iterable<Row>,
   terminal: Terminal,
-  { isPicture = false }: TableOptions = {},
+  { isPicture = false }: { isPicture?: boolean } = {},
 ): Generator<string> {
   if (terminal.width === undefined && !isPicture) {
     yield columns.map(({ header }) => header).join("\t");

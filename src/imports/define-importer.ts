@@ -10,7 +10,7 @@ const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
  * Checks an importer of your own, for `importFiles` and `watchFiles`.
  *
  * An importer turns the bytes of a file into events: a `session` before its first message, then a `message` for each
- * message, and a `warning` for whatever could not be understood. It writes nothing, and it does not decide what is new. The
+ * message, and a `warning` for anything that it cannot read. It writes nothing, and it does not decide what is new. The
  * rules of the built-in importers hold for yours too:
  *
  * - Equal bytes give equal events, however the bytes are cut into chunks.

@@ -11,7 +11,7 @@ import type { ReadReply, ReadRequest, ThreadEvent } from "./import-thread.ts";
 const THREAD = new URL(`./import-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** The bytes from which a file is read in a thread. Starting a thread takes 0.1 s and 30 MB. */
-export const THREAD_BYTES_MIN = 1024 * 1024;
+const THREAD_BYTES_MIN = 1024 * 1024;
 
 /** The thread's heap for new objects. It posts what it makes at once, so a larger heap would only hold garbage. */
 const YOUNG_MB_MAX = 8;

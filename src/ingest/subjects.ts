@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { ProjectSubjects } from "../forest/subjects.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SettledCluster } from "../store/subjects.ts";
-import { placeClusters } from "../store/write.ts";
+import { assignClusters } from "../store/write.ts";
 
 /** Most clusters assigned in one transaction, and about the most comparisons made in it. Each takes about 10 ms. */
 const BATCH_CLUSTERS_MAX = 100;
@@ -105,7 +105,7 @@ class ProjectPlacing {
 
   #place(batchMax: number): boolean {
     let hasMore = true;
-    placeClusters(this.#repositories, () => {
+    assignClusters(this.#repositories, () => {
       if (!this.#isCurrent()) return [];
       const countMax = Math.min(batchMax, Math.ceil(BATCH_COMPARISONS / (this.#subjects.subjectCount + 1)));
       const next = this.#next(countMax);

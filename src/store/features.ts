@@ -1,7 +1,7 @@
 import type { StepFeatures } from "../forest/cluster.ts";
 import type { GraduatingMessage } from "./messages.ts";
 
-/** The characters of a step's first message that are searched for the name of whoever is addressed. */
+/** The characters of a step's first message that are searched for the name of the addressee. */
 const OPENING_CHARS = 500;
 
 /** A step as it enters the forest. */

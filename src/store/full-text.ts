@@ -323,7 +323,7 @@ export class FullTextRepository {
 }
 
 /** Decodes SQLite's varints: 7 bits a byte, the highest first, with the top bit set on all bytes but the last. */
-export function varintsOf(bytes: Buffer): number[] {
+function varintsOf(bytes: Buffer): number[] {
   const values: number[] = [];
   let value = 0;
   for (const byte of bytes) {

@@ -45,7 +45,7 @@ const NOTABLE = columns(messages, "id", "seq", "stepId", "role", "text", "parts"
 /** A message that continuity reads. In `parts`, notes stand for long strings. */
 export type NotableMessage = Omit<RowOf<typeof NOTABLE>, "parts"> & { parts: Part[] };
 
-export const GRADUATING = columns(
+const GRADUATING = columns(
   messages,
   "id",
   "seq",

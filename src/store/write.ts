@@ -184,7 +184,7 @@ export function vectorsFailed(
 }
 
 /** Settled clusters were assigned to subjects. `plan` runs inside the transaction and returns the assignments. */
-export function placeClusters(repositories: Repositories, plan: () => readonly AssignedCluster[]): void {
+export function assignClusters(repositories: Repositories, plan: () => readonly AssignedCluster[]): void {
   const { database, unions, subjects, generations } = repositories;
   database.write("subjects", () => {
     const generation = generations.newest()!.id;

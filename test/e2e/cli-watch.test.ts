@@ -63,9 +63,9 @@ describe("coppice watch", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
-    expect(events.map(({ event }) => event)).toEqual(["places", "imported", "caught_up", "stopped"]);
-    expect(events[0].places).toHaveLength(6);
-    expect(events[0].places[1]).toEqual({
+    expect(events.map(({ event }) => event)).toEqual(["locations", "imported", "caught_up", "stopped"]);
+    expect(events[0].locations).toHaveLength(6);
+    expect(events[0].locations[1]).toEqual({
       agent: "Gemini CLI",
       path: join(folder.path, ".gemini", "tmp"),
       fileCount: null,

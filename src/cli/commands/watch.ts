@@ -23,7 +23,7 @@ export const command: Command<WatchFlags> = {
     "Without paths, it follows the locations where Claude Code, Gemini CLI, Codex, llxprt-code and opencode keep their " +
     "transcripts. It shows these and reads nothing before you agree. A location need not exist yet. It imports what exists, " +
     "and then what is written, about a quarter of a second later. Ctrl-C ends it; a watch that is started again continues. " +
-    "With --json: one JSON object per line as it happens, {event: places | imported | warning | caught_up | waiting | polling, …}, " +
+    "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling, …}, " +
     "and {event: stopped, newCount} at the end.",
   argument: "files and folders, instead of the standard locations",
   options: [
@@ -44,7 +44,7 @@ export const command: Command<WatchFlags> = {
     const { surveyLocations } = await import("../../imports/survey.ts");
     const { watchFiles } = await import("../../imports/watch-files.ts");
     const locations = await surveyLocations(paths);
-    if (json) terminal.print(JSON.stringify({ event: "places", places: locations }));
+    if (json) terminal.print(JSON.stringify({ event: "locations", locations }));
     else if (!quiet) for (const line of tableLines(COLUMNS, locations, terminal)) terminal.note(line);
     const question = once ? "Read these?" : "Read these and follow them?";
     if (paths.length === 0 && !yes && !(await isAgreed(question, terminal, json))) {

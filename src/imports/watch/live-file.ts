@@ -5,7 +5,7 @@ import type { FileReport, ImportRun } from "../import-run.ts";
 const LINE_FEED = 0x0a;
 
 /** The result of a look at a live file: a `Growth`, or `over` if the importer reads no further. */
-export type LiveGrowth = Growth | "over";
+type LiveGrowth = Growth | "over";
 
 /** A growing transcript with the importer that has read it so far. New lines are read once, however long the file is. */
 export class LiveFile {
