@@ -50,16 +50,16 @@ export function resultLines(notes: readonly NotedMessage[]): Record<"errors" | "
       const call = calls.get(`${stepId} ${callId}`);
       if (call === undefined) continue; // the call is too old to be noted
       const action = actionOf(call);
-      const tell = (kind: "errors" | "outcomes", text: string) => {
+      const keep = (kind: "errors" | "outcomes", text: string) => {
         last.set(action, { kind, line: { text: `${action}: ${text}`, messageId, seq } });
       };
       last.delete(action); // the newest goes to the end of the map
-      if (failed || (call.isCommand && error !== undefined)) tell("errors", error ?? "failed");
-      else if (call.isCommand && outcome !== undefined) tell("outcomes", outcome);
+      if (failed || (call.isCommand && error !== undefined)) keep("errors", error ?? "failed");
+      else if (call.isCommand && outcome !== undefined) keep("outcomes", outcome);
     }
   }
   const newest = [...last.values()].reverse();
-  const linesOf = (kind: string) => newest.flatMap((told) => (told?.kind === kind ? [told.line] : []));
+  const linesOf = (kind: string) => newest.flatMap((kept) => (kept?.kind === kind ? [kept.line] : []));
   return { errors: linesOf("errors"), outcomes: linesOf("outcomes") };
 }
 

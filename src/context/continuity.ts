@@ -62,18 +62,18 @@ export function buildContinuity(
   const topics = topicsOf(notes);
   const total = tokensMax - lineTokens(frame([]), tokenCounter);
   const chosen: Line[] = [];
-  const told = new Set<Topic>();
+  const chosenTopics = new Set<Topic>();
   let room = 0;
   for (const isSecondRound of [false, true]) {
     for (const topic of topics) {
       if (!isSecondRound) room += topic.share * total;
-      if (told.has(topic)) continue;
+      if (chosenTopics.has(topic)) continue;
       for (const line of topic.ways) {
         const cost = lineTokens(line.text, tokenCounter);
         if (cost > room) continue;
         room -= cost;
         chosen.push(line);
-        told.add(topic);
+        chosenTopics.add(topic);
         break;
       }
     }

@@ -75,7 +75,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions, memory: Me
     newest: fitted.at(-1)?.render() ?? [],
     hidden,
     memory: level === 0 ? memory : buildMemory(view, chosen.size, tokenCounter),
-    continuity: hasContinuity ? options.continuity?.tell(hidden, chosen.continuityTokens) : undefined,
+    continuity: hasContinuity ? options.continuity?.write(hidden, chosen.continuityTokens) : undefined,
   };
 }
 

@@ -7,7 +7,7 @@ export interface RenderOptions {
   /** The counter whose counts are stored with the messages. It must not count less for a number that has more digits. */
   tokenCounter: TokenCounter;
   /** Writes the continuity block; without it a context has none. */
-  continuity?: ContinuityTeller;
+  continuity?: ContinuityWriter;
 }
 
 /**
@@ -33,11 +33,11 @@ export interface Continuity {
 }
 
 /** Writes the continuity block of a session. It is valid until the frontier moves. */
-export interface ContinuityTeller {
+export interface ContinuityWriter {
   /** The share of a context that is kept free for the block, in [0, 1]. */
   share: number;
-  /** Returns a block that tells of everything before the window and of the hidden messages; undefined if nothing fits. */
-  tell(hidden: readonly Message[], tokensMax: number): Continuity | undefined;
+  /** Returns the block for the messages before the window and the hidden messages; undefined if nothing fits. */
+  write(hidden: readonly Message[], tokensMax: number): Continuity | undefined;
 }
 
 /**

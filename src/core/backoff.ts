@@ -4,7 +4,7 @@ export interface Backoff {
   delayMsMax: number;
 }
 
-/** Returns how long to wait after this many failures in a row, in milliseconds: twice as long after each. */
+/** Returns the delay after this many failures in a row, in milliseconds. It doubles with each failure, up to the longest. */
 export function backoffMs(failureCount: number, { delayMsMin, delayMsMax }: Backoff): number {
   return Math.min(delayMsMax, delayMsMin * 2 ** (failureCount - 1));
 }

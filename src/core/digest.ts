@@ -4,7 +4,7 @@ import type { Part, Role } from "./message.ts";
 /** The bytes of SHA-256 that are kept. With 16, no two messages of a store have the same digest by chance. */
 export const DIGEST_BYTES = 16;
 
-/** Returns a digest of who said what. Times, ids and metadata are not part of it. */
+/** Returns a digest of a message's role, name and parts. Times, ids and metadata do not change it. */
 export function digestOf(message: { role: Role; name?: string | undefined; parts: readonly Part[] }): Buffer {
   const content = canonicalJson([message.role, message.name ?? null, message.parts]);
   return hash("sha256", content, "buffer").subarray(0, DIGEST_BYTES);

@@ -83,7 +83,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   ROOT_NOT_FOUND: ({ handle }) => ({
     message: handle.startsWith("span:")
-      ? `The messages at the ends of "${handle}" are not stored, or are not the ends of one span.`
+      ? `The first or the last message of "${handle}" is not stored, or the two are not of one session.`
       : `There was never a root at "${handle}".`,
     hint: "List the roots of a session with `session.roots()` or `coppice forest <session>`, and subjects with `coppice subjects`.",
   }),
@@ -134,12 +134,12 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     hint: "Vectors of different embedders cannot be compared. Open the store with its own embedder, or change the embedder with `coppice reembed`.",
   }),
   EMBEDDER_ASYNC: ({ embedder }) => ({
-    message: `The embedder "${embedder}" answers later, but this call needs a vector at once.`,
+    message: `The embedder "${embedder}" is remote, but this call cannot wait for a vector.`,
     hint: "Pass a vector instead of the text: `await store.embedQuery(text)`.",
   }),
   EMBEDDER_UNKNOWN: ({ id, known }) => ({
     message: `There is no embedder "${id}" here.`,
-    hint: `There are ${known.join(" and ")}, and the latter's model with other dimensions. Programs can pass any other embedder as an object.`,
+    hint: `Known are ${known.join(" and ")}; the latter may have another dimension. Programs can pass any other embedder as an object.`,
   }),
   VECTOR_INVALID: ({ reason, expected, actual }) => ({
     message: `The vector cannot be used: ${reason} (expected ${expected}, got ${actual}).`,
@@ -150,7 +150,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   QUERY_EMPTY: () => ({
     message: "The query is empty.",
-    hint: "Give the words to look for. A phrase in double quotes must occur exactly so.",
+    hint: "Give the words to look for. A phrase in double quotes must occur exactly.",
   }),
   IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
   MODEL_KEY_MISSING: ({ model }) => ({
@@ -159,7 +159,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   MODEL_REFUSED: ({ model, reason, status }) => ({
     message: `${model} refused the request${inBrackets(status)}: ${reason}.`,
-    hint: "The same request will be refused again. Check the key, the model's name and what was sent.",
+    hint: "The same request will be refused again. Check the key, the model's name and the texts that were sent.",
   }),
   MODEL_UNAVAILABLE: ({ model, reason, status, retryAfterMs }) => ({
     message: `${model} did not answer${inBrackets(status)}: ${reason}.`,
@@ -171,7 +171,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   REDACT_FAILED: ({ reason }) => ({
     message: `The \`redact\` hook failed: ${reason}.`,
-    hint: "Nothing was sent. It takes a text and returns the text that may leave the machine.",
+    hint: "Nothing was sent. The hook must take a text and return the text that may leave the machine.",
   }),
 };
 
@@ -189,7 +189,7 @@ export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
     this.hint = hint;
   }
 
-  /** Narrow a caught value, and optionally one code: `StoreError.is(error, "SESSION_NOT_FOUND")`. */
+  /** Returns true for a StoreError; with `code`, only for one with this code: `StoreError.is(error, "SESSION_NOT_FOUND")`. */
   static is<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is StoreError<C> {
     return error instanceof StoreError && (code === undefined || error.code === code);
   }
@@ -206,7 +206,7 @@ function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-/** Returns undefined for what JSON leaves out. Big integers and cycles are shown too. */
+/** Returns the value as JSON, or undefined if JSON leaves it out. Never throws, even for big integers and cycles. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, type Stats, statSync } from "node:fs";
 
-/** Returns what the file system says of a path; undefined if nothing can be found there, for whatever reason. */
+/** Returns the stats of a path; undefined if there is no file or it cannot be accessed. */
 export function lookAt(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

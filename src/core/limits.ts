@@ -9,7 +9,7 @@ export const MESSAGE_CHARS_MAX = 64 * 1024 * 1024;
 /** Levels of nesting in a message's JSON. Deeper JSON overflows the stack of recursive readers. */
 export const JSON_DEPTH_MAX = 200;
 
-/** Graphemes of a message that are embedded and searched. `parts` has the whole message. */
+/** Graphemes of a message's text that are embedded and searched. `parts` has the whole message. */
 export const TEXT_GRAPHEMES_MAX = 8_000;
 
 /** UTF-16 units from which a string of a message is stored compressed in `artifacts`, once. For shorter strings, a row of their own costs more than it saves. */
@@ -32,8 +32,8 @@ export const MODEL_QUERY_CHARS_MAX = 10_000;
 export const ID_CHARS_MAX = 512;
 
 /**
- * Milliseconds without a message after which a session is idle: a day. Somebody who returns on the same day finds the window
- * as it was; after that, all messages are in the forest, where they are found by their subject.
+ * Milliseconds without a message after which a session is idle: a day. If somebody returns on the same day, the window has not
+ * changed. After a day, all messages except the newest step are in the forest, so that recall finds their clusters.
  */
 export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 
@@ -45,13 +45,13 @@ export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
 /**
- * Milliseconds for which a window waits for the vector of a message. Four hours: most outages of a service are shorter, and
- * a step that enters the forest without its vector never gets it.
+ * Milliseconds for which a window waits for the vector of a message: four hours. Most outages of a service are shorter. A step
+ * that enters the forest without its vector gets one only by `reembed`.
  */
 export const VECTOR_WAIT_MS_MAX = 4 * 60 * 60 * 1_000;
 
-/** Newer messages after which a window no longer waits for a vector: what a process holds in memory and loads in 100 ms. */
+/** Newer messages after which a window no longer waits for a vector. A process loads a window of this size in 100 ms. */
 export const VECTOR_WAIT_MESSAGES_MAX = 5_000;
 
-/** Milliseconds for which an idle session waits for a vector: thirty days, as nothing puts it under pressure. */
+/** Milliseconds for which an idle session waits for a vector: thirty days. Its window is not under pressure, so it can wait. */
 export const VECTOR_WAIT_IDLE_MS_MAX = SETTLE_AFTER_MS_MAX;

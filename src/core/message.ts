@@ -22,7 +22,7 @@ export interface TextPart extends ProviderFields {
   text: string;
 }
 
-/** The model's own thinking. It is kept, and rendered while hot, but never embedded, searched or summarized. */
+/** The model's own thinking. It is stored, and rendered while its message is in the window, but never embedded, searched or summarized. */
 export interface ReasoningPart extends ProviderFields {
   type: "reasoning";
   text: string;
@@ -61,7 +61,7 @@ export interface DataPart extends ProviderFields {
 
 export type Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart | DataPart;
 
-/** The schemas of a message. They hold the types above to what is checked. */
+/** The schemas that check a message. The compiler compares them with the types above. */
 export const messageSchemas = once(() => {
   const nonEmpty = z.string().check(z.minLength(1));
   const name = z.optional(z.string());
@@ -84,7 +84,7 @@ export const messageSchemas = once(() => {
     isError: z.optional(z.boolean()),
   });
   const part: z.ZodMiniType<Part> = z.discriminatedUnion("type", [text, reasoning, call, result, file, data]);
-  // Kept in a column of its own, and SQLite's text has no lone surrogates.
+  // Identifiers are stored in text columns, and SQLite's text has no lone surrogates.
   const identifier = z.string().check(
     z.maxLength(ID_CHARS_MAX),
     z.refine((id) => id.isWellFormed(), "half of a surrogate pair cannot be kept here"),
@@ -174,7 +174,7 @@ export interface Message {
 }
 
 /**
- * Checks a message and brings it into the shape that all other code expects.
+ * Checks a message and returns it in the shape that all other code expects.
  *
  * Nothing is repaired. A value that JSON would change (NaN, undefined in a list, a Date, a cycle) is refused with the path to
  * it. Fields whose value is `undefined` count as absent, and -0 becomes 0.

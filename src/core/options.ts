@@ -1,6 +1,6 @@
 import { StoreError } from "./errors.ts";
 
-/** The ways in which a session becomes a context. See src/context/strategy.ts. */
+/** The ways to turn a session into a context. See src/context/strategy.ts. */
 export const STRATEGIES = ["union-find", "sandwich", "flat", "full"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
@@ -15,7 +15,7 @@ export const SESSION_OPTIONS = {
     max: 10_000,
     unit: "messages",
     meaning:
-      "The newest messages that stay out of the forest until the session is idle. A context shows them verbatim, unless they exceed `hotTokensMax`.",
+      "The newest messages that stay out of the forest until the session is idle. Contexts show them verbatim, unless they exceed `hotTokensMax`.",
   },
   overlap: {
     default: 4,
@@ -23,7 +23,7 @@ export const SESSION_OPTIONS = {
     max: 1_000,
     unit: "messages",
     meaning:
-      "Messages before these that also stay verbatim, although they are in the forest, unless they exceed `hotTokensMax`. At most `evictBatch`.",
+      "Messages before the newest `hotSize` that contexts also show verbatim, although they are in the forest, unless they exceed `hotTokensMax`. At most `evictBatch`.",
   },
   evictBatch: {
     default: 24,
@@ -38,7 +38,7 @@ export const SESSION_OPTIONS = {
     max: 100_000_000,
     unit: "tokens",
     meaning:
-      "The most tokens of verbatim messages. Above this the frontier moves, however few the messages are. Choose at most half of the `tokensMax` that you render with, or contexts lose their prefix more often.",
+      "The most tokens of verbatim messages. With more, the frontier moves, even if the messages are few. Choose at most half of the `tokensMax` that you render with. Otherwise the prefix of contexts changes more often.",
   },
   maxThemes: {
     default: 10,
@@ -52,7 +52,7 @@ export const SESSION_OPTIONS = {
     min: 1,
     max: 1_000,
     unit: "clusters",
-    meaning: "The clusters that may still take members. Placement compares each step with all of them.",
+    meaning: "The most clusters that may still take members. Placement compares each step with all of them.",
   },
   summaryTokensMax: {
     default: 400,
@@ -60,7 +60,7 @@ export const SESSION_OPTIONS = {
     max: 100_000,
     unit: "tokens",
     meaning:
-      "The most tokens of one theme's summary. It gets fewer if the budget has no room for `maxThemes` such summaries.",
+      "The most tokens of one theme's summary. The limit is lower if `maxThemes` such summaries do not fit the budget.",
   },
   resolveTokensMin: {
     default: 600,
@@ -68,47 +68,50 @@ export const SESSION_OPTIONS = {
     max: 10_000_000,
     unit: "tokens",
     meaning:
-      "The fewest tokens without a summary that are worth a call: instructions and reply take about as many. A new version of a summary waits for twice this, plus what it repeats. A local summarizer, which costs nothing, needs a third of this. Fewer tokens are shown as they are.",
+      "The unsummarized tokens of a theme from which its first summary is due. A call's instructions and reply take about as many. A later summary is due at twice the sum of this and the theme's summaries. With a local summarizer, a third of this is enough. Until a summary is due, contexts show the messages verbatim if they fit.",
   },
   strategy: {
     default: "union-find",
     words: STRATEGIES,
-    meaning: "How the session becomes a context, unless a call says otherwise.",
+    meaning: "How the session becomes a context, unless a call names another strategy.",
   },
   contextTokensMax: {
     default: 16_000,
     min: 1,
     max: 100_000_000,
     unit: "tokens",
-    meaning: "The most tokens of a context, unless a call says otherwise. `flat` and `sandwich` compact for this.",
+    meaning:
+      "The most tokens of a context, unless a call gives another budget. The summaries of `flat` and `sandwich` are made for this budget.",
   },
   flatTrigger: {
     default: 0.7,
     min: 0.01,
     max: 1,
     unit: "share",
-    meaning: "A `flat` context that is fuller is compacted. Shares are of the budget without the pinned messages.",
+    meaning:
+      "The share of the budget from which a `flat` context counts as full, so that a summary is due. All shares are of the budget without the pinned messages.",
   },
   flatTail: {
     default: 0.3,
     min: 0,
     max: 0.99,
     unit: "share",
-    meaning: "The share of the newest steps that `flat` then leaves verbatim. At least 0.2 less than `flatTrigger`.",
+    meaning:
+      "The share of the budget for the newest steps, which `flat` leaves verbatim. At least 0.2 less than `flatTrigger`.",
   },
   sandwichTrigger: {
     default: 0.85,
     min: 0.01,
     max: 1,
     unit: "share",
-    meaning: "A `sandwich` context that is fuller is compacted.",
+    meaning: "The share of the budget from which a `sandwich` context counts as full, so that a summary is due.",
   },
   sandwichHead: {
     default: 0.2,
     min: 0,
     max: 0.99,
     unit: "share",
-    meaning: "The share of the first steps that `sandwich` leaves verbatim.",
+    meaning: "The share of the budget for the first steps, which `sandwich` leaves verbatim.",
   },
   sandwichTail: {
     default: 0.3,
@@ -116,7 +119,7 @@ export const SESSION_OPTIONS = {
     max: 0.99,
     unit: "share",
     meaning:
-      "The share of the newest steps that `sandwich` leaves verbatim. Together with `sandwichHead` at least 0.2 less than `sandwichTrigger`.",
+      "The share of the budget for the newest steps, which `sandwich` leaves verbatim. Together with `sandwichHead`, at least 0.2 less than `sandwichTrigger`.",
   },
   sandwichMessagesMin: {
     default: 4,
@@ -131,7 +134,7 @@ export const SESSION_OPTIONS = {
     max: 100_000_000,
     unit: "tokens",
     meaning:
-      "The most tokens of a recent message in a context. In a longer one, tool results and arguments of calls are cut down to what matters.",
+      "The most tokens of a recent message in a context. In a longer one, tool results and arguments of calls are shortened; texts are not.",
   },
   oldMessageTokensMax: {
     default: 2_500,
@@ -146,14 +149,14 @@ export const SESSION_OPTIONS = {
     max: 100_000_000,
     unit: "tokens",
     meaning:
-      "How far back messages count as recent: all that are not yet in the forest, and this many tokens before them. Over as many tokens again, the limit falls evenly from `messageTokensMax` to `oldMessageTokensMax`.",
+      "Messages outside the forest count as recent, and so do those within this many tokens before them. Over as many tokens again, the limit falls linearly from `messageTokensMax` to `oldMessageTokensMax`.",
   },
   toolPreviewCharsMax: {
     default: 500,
     min: 40,
     max: 1_000_000,
     unit: "characters",
-    meaning: "The most characters, as a reader counts them, that the memory block shows of a long tool result.",
+    meaning: "The most characters (graphemes) that the memory block shows of a long tool result.",
   },
 } as const;
 
@@ -171,7 +174,7 @@ export const DEFAULT_SETTINGS = Object.fromEntries(
   Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, option.default]),
 ) as SessionSettings;
 
-/** Options of `store.session`: its settings, and what names it. */
+/** The options of `store.session`: settings, a project and a title. Each name has 1 to 512 characters. */
 export interface SessionOptions extends Partial<SessionSettings> {
   project?: string;
   title?: string;

@@ -4,14 +4,14 @@ import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX } from "./limits.ts";
 import { once } from "./once.ts";
 
-// How the options of an operation are declared: one strict zod object, which checks them, types them, and describes them for
-// command lines, tools and pages. The kinds of values below carry, as the error of their checks, the end of the sentence
-// "Expected limit to be …". zod/mini, because zod's own entry takes 25 ms longer to load.
+// The options of each operation are declared as one strict zod object. It checks them, gives their types, and describes them
+// for command lines, tools and pages. The error texts below complete the sentence "Expected limit to be …". The schemas use
+// zod/mini, because zod takes 25 ms longer to load.
 
 type Schema<T = unknown> = z.ZodMiniType<T>;
 export type ObjectSchema = z.ZodMiniObject;
 
-/** The fields of a schema for options of type `T`: the compiler holds it to their names and types. */
+/** The fields of a schema for options of type `T`. The compiler compares their names and types. */
 export type FieldsOf<T> = { readonly [K in keyof T]-?: z.core.$ZodType<T[K] | undefined> };
 
 export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
@@ -62,7 +62,7 @@ export function abortSignal() {
   return z.custom<AbortSignal>((value) => value instanceof AbortSignal, { error: "an AbortSignal" });
 }
 
-/** An object with methods, such as an embedder. It is passed on as it is. */
+/** An object with methods, such as an embedder. It is not copied. */
 export function port<T extends object>(expected: string, ...methods: (keyof T)[]) {
   const hasMethods = (value: unknown) =>
     typeof value === "object" &&
@@ -73,12 +73,12 @@ export function port<T extends object>(expected: string, ...methods: (keyof T)[]
 
 const messages = once(() => ({ error: english().localeError }));
 
-/** Parses a value. Issues without a message of their own get zod's English one, which zod/mini leaves out. */
+/** Parses a value. Issues without a message get zod's English one, which zod/mini does not include. */
 export function safeParse<S extends z.ZodMiniType>(schema: S, value: unknown) {
   return z.safeParse(schema, value, messages());
 }
 
-/** Returns the first thing that is wrong with a value, or undefined if it is what the schema asks for. */
+/** Returns the first issue of a value, or undefined if the value is valid. */
 export function firstIssue(schema: z.ZodMiniType, value: unknown): z.core.$ZodIssue | undefined {
   return safeParse(schema, value).error?.issues[0];
 }
@@ -90,16 +90,16 @@ export type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
  * Returns the options of an operation, with defaults for those that were left out.
  *
  * @param operation  The name of the operation: `openStore`.
- * @throws {StoreError} `OPTION_INVALID` for the first thing that is wrong.
+ * @throws {StoreError} `OPTION_INVALID` for the first invalid option.
  */
 export function parseOptions<S extends ObjectSchema>(operation: string, schema: S, given: unknown): Given<z.output<S>> {
   return parsed(schema, given, `an option of ${operation}`, `the options of ${operation}`);
 }
 
 /**
- * Returns the arguments that a model or another program sent, if they are what the schema asks for.
+ * Returns the arguments that a model or another program sent.
  *
- * @throws {StoreError} `OPTION_INVALID` for the first thing that is wrong.
+ * @throws {StoreError} `OPTION_INVALID` for the first invalid argument.
  */
 export function parseArguments<S extends ObjectSchema>(schema: S, given: unknown): Given<z.output<S>> {
   return parsed(schema, given, "an argument", "the arguments");
@@ -119,7 +119,7 @@ function parsed<S extends ObjectSchema>(schema: S, given: unknown, one: string, 
   throw new StoreError("OPTION_INVALID", { option, expected, actual });
 }
 
-/** Turns zod's own messages, which schemas of messages have, into the end of our sentence. */
+/** Returns the end of the sentence "Expected … to be …" for an issue, also if it has one of zod's own messages. */
 function expectedBy({ message }: z.core.$ZodIssue): string {
   const [, type] = /^Invalid input: expected (.*), received/.exec(message) ?? [];
   if (type !== undefined) return `of type ${type}`;
@@ -127,8 +127,8 @@ function expectedBy({ message }: z.core.$ZodIssue): string {
 }
 
 /**
- * Returns the JSON Schema of a schema, for models. Each word of it is sent with each call, so bounds that all whole numbers
- * have are left out.
+ * Returns the JSON Schema of a schema, for models. The limits of safe integers are left out, because every word of it is sent
+ * with each call.
  */
 export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.core.JSONSchema.BaseSchema {
   return z.toJSONSchema(schema, {
@@ -141,9 +141,9 @@ export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.c
 }
 
 /**
- * Returns a value on its own, if it is what the schema asks for.
+ * Checks and returns a single value.
  *
- * @param name  What the caller calls it.
+ * @param name  The name of the value in the error.
  * @throws {StoreError} `OPTION_INVALID`.
  */
 export function parseValue<S extends Schema>(name: string, schema: S, value: unknown): z.output<S> {

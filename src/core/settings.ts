@@ -11,8 +11,8 @@ import {
 import { type FieldsOf, identifier, oneWordOf, parseOptions, share, whole } from "./schema.ts";
 
 /**
- * The least difference between a trigger and what stays verbatim: a tenth for the summary, and a tenth until the next one. It is
- * less by a rounding error.
+ * The smallest difference between a trigger and the shares that stay verbatim: a tenth for the summary, and a tenth until the
+ * next one is due. It is reduced by a rounding error.
  */
 const COMPACT_SHARE_MIN = 0.2 - 1e-9;
 

@@ -20,9 +20,9 @@ const GRAPHEME_CHARS_MAX = 64;
 /**
  * Returns the text of a message, which is embedded, searched and summarized.
  *
- * It has text parts as they are; the name of a call and the strings in its arguments; the head, the tail and the error lines of
- * a result; the name, type and size of a file and of bytes in base64. It has no reasoning. It has at most 8,000 graphemes, is
- * well-formed, and contains no NUL.
+ * It contains the text parts unchanged; the name of a call and the strings in its arguments; the head, the tail and the error
+ * lines of a result; the name, type and size of a file; and the type and size of bytes in base64. It contains no reasoning. It
+ * has at most 8,000 graphemes, is well-formed, and contains no NUL.
  */
 export function textOf(parts: readonly Part[]): string {
   const pieces: string[] = [];

@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
 import { type FieldsOf, whole } from "./schema.ts";
 
-/** How long a context may be: a number of tokens, or what a model's window leaves. The store's counter counts the tokens. */
+/** The most tokens of a context, as a number or as the rest of a model's window. The store's counter counts the tokens. */
 export interface TokenBudget {
   /** The most tokens of the whole context. */
   tokensMax?: number;
-  /** Instead of `tokensMax`: the model's context window. The context gets what the two options below leave of it. */
+  /** Instead of `tokensMax`: the tokens of the model's context window, from which the two options below are subtracted. */
   contextWindow?: number;
-  /** The tokens of the window that are kept free for the model's answer; by default 0. */
+  /** The tokens of the window reserved for the model's answer; by default 0. */
   reserveTokens?: number;
   /** The tokens of the window that the host's tool definitions and the like take; by default 0. */
   toolTokens?: number;
@@ -28,8 +28,8 @@ export function tokenBudgetFields() {
  * Returns the most tokens of a context: `tokensMax`, or `contextWindow - reserveTokens - toolTokens`.
  *
  * @param budget  Checked by `tokenBudgetFields`.
- * @param tokensMaxDefault  The result if the budget says nothing.
- * @throws {StoreError} `OPTION_INVALID` if both are given, if parts of the window are given without it, or if the parts use it up.
+ * @param tokensMaxDefault  The result if the budget is empty.
+ * @throws {StoreError} `OPTION_INVALID` if both are given, if parts of the window are given without it, or if they leave nothing.
  */
 export function tokensMaxOf(budget: TokenBudget, tokensMaxDefault: number): number {
   const { tokensMax, contextWindow, reserveTokens, toolTokens } = budget;

@@ -1,4 +1,4 @@
-/** Settles like `promise`, or rejects when the signal aborts. A model that ignores the signal then delays nobody. */
+/** Completes like `promise`, or rejects when the signal aborts, even if the work behind the promise ignores the signal. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

@@ -2,7 +2,7 @@
 const CANDIDATE = /[\p{L}\p{N}_@~.$+%/\\:*-]{3,}/gu;
 const PATH_CHARS_MAX = 200;
 const EXTENSION = /[^.]\.(?:[a-z][a-z0-9]{0,7}|[CHRS])$/;
-/** Without a folder, `a.b` is a file only with a known extension, unlike `fmt.Errorf`, `e.g` and `example.org`. */
+/** Extensions of files. Without a folder, `a.b` counts as a file only with one of these, because `fmt.Errorf` is none. */
 const KNOWN_EXTENSION =
   /[^.]\.(?:[cm]?[jt]sx?|astro|bash|c|cc|cfg|clj|cpp|cs|css|csv|dart|db|exs?|go|gradle|h|hpp|hs|html?|ini|ipynb|java|json[cl5]?|kts?|less|lock|lua|mdx?|mk|ml|patch|php|pl|proto|ps1|pyi?|rb|rs|rst|scala|scss|sh|snap|sql|sqlite3?|svelte|svg|swift|tf|toml|txt|vue|xml|ya?ml|zig)$/i;
 const KNOWN_NAME = /^(?:Makefile|Dockerfile|Gemfile|Rakefile|Procfile|Jenkinsfile|go\.mod|\.env|\.gitignore)$/;
@@ -42,7 +42,7 @@ function isFile(path: string): boolean {
   const base = baseOf(path);
   // A pattern or a shell variable is not a file.
   if (path.includes("*") || /^\$|\/\$[^/]*\//.test(path) || NOT_A_FILE.test(path)) return false;
-  if (base === path && path.includes("@")) return false; // an address
+  if (base === path && path.includes("@")) return false; // an email address
   if (KNOWN_NAME.test(base)) return true;
   return (base === path ? KNOWN_EXTENSION : EXTENSION).test(base);
 }

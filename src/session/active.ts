@@ -1,11 +1,11 @@
 /**
- * The sessions that this process is working on. The times of messages do not tell: a program that appends an old conversation
- * turn by turn is in the middle of it, whatever the messages' dates.
+ * The sessions that this process has changed lately. The dates of messages do not show that, because a program may append an old
+ * conversation turn by turn.
  */
 export class ActiveSessions {
-  /** The sessions changed since the last look. An append only adds its session, without asking a clock. */
+  /** The sessions changed since the last call of `isActive`. An append adds its session here without reading the clock. */
   readonly #changed = new Set<string>();
-  /** The time of the last look that found a session changed, by session. */
+  /** By session, the time of the last call of `isActive` that found it changed. */
   readonly #seenAtMs = new Map<string, number>();
 
   note(sessionId: string): void {
@@ -17,7 +17,7 @@ export class ActiveSessions {
     this.#changed.clear();
   }
 
-  /** True if the session has changed since the last look, or a look after `after` found it changed. */
+  /** Returns true if the session has changed since the last call, or if a call after the time `after` found it changed. */
   isActive(sessionId: string, after: number): boolean {
     if (this.#changed.has(sessionId)) return true;
     const seenAtMs = this.#seenAtMs.get(sessionId);

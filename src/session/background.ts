@@ -2,9 +2,9 @@ import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 
-/** Background work that goes on until it is stopped or the store closes. */
+/** Background work that continues until it is stopped or the store closes. */
 export interface Resolving extends AsyncDisposable {
-  /** Ends the work, and aborts what is in progress. @returns when nothing runs any more. */
+  /** Ends the work and aborts calls in progress. The promise resolves when nothing runs any more. */
   stop(): Promise<void>;
 }
 
@@ -12,21 +12,21 @@ export interface BackgroundPorts {
   /** Aborted when the store closes. */
   closing: AbortSignal;
   clock: Clock;
-  /** Does what is due. @returns when to try the remaining work again, in Unix milliseconds; undefined if that is unknown. */
+  /** Does the work that is due. @returns when to try the remaining work again, in Unix milliseconds; undefined if unknown. */
   resolve(signal: AbortSignal): Promise<number | undefined>;
 }
 
 /** Milliseconds between an append and the next run, so that several appends in a row cause one run. */
 const DEBOUNCE_MS = 50;
 
-/** Milliseconds of the longest sleep. A suspended machine or a changed clock is noticed within this time. */
+/** The longest sleep in milliseconds. A suspended machine or a changed clock is noticed within this time. */
 const SLEEP_MS_MAX = 60_000;
 
 /** The delays after the store could not be read or written. */
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: SLEEP_MS_MAX };
 
 /**
- * Resolves at once, after each change of the session, and when a failed summary is due again; never twice at the same time.
+ * Calls `resolve` at once, after each change of the session, and when a failed summary may be tried again. Calls never overlap.
  *
  *     idle      nothing is known to be due          → waiting, on a wake
  *     waiting   a timer runs                        → running, when the timer fires; a wake may shorten the wait

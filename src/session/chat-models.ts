@@ -6,7 +6,7 @@ import type { Summarizer } from "../models/summarizer.ts";
 /** The models of a chat with Gemini. */
 export interface ChatModels {
   model: ChatModel;
-  /** Summarizes the session's old messages with the service's small model. */
+  /** The summarizer of old messages, which uses the service's small model. */
   summarizer: Summarizer;
 }
 

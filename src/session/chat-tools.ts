@@ -44,8 +44,8 @@ export interface ToolPorts {
 /**
  * Runs a call. If something is wrong with the call, the result tells the model how to correct it.
  *
- * @param tokensMax  The most tokens of the result's text, but for about 100 that every result needs. What does not fit is
- *   counted, with a pointer to it.
+ * @param tokensMax  The most tokens of the result's text, besides about 100 that every result needs. A pointer counts the
+ *   messages that do not fit.
  * @throws the signal's reason if aborted; {StoreError} for an error of the store: `STORE_CLOSED`, `STORE_CORRUPT` and others.
  */
 export async function runTool(

@@ -39,14 +39,14 @@ export interface ChatOptions {
   model: ChatModel;
   tokenCounter: TokenCounter;
   /**
-   * The most tokens of a context. The default is the session's `contextTokensMax`; then a message that needs more, such as a long
-   * paste, gets more if the model's window has room.
+   * The most tokens of a context. The default is the session's `contextTokensMax`. With the default, a message that needs more,
+   * such as a long paste, gets more if the model's window has room.
    */
   tokensMax?: number | undefined;
 }
 
 /**
- * Returns the most tokens that a context can get: the number given, or what the model's window leaves.
+ * Returns the most tokens that a context can get: the number given, or the tokens that the model's window leaves.
  *
  * @throws {StoreError} `OPTION_INVALID` if the number given is more than the window leaves.
  */
@@ -61,7 +61,7 @@ export function contextLimit({ model, tokenCounter, tokensMax }: ChatOptions): n
 
 /**
  * A conversation between a person and a model in one session. Each turn is stored as it happens, so that the next turn can
- * continue however the last one ended.
+ * continue even if the last one failed.
  *
  * - The person's message is stored before anything is sent.
  * - A reply is stored at its end. If it breaks off, or its calls cannot be run, the text so far is stored without the calls, and
@@ -105,7 +105,7 @@ export class Chat {
    * Stores the person's message and lets the model answer.
    *
    * @throws the signal's reason if aborted; what `ChatReply` and `Session.append` throw; `BUDGET_TOO_SMALL` if the message does
-   *   not fit into the context. What arrived by then is stored, and `goOn` tries again.
+   *   not fit into the context. What arrived by then is stored, and `answer` tries again.
    */
   async *say(text: string, signal: AbortSignal): AsyncGenerator<ChatEvent> {
     this.session.append({ role: "user", content: text });
@@ -113,7 +113,7 @@ export class Chat {
   }
 
   /** Lets the model answer the newest message, if it `isWaiting`. @throws what `say` throws. */
-  async *goOn(signal: AbortSignal): AsyncGenerator<ChatEvent> {
+  async *answer(signal: AbortSignal): AsyncGenerator<ChatEvent> {
     if (this.isWaiting) yield* this.#turn(signal);
   }
 
@@ -151,7 +151,7 @@ export class Chat {
       if (paid.costUsd !== undefined) total.costUsd = (total.costUsd ?? 0) + paid.costUsd;
     };
     const reply = this.#model.reply({ system: SYSTEM, messages, tools: CHAT_TOOLS, mayCall, signal, onUsage });
-    let interrupted = "aborted"; // also where the reader of this very generator stops
+    let interrupted = "aborted"; // also if the reader of this generator stops
     let isWhole = false;
     let calls: ToolCallPart[] = [];
     let results: ToolResultPart[] = [];
@@ -231,7 +231,7 @@ export class Chat {
       return await store.embedQuery(text, { signal: asking });
     } catch {
       signal.throwIfAborted();
-      return undefined; // words find most of it
+      return undefined; // the words alone find most messages
     }
   }
 

@@ -5,16 +5,16 @@ import { type FieldsOf, oneWordOf } from "../core/schema.ts";
 import { type TokenBudget, tokenBudgetFields } from "../core/token-budget.ts";
 import type { RecallQuery } from "../recall/search.ts";
 
-/** How long a context may be, and how the session becomes one. */
+/** The budget and the strategy of a context. */
 export interface ContextOptions extends TokenBudget {
   /** The strategy; by default the session's. */
   strategy?: Strategy;
 }
 
 export interface RenderOptions extends ContextOptions {
-  /** The subject of the next step. Most of a small budget then goes to messages that answer it. */
+  /** A question, or a description of the next step. Messages that answer it become evidence, and get most of a small budget. */
   query?: RecallQuery;
-  /** The scope of the search for evidence: in this session, the default, or in all of its project. Without a query it changes nothing. */
+  /** The messages searched for evidence: those of this session (the default) or of all sessions of its project. Ignored without a query. */
   scope?: "session" | "project";
 }
 

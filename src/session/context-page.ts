@@ -11,7 +11,7 @@ import type { Session } from "./session.ts";
 const TOKENS_RATIO = 0.85;
 const TRIES_MAX = 6;
 
-/** A context as a record, for a model that is not the session's own. */
+/** A context as a record of the session, for a model that does not take part in it. */
 export interface ContextPage {
   sessionId: string;
   project: string | null;
@@ -21,13 +21,13 @@ export interface ContextPage {
   shownCount: number;
   summarizedCount: number;
   omittedCount: number;
-  /** The whole page as one element that no text in it can end. */
+  /** The whole page as one element. Texts in it are escaped, so none can end it. */
   text: string;
 }
 
 /**
- * Returns a session's context as a record, as text and as values. Both fit the budget, unless a few smaller renders are still
- * too long. Calls and results appear as text, files are named, and reasoning is left out.
+ * Returns a session's context as a record, as text and as values. Both fit the budget, unless even the smallest of a few renders
+ * is too long. Calls and results are written as text, files are named, and reasoning is left out.
  *
  * @throws {StoreError} what `render` throws.
  */
@@ -72,7 +72,7 @@ function pageOfRender(session: Session, result: RenderResult, { tokenCounter }: 
   };
 }
 
-/** Messages that the render composed already consist of elements. */
+/** Converts a message. Messages that the render composed already consist of elements. */
 function pieceOf({ role, name, parts }: ContextMessage, isComposed: boolean) {
   const { text } = messageText({ parts });
   if (isComposed) return { line: text, value: { role, text } };

@@ -4,7 +4,7 @@ import { type Memory, renderMemory } from "../context/memory.ts";
 import { normalWindow } from "../context/normalize.ts";
 import { type PreparedView, prepareView } from "../context/prepare.ts";
 import { type Findings, renderContext } from "../context/render.ts";
-import type { ContinuityTeller, RenderResult } from "../context/result.ts";
+import type { ContinuityWriter, RenderResult } from "../context/result.ts";
 import { stableTokensMax } from "../context/split-budget.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
 import type { RenderView } from "../context/view.ts";
@@ -19,26 +19,26 @@ import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import { askedSplit } from "../summaries/span.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
-import { type ColdNotes, continuityTeller, loadColdNotes } from "./continuity.ts";
+import { type ColdNotes, continuityWriter, loadColdNotes } from "./continuity.ts";
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
 
-/** Hits that a render asks for: one for each 25 tokens of the budget, within bounds that keep the search fast. */
+/** The hits that a render with a query requests: one for each 25 tokens of the budget, within these bounds. */
 const HITS_MIN = 20;
 const HITS_MAX = 200;
 const HIT_TOKENS = 25;
 
-/** Memory blocks kept until the frontier moves. A host renders with one or two budgets. */
+/** The memory blocks kept until the frontier moves. A host renders with one or two budgets. */
 const BUDGETS_KEPT = 8;
 
-/** The session in memory, in step with the file. */
+/** Returns the state of the session, brought up to date with the file. */
 interface SessionAccess {
   current(): SessionState;
-  /** Like `current`, inside a transaction for reading. */
+  /** Like `current`, for callers inside a read transaction. */
   reload(): SessionState;
 }
 
-/** The cold part of a session, kept until its frontier moves. */
+/** The cold part of a session. It is kept until the frontier moves. */
 interface ColdPart {
   frontierVersion: number;
   pinnedCount: number;
@@ -46,14 +46,14 @@ interface ColdPart {
   view: ColdView;
   /** The memory blocks, by `tokensMax`. */
   memories: Map<number, Memory>;
-  continuity: ContinuityTeller;
+  continuity: ContinuityWriter;
 }
 
 /**
- * Renders one session, and keeps what the next render can use.
+ * Renders one session, and keeps results that the next render can use again.
  *
- * A render goes one way: the session's state and its cold part → the view of the strategy → the prepared view → memory
- * block → with a query, evidence → `renderContext`.
+ * The steps of a render: the session's state and its cold part → the view of the strategy → the prepared view → the memory
+ * block → evidence, if there is a query → `renderContext`.
  */
 export class Contexts {
   readonly #ports: SessionPorts;
@@ -136,7 +136,7 @@ export class Contexts {
     return typeof split === "string" ? 0 : split.seqLast + 1;
   }
 
-  /** Renders without a query. The result is kept until a message, a setting or a summary is new. */
+  /** Renders without a query. The result is kept until a message, a setting or a summary changes. */
   #renderPlain(strategy: Strategy, tokensMax: number): RenderResult {
     const { repositories, tokenCounter } = this.#ports;
     const render = (): RenderResult => {
@@ -157,7 +157,7 @@ export class Contexts {
     return strategy === "union-find" ? render() : repositories.database.read(render);
   }
 
-  /** Renders with a query. Nothing is kept, because any message of any session may change what is found. */
+  /** Renders with a query. The result is not kept, because a new message of any session may change the hits. */
   #renderFor(query: RecallQuery, scope: "session" | "project", tokensMax: number): RenderResult {
     const { repositories, tokenCounter } = this.#ports;
     repositories.database.assertOpen();
@@ -173,7 +173,7 @@ export class Contexts {
       const searched = scope === "project" ? { project: row.project! } : { sessionIds: [this.#sessionId] };
       const limit = Math.min(HITS_MAX, Math.max(HITS_MIN, Math.ceil(tokensMax / HIT_TOKENS)));
       const stable = stableTokensMax(view, tokensMax, tokenCounter);
-      // The newest step is always shown, so a question that was appended does not answer itself.
+      // The newest step is always shown, so it is not evidence: a question does not answer itself.
       const newest = state.window.filter(({ stepId }) => stepId === state.window.at(-1)!.stepId);
       const room = {
         shownIds: new Set(newest.map(({ id }) => id)),
@@ -254,7 +254,7 @@ export class Contexts {
         const { frontierVersion, pinned, settings } = state;
         const view = loadColdView(repositories, state);
         this.#notes = loadColdNotes(repositories, this.#sessionId, state.evictedSeq, this.#notes);
-        const continuity = continuityTeller(this.#notes, tokenCounter);
+        const continuity = continuityWriter(this.#notes, tokenCounter);
         const pinnedCount = pinned.length;
         this.#coldPart = { frontierVersion, pinnedCount, settings, view, memories: new Map(), continuity };
       }

@@ -1,5 +1,5 @@
 import { buildContinuity, continuityShare } from "../context/continuity.ts";
-import type { Continuity, ContinuityTeller } from "../context/result.ts";
+import type { Continuity, ContinuityWriter } from "../context/result.ts";
 import type { Message } from "../core/message.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import type { TokenCounter } from "../core/tokens.ts";
@@ -7,33 +7,34 @@ import { notesOf } from "../models/notes.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** Messages before the window that are read, at about 0.1 ms each when a session is resumed: what older ones name decides little. */
+/** The most messages before the window that are read. Each takes about 0.1 ms when a session is resumed. Older ones matter little. */
 const MESSAGES_MAX = 160;
 
-/** Turns whose user messages are read however long ago they were. What a user rules out holds until it is taken back. */
+/** The newest turns whose user messages are read, however old they are, because a user's rule stays valid. */
 const TURNS_MAX = 24;
 
-/** Blocks kept between two moves of the frontier: of the budgets in use, while the window's start stays. */
+/** The blocks kept between two moves of the frontier. A host renders with one or two budgets. */
 const BLOCKS_KEPT = 8;
 
-/** Places from a session's beginning in which its first request is looked for. */
+/** The first messages of a session that are searched for its first request. */
 const FIRST_MAX = 16;
 
-/** What has left the window, noted: the newest messages, the users' of the newest turns, and the session's beginning. */
+/** The notes of messages that have left the window. */
 export interface ColdNotes {
-  /** seq of the first message that has not left the window. */
+  /** The seq of the first message that has not left the window. */
   seqEnd: number;
+  /** The notes of the newest messages. */
   newest: NotedMessage[];
-  /** The users' messages of the newest turns; those before the newest messages are told too. */
+  /** The notes of the users' messages of the newest turns, in order. */
   asked: NotedMessage[];
-  /** The first messages of the session. */
+  /** The notes of the first messages of the session. */
   first: NotedMessage[];
 }
 
 /**
- * Read what continuity needs of what has left the window. The work is bounded, whatever the length of the session.
+ * Reads the notes for continuity. The time does not depend on the length of the session.
  *
- * @param before  The same at an earlier frontier, nothing of it forgotten since: then only what is new is read.
+ * @param before  The notes at an earlier frontier, if none of their messages has been forgotten. Only newer messages are read.
  */
 export function loadColdNotes(
   { messages }: Repositories,
@@ -56,25 +57,25 @@ export function loadColdNotes(
   return { seqEnd, newest, asked: asked.reverse(), first };
 }
 
-/** Tells of a session between two moves of its frontier, each thing once. */
-export function continuityTeller(cold: ColdNotes, tokenCounter: TokenCounter): ContinuityTeller {
-  const told = new Map<string, Continuity | undefined>();
+/** Returns the writer of a session's continuity block. It keeps its blocks until the frontier moves. */
+export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter): ContinuityWriter {
+  const blocks = new Map<string, Continuity | undefined>();
   const old = coldMessages(cold);
   return {
     share: continuityShare(old),
-    tell: (hidden, tokensMax) => {
+    write: (hidden, tokensMax) => {
       const key = `${tokensMax} ${hidden.map(({ id }) => id).join()}`;
-      if (!told.has(key)) {
-        if (told.size === BLOCKS_KEPT) told.clear();
+      if (!blocks.has(key)) {
+        if (blocks.size === BLOCKS_KEPT) blocks.clear();
         const notes = [...old, ...hidden.map(noted)].sort((left, right) => left.seq - right.seq);
-        told.set(key, buildContinuity(notes, tokensMax, tokenCounter));
+        blocks.set(key, buildContinuity(notes, tokensMax, tokenCounter));
       }
-      return told.get(key);
+      return blocks.get(key);
     },
   };
 }
 
-/** Each once. Of the oldest, only what a user said. */
+/** Returns the notes in use, each message once: the first request, the users' messages of the newest turns, and the newest messages. */
 function coldMessages({ newest, asked, first }: ColdNotes): NotedMessage[] {
   const seqFirst = newest[0]?.seq ?? 0;
   const request = first.find(({ said }) => said.some(({ kind }) => kind === "request" || kind === "rule"));

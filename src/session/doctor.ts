@@ -8,7 +8,7 @@ import { themeSettings } from "../summaries/theme-settings.ts";
 import { indexFinding } from "./index-finding.ts";
 import type { SessionPorts } from "./ports.ts";
 
-/** Examines an open store: its file, then its rows as far as they can be read. */
+/** Examines an open store: its file, then its rows if they can be read. */
 export function examine(ports: SessionPorts): Finding[] {
   const { repositories, nearest } = ports;
   const { database } = repositories;
@@ -34,7 +34,7 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
   const { sessions } = repositories;
   const { id: summarizerId, promptVersion } = summarizer;
   const asker = { summarizerId, promptVersion, claimant, nowMs: clock() };
-  /** Counts the dirty themes, without those that only wait for more messages. */
+  /** Counts the themes whose summary is due and may be tried now. */
   const wantingOf = (id: string, settings: SessionSettings): number => {
     const own = themeSettings(repositories, id, { settings, tokensMax: settings.contextTokensMax, summarizer });
     return dirtyThemes(repositories, id, own, "made", asker).filter(({ wait }) => wait?.nextTryAtMs !== null).length;
@@ -53,7 +53,7 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
 
 /** Says why a store cannot be opened, and examines its file from the outside. */
 export function examineUnopened(error: StoreError): Finding[] {
-  // Who may read a file that is not a store is not our business.
+  // The permissions of a file that is not a store are not checked.
   const path = "path" in error.details && error.code !== "NOT_A_STORE" ? error.details.path : undefined;
   const findings = path === undefined ? [] : fileFindings(path, false);
   return [refusal("open", error), ...findings.filter(({ text }) => text !== error.message)];

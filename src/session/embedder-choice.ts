@@ -4,7 +4,7 @@ import { embedderById } from "../models/embedders.ts";
 import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 
-/** Stands for a key if none is needed, because nothing is sent. */
+/** Replaces the key of an embedder that is never called. */
 const NO_KEY = "none";
 
 /**
@@ -28,8 +28,8 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
 }
 
 /**
- * Returns the embedder that a store was written with. Without a key the store opens too: searches then go by words, and appended
- * messages wait for their vectors.
+ * Returns the embedder that a store was written with. If there is no key, the store opens anyway: searches then use words only,
+ * and appended messages wait for their vectors.
  *
  * @throws {StoreError} `EMBEDDER_UNKNOWN` for an embedder that is not ours.
  */
@@ -37,7 +37,7 @@ export function storedEmbedder(id: string): Embedder {
   return orKeyless((options) => embedderById(id, options));
 }
 
-/** Returns the embedder for reading a store. A store whose embedder is not ours is searched by words. */
+/** Returns the embedder for reading a store. If it is not one of ours, searches use words only. */
 export function readingEmbedder(id: string): Embedder {
   try {
     return storedEmbedder(id);
@@ -47,7 +47,7 @@ export function readingEmbedder(id: string): Embedder {
   }
 }
 
-/** Stands for the old embedder during `reembed`, which never calls it. */
+/** Replaces the old embedder during `reembed`, which never calls it. */
 export function replacedEmbedder(id: string, dimension: number): RemoteEmbedder {
   return {
     id,
@@ -58,7 +58,7 @@ export function replacedEmbedder(id: string, dimension: number): RemoteEmbedder 
   };
 }
 
-/** Stands for the embedder of a temporary copy, so that nothing is requested, paid or waited for. */
+/** Replaces the embedder of a temporary copy, so that no vector is requested, paid or waited for. */
 export function triedEmbedder(id: string, dimension: number): LocalEmbedder {
   return { id, dimension, similarityMin: 0, embed: () => undefined };
 }

@@ -4,7 +4,7 @@ import type { SessionSettings } from "../core/options.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionRow } from "../store/sessions.ts";
 
-/** Messages in memory at the same time. They are few, because each may have megabytes. */
+/** The messages in memory at the same time. There are few, because each may have megabytes. */
 const PAGE_MESSAGES = 50;
 
 /** The line of a session. It comes before the session's messages, and has no `role`. */
@@ -53,7 +53,7 @@ export interface UnreadableMessage {
 export interface ExportOptions {
   /** The ids of the sessions; by default all. */
   sessions?: readonly string[];
-  /** Called for each message that cannot be read, and the export goes on. Without it, the first such message throws. */
+  /** Called for each message that cannot be read; the export then continues. Without it, the first such message throws. */
   onUnreadable?: (message: UnreadableMessage) => void;
 }
 
@@ -84,7 +84,7 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
   }
 }
 
-/** Returns the rows of the sessions with these ids, oldest first, but each after its parent. */
+/** Returns the rows of the sessions with these ids, oldest first, except that each follows its parent. */
 function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefined): SessionRow[] {
   const asked = (ids ?? sessions.ids()).map((id) => {
     const row = sessions.byId(id);
@@ -103,7 +103,7 @@ function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefi
   return ordered;
 }
 
-/** Returns the messages with these seqs. In a damaged file it reads them one by one, so that a bad one costs no other. */
+/** Returns the messages with these seqs. If the file is damaged, it reads them one by one, so that only damaged ones are lost. */
 function readable(
   repositories: Repositories,
   sessionId: string,
@@ -145,7 +145,7 @@ function messageLine(message: Message): ExportedMessage {
   const line: ExportedMessage = { session, seq, role, ...said, createdAt };
   if (message.name !== undefined) line.name = message.name;
   if (message.externalId !== undefined) line.id = message.externalId;
-  // A system message is pinned by its role, a result with its call.
+  // A system message is always pinned, and a result is pinned with its call.
   if (message.pinned && (role === "user" || role === "assistant")) line.pinned = true;
   if (message.metadata !== undefined) line.metadata = message.metadata;
   return line;

@@ -6,8 +6,8 @@ import { oneWordOf, text, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
 
-// The arguments that models, and other programs that send JSON, may give. The descriptions are all that it learns. A schema cannot
-// tell whether a handle exists, for example: the call itself does that.
+// The arguments of calls by models and other programs that send JSON. The descriptions are all that a model learns about them.
+// The call itself checks everything that a schema cannot, for example if a handle exists.
 
 export { EXPAND_LIMIT_DEFAULT };
 
@@ -26,7 +26,7 @@ function textOf(charsMin: number, charsMax: number) {
   return charsMin === 0 ? bounded : bounded.check(z.minLength(charsMin, error));
 }
 
-/** The most items that come back. */
+/** A field for the most items to return. */
 export function limitOf(what: string, usual: number, max: number) {
   return z
     .exactOptional(whole(1, max))
@@ -35,7 +35,7 @@ export function limitOf(what: string, usual: number, max: number) {
 
 export const RECALL_INPUT = z.strictObject({
   query: textOf(0, MODEL_QUERY_CHARS_MAX).check(
-    z.describe('Words to look for; a phrase "in double quotes" must occur exactly so'),
+    z.describe('Words to look for; a phrase "in double quotes" must occur exactly'),
   ),
   limit: limitOf("messages", RECALL_LIMIT_DEFAULT, RECALL_LIMIT_MAX),
   offset,
@@ -90,8 +90,8 @@ export const CONTEXT_INPUT = z.strictObject({
 });
 
 /**
- * The parts of a message may be its content; other fields are stored in its metadata. A model may not append a system message,
- * because that would head every later context of the session.
+ * The arguments of an append. `content` may be a list of parts, and unknown fields are stored in `metadata`. A model may not
+ * append a system message, because every later context of the session would begin with it.
  */
 export const APPEND_INPUT = z.extend(z.omit(messageSchemas().message, { parts: true }), {
   role: oneWordOf(ROLES.filter((role) => role !== "system")).check(z.describe("Who says it")),

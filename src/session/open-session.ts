@@ -19,7 +19,7 @@ export interface SessionOrigin {
   forkedAfter?: string;
   createdAtMs?: number;
   metadata?: Record<string, JsonValue>;
-  /** For a session from another Coppice store, where its id was `externalId`: what restores it as it was. */
+  /** Set for a session from another Coppice store, where its id was `externalId`. Restores its names and settings. */
   exported?: {
     source?: string;
     externalId?: string;
@@ -57,7 +57,7 @@ export function openSession(
       metadata: origin?.metadata,
       createdAtMs: origin?.createdAtMs ?? clock(),
     });
-    // If another process was faster, its session is resumed, and its project compared.
+    // If another process was faster, its session is resumed, and its project is compared.
     return known === undefined ? id : openSession(ports, known, options, origin);
   }
   if (project !== undefined && row.project !== null && project !== row.project) {
@@ -77,17 +77,17 @@ export function openSession(
   return id;
 }
 
-/** Returns the id of the session that stands for an imported one: the same for every import of it. */
+/** Returns the session id for an imported session. Every import of it gets the same id. */
 export function importedSessionId(ports: SessionPorts, origin: SessionOrigin): string {
   const { source, externalId, exported } = origin;
   checkId("externalId", externalId);
   const row = rowOf(ports, externalId);
   if (exported !== undefined && row !== undefined && isSame(row, origin)) return row.id;
-  // A new session gets the name that people know it by, if that is free here.
+  // A new session keeps its external id as its id, if that is free here.
   return idOf(ports, source, externalId) ?? (row === undefined ? externalId : uuidv7());
 }
 
-/** True if a session is the one that was exported: it has the same origin and the same time of creation. */
+/** Returns true if a session is the exported one: it has the same origin and the same time of creation. */
 function isSame(row: SessionRow, { createdAtMs, exported }: SessionOrigin): boolean {
   return (
     row.createdAtMs === createdAtMs &&
@@ -121,8 +121,8 @@ function forkSeqOf(
 }
 
 /**
- * Returns the source and the external id under which a new session is found again. A session from another store keeps those
- * it had there, unless its id or its names are taken here: then it is a copy, known by its id there.
+ * Returns the source and the external id of a new session, by which later imports find it. A session from another store keeps
+ * the ones it had there. If its id or they are taken here, its id in the other store becomes its external id.
  */
 function namesOf(
   ports: SessionPorts,

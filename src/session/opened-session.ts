@@ -87,7 +87,7 @@ export class OpenedSession implements Session {
    * Appends messages that the session had in another store, each under its seq there. A message whose seq is taken is compared
    * with the stored one and not appended again, so the same export can be imported twice.
    *
-   * @param messages  In order of seq. If a seq is missing, the messages after it move up.
+   * @param messages  The messages in order of seq. If a seq is missing, the messages after it get lower seqs.
    * @throws {StoreError} `MESSAGE_INVALID` if another message has the seq; and what `append` throws.
    */
   restoreAll(messages: readonly { seq: number; message: MessageInput }[]): AppendResult[] {
@@ -113,7 +113,7 @@ export class OpenedSession implements Session {
       try {
         return this.#sync(history);
       } catch (error) {
-        // Another writer appended after the comparison, possibly the same messages.
+        // Another writer has appended since the comparison, possibly the same messages.
         if (!StoreError.is(error, "SESSION_CHANGED") || attempt === SYNC_ATTEMPTS_MAX) throw error;
       }
     }
@@ -139,7 +139,7 @@ export class OpenedSession implements Session {
       digest: syncDigest(message, digests[index]!),
     }));
     const fresh = newMessages(keys, this.#syncKeys.keys, this.#lastHistory).map((index) => history[index]!);
-    // Batches keep the first sync of a long history from blocking other writers. If one fails, the next sync finds the stored ones.
+    // Batches let other writers in during the first sync of a long history. If a batch fails, the next sync appends the others.
     const results: AppendResult[] = [];
     for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
       const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
@@ -161,7 +161,7 @@ export class OpenedSession implements Session {
     return (await this.#resolver.resolveDirty(options)).result;
   }
 
-  /** Does what `resolveDirty` does except the store's upkeep, for callers that resolve many sessions. */
+  /** Like `resolveDirty`, but without the store's upkeep, for callers that resolve many sessions. */
   async resolveAlone(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
     return (await this.#resolver.resolveDirty(options, false)).result;
   }
@@ -229,8 +229,7 @@ export class OpenedSession implements Session {
   }
 
   /**
-   * Runs a change of the session, which catches up with other writers inside its own transaction. After a failure, memory may be
-   * ahead of the file, so the session is loaded again at its next use.
+   * Runs a change of the session. If it fails, memory may differ from the file, so the session is loaded again at its next use.
    */
   #change<T>(change: (state: SessionState) => T): T {
     const state = this.#held ?? this.#current();
@@ -244,7 +243,7 @@ export class OpenedSession implements Session {
     }
   }
 
-  /** Returns the session as it is in the file, including what other processes wrote. */
+  /** Returns the state of the session, including changes by other processes. */
   #current(): SessionState {
     const { database } = this.#ports.repositories;
     this.#ports.resident.touch(this.id, () => this.release());
@@ -256,7 +255,7 @@ export class OpenedSession implements Session {
     return held;
   }
 
-  /** Drops what other processes made invalid by moving the frontier or forgetting messages. */
+  /** Drops kept values that other processes made invalid by moving the frontier or forgetting messages. */
   #dropForgotten({ foreignMoves }: SessionState): void {
     if (foreignMoves === this.#foreignMovesSeen) return;
     this.#foreignMovesSeen = foreignMoves;
@@ -264,14 +263,14 @@ export class OpenedSession implements Session {
     this.#contexts.dropNotes();
   }
 
-  /** Drops what can be loaded again. Callers that go through many sessions do this. */
+  /** Drops everything that can be loaded again, for callers that read many sessions. */
   release(): void {
     this.#state = undefined;
     this.#contexts.release();
     this.#syncKeys = undefined;
   }
 
-  /** The state in memory, or undefined if this connection has changed the session in another way since. */
+  /** The state in memory; undefined if it must be loaded again. */
   get #held(): SessionState | undefined {
     return this.#changesSeen === this.#ports.changes.count ? this.#state : undefined;
   }

@@ -53,7 +53,7 @@ import {
 } from "./store-options.ts";
 import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
 
-/** How much `close` adds to the full-text index at most. A search scans what remains within about 10 ms. */
+/** The most messages that `close` adds to the full-text index, and the most milliseconds. A search scans the others in about 10 ms. */
 const CLOSING_MESSAGES_MAX = 2_000;
 const CLOSING_MS_MAX = 250;
 
@@ -87,7 +87,7 @@ function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["emb
 }
 
 /**
- * Returns the object behind a store, for the rooms above that need more of it than `Store` has: imports, and the surfaces.
+ * Returns the object behind a store, for imports and surfaces, which need internal methods.
  *
  * @throws {StoreError} `OPTION_INVALID` for an object that `openStore` did not return.
  */
@@ -106,7 +106,7 @@ export class OpenedStore implements Store {
   readonly #repositories: Repositories;
   readonly #ports: SessionPorts;
   readonly #closing = new AbortController();
-  /** One object for each session: two in one process would disagree about its next seq. */
+  /** The one object of each session. Two objects of a session would disagree about its next seq. */
   readonly #sessions = new Map<string, OpenedSession>();
 
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
@@ -193,7 +193,7 @@ export class OpenedStore implements Store {
       ...(onProgress && { onProgress }),
       onSwitch: () => this.#ports.useEmbedder(embedder),
     });
-    this.#ports.useEmbedder(embedder); // also if another process was faster, or there was nothing to do
+    this.#ports.useEmbedder(embedder); // `onSwitch` is not called if another process was faster or nothing was to do
     return result;
   }
 
@@ -269,23 +269,23 @@ export class OpenedStore implements Store {
     return queryRows(this.#database, sql);
   }
 
-  /** Returns the session that stands for an imported one, and creates it if there is none. */
+  /** Returns the session for an imported one, and creates it if there is none. */
   importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
     const id = importedSessionId(this.#ports, origin);
     return this.#sessionObject(openSession(this.#ports, id, options, origin));
   }
 
-  /** True if the store uses no embedder, counter or clock of its own, so that `prepareApart` makes what it would make. */
+  /** True if the store uses the default embedder, counter and clock, so that `prepareApart` may prepare its messages. */
   get takesPrepared(): boolean {
     return isUsual(this.#ports);
   }
 
-  /** True if the file was imported whole in this state, and nothing was forgotten since: reading it again adds nothing. */
+  /** Returns true if the file was imported whole in this state, and nothing was forgotten since, so it need not be read again. */
   hasImportedFile(path: string, state: string): boolean {
     return this.#database.read(() => this.#repositories.importedFiles.has(path, state));
   }
 
-  /** A number that changes when something is forgotten. */
+  /** Returns a number that changes when something is forgotten. */
   forgetCount(): number {
     return this.#database.read(() => this.#repositories.generations.rewriteCountOfAll());
   }
@@ -293,8 +293,8 @@ export class OpenedStore implements Store {
   /**
    * Records that files were imported whole, unless something was forgotten since.
    *
-   * @param states  A text for each path that changes with the file.
-   * @param forgetCount  `forgetCount()` from before the first file was read.
+   * @param states  By path, a text that changes with the file.
+   * @param forgetCount  The result of `forgetCount()` before the first file was read.
    */
   noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
     noteImportedFiles(this.#repositories, states, forgetCount);
@@ -309,7 +309,7 @@ export class OpenedStore implements Store {
     return session;
   }
 
-  /** Closing goes on if this fails: searches scan what the index lacks, and other processes fill it. */
+  /** Adds messages to the full-text index. Errors are ignored, because searches scan messages that are not in the index. */
   #indexTail(): void {
     try {
       this.#database.waitNoMore();
@@ -324,7 +324,7 @@ export class OpenedStore implements Store {
     if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
   }
 
-  /** Records the embedder in a new store; refuses another one in an old store. A reader compares no vectors. */
+  /** Records the embedder of a new store, and refuses another embedder for an old one. Read-only stores accept any embedder. */
   #startGeneration(): void {
     if (this.#database.readonly) return;
     const { embedder, clock } = this.#ports;

@@ -29,7 +29,7 @@ export class SessionPorts {
   readonly claimant = uuidv7();
   /** Aborted when the store closes. */
   readonly closing: AbortSignal;
-  /** Counts changes by this connection that its sessions do not see otherwise: new settings, a rebuild. */
+  /** Counts changes by this connection that its sessions would not notice otherwise, such as new settings and rebuilds. */
   readonly changes = { count: 0 };
   readonly resident = new ResidentSessions();
   readonly active = new ActiveSessions();
@@ -60,7 +60,7 @@ export class SessionPorts {
     return this.#inUse.embedder;
   }
 
-  /** Continues with another embedder, once the store has a generation of it. */
+  /** Uses another embedder from now on. The store must have a generation of it. */
   useEmbedder(embedder: Embedder): void {
     this.#inUse.embedder = embedder;
     this.changes.count += 1;

@@ -5,7 +5,7 @@ import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import type { MessageRow } from "../store/messages.ts";
 
-/** A message with everything that a store keeps of it except its seq. */
+/** A message with all the values that a store keeps of it except its seq. */
 export type PreparedMessage = MessageRow;
 
 /** A prepared message on its way between threads. `parts` are left out if `partsJson`, which is copied faster, has all of them. */
@@ -18,7 +18,7 @@ const USUAL: PrepareOptions = {
   clock: systemClock,
 };
 
-/** True if `prepareApart` makes what a store with these ports would make. */
+/** Returns true if `prepareApart` has the same results as a store with these ports. */
 export function isUsual({ embedder, tokenCounter, clock }: PrepareOptions): boolean {
   return embedder === USUAL.embedder && tokenCounter === USUAL.tokenCounter && clock === USUAL.clock;
 }
@@ -32,12 +32,12 @@ export function prepareApart(message: MessageInput): PreparedMessage {
   return prepareMessage(parseMessage(message), USUAL);
 }
 
-/** Returns what is sent to another thread. */
+/** Returns the form of a message that is sent to another thread. */
 export function posted(prepared: PreparedMessage): PostedMessage {
   return prepared.artifacts.length > 0 ? prepared : { ...prepared, parts: undefined };
 }
 
-/** Restores what came from another thread, where each Buffer has become a plain array of bytes. */
+/** Restores a message from another thread. On the way, each Buffer became a plain array of bytes. */
 export function revived(prepared: PostedMessage): PreparedMessage {
   return {
     ...prepared,
@@ -47,7 +47,7 @@ export function revived(prepared: PostedMessage): PreparedMessage {
   };
 }
 
-/** Returns the message that a prepared one was made of, as `append` takes it. */
+/** Converts a prepared message back into the input of `append`. */
 export function inputOf({
   role,
   parts,

@@ -3,13 +3,13 @@ import type { RenderResult } from "../context/result.ts";
 import type { RenderView } from "../context/view.ts";
 import type { SessionState } from "../store/session-state.ts";
 
-/** How full a session's context is, and what compacting would gain. Tokens are those of the store's counter. */
+/** Says how full a session's context is, and how many tokens `compact` would free. The store's counter counts the tokens. */
 export interface Pressure {
   /** The budget. */
   tokensMax: number;
-  /** The tokens of all messages as they were appended: what a host without Coppice would send. */
+  /** The tokens of all messages as they were appended. A host without Coppice would send as many. */
   fullTokens: number;
-  /** The tokens of the context that `render` returns now; if none fits, the tokens of the smallest. */
+  /** The tokens of the context that `render` returns now; if none fits, those of the smallest possible context. */
   contextTokens: number;
   /** `contextTokens / tokensMax`: from 0 to 1, or above 1 if `render` would throw `BUDGET_TOO_SMALL`. */
   share: number;
@@ -17,11 +17,11 @@ export interface Pressure {
   isTooSmall: boolean;
   /** The tokens of the pinned messages and the window, which are shown word for word if there is room. */
   hotTokens: number;
-  /** The part of `hotTokens` that the context leaves out or shortens. Above 0, compact or use a larger budget. */
+  /** The part of `hotTokens` that the context leaves out or shortens. If it is above 0, compact or use a larger budget. */
   hiddenTokens: number;
-  /** The part of `hotTokens` that `compact()` would leave to a summary now. */
+  /** The part of `hotTokens` that `compact()` would replace by a summary now. */
   compactableTokens: number;
-  /** The number of messages before the window that no summary covers: work for `resolveDirty()`. */
+  /** The number of messages before the window that no summary covers. `resolveDirty()` summarizes them when they are due. */
   unsummarizedCount: number;
 }
 

@@ -2,8 +2,8 @@
 const RESIDENT_MAX = 64;
 
 /**
- * The sessions of a store that are in memory: those used last. A program that goes through thousands of sessions would
- * otherwise hold all their windows. A released session is loaded again in milliseconds.
+ * Keeps the sessions used last in memory, and releases the others. Without it, a program that reads thousands of sessions would
+ * hold all their windows. A released session is loaded again in milliseconds.
  */
 export class ResidentSessions {
   /** Keyed by session id, the least recently used first. */

@@ -19,17 +19,18 @@ import type { SessionPorts } from "./ports.ts";
 export interface StartResolvingOptions extends Omit<ContextOptions, "tokensMax"> {
   /** The tokens of the context that `flat` and `sandwich` compact for; by default the session's setting. */
   contextTokensMax?: number;
-  /** Calls of the summarizer at the same time: 1 to 64, by default 8. */
+  /** The most calls of the summarizer at the same time: 1 to 64, by default 8. */
   concurrency?: number;
-  /** The most calls to begin. A summarizer on this machine is not limited. */
+  /** The most calls to begin; by default any number. A local summarizer is not limited. */
   callsMax?: number;
   /**
-   * The most tokens to send and receive. A reply counts as the service reports it. Before a call, and for a service that
-   * reports nothing, the count is estimated from the messages and summaries sent and a reply of full length. A summary that may
-   * cost more than is left is not begun. Instructions and thoughts are counted only afterwards.
+   * The most tokens to send and receive; by default any number. The service's own count applies if it reports one. Before a call,
+   * and if nothing is reported, the count is estimated: the messages and summaries sent, plus the longest reply. A summary whose
+   * estimate exceeds the remaining tokens is not begun. The estimate does not include instructions and the model's thoughts, so
+   * the total may be a little higher.
    */
   tokensMax?: number;
-  /** Called for each summary as it happens. */
+  /** Called with each event of a summary: started, resolved, failed, and so on. */
   onEvent?: OnResolveEvent;
 }
 
@@ -64,7 +65,7 @@ export class Resolver {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
   readonly #access: SessionAccess;
-  /** Resolves, and never rejects, when the last run that was started is over. */
+  /** Resolves when the last run that was started is over. Never rejects. */
   #running: Promise<void> | undefined;
   #background: Background | undefined;
 
@@ -102,7 +103,7 @@ export class Resolver {
     return background;
   }
 
-  /** Tells the background that the session has changed. */
+  /** Notifies the background work that the session has changed. */
   wake(): void {
     this.#background?.wake();
   }
@@ -120,7 +121,7 @@ export class Resolver {
     setMaxListeners(0, signal); // several for each call in progress
     signal.throwIfAborted();
     const embedFromMs = isRemote(embedder) ? clock() : 0;
-    // Runs follow one another, even if an event listener starts one: the next run does what the one before has left.
+    // Runs follow one another, even if an event listener starts one. The next run continues where this one stopped.
     const before = this.#running ?? Promise.resolve();
     const running = (async () => {
       await untilAborted(before, signal);
@@ -130,7 +131,7 @@ export class Resolver {
       });
     })();
     this.#running = Promise.allSettled([before, running]).then(() => {});
-    // Summaries do not depend on vectors. If one of the two fails, the other goes on, because its calls are paid for.
+    // Summaries do not depend on vectors. If one of the two fails, the other continues, because its calls are paid for.
     const embedding = vectors.embed({ sessionId: this.#sessionId, signal });
     await Promise.allSettled([running, embedding]);
     const { result, nextTryAtMs } = await running;

@@ -13,7 +13,7 @@ export interface RootInfo {
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** The words that tell it apart; for a theme, those of the cluster that names it. May be empty. */
+  /** The words that distinguish a cluster from others. A theme has the label of one of its clusters. May be empty. */
   label: string;
   /** For a theme: the handles of its clusters, oldest first. */
   clusters?: string[];
@@ -21,14 +21,14 @@ export interface RootInfo {
   stepCount?: number;
   /** For a cluster: true if it takes no more members. */
   settled?: boolean;
-  /** For a theme: its summaries, those with the oldest sources first, whether contexts show them yet or not. */
+  /** For a theme: its summaries, oldest sources first. Contexts may not show all of them yet. */
   summaries?: RootSummary[];
   /** For a theme: the number of messages that no summary covers. */
   uncoveredCount?: number;
 }
 
 export interface RootSummary {
-  /** The handle of what it covers. */
+  /** The handle of the messages that it covers. */
   root: string;
   title: string;
   text: string;

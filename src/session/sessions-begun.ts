@@ -1,13 +1,13 @@
 import type { Store } from "./store.ts";
 
 /**
- * Returns the sessions whose id begins with a text: their own id, or the id in the program that they were imported from.
+ * Returns the ids of the sessions whose own or external id begins with a text.
  *
  * The ids of imported subagents are `<session>/agent-…`. The beginning of each half is enough, so that the shortened ids in lists
- * can be typed. If a text fits a session and otherwise only the sessions that it started, it means that session.
+ * can be typed. If all other matches are sessions that one match has started, only that one is returned.
  *
- * @param project  Only sessions of this project.
- * @returns ids, the shortest first: a single one if the meaning is clear, none for an empty text.
+ * @param project  Only sessions of this project match.
+ * @returns the ids, shortest first; none for an empty text.
  */
 export function sessionsBegun(store: Store, typed: string, project?: string): string[] {
   if (typed === "") return [];

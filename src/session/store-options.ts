@@ -24,7 +24,7 @@ import type { ExportOptions } from "./export.ts";
 import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, VerifyOptions } from "./store.ts";
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
 
-// The options of each operation of a store, as they are checked. The interfaces document them.
+// The schemas that check the options of a store's methods. The interfaces document the options.
 
 /** The longest wait of `embedPending`: a day. */
 const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;

@@ -24,36 +24,37 @@ import type { SubjectInfo, SubjectsOptions } from "./subjects.ts";
 
 export interface OpenOptions {
   /**
-   * Turns texts into vectors. The default is local: it needs no key, no network and no model. A function receives the id and
-   * the dimension of the embedder that wrote the store, and returns that embedder; for a new store it is not called.
+   * Turns texts into vectors. The default is local: it needs no key, no network and no model. Instead of an embedder, a function
+   * may be given: it receives the id and the dimension of the embedder that wrote the store, and returns that embedder. For a
+   * new store it is not called, and the default is used.
    */
   embedder?: Embedder | ((id: string, dimension: number) => Embedder);
   /** Turns messages into summaries. The default is extractive: it needs no key, no network and no model. */
   summarizer?: Summarizer;
   /** Counts the tokens of a text. The default estimates them for any model. */
   tokenCounter?: TokenCounter;
-  /** The failures that an append survives: with `process`, the default, a killed process; with `power`, also a power cut. */
+  /** `process` (the default): appended messages survive a killed process. `power`: they also survive a power cut. */
   durability?: "process" | "power";
   /** Opens the file for reading only. Methods that write then throw `STORE_READONLY`. */
   readonly?: boolean;
-  /** How long a write waits for the writes of other processes, in milliseconds: 0 to 600,000, by default 5,000. */
+  /** The most milliseconds that a write waits for other processes: 0 to 600,000, by default 5,000. Then it throws `STORE_BUSY`. */
   busyTimeoutMs?: number;
-  /** Returns the time, for tests and replays. */
+  /** Returns the time in Unix milliseconds; by default the system's. For tests and replays. */
   clock?: Clock;
 }
 
 export interface EmbedPendingOptions {
   signal?: AbortSignal;
-  /** Calls of the embedder at the same time: 1 to 64, by default 4. */
+  /** The most calls of the embedder at the same time: 1 to 64, by default 4. */
   concurrency?: number;
-  /** How long to keep trying while the service is away, in milliseconds: 0, the default, to a day. */
+  /** The most milliseconds to keep trying while the service is unavailable: 0 (the default) to 86,400,000, a day. */
   waitMsMax?: number;
   /** Called after each batch. */
   onProgress?: (progress: { embedded: number; waiting: number }) => void;
 }
 
 export interface VerifyOptions {
-  /** Also writes what was derived: deleted or damaged rows come back bit for bit. */
+  /** True to write the derived rows again. Deleted or damaged rows are restored bit for bit. */
   rebuild?: boolean;
   /** Called before each session. */
   onProgress?: (progress: VerifyProgress) => void;
@@ -84,53 +85,58 @@ export interface Store {
   /**
    * Returns the session with this id, and creates it if there is none. Without an id, it creates one under a new UUIDv7.
    *
-   * For a session that exists, the options given change its settings. A title or a project is only set if the session has
-   * none: another title is ignored, another project is refused.
+   * If the session exists, the given options change its settings. A title or a project is set only if the session has none: a
+   * different title is ignored, and a different project is an error.
    *
-   * @throws {StoreError} `SESSION_CONFLICT`, `OPTION_INVALID`; `STORE_READONLY` if the session would have to be created.
+   * @param id  1 to 512 characters without control characters.
+   * @throws {StoreError} `SESSION_CONFLICT` for a different project; `OPTION_INVALID`; `STORE_READONLY` if the store is read-only
+   *   and the session must be created or changed.
    */
   session(id?: string, options?: SessionOptions): Session;
 
   /** @throws {StoreError} `SESSION_NOT_FOUND` if the store does not hold this session. */
   resume(id: string): Session;
 
-  /** Returns the ids of all sessions, or of one project's, whose own or external id begins with `prefix`, in order. */
+  /**
+   * Returns the ids of the sessions whose id begins with `prefix`, in alphabetical order. The external id of an imported session
+   * counts too. With `project`, only its sessions are returned.
+   */
   sessionIds(options: { prefix: string; project?: string }): string[];
 
   /** Returns the sessions, the most recently used first. */
   sessions(options?: SessionsOptions): SessionOverview[];
 
   /**
-   * Returns the exact messages behind a handle, or around a message.
+   * Returns messages exactly as they were appended: those of a handle, or those around a message.
    *
+   * @param target  A handle (`theme:123@456`) or a message id.
    * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
    */
   expand(target: string | number, options?: ExpandOptions): Expansion;
 
   /**
-   * Returns the subjects with clusters of at least two sessions, those with the most tokens first. `expand` takes their
-   * handles.
+   * Returns the subjects that have clusters of at least two sessions, those with the most tokens first. Pass their handles to
+   * `expand` to read them.
    */
   subjects(options?: SubjectsOptions): SubjectInfo[];
 
   /**
-   * Finds the messages that answer a query in any session, the best first, each with its neighbors and the handle of its
-   * cluster. Any text is a query. A phrase in double quotes must occur letter by letter. A message is found as soon as it is
-   * appended.
+   * Finds the messages that answer a query, in any session, best first. Each hit has its neighbors and the handle of its cluster.
+   * Any text is a query. A phrase in double quotes must occur exactly. A message can be found as soon as it is appended.
+   *
+   * If a remote embedder fails, or takes longer than `vectorMsMax`, messages are found by their words only.
    *
    * @param query  A text, or a text with its vector.
-   * @returns a promise that rejects if something is wrong; `recall` itself never throws. If a remote embedder fails, or takes
-   *   longer than `vectorMsMax`, messages are found by their words only.
-   * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `VECTOR_INVALID`.
+   * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `VECTOR_INVALID`. The promise rejects; `recall` never throws directly.
    */
   recall(query: RecallQuery, options?: RecallOptions): Promise<RecallHit[]>;
 
   /**
-   * Returns the vector of a query by the store's embedder. With a remote embedder, `nearestRoots` and `render` need this
-   * vector, because they do not wait for the network.
+   * Returns the vector of a query, made by the store's embedder. With a remote embedder, pass it to `nearestRoots` and `render`,
+   * because these do not wait for the network.
    *
    * @returns undefined if a local embedder finds no words in the text.
-   * @throws {StoreError} `QUERY_EMPTY`; what the embedder throws; the signal's reason.
+   * @throws {StoreError} `QUERY_EMPTY`; the error of the embedder; the signal's reason if aborted.
    */
   embedQuery(text: string, options?: { signal?: AbortSignal }): Promise<Float32Array | undefined>;
 
@@ -142,31 +148,34 @@ export interface Store {
   find(messageId: number): FoundRoots;
 
   /**
-   * Returns the clusters nearest to a text or a vector.
+   * Returns the clusters nearest to a text or a vector, nearest first.
    *
    * @throws {StoreError} `EMBEDDER_ASYNC` for a text with a remote embedder, `QUERY_EMPTY`, `VECTOR_INVALID`, `OPTION_INVALID`.
    */
   nearestRoots(target: string | Float32Array | readonly number[], options?: NearestRootsOptions): NearRoot[];
 
   /**
-   * Does the store's background maintenance now, in small transactions. Sessions whose newest message is a day old become
-   * idle: all their messages enter the forest. The clusters of an idle session settle when it has been silent for longer
-   * than it lasted, or for thirty days. Settled clusters are assigned to subjects, and the indexes are brought up to date.
+   * Does the store's background maintenance now, in small transactions:
    *
-   * `resolveDirty` does the same afterwards, but spares sessions that this process has changed within a day. `upkeep` spares
+   * - Vectors that are due are requested.
+   * - A session whose newest message is a day old is idle: all its steps except the newest enter the forest.
+   * - The clusters of an idle session settle when it has been silent for longer than it lasted, or for thirty days.
+   * - Settled clusters are assigned to subjects, and the indexes are brought up to date.
+   *
+   * `resolveDirty` does the same at its end, but skips sessions that this process has changed within a day. `upkeep` skips
    * none, so call it after you import old conversations. Calls run one after another. If a part fails, the others still run.
    *
-   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, what the first failed part threw.
+   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed.
    */
   upkeep(options?: { signal?: AbortSignal }): Promise<void>;
 
   /**
-   * Asks a remote embedder for the vectors that are due. Messages are stored first and wait for their vectors in the hot
-   * window. `resolveDirty` and `upkeep` also do this. When you append a long history, call it between the parts: messages
-   * that overfill a window enter the forest without a vector. With a local embedder there is nothing to do.
+   * Requests the vectors that are due from a remote embedder. Messages are stored first and wait for their vectors in the hot
+   * window. `resolveDirty` and `upkeep` also request vectors. When you append a long history, call this between the parts,
+   * because messages that overfill a window enter the forest without a vector. With a local embedder it does nothing.
    *
-   * @returns how many messages got a vector, failed, were refused for good and still wait; and the error that ended the call
-   *   early. A failing model never rejects.
+   * @returns the numbers of messages that got a vector, failed, were refused permanently, and still wait; and the error that
+   *   ended the call early, if any. An error of the embedder does not reject.
    * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`, `EMBEDDER_MISMATCH`, `OPTION_INVALID`.
    */
   embedPending(options?: EmbedPendingOptions): Promise<EmbedResult>;
@@ -176,19 +185,19 @@ export interface Store {
    * until the new one is complete and checked; one transaction then replaces it. The new generation includes messages that
    * any process appends meanwhile.
    *
-   * If a run is stopped, the store stays as it was and keeps the vectors made so far; the next run with the same embedder
-   * continues there. Handles keep their meaning. Summaries whose sources are no theme of the new forest are made again by
-   * `resolveDirty`; until then contexts show or name those messages. Processes that opened the store with the old embedder
-   * can go on reading, by words; their appends are refused with `EMBEDDER_MISMATCH`.
+   * If a run is stopped, the old generation stays in use, and the vectors made so far are kept for the next run with the same
+   * embedder. Handles keep their meaning. A summary stays if the new forest has a theme with exactly its messages; `resolveDirty`
+   * makes the others again, and until then contexts show or name their messages. Processes that opened the store with the old
+   * embedder can still read, and search by words only. Their appends throw `EMBEDDER_MISMATCH`.
    *
-   * With the embedder in use, messages that entered the forest without a vector get one.
+   * If the given embedder is already in use, only messages that entered the forest without a vector are a reason to run.
    *
-   * @throws the signal's reason if aborted; what the embedder throws, if trying again does not help; {StoreError}
+   * @throws the signal's reason if aborted; an error of the embedder, if another try does not help; {StoreError}
    *   `STORE_READONLY`, `VECTOR_INVALID`, and `EMBEDDER_MISMATCH` if another process has just switched to a third embedder.
    */
   reembed(options: ReembedOptions): Promise<ReembedResult>;
 
-  /** Estimates what `reembed` would cost: messages, tokens, summaries, and money if the price is known. Calls no model. */
+  /** Estimates the cost of `reembed`: messages, tokens, summaries, and US dollars if the price is known. Calls no model. */
   reembedEstimate(embedder: Embedder): ReembedEstimate;
 
   /** Returns the rows of one SQL statement that only reads. @throws {StoreError} `QUERY_REFUSED`. */
@@ -197,43 +206,42 @@ export interface Store {
   /** Returns counts and sizes of the whole store. */
   stats(): StoreStats;
 
-  /**
-   * Derives everything derived from messages and log again, and compares the result with what is stored.
-   */
+  /** Checks all messages, derives all derived rows from messages and log again, and compares them with the stored rows. */
   verify(options?: VerifyOptions): VerifyReport;
 
   /**
-   * Copies the whole store to another file while this and other processes keep writing. The copy is one snapshot, it is
-   * checked, and only its owner may read it. A store in memory can be saved in this way.
+   * Copies the whole store to another file while this and other processes may write. The copy is a snapshot, it is checked, and
+   * only its owner may read it. A store in memory can be saved in this way.
    *
-   * @returns when the copy is on disk and in place. If it fails, nothing is left behind.
+   * The promise resolves when the copy is on disk under its path. If it rejects, no new file is left.
+   *
    * @throws {StoreError} `FILE_EXISTS` unless `overwrite` is given, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`.
    */
   backup(path: string, options?: BackupOptions): Promise<BackupReport>;
 
   /**
-   * Yields everything that was appended as lines of the neutral format: one object each, a session before its messages.
-   * `coppice import` reads their JSON.
+   * Yields everything that was appended as objects of the neutral format, each session before its messages. `coppice import`
+   * reads them as lines of JSON.
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`.
    */
   export(options?: ExportOptions): Generator<ExportLine>;
 
   /**
-   * Returns what is wrong with the store or could be better, and how to fix it: its file and permissions, other processes, the
-   * disk, its pages, embedder, summaries and index. Writes nothing. It reads every page once, and waits up to a second for
-   * another process to end its write. `verify` checks every message and every derived row.
+   * Returns findings about the store, and how to fix problems: its file and permissions, other processes, the disk, its pages,
+   * embedder, summaries and index. Writes nothing. It reads every page once, and waits up to a second for the write of another
+   * process. `verify` checks more: every message and every derived row.
    */
   doctor(): Finding[];
 
   /**
-   * Forgets a session, or some of its messages with their steps, permanently. Their summaries go too, and clusters and themes
-   * become what they would be without them. The seq of other messages does not change. Sessions that a forgotten session
-   * started stay.
+   * Forgets a session, or some of its messages with their steps, permanently. Summaries of these messages are deleted, and
+   * clusters and themes become as if the messages had never been appended. The seqs of other messages do not change. Sessions
+   * that a forgotten session started stay.
    *
-   * Then the index of clusters is deleted and the file is rewritten without the freed space, which takes as long as copying
-   * it. If `erased` is false, this could not be done yet, because another process was reading or the disk was full: call
-   * `erase` later. Backups are not touched.
+   * Then the index of clusters is deleted, and the file is rewritten without the freed space, which takes as long as copying
+   * it. If `erased` is false in the result, another process was reading or the disk was full, and the old bytes are still in the
+   * file: call `erase` later. Backups are not changed.
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `STORE_READONLY`.
    */
@@ -243,8 +251,8 @@ export interface Store {
   erase(): boolean;
 
   /**
-   * Closes the file. A running `resolveDirty` rejects with `STORE_CLOSED` and keeps what it has recorded. Before that, new
-   * messages are added to the full-text index, for at most a quarter of a second.
+   * Closes the file. A running `resolveDirty` rejects with `STORE_CLOSED`; summaries recorded by then stay. Before the file is
+   * closed, new messages are added to the full-text index for at most a quarter of a second.
    */
   close(): void;
 

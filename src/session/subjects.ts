@@ -13,12 +13,12 @@ export interface SubjectsOptions {
   limit?: number;
 }
 
-/** A subject that came up in several sessions. */
+/** A subject with clusters of several sessions. */
 export interface SubjectInfo {
   /** The handle, at the newest log position. */
   subject: string;
   project: string | null;
-  /** The words that tell its clusters apart from others; may be empty. */
+  /** The words that distinguish its clusters from others. May be empty. */
   label: string;
   clusterCount: number;
   sessionCount: number;

@@ -29,17 +29,16 @@ export interface UpkeepOptions {
 }
 
 /**
- * Maintains a store in the background, over all its sessions. Messages get the vectors that are due. Sessions without a message
- * for a day become idle, and their clusters settle. Settled clusters are assigned to subjects and enter the index of clusters;
- * messages enter the full-text index. The work is done in small steps, so that others can write in between. If nothing is due,
- * nothing is written.
+ * Maintains all sessions of a store in the background. It requests vectors that are due, lets idle sessions graduate, settles
+ * their clusters, assigns settled clusters to subjects, and updates the indexes. It works in small transactions, so that others
+ * can write in between. If there is nothing to do, nothing is written.
  *
- * One run follows another: two at a time would go through the same sessions and hold the same subjects in memory.
+ * Runs never overlap, because two would read the same sessions and hold the same subjects in memory.
  */
 export class Upkeep {
   readonly #ports: UpkeepPorts;
   readonly #placer: SubjectPlacer;
-  /** Resolves, and never rejects, when the last run that was started is over. */
+  /** Resolves when the last run that was started is over. Never rejects. */
   #running: Promise<void> | undefined;
 
   constructor(ports: UpkeepPorts) {
@@ -50,7 +49,7 @@ export class Upkeep {
   /**
    * Runs every step, after the run in progress. If a step fails, the others still run.
    *
-   * @throws the signal's reason if aborted, and completed work stays; otherwise what the first failed step threw.
+   * @throws the signal's reason if aborted (completed work stays); otherwise the error of the first failed step.
    */
   async run({ signal, includeActive = false }: UpkeepOptions): Promise<void> {
     const before = this.#running;
@@ -67,8 +66,8 @@ export class Upkeep {
   }
 
   /**
-   * Runs every step for a caller who asked for something else, or waits for the run in progress. Errors are not thrown: `doctor`
-   * and `verify` report them, and the next run tries again.
+   * Runs every step, or waits for the run in progress. It is for callers that do upkeep besides their own task, so errors are not
+   * thrown: `doctor` and `verify` report them, and the next run tries again.
    *
    * @throws the signal's reason if aborted.
    */

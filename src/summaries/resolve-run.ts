@@ -5,7 +5,7 @@ import type { Repositories } from "../store/repositories.ts";
 import type { HeldClaim, Lease, NoClaim } from "../store/write-summaries.ts";
 import { type CallBudget, type Reservation, Spending } from "./call-budget.ts";
 import { type ClaimedSummary, SummaryClaims } from "./claims.ts";
-import { type DeferReason, type OnResolveEvent, type ResolveEvent, tell } from "./events.ts";
+import { type DeferReason, emit, type OnResolveEvent, type ResolveEvent } from "./events.ts";
 import { type Asker, type Consequence, consequenceOf, type Postponement } from "./next-try.ts";
 import { type Outcome, planReading, type Reading, type SummarizeOptions, summarize } from "./summarize.ts";
 
@@ -132,7 +132,7 @@ export class ResolveRun {
       const work = this.#begin(task);
       if (work === "changed") return true;
       if ("heldUntilMs" in work) return this.#defer(task.handle, "claimed", work.heldUntilMs);
-      this.#tell("started", task.handle);
+      this.#emit("started", task.handle);
       const onCall = (tokenCount: number): void => spending.begin(tokenCount);
       const onUsage = (usage: ModelUsage): void => {
         work.costs = withUsage(work.costs, usage);
@@ -148,7 +148,7 @@ export class ResolveRun {
 
   /** Reports a stand-in. */
   stoodIn(handle: string, tokenCount: number): void {
-    this.#tell("stood_in", handle, { tokenCount });
+    this.#emit("stood_in", handle, { tokenCount });
   }
 
   #begin(task: SummaryTask): ClaimedSummary | NoClaim {
@@ -179,7 +179,7 @@ export class ResolveRun {
         this.result.stale += 1;
         this.#tryAgainAt(making.createdAtMs);
       }
-      this.#tell("resolved", task.handle, { tokenCount: ending.tokenCount, isStale, ...costs });
+      this.#emit("resolved", task.handle, { tokenCount: ending.tokenCount, isStale, ...costs });
       return true;
     }
     const { status, error, errorCode, nextTryAtMs, pauses } = ending;
@@ -187,14 +187,14 @@ export class ResolveRun {
     this.result[status] += 1;
     this.#tryAgainAt(nextTryAtMs);
     const more = { ...(errorCode !== null && { errorCode }), ...(nextTryAtMs !== null && { nextTryAtMs }) };
-    this.#tell(status, task.handle, { error, ...more, ...costs });
+    this.#emit(status, task.handle, { error, ...more, ...costs });
     return outcome.status === "inflated"; // contexts show the sources instead
   }
 
   #defer(handle: string, reason: DeferReason, nextTryAtMs: number | undefined): false {
     this.result.deferred += 1;
     this.#tryAgainAt(nextTryAtMs ?? null);
-    this.#tell("deferred", handle, { reason, ...(nextTryAtMs !== undefined && { nextTryAtMs }) });
+    this.#emit("deferred", handle, { reason, ...(nextTryAtMs !== undefined && { nextTryAtMs }) });
     return false;
   }
 
@@ -203,8 +203,8 @@ export class ResolveRun {
     this.#nextTryAtMs = Math.min(nextTryAtMs, this.#nextTryAtMs ?? nextTryAtMs);
   }
 
-  #tell(kind: ResolveEvent["kind"], handle: string, more: Partial<ResolveEvent> = {}): void {
-    tell(this.options.onEvent, { kind, sessionId: this.#sessionId, handle, ...more });
+  #emit(kind: ResolveEvent["kind"], handle: string, more: Partial<ResolveEvent> = {}): void {
+    emit(this.options.onEvent, { kind, sessionId: this.#sessionId, handle, ...more });
   }
 }
 

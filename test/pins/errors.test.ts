@@ -108,13 +108,13 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   ],
   EMBEDDER_ASYNC: [
     { embedder: "gemini-embedding-001-768" },
-    'The embedder "gemini-embedding-001-768" answers later, but this call needs a vector at once.',
+    'The embedder "gemini-embedding-001-768" is remote, but this call cannot wait for a vector.',
     "Pass a vector instead of the text: `await store.embedQuery(text)`.",
   ],
   EMBEDDER_UNKNOWN: [
     { id: "a-8", known: ["b-8", "c-8"] },
     'There is no embedder "a-8" here.',
-    "There are b-8 and c-8, and the latter's model with other dimensions. Programs can pass any other embedder as an object.",
+    "Known are b-8 and c-8; the latter may have another dimension. Programs can pass any other embedder as an object.",
   ],
   VECTOR_INVALID: [
     { reason: "too short", expected: 8, actual: 4 },
@@ -126,11 +126,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The query was refused: it does not only read.",
     "Only one statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
   ],
-  QUERY_EMPTY: [
-    {},
-    "The query is empty.",
-    "Give the words to look for. A phrase in double quotes must occur exactly so.",
-  ],
+  QUERY_EMPTY: [{}, "The query is empty.", "Give the words to look for. A phrase in double quotes must occur exactly."],
   IMPORT_UNREADABLE: [
     { path: "a.jsonl", reason: "no such format" },
     "Cannot import a.jsonl: no such format.",
@@ -144,7 +140,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   MODEL_REFUSED: [
     { model: "m", reason: "no such model", status: 404 },
     "m refused the request (404): no such model.",
-    "The same request will be refused again. Check the key, the model's name and what was sent.",
+    "The same request will be refused again. Check the key, the model's name and the texts that were sent.",
   ],
   MODEL_UNAVAILABLE: [
     { model: "m", reason: "quota exceeded", status: 429, retryAfterMs: 6_001 },
@@ -159,7 +155,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   REDACT_FAILED: [
     { reason: "it threw an error" },
     "The `redact` hook failed: it threw an error.",
-    "Nothing was sent. It takes a text and returns the text that may leave the machine.",
+    "Nothing was sent. The hook must take a text and return the text that may leave the machine.",
   ],
 };
 

@@ -47,14 +47,14 @@ const reply: fc.Arbitrary<Reply> = fc.oneof(
 );
 
 interface Move {
-  kind: "say" | "goOn" | "reopen";
+  kind: "say" | "answer" | "reopen";
   replies: Reply[];
   /** Aborted after so many events; not at all if it is over before. */
   abortAfter: number;
 }
 
 const move: fc.Arbitrary<Move> = fc.record({
-  kind: fc.constantFrom("say", "say", "say", "goOn", "reopen"),
+  kind: fc.constantFrom("say", "say", "say", "answer", "reopen"),
   replies: fc.array(reply, { minLength: 1, maxLength: 4 }),
   abortAfter: fc.oneof(fc.constant(99), fc.nat(4)),
 });
@@ -65,7 +65,7 @@ async function play(chat: Chat, { kind, abortAfter }: Move): Promise<void> {
   const controller = new AbortController();
   let eventCount = 0;
   try {
-    const turn = kind === "goOn" ? chat.goOn(controller.signal) : chat.say("Is the lamp green?", controller.signal);
+    const turn = kind === "answer" ? chat.answer(controller.signal) : chat.say("Is the lamp green?", controller.signal);
     for await (const _ of turn) if (eventCount++ === abortAfter) controller.abort();
   } catch (error) {
     if (controller.signal.aborted) counted.aborted += 1;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { buildContinuity, continuityShare } from "../../src/context/continuity.ts";
 import { prepareView } from "../../src/context/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
-import type { ContinuityTeller } from "../../src/context/result.ts";
+import type { ContinuityWriter } from "../../src/context/result.ts";
 import { type Message, StoreError } from "../../src/index.ts";
 import { notesOf } from "../../src/models/notes.ts";
 import { parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";
@@ -17,12 +17,12 @@ const notesOfMessage = (message: Message) => ({
 });
 
 /** All that has left the window is told of, however long ago. */
-function tellerOf({ messages, view }: SessionModel): ContinuityTeller {
+function writerOf({ messages, view }: SessionModel): ContinuityWriter {
   const shown = new Set([...view.pinned, ...view.window].map(({ id }) => id));
   const cold = messages.filter(({ id }) => !shown.has(id)).map(notesOfMessage);
   return {
     share: continuityShare(cold),
-    tell: (hidden, tokensMax) => buildContinuity([...cold, ...hidden.map(notesOfMessage)], tokensMax, quarterCounter),
+    write: (hidden, tokensMax) => buildContinuity([...cold, ...hidden.map(notesOfMessage)], tokensMax, quarterCounter),
   };
 }
 
@@ -36,7 +36,7 @@ test("obeys the budget, claims nothing, and lets no text break out", () => {
   let refused = 0;
   fc.assert(
     fc.property(sessionArbitrary, tokensMaxArbitrary, (model, tokensMax) => {
-      const options = { tokensMax, tokenCounter: quarterCounter, continuity: tellerOf(model) };
+      const options = { tokensMax, tokenCounter: quarterCounter, continuity: writerOf(model) };
       const render = () => {
         try {
           return renderContext(prepareView(model.view, quarterCounter), options);

@@ -34,7 +34,7 @@ export const chatTrial: StartTrial = (server, path) => {
       }, IMPATIENT),
     heal: () =>
       inChat(async (chat) => {
-        const reply = await replyOf(chat.isWaiting ? chat.goOn(never) : chat.say("And now?", never));
+        const reply = await replyOf(chat.isWaiting ? chat.answer(never) : chat.say("And now?", never));
         return reply !== "" && chat.session.newest()?.role === "assistant";
       }),
   };

@@ -108,7 +108,7 @@ export class ChatLoop {
     const reply = new AbortController();
     this.#reply = reply;
     try {
-      const events = said === null ? chat.goOn(reply.signal) : chat.say(said, reply.signal);
+      const events = said === null ? chat.answer(reply.signal) : chat.say(said, reply.signal);
       for await (const event of events) {
         note(event, turn);
         if (!json) this.#show(event, chat, printer);

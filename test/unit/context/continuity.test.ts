@@ -121,7 +121,7 @@ test("says nothing where there is nothing to say, or no room", () => {
 test("keeps a quarter free for work and a tenth for talk, up to 1,000 tokens, and no room too small to use", () => {
   expect(continuityShare([asks(0, "Build a shop.")])).toBe(0.1);
   expect(continuityShare([asks(0, "Build a shop."), reads(1, "a.go")])).toBe(0.25);
-  const room = (free: number) => continuityTokensMax(free, { continuity: { share: 0.25, tell: () => undefined } });
+  const room = (free: number) => continuityTokensMax(free, { continuity: { share: 0.25, write: () => undefined } });
   expect([300, 400, 3_999, 4_000, 16_000].map(room)).toEqual([0, 100, 999, 1_000, 1_000]);
   expect(continuityTokensMax(16_000, {})).toBe(0);
 });

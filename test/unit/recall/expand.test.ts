@@ -72,7 +72,7 @@ describe("expand", () => {
     store.forget(session.id, { messageIds: [first] });
     expect(seqsOf(handle)).toEqual([7, 8]); // its step is forgotten whole
     store.forget(session.id, { messageIds: [last] });
-    expect(() => store.expand(handle)).toThrow(`The messages at the ends of "${handle}" are not stored`);
+    expect(() => store.expand(handle)).toThrow(`The first or the last message of "${handle}" is not stored`);
   });
 
   test("refuses a span that ends before it begins, or in another session, and that of a message", () => {

@@ -34,7 +34,7 @@ test("what a model is told of the tools", () => {
   expect(CHAT_TOOLS[0]!.schema).toEqual({
     type: "object",
     properties: {
-      query: { type: "string", description: 'Words to look for; a phrase "in double quotes" must occur exactly so' },
+      query: { type: "string", description: 'Words to look for; a phrase "in double quotes" must occur exactly' },
       limit: { type: "integer", description: "The most messages that come back: 1 to 20, 8 if left out" },
     },
     required: ["query"],

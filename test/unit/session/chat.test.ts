@@ -150,7 +150,7 @@ describe("tools", () => {
     ]);
     const chat = chatAt(server, store, session);
     expect(chat.isWaiting).toBe(true);
-    expect(await replyOf(chat.goOn(never))).toBe("Found.");
+    expect(await replyOf(chat.answer(never))).toBe("Found.");
     const { body } = server.requests.at(-1)!;
     expect(breachesOf(body)).toEqual([]);
     expect(body.contents!.at(-2)!.parts[1]).toMatchObject({ functionCall: { id: "f1" }, thoughtSignature: "c2ln" });
@@ -174,7 +174,7 @@ describe("tools", () => {
     expect(modes).toEqual([...new Array(8).fill("AUTO"), "NONE"]);
     expect(session.messages()).toHaveLength(1 + 2 * TOOL_ROUNDS_MAX);
     server.script(streamed("There is no lamp."));
-    expect(await replyOf(chat.goOn(never))).toBe("There is no lamp.");
+    expect(await replyOf(chat.answer(never))).toBe("There is no lamp.");
     expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
   });
 
@@ -247,7 +247,7 @@ test.each(Object.entries(GENERATION_FAULTS))(
     expect(failure).toMatchObject({ code, hint: expect.stringMatching(/\S/) });
     expect(session.messages().filter(({ parts }) => parts.some(({ type }) => type === "tool_call"))).toEqual([]);
     expect(newest(session).role === "user" || newest(session).metadata?.interrupted === code).toBe(true);
-    const healed = chat.isWaiting ? chat.goOn(never) : chat.say("Again.", never);
+    const healed = chat.isWaiting ? chat.answer(never) : chat.say("Again.", never);
     expect(await replyOf(healed)).toBe("Healed.");
     expect(breachesOf(server.requests.at(-1)!.body)).toEqual([]);
     expect(store.verify()).toMatchObject({ ok: true, problemCount: 0 });
@@ -288,7 +288,7 @@ describe("an abort", () => {
     await expect(reading).rejects.toThrow("enough");
     expect(linesOf(session.messages())).toEqual(["user: Go."]);
     expect(chat.isWaiting).toBe(true);
-    expect(await replyOf(chat.goOn(never))).toBe("Here.");
+    expect(await replyOf(chat.answer(never))).toBe("Here.");
   });
 
   test("while a call is run keeps what was said, and waits for nobody", async () => {
@@ -349,7 +349,7 @@ test("a call that another program left open is sent as interrupted", async () =>
   session.append({ role: "tool", parts: [{ type: "tool_result", toolCallId: "a", content: "text" }] });
   const chat = chatAt(server, store, session);
   expect(chat.isWaiting).toBe(true);
-  expect(await replyOf(chat.goOn(never))).toBe("I see.");
+  expect(await replyOf(chat.answer(never))).toBe("I see.");
   const { body, text } = server.requests[0]!;
   expect(breachesOf(body)).toEqual([]);
   expect(text).toContain("Interrupted: this call has no result.");
@@ -360,12 +360,12 @@ test("where nothing waits for an answer, nothing is sent", async () => {
   const store = temporaryStore();
   const session = store.session("s");
   const chat = chatAt(server, store, session);
-  expect(await eventsOf(chat.goOn(never))).toEqual([]);
+  expect(await eventsOf(chat.answer(never))).toEqual([]);
   session.appendAll([
     { role: "user", content: "Hello." },
     { role: "assistant", content: "Hello." },
   ]);
-  expect(await eventsOf(chat.goOn(never))).toEqual([]);
+  expect(await eventsOf(chat.answer(never))).toEqual([]);
   expect(server.requests).toHaveLength(0);
 });
 
