@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { transform } from "esbuild";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import { licensesOf } from "./licenses.ts";
 
@@ -35,6 +36,12 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: false } },
     comments: false,
   });
+  // An uncaught error prints the line it came from, so lines must not hold a whole file.
+  for (const { fileName } of output.output) {
+    const file = join(out, fileName);
+    const { code } = await transform(readFileSync(file, "utf8"), { minifyWhitespace: true, lineLimit: 160 });
+    writeFileSync(file, code);
+  }
   chmodSync(join(out, "cli.js"), 0o755);
   writeFileSync(join(out, "licenses.txt"), licensesOf(modulesOf(output)));
 }

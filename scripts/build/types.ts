@@ -8,23 +8,28 @@ import { dts } from "rollup-plugin-dts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Writes one self-contained `.d.ts` for each entry: only names of other packages are imported. */
+/** Writes one `.d.ts` for each entry. It imports names of other packages, and `import` what the main entry has. */
 export async function bundleTypes(source: string, entries: Record<string, string>, out: string): Promise<void> {
   const declarations = mkdtempSync(join(tmpdir(), "coppice-types-"));
   try {
     const compiler = join(ROOT, "node_modules", "typescript", "bin", "tsc");
     const args = [compiler, "-p", "tsconfig.build.json", "--rootDir", source, "--outDir", declarations];
     execFileSync(process.execPath, args, { cwd: ROOT, stdio: "inherit" });
+    // Other entries import what these declare from the main one.
+    const shared = ["session/store", "session/session", "core/message"].map((file) =>
+      join(declarations, `${file}.d.ts`),
+    );
+    const paths = Object.fromEntries(shared.map((file) => [file, "./index.js"]));
     for (const [name, file] of Object.entries(entries)) {
       const bundle = await rollup({
         input: join(declarations, file.replace(/\.ts$/, ".d.ts")),
-        external: (id) => !/^[./]/.test(id),
+        external: (id) => !/^[./]/.test(id) || (name === "import" && shared.includes(id)),
         plugins: [dts()],
         onwarn: (warning) => {
           throw new Error(warning.message);
         },
       });
-      await bundle.write({ file: join(out, `${name}.d.ts`) });
+      await bundle.write({ file: join(out, `${name}.d.ts`), ...(name === "import" && { paths }) });
     }
   } finally {
     rmSync(declarations, { recursive: true, force: true });
