@@ -6,7 +6,8 @@ export default defineConfig({
     pool: "forks",
     // Half of it waits for disks, other processes and timers, so no core is kept free.
     maxWorkers: "100%",
-    testTimeout: 30_000,
+    // A loaded machine takes its time; only a test that hangs waits so long.
+    testTimeout: 120_000,
     // The machine may be busy; only a test that fails waits so long.
     expect: { poll: { timeout: 10_000 } },
     setupFiles: ["test/support/seed.ts"],

@@ -16,7 +16,7 @@ const binary = join(modules, DRIVER, "build", "Release", "better_sqlite3.node");
 /** The package where npm has installed everything, and run no install script. */
 beforeAll(() => {
   const built = join(dirname(MAIN), "..");
-  for (const name of ["bin", "dist", "package.json"]) {
+  for (const name of ["dist", "package.json"]) {
     cpSync(join(built, name), join(installed, name), { recursive: true });
   }
   mkdirSync(modules);
@@ -28,7 +28,7 @@ beforeAll(() => {
 });
 
 function coppice(...args: string[]) {
-  const main = join(installed, "bin", "coppice.js");
+  const main = join(installed, "dist", "cli.js");
   return spawnSync(process.execPath, [main, ...args], {
     cwd: folder.path,
     encoding: "utf8",

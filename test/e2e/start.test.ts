@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/client";
@@ -65,7 +65,7 @@ beforeAll(() => {
   writeFileSync(join(projects, "first.jsonl"), conversation("first", said, "2026-03-01T10:00:00Z"));
   cpSync(join(FIXTURES, "codex"), join(home, ".codex", "sessions"), { recursive: true });
   mkdirSync(join(home, "bin"));
-  symlinkSync(join(dirname(MAIN), "..", "bin", "coppice.js"), join(home, "bin", "coppice"));
+  symlinkSync(MAIN, join(home, "bin", "coppice"));
 });
 
 test("the section has these lines", () => {

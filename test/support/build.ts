@@ -30,7 +30,7 @@ export function buildPackage(): { folder: string; remove: () => void } {
   try {
     const build = ["--import", "tsx", join("scripts", "build.ts"), "--out", join(folder, "dist")];
     execFileSync(process.execPath, build, { cwd: ROOT, stdio: "inherit" });
-    for (const name of ["package.json", "LICENSE", "README.md", "bin"]) {
+    for (const name of ["package.json", "LICENSE", "README.md"]) {
       cpSync(join(ROOT, name), join(folder, name), { recursive: true });
     }
     const isPage = (path: string): boolean => path.endsWith(".md") || statSync(path).isDirectory();
