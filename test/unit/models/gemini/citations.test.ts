@@ -56,6 +56,6 @@ test("no number of ranges does, either", () => {
 
 test("white space without end is read once", async () => {
   const textOf = (size: number): string => `a${" ".repeat(size)}b${" ".repeat(size)}[3]`;
-  await expectLinearTime(4_000, textOf, takeCitations);
+  await expectLinearTime(1_000, textOf, takeCitations);
   expect(takeCitations(textOf(200_000))).toEqual({ text: `a${" ".repeat(200_000)}b`, seqs: [3], isMarked: false });
 });
