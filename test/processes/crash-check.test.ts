@@ -108,7 +108,7 @@ describe("the check after a kill", () => {
       "another message at an acknowledged place",
       5,
       (promises) => promises.hear({ say: "appended", session: "batched", count: 5, messageId: 9 }),
-      "batched: place 4 is not that of message 9",
+      "batched: seq 4 is not that of message 9",
     ],
   ])("calls the file unsound for %s", (_, count, hear, fault) => {
     const promises = promised(count);
