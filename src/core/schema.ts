@@ -152,23 +152,3 @@ export function parseValue<S extends Schema>(name: string, schema: S, value: unk
   const expected = expectedBy(result.error.issues[0]!);
   throw new StoreError("OPTION_INVALID", { option: name, expected, actual: value });
 }
-
-/** The facts that pages, command lines and tools give about an option. */
-export interface OptionFacts {
-  meaning: string;
-  default?: unknown;
-  min?: number;
-  max?: number;
-}
-
-/** Returns the facts of one option, as its schema declares them. */
-export function factsOf<S extends ObjectSchema>(schema: S, name: keyof S["shape"]): OptionFacts {
-  const node = z.toJSONSchema(schema.shape[name as string]!, { io: "input", unrepresentable: "any" });
-  const { description = "", default: usual, minimum, maximum } = node;
-  return {
-    meaning: description,
-    ...(usual !== undefined && { default: usual }),
-    ...(minimum !== undefined && { min: minimum }),
-    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { max: maximum }),
-  };
-}

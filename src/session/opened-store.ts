@@ -31,7 +31,6 @@ import type { SessionOverview, SessionsOptions } from "../store/sessions.ts";
 import { type StoreStats, storeStats } from "../store/stats.ts";
 import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
-import { closedReason } from "../summaries/resolve.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
 import { checkId, importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
@@ -255,7 +254,7 @@ export class OpenedStore implements Store {
 
   close(): void {
     if (!this.#database.client.open) return;
-    this.#closing.abort(closedReason(this.#database.path));
+    this.#closing.abort(new StoreError("STORE_CLOSED", { path: this.#database.path }));
     if (!this.#database.readonly) this.#indexTail();
     this.#database.client.close();
   }

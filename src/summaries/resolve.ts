@@ -49,8 +49,3 @@ export async function resolveDirty(
     run.end();
   }
 }
-
-/** Returns the reason with which a closing store aborts its work. */
-export function closedReason(path: string): StoreError<"STORE_CLOSED"> {
-  return new StoreError("STORE_CLOSED", { path });
-}

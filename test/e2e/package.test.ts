@@ -118,7 +118,7 @@ try {
     const named = types.flatMap((file) =>
       [...readFileSync(join(installation, file), "utf8").matchAll(/from ['"]([^'"]+)['"]/g)].map(([, name]) => name!),
     );
-    const allowed = /^(node:|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/genai$)/;
+    const allowed = /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/genai$)/;
     expect(named.filter((name) => !allowed.test(name))).toEqual([]);
   });
 

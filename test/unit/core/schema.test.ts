@@ -6,7 +6,6 @@ import {
   abortSignal,
   callback,
   type FieldsOf,
-  factsOf,
   identifier,
   listOf,
   oneWordOf,
@@ -82,13 +81,4 @@ test("speaks of arguments to those who send arguments", () => {
   expect(() => parse({ id: "a", ids: [] })).toThrow('Expected an argument to be one of id, got "ids".');
   expect(() => parse({})).toThrow("Expected id to be");
   expect(() => parse("a")).toThrow(StoreError);
-});
-
-test("tells what a schema says of an option", () => {
-  expect(factsOf(LOOK_OPTIONS(), "limit")).toEqual({
-    meaning: "The most things to return",
-    default: 10,
-    min: 1,
-    max: 100,
-  });
 });
