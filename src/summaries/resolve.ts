@@ -1,4 +1,3 @@
-import { StoreError } from "../core/errors.ts";
 import type { Strategy } from "../core/options.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { releaseLeftoverClaims } from "../store/write-summaries.ts";
