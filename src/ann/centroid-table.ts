@@ -13,7 +13,7 @@ const CAPACITY_MIN = 64;
 export class CentroidTable {
   readonly #dimension: number;
   #rows: Float32Array;
-  /** By row. */
+  /** Indexed by row. */
   readonly #centroids: Omit<Centroid, "vector">[] = [];
   readonly #rowOf = new Map<number, number>();
 

@@ -57,7 +57,7 @@ class CallIds {
   readonly #taken = new Set<string>();
   /** The number to try next, by id. */
   readonly #next = new Map<string, number>();
-  /** By step, the ids of the calls that wait for a result, as appended and as rendered. */
+  /** Keyed by step: the ids of the calls that wait for a result, as appended and as rendered. */
   readonly #waiting = new Map<number, { before: string; after: string }[]>();
 
   /** Returns the same list if no id changes. A result answers the first waiting call of its step that has its id. */

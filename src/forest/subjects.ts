@@ -31,7 +31,7 @@ interface ComparedCluster {
   sessionId: string;
   /** Kept until the center is fixed. */
   direction: Float32Array | undefined;
-  /** Of unit length. */
+  /** A vector of unit length. */
   fromCenter: Float32Array;
 }
 
@@ -87,7 +87,7 @@ export class ProjectSubjects {
 
   /**
    * Assigns the next settled cluster to the nearest subject that has a near cluster of another session, or to a new subject.
-   * Of equally near subjects the first wins. A subject may hold four clusters, or a fifth of the project's clusters if that
+   * The first of equally near subjects wins. A subject may hold four clusters, or a fifth of the project's clusters if that
    * is more.
    */
   assign(cluster: SubjectCluster): SubjectAssignment {

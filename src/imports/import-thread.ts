@@ -18,7 +18,7 @@ export type ThreadEvent =
   | Exclude<ImportEvent, { kind: "message" }>
   | { kind: "prepared"; session: string; prepared: PostedMessage; line: number };
 
-/** What the thread posts about the file it reads. `end` and `failed` come last. */
+/** A message that the thread posts about the file it reads. `end` and `failed` come last. */
 export type ReadReply =
   | { kind: "opened"; format: string | undefined }
   | { kind: "events"; events: ThreadEvent[] }

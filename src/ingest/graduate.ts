@@ -125,7 +125,7 @@ function planMove(
   );
   const { openClustersMax, maxThemes } = settings;
   const placer = new StepPlacer(forest, position, { similarityMin, openClustersMax, maxThemes });
-  /** By root, the clusters that steps entered, with the texts of those steps. */
+  /** Keyed by root: the clusters that steps entered, with the texts of those steps. */
   const entered = new Map<number, { cluster: OpenCluster; logPosition: number; texts: string[] }>();
   for (const { features, texts } of enteringSteps(graduating, seqBefore)) {
     const { cluster, position: logPosition } = placer.enter(features);

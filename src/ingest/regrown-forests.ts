@@ -43,7 +43,7 @@ export class RegrownForests {
     return this.#followedTo;
   }
 
-  /** By id. */
+  /** Keyed by session id. */
   get sessions(): ReadonlyMap<string, RegrownSession> {
     return this.#sessions;
   }

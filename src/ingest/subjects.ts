@@ -22,7 +22,7 @@ const KEPT_CLUSTERS_MAX = 50_000;
 export class SubjectPlacer {
   readonly #repositories: Repositories;
   readonly #batchMax: number;
-  /** By project, the one used longest ago first. */
+  /** Keyed by project, least recently used first. */
   readonly #placings = new Map<string | null, ProjectPlacing>();
 
   /** @param batchMax  Most clusters assigned in one transaction. */
@@ -53,7 +53,7 @@ export class SubjectPlacer {
           signal.throwIfAborted();
         }
       } catch (error) {
-        // What is in memory may be ahead of the file.
+        // Memory may be ahead of the file.
         this.#placings.delete(project);
         if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
       }

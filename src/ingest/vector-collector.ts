@@ -122,7 +122,7 @@ export class VectorCollector {
     const { repositories, clock } = this.#ports;
     const { sessionId, signal, onUsage } = options;
     const before = result.embedded;
-    /** By session, the vectors stored since its frontier was last moved. */
+    /** Keyed by session: the vectors stored since its frontier was last moved. */
     const storedOf = new Map<string, number>();
     const onStored = (sessionIds: readonly string[], count: number): void => {
       for (const id of sessionIds) {

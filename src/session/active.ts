@@ -5,7 +5,7 @@
 export class ActiveSessions {
   /** The sessions changed since the last call of `isActive`. An append adds its session here without reading the clock. */
   readonly #changed = new Set<string>();
-  /** By session, the time of the last call of `isActive` that found it changed. */
+  /** Keyed by session: the time of the last call of `isActive` that found it changed. */
   readonly #seenAtMs = new Map<string, number>();
 
   note(sessionId: string): void {
