@@ -90,7 +90,7 @@ function memorySizes(tokenCount: number, gapTokens: number): number[] {
 
 /** A step of the window and its cost, computed before it is known if the step is shown. */
 interface FittedStep {
-  /** The tokens of each message; of a shortened step, one sum that it may cost. */
+  /** The tokens of each message; for a shortened step, one number: the most it may cost. */
   costs: readonly number[];
   /** Called only if the step is shown, because shortening takes milliseconds and many steps are hidden. */
   render: () => PricedMessage[];
@@ -102,7 +102,7 @@ interface FittedStep {
  * An open step is measured as if its calls stayed unanswered, so that closing it does not change how it is shown.
  *
  * @param aloneTokensMax  A step that costs more is shortened.
- * @param shortenedTokens  Most tokens of a shortened step, although its shortest form may cost more.
+ * @param shortenedTokens  The target size of a shortened step. Its shortest form may cost more.
  */
 function fitStep(
   step: Step,

@@ -9,7 +9,7 @@ export interface HotLimit {
 export interface HotStart {
   /** Index of the first step that is shown. */
   start: number;
-  /** Index into the limits: how far the memory block has given way. */
+  /** An index into `limits`: 0 for the full memory block, more for a smaller one. */
   level: number;
   /** The tokens of the shown steps. More than the last limit if not even the newest step fits. */
   tokenCount: number;
@@ -42,7 +42,7 @@ export function placeHotStart(steps: readonly (readonly number[])[], limits: rea
       own += cost;
       used += cost;
       if (used <= limitAt(limits[level]!, start)) continue;
-      // Half of what the newest step leaves. If its own tokens counted, a large step would empty the window.
+      // Older steps get half of the room that the newest step leaves. With half of all the room, a large newest step would hide all of them.
       const usedMax = own + Math.max(0, limits[0]!.cut - own) / 2;
       while (start < newest && used > usedMax) used -= stepTokens[start++]!;
       level = 0;

@@ -15,7 +15,7 @@ export const estimatingTokenCounter: TokenCounter = { name: "tokenx-2", count: e
 /** The tokens that a provider adds to each message: its role, delimiters and braces. */
 export const MESSAGE_TOKENS = 4;
 
-/** The tokens of a file that is sent as bytes. Providers bill by pixels or pages, which we do not read. */
+/** The tokens of a file that is sent as bytes. A guess: providers bill by pixels or pages, which we do not read. */
 const FILE_TOKENS = 1_000;
 
 /** Returns the tokens of a message in a context: of its parts, and of its name if it has one. */
@@ -27,7 +27,7 @@ export function messageTokens(
 }
 
 /**
- * Returns the tokens of a message's parts in a context. Everything that is sent counts: ids, arguments, and the provider's own
+ * Returns the tokens of a message in a context, without its name. Everything that is sent counts: ids, arguments, and the provider's own
  * fields, such as signatures.
  */
 export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): number {

@@ -6,7 +6,7 @@ const CHUNK_BYTES = 256 * 1024;
 /** The number of bytes before the new ones that are compared first. In a file that was rewritten, they differ. */
 const SEAM_BYTES = 4 * 1024;
 
-/** A file is unchanged, longer, or another file: replaced, cut back or rewritten. Nothing is read of another file. */
+/** A file is unchanged, longer, or another file: replaced, cut back or rewritten. If it is another file, none of its bytes are passed on. */
 export type Growth = "same" | "grown" | "other";
 
 /**
@@ -52,7 +52,7 @@ export class GrowingFile {
         if (found.size === this.#offset) return found.mtimeMs === mtimeMs ? "same" : "other";
         if (!(await this.#isContinued(handle))) return "other";
       }
-      // If more is added during the look, the modification time belongs to bytes that were not read yet.
+      // If the file grew meanwhile, its modification time belongs to bytes that were not read yet, so read on.
       let now = found;
       let isWanted: boolean;
       do {

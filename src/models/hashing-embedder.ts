@@ -9,7 +9,7 @@ const DIMENSION = 384;
 const BLOCKS = 4;
 const BLOCK_LENGTH = DIMENSION / BLOCKS;
 
-/** Matches any word, cut at the length from which words count as data. */
+/** Matches every word, stop words included. Longer runs are split; elsewhere they count as data, such as hashes. */
 const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 
 /**
@@ -18,7 +18,7 @@ const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
  * It uses feature hashing (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009): each stemmed
  * word adds the square root of its count, with a sign, at four indexes given by its hash, one in each quarter of the vector
  * (the block construction of Kane and Nelson, "Sparser Johnson–Lindenstrauss Transforms", J. ACM 61(1), 2014). Two words
- * rarely collide in all four. For search this was worth as much as a third more dimensions.
+ * rarely collide in all four. In search tests, four indexes instead of one improved results as much as a third more dimensions.
  *
  * All words have the same weight. Weights by length, by kind and from a list of common words were measured and changed
  * nothing. Weights by document counts would make a vector depend on the messages stored before it.
@@ -40,7 +40,7 @@ export const hashingEmbedder: LocalEmbedder = {
     if (terms.size === 0) for (const word of text.match(ANY_WORD) ?? []) counts[addWord(terms, word.toLowerCase())] = 1;
     const vector = new Float32Array(DIMENSION);
     for (let term = 0; term < counts.length; term++) addTerm(vector, terms.hashAt(term), Math.sqrt(counts[term]!));
-    // The terms may cancel each other out.
+    // Words with opposite signs may cancel each other out. A zero vector has no direction.
     return isUsable(vector) ? normalize(vector) : undefined;
   },
 };

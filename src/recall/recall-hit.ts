@@ -9,13 +9,13 @@ export interface RecallHit {
   role: Role;
   name?: string;
   createdAtMs: number;
-  /** Its text as it is embedded and searched; `expand` and `messages` return the message itself. */
+  /** The text of the message as it is embedded and searched. `expand` and `messages` return the original. */
   text: string;
   /** Comparable only with the scores of the same call; higher is better. */
   score: number;
   /** The part of the text that has most of the query's words, which are marked with `**`. */
   snippet: string;
-  /** The handle of its cluster, for `expand`; null while the message has not graduated. */
+  /** The handle of its cluster, for `expand`; null while the message is only in the hot window. */
   root: string | null;
   /** The messages before and after it, in order. */
   neighbors: RecallNeighbor[];

@@ -18,13 +18,13 @@ export function unitVector(name: string, given: unknown, dimension: number): Flo
     throw new StoreError("OPTION_INVALID", { option: name, expected, actual: given });
   }
   if (given.length !== dimension) refuse("its dimension is not the store's", dimension, given.length);
-  // Other values are not converted: converting a bigint throws.
+  // Values that are not numbers become NaN and are refused below. Float32Array would throw on a bigint.
   const vector = Float32Array.from(given as ArrayLike<unknown>, (value) =>
     typeof value === "number" ? value : Number.NaN,
   );
   const finiteCount = vector.filter(Number.isFinite).length;
   if (finiteCount < dimension) refuse("not all its numbers are finite in 32 bits", dimension, finiteCount);
-  // Scaled by its largest number first, because a length that is tiny in 32 bits loses precision.
+  // Divides by the largest magnitude first: the squares of very small numbers lose precision.
   const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
   if (largest === 0) refuse("it has no direction: all its numbers are zero", 1, 0);
   return normalize(vector.map((value) => value / largest));

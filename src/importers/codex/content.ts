@@ -19,7 +19,7 @@ function contentPartOf(block: JsonValue): TextPart | FilePart | DataPart {
   return dataPartOf(block);
 }
 
-/** Returns the parts that an item adds to a message of the assistant, or undefined if it is not part of one. */
+/** Returns the parts that an item adds to an assistant message, or undefined if the item does not belong to one. */
 export function assistantPartsOf(item: JsonObject): Part[] | undefined {
   const { type, id, call_id, name, arguments: words, input, action, status: _, ...fields } = item;
   const toolCallId = stringOf(call_id) ?? stringOf(id);

@@ -29,7 +29,7 @@ export const codex: Importer = {
       if (TYPES.has(object.type) && object.payload !== undefined && stringOf(objectOf(object.payload).type ?? "x")) {
         return true;
       }
-      // The first versions described a session without a type, and then the state of its working tree.
+      // The first versions of Codex wrote the session as a line without `type`, and the state of its git tree as another line.
       const isMeta = object.type === undefined && rolloutLineOf(object)?.type === "session_meta";
       if ((isMeta && "instructions" in object) || object.record_type === "state") return true;
     }
