@@ -42,7 +42,8 @@ export function placeHotStart(steps: readonly (readonly number[])[], limits: rea
       own += cost;
       used += cost;
       if (used <= limitAt(limits[level]!, start)) continue;
-      // Older steps get half of the room that the newest step leaves. With half of all the room, a large newest step would hide all of them.
+      // Older steps get half of the room that the newest step leaves. With half of all the room, a large newest step would
+      // hide all of them.
       const usedMax = own + Math.max(0, limits[0]!.cut - own) / 2;
       while (start < newest && used > usedMax) used -= stepTokens[start++]!;
       level = 0;

@@ -6,7 +6,7 @@ const CHUNK_BYTES = 256 * 1024;
 /** The number of bytes before the new ones that are compared first. In a file that was rewritten, they differ. */
 const SEAM_BYTES = 4 * 1024;
 
-/** A file is unchanged, longer, or another file: replaced, cut back or rewritten. If it is another file, none of its bytes are passed on. */
+/** A file is unchanged, longer, or another file: replaced, cut back or rewritten. No bytes of another file are passed on. */
 export type Growth = "same" | "grown" | "other";
 
 /**
