@@ -10,11 +10,12 @@ const DRIVER = join(ROOT, "node_modules", "better-sqlite3");
 const OWN_MAJOR = process.versions.node.split(".")[0]!;
 
 /**
- * `npm run smoke -- [MAJOR …]` packs the package and tests the tarball on several versions of Node: this one, 22 and 24.
+ * `npm run smoke -- [VERSION …]` packs the package and tests the tarball on several versions of Node: this one, 22 and 24.
+ * From 24.19 on, better-sqlite3 12 aborts when V8 frees a statement, so 24 means the last version before that.
  *
  * npm's `node` package brings the other versions with their headers, so the SQLite driver is compiled for each.
  */
-const majors = process.argv.length > 2 ? process.argv.slice(2) : [OWN_MAJOR, "22", "24"];
+const majors = process.argv.length > 2 ? process.argv.slice(2) : [OWN_MAJOR, "22", "24.18.1"];
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), "coppice-smoke-"));
 try {
   const tarball = pack();
