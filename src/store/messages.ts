@@ -45,7 +45,8 @@ const NOTABLE = columns(messages, "id", "seq", "stepId", "role", "text", "parts"
 /** A message that continuity reads. In `parts`, notes stand for long strings. */
 export type NotableMessage = Omit<RowOf<typeof NOTABLE>, "parts"> & { parts: Part[] };
 
-const GRADUATING = columns(
+/** The columns of a message that enters the forest. */
+export const GRADUATING = columns(
   messages,
   "id",
   "seq",

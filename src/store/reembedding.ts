@@ -1,7 +1,7 @@
 import { count, lte, sql } from "drizzle-orm";
 import { encodeVector } from "../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "./generations.ts";
-import type { GraduatingMessage } from "./messages.ts";
+import { GRADUATING, type GraduatingMessage } from "./messages.ts";
 import type { StoreDatabase } from "./open.ts";
 import { messages, reembeddedVectors, unions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -45,18 +45,7 @@ export interface Unstaged {
 
 const STAGED = columns(reembeddedVectors, "embedding").of("r");
 const STORED = columns(messages, "embedding").of("m");
-const MESSAGE = columns(
-  messages,
-  "id",
-  "seq",
-  "stepId",
-  "turnSeq",
-  "role",
-  "name",
-  "text",
-  "tokenCount",
-  "createdAtMs",
-).of("m");
+const MESSAGE = GRADUATING.of("m");
 type StagedRow = RowOf<typeof MESSAGE> & RowOf<typeof STAGED> & { isMissing: number };
 type TargetMessage = Target & { messageId: number };
 
