@@ -11,6 +11,15 @@ const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.met
 const INLINED = ["core/version.ts", "store/migrations.ts"];
 
 /**
+ * The MCP SDK checks answers to forms with Ajv, which is an eighth of the package. The server shows no forms, and the SDK
+ * makes a validator all the same.
+ */
+const NO_AJV = `export { default as process } from "node:process";
+export class DefaultJsonSchemaValidator {
+  getValidator() { throw new Error("The MCP server of Coppice has no validator of JSON schemas."); }
+}`;
+
+/**
  * Bundles the source with every package that is not a dependency of users.
  *
  * All chunks are in one folder with `import-thread.js`, which the chunk that starts the thread expects beside itself.
@@ -23,7 +32,7 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(source, file)])),
     platform: "node",
     external: [/^node:/, ...dependencies.map((name) => new RegExp(`^${name}(/|$)`))],
-    plugins: [inlineValues(INLINED.map((file) => join(source, file)))],
+    plugins: [inlineValues(INLINED.map((file) => join(source, file))), withoutAjv()],
     onLog: (_level, log) => {
       throw new Error(log.message);
     },
@@ -54,6 +63,15 @@ function inlineValues(files: readonly string[]): Plugin {
       const values = Object.entries(await import(pathToFileURL(id).href));
       return values.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`).join("\n");
     },
+  };
+}
+
+function withoutAjv(): Plugin {
+  const shims = "@modelcontextprotocol/server/_shims";
+  return {
+    name: "without-ajv",
+    resolveId: (id) => (id === shims ? shims : null),
+    load: (id) => (id === shims ? NO_AJV : null),
   };
 }
 
