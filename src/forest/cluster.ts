@@ -33,7 +33,7 @@ export interface VectorSum {
   vectorCount: number;
 }
 
-/** A cluster that may still take steps. All of it is stored in a row, and replay computes the same bits again. */
+/** A cluster that may still take steps. It is stored as a row, and replay computes the same bits again. */
 export interface OpenCluster extends VectorSum {
   /** The first message of its first step. It never changes. */
   root: number;
@@ -49,12 +49,7 @@ export interface OpenCluster extends VectorSum {
   speakers: Speech[];
 }
 
-/**
- * Adds a step's embeddings to a sum, in place, in order of seq.
- *
- * Float32 addition is not associative. Only this function makes the sums of the forest, so that replaying the log gives the
- * same bits.
- */
+/** Adds a step's embeddings to a sum, in place. Float32 addition is not associative, so the order of seq is kept. */
 export function addStep(total: VectorSum, { embeddings }: StepFeatures): void {
   for (const embedding of embeddings) {
     if (embedding === undefined) continue;
@@ -63,7 +58,6 @@ export function addStep(total: VectorSum, { embeddings }: StepFeatures): void {
   }
 }
 
-/** Returns a cluster that holds only this step. */
 export function startCluster(step: StepFeatures, dimension: number): OpenCluster {
   const cluster: OpenCluster = {
     root: step.id,
@@ -82,7 +76,6 @@ export function startCluster(step: StepFeatures, dimension: number): OpenCluster
   return cluster;
 }
 
-/** Adds a step to a cluster, in place. */
 export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   addStep(cluster, step);
   cluster.messageCount += step.messageCount;

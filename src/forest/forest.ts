@@ -12,13 +12,9 @@ export interface LogRow {
   root: number;
 }
 
-interface Tree {
-  /** In the order in which they entered, the root's own step first. */
-  steps: { id: number; position: number }[];
-  settled: boolean;
-  absorbed: { into: number; position: number } | undefined;
-  /** The roots that this one absorbed, in order. */
-  children: number[];
+/** A row of the log with the number that decided it: the similarity of a join, the cost of a unite. */
+export interface DecidedRow extends LogRow {
+  score: number | null;
 }
 
 /**
@@ -33,15 +29,12 @@ interface Tree {
  * answer never changes.
  */
 export class Forest {
-  /** Keyed by step: the cluster that it entered, and the log position at which it entered. */
+  /** Keyed by step: the cluster that it entered, and the log position at which it entered. In the order of the log. */
   readonly #entries = new Map<number, { cluster: number; position: number }>();
-  readonly #trees = new Map<number, Tree>();
+  readonly #settled = new Set<number>();
+  /** Keyed by absorbed root. */
+  readonly #absorbed = new Map<number, { into: number; position: number }>();
   #position = 0;
-
-  /** The position of the last row applied; 0 before the first. */
-  get position(): number {
-    return this.#position;
-  }
 
   /**
    * Applies the next row of the log if it is possible here.
@@ -50,14 +43,18 @@ export class Forest {
    */
   apply(row: LogRow): string | undefined {
     const reason = this.#refusal(row);
-    if (reason === undefined) this.#apply(row);
-    return reason;
+    if (reason !== undefined) return reason;
+    const { id, kind, node, root } = row;
+    this.#position = id;
+    if (kind === "settle") this.#settled.add(root);
+    else if (kind === "unite") this.#absorbed.set(node, { into: root, position: id });
+    else this.#entries.set(node, { cluster: root, position: id });
+    return undefined;
   }
 
   /** Returns the `messages.parent_id` of the step's messages; undefined if the step has not entered. */
   parentOf(step: number): number | undefined {
-    const cluster = this.#entries.get(step)?.cluster;
-    return cluster === step ? (this.#trees.get(step)!.absorbed?.into ?? step) : cluster;
+    return this.#isCluster(step) ? (this.#absorbed.get(step)?.into ?? step) : this.#entries.get(step)?.cluster;
   }
 
   /** Returns the cluster and the theme that hold a step, now or as of a position; undefined if it had not entered. */
@@ -67,97 +64,40 @@ export class Forest {
     const { cluster } = entry;
     let theme = cluster;
     for (;;) {
-      const { absorbed } = this.#trees.get(theme)!;
+      const absorbed = this.#absorbed.get(theme);
       if (absorbed === undefined || absorbed.position > position) return { cluster, theme };
       theme = absorbed.into;
     }
   }
 
-  /** Returns the roots of a level, now or as of a position, oldest first. */
-  roots(level: SessionLevel, position = this.#position): number[] {
-    const roots: number[] = [];
-    for (const [root, { steps, absorbed }] of this.#trees) {
-      const exists = steps[0]!.position <= position;
-      const isRoot = level === "cluster" || absorbed === undefined || absorbed.position > position;
-      if (exists && isRoot) roots.push(root);
-    }
-    return roots;
+  /** Returns the steps of a theme, now or as of a position, in the order in which they entered. */
+  stepsOf(theme: number, position = this.#position): number[] {
+    return [...this.#entries.keys()].filter((step) => this.find(step, position)?.theme === theme);
   }
 
-  /** Returns the clusters under a root as of a position, the root first, even if the root has been absorbed since. */
-  clustersUnder(root: number, position = this.#position): number[] {
-    const tree = this.#trees.get(root);
-    if (tree === undefined || tree.steps[0]!.position > position) return [];
-    const then = tree.children.filter((child) => this.#trees.get(child)!.absorbed!.position <= position);
-    return [root, ...then.flatMap((child) => this.clustersUnder(child, position))];
-  }
-
-  /** Returns the steps of a cluster, or of all clusters under a theme's root, as of a position, in the order they entered. */
-  stepsOf(level: SessionLevel, root: number, position = this.#position): number[] {
-    const clusters = level === "cluster" ? [root] : this.clustersUnder(root, position);
-    return clusters
-      .flatMap((cluster) => this.#trees.get(cluster)?.steps ?? [])
-      .filter((entry) => entry.position <= position)
-      .sort((left, right) => left.position - right.position)
-      .map(({ id }) => id);
-  }
-
-  /** Returns true if the cluster takes no more steps. */
-  isSettled(cluster: number): boolean {
-    return this.#trees.get(cluster)?.settled ?? false;
+  #isCluster(root: number): boolean {
+    return this.#entries.get(root)?.cluster === root;
   }
 
   #refusal({ id, level, kind, node, root }: LogRow): string | undefined {
     if (!(id > this.#position)) return `its position is not after ${this.#position}`;
     if ((kind === "unite") !== (level === "theme")) return `a ${level} does not ${kind}`;
-    const cluster = this.#trees.get(root);
     switch (kind) {
       case "start":
         if (node !== root) return "a step starts a cluster under a root that is not its own";
         return this.#entries.has(node) ? "the step has entered already" : undefined;
       case "join":
         if (this.#entries.has(node)) return "the step has entered already";
-        if (cluster === undefined) return "no cluster has this root";
-        return cluster.settled ? "the cluster has settled" : undefined;
+        if (!this.#isCluster(root)) return "no cluster has this root";
+        return this.#settled.has(root) ? "the cluster has settled" : undefined;
       case "settle":
-        if (node !== root || cluster === undefined) return "no cluster has this root";
-        return cluster.settled ? "the cluster has settled already" : undefined;
-      case "unite": {
-        const absorbed = this.#trees.get(node);
+        if (node !== root || !this.#isCluster(root)) return "no cluster has this root";
+        return this.#settled.has(root) ? "the cluster has settled already" : undefined;
+      case "unite":
         if (node === root) return "a theme cannot absorb itself";
-        if (cluster === undefined || absorbed === undefined) return "no theme has this root";
-        if (cluster.absorbed ?? absorbed.absorbed) return "one of the roots is no theme's root any more";
-        return undefined;
-      }
-    }
-  }
-
-  #apply({ id, kind, node, root }: LogRow): void {
-    this.#position = id;
-    switch (kind) {
-      case "start":
-        this.#entries.set(node, { cluster: node, position: id });
-        this.#trees.set(node, {
-          steps: [{ id: node, position: id }],
-          settled: false,
-          absorbed: undefined,
-          children: [],
-        });
-        break;
-      case "join":
-        this.#entries.set(node, { cluster: root, position: id });
-        this.#trees.get(root)!.steps.push({ id: node, position: id });
-        break;
-      case "settle":
-        this.#trees.get(root)!.settled = true;
-        break;
-      case "unite": {
-        const target = this.#trees.get(root)!;
-        const source = this.#trees.get(node)!;
-        source.absorbed = { into: root, position: id };
-        target.children.push(node);
-        break;
-      }
+        if (!this.#isCluster(root) || !this.#isCluster(node)) return "no theme has this root";
+        if (!this.#absorbed.has(root) && !this.#absorbed.has(node)) return undefined;
+        return "one of the roots is no theme's root any more";
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { DecidedRow } from "./step-placer.ts";
+import type { DecidedRow } from "./forest.ts";
 
 /**
  * Returns the log without some steps. Replaying it gives the same clusters and themes, less those steps.

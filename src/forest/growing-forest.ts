@@ -1,5 +1,6 @@
 import { assert } from "../core/assert.ts";
 import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "./cluster.ts";
+import type { LogRow } from "./forest.ts";
 import { joinTheme, startTheme, type Theme, uniteThemes } from "./themes.ts";
 
 /** A theme, and the log position of the last start, join or unite in it. */
@@ -11,8 +12,8 @@ export interface GrowingTheme {
 /**
  * The open clusters and the themes of one session while its log is written or replayed.
  *
- * Placing and replaying call the same four methods, so both add the same Float32 numbers in the same order and get the same
- * bits. Settled clusters and absorbed themes are dropped.
+ * Both go through `apply`, so they add the same Float32 numbers in the same order and get the same bits. Settled clusters and
+ * absorbed themes are dropped.
  */
 export class GrowingForest {
   /** Keyed by root. */
@@ -36,31 +37,27 @@ export class GrowingForest {
     for (const theme of themes) this.themes.set(theme.theme.root, theme);
   }
 
-  /** Starts a cluster with a step. The cluster is a theme of its own. */
-  start(step: StepFeatures, position: number): void {
-    const cluster = startCluster(step, this.#dimension);
-    this.open.set(cluster.root, cluster);
-    this.themes.set(cluster.root, { theme: startTheme(step, this.#dimension), logPosition: position });
-    this.#themeRoots.set(cluster.root, cluster.root);
+  /** @param step  The step that enters, for `start` and `join`. */
+  apply({ id, kind, node, root }: LogRow, step?: StepFeatures): void {
+    if (kind === "settle") {
+      assert(this.open.delete(root), "an open cluster settles");
+    } else if (kind === "unite") {
+      this.#unite(root, node, id);
+    } else if (kind === "start") {
+      this.open.set(root, startCluster(step!, this.#dimension));
+      this.themes.set(root, { theme: startTheme(step!, this.#dimension), logPosition: id });
+      this.#themeRoots.set(root, root);
+    } else {
+      const cluster = this.open.get(root);
+      assert(cluster !== undefined, "a step joins an open cluster");
+      joinCluster(cluster, step!);
+      const growing = this.themes.get(this.themeOf(root))!;
+      joinTheme(growing.theme, step!);
+      growing.logPosition = id;
+    }
   }
 
-  /** Adds a step to an open cluster and to the cluster's theme. */
-  join(step: StepFeatures, root: number, position: number): void {
-    const cluster = this.open.get(root);
-    assert(cluster !== undefined, "a step joins an open cluster");
-    joinCluster(cluster, step);
-    const theme = this.themes.get(this.themeOf(root));
-    assert(theme !== undefined, "an open cluster is in a theme");
-    joinTheme(theme.theme, step);
-    theme.logPosition = position;
-  }
-
-  settle(root: number): void {
-    assert(this.open.delete(root), "an open cluster settles");
-  }
-
-  /** Lets one theme absorb another. */
-  unite(root: number, absorbed: number, position: number): void {
+  #unite(root: number, absorbed: number, position: number): void {
     const target = this.themes.get(root);
     const source = this.themes.get(absorbed);
     assert(target !== undefined && source !== undefined && root !== absorbed, "two themes unite");

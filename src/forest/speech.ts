@@ -18,7 +18,7 @@ interface Utterance {
 const SPEAKERS_MAX = 4;
 const NAME_CHARS_MAX = 64;
 const NAME_CHARS_MIN = 2;
-/** Within both limits a speaker is in the same exchange. The time is not enough, because imported messages may all have the same. */
+/** Within both limits a speaker is in the same exchange. Imported messages may all have the same time. */
 const EXCHANGE_MS = 10 * 60_000;
 const EXCHANGE_MESSAGES = 50;
 
@@ -30,27 +30,20 @@ export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, s
   return [...others, { name, seq: seqFirst, atMs: createdAtMs }].slice(-SPEAKERS_MAX);
 }
 
-/** The clusters to which the speakers of a conversation point. */
-export interface SpeechEvidence {
-  /** Keyed by cluster root, in (0, 1]: how strongly the speaker, or a person addressed, points there. */
-  heard: ReadonlyMap<number, number>;
-  /** In [0, 1]: 0 between two people, near 1 if the speaker is one of many. */
-  crowd: number;
-}
-
-const NO_EVIDENCE: SpeechEvidence = { heard: new Map(), crowd: 0 };
-
 /**
  * Finds the clusters to which the speakers point: those in which a person named in the step's opening last spoke, and the
  * one in which its own speaker spoke minutes ago. In a channel of many people this separates conversations far better than
  * words do (Elsner and Charniak, "Disentangling Chat", Computational Linguistics 36(3), 2010). Between two people it says
  * nothing. So the larger the share of a name among the remembered speakers is, the less the name counts.
+ *
+ * @returns `heard`: by cluster root, in (0, 1], how strongly the speaker, or a person addressed, points there. `crowd`: 0
+ *   between two people, near 1 if the speaker is one of many.
  */
 export function speechEvidence(
   step: Utterance,
   clusters: readonly { root: number; speakers: readonly Speech[] }[],
-): SpeechEvidence {
-  if (step.speaker === undefined) return NO_EVIDENCE;
+): { heard: ReadonlyMap<number, number>; crowd: number } {
+  if (step.speaker === undefined) return { heard: new Map(), crowd: 0 };
   const newest = new Map<string, { speech: Speech; root: number; count: number }>();
   let total = 0;
   for (const { root, speakers } of clusters) {

@@ -1,5 +1,5 @@
 import { isFull, type OpenCluster, type StepFeatures } from "./cluster.ts";
-import type { LogRow } from "./forest.ts";
+import type { DecidedRow } from "./forest.ts";
 import type { GrowingForest } from "./growing-forest.ts";
 import { choosePlacement, clustersToSettle, type StructureWeights } from "./placement.ts";
 import { leastWardPair } from "./themes.ts";
@@ -13,17 +13,7 @@ export interface PlacementOptions {
   weights?: StructureWeights;
 }
 
-/** A row of the log with the number that decided it: the similarity of a join, the cost of a unite. */
-export interface DecidedRow extends LogRow {
-  score: number | null;
-}
-
-/**
- * Places steps in a growing forest, and logs each decision before the next one is made.
- *
- * For each step it logs a `start` or `join`, a `settle` for each cluster that is full or exceeds `openClustersMax`, and a
- * `unite` for each theme beyond `maxThemes`.
- */
+/** Places steps in a growing forest, and logs each decision before the next one is made. */
 export class StepPlacer {
   readonly growth: GrowingForest;
   readonly log: DecidedRow[] = [];
@@ -42,21 +32,27 @@ export class StepPlacer {
     return this.#position;
   }
 
-  /** Places a step. Returns the cluster that it entered, which may be settled now, and the log position of this decision. */
+  /**
+   * Places a step. Then each cluster that is full or exceeds `openClustersMax` settles, and themes unite down to `maxThemes`.
+   *
+   * @returns the cluster that the step entered, which may be settled now, and the log position of this decision.
+   */
   enter(step: StepFeatures): { cluster: OpenCluster; position: number } {
     const { growth } = this;
     const { similarityMin, openClustersMax, maxThemes, weights } = this.#options;
-    const placement = choosePlacement(step, [...growth.open.values()], similarityMin, weights);
-    const root = placement.kind === "start" ? step.id : placement.root;
-    const score = placement.kind === "start" ? null : placement.similarity;
-    const position = this.#add({ level: "cluster", kind: placement.kind, node: step.id, root, score });
-    if (placement.kind === "start") growth.start(step, position);
-    else growth.join(step, root, position);
+    const joined = choosePlacement(step, [...growth.open.values()], similarityMin, weights);
+    const root = joined?.root ?? step.id;
+    const kind = joined === undefined ? "start" : "join";
+    this.#decide({ level: "cluster", kind, node: step.id, root, score: joined?.score ?? null }, step);
 
+    const { position } = this;
     const cluster = growth.open.get(root)!;
     if (isFull(cluster)) this.#settle(root);
     for (const least of clustersToSettle([...growth.open.values()], openClustersMax)) this.#settle(least.root);
-    while (growth.themes.size > maxThemes) this.#unite();
+    while (growth.themes.size > maxThemes) {
+      const { root, absorbed, cost } = leastWardPair([...growth.themes.values()].map(({ theme }) => theme));
+      this.#decide({ level: "theme", kind: "unite", node: absorbed, root, score: cost });
+    }
     return { cluster, position };
   }
 
@@ -66,18 +62,13 @@ export class StepPlacer {
   }
 
   #settle(root: number): void {
-    this.#add({ level: "cluster", kind: "settle", node: root, root, score: null });
-    this.growth.settle(root);
+    this.#decide({ level: "cluster", kind: "settle", node: root, root, score: null });
   }
 
-  #unite(): void {
-    const { root, absorbed, cost } = leastWardPair([...this.growth.themes.values()].map(({ theme }) => theme));
-    this.growth.unite(root, absorbed, this.#add({ level: "theme", kind: "unite", node: absorbed, root, score: cost }));
-  }
-
-  #add(row: Omit<DecidedRow, "id">): number {
+  #decide(decision: Omit<DecidedRow, "id">, step?: StepFeatures): void {
     this.#position += 1;
-    this.log.push({ id: this.#position, ...row });
-    return this.#position;
+    const row = { id: this.#position, ...decision };
+    this.log.push(row);
+    this.growth.apply(row, step);
   }
 }

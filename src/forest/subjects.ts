@@ -49,21 +49,17 @@ interface Subject {
  *
  * This is leader clustering, like the placement of steps. In the order in which they settled, clusters are assigned to a
  * subject or start one, and an assignment is never revised. So the subject of a cluster depends only on the clusters before
- * it, and a subject keeps its root, the cluster that started it. In an experiment a cluster also united the subjects near it:
- * the subjects grew by half and were no better.
+ * it, and a subject keeps its root, the cluster that started it.
  *
  * The similarity is the mean cosine with all clusters of the subject (average linkage), so that no subject grows along a
- * chain of neighbors. The cosine is measured from the project's center, not from the origin, because the clusters of a project
- * share words. Without this common part, one threshold serves prose, code and any embedder (Mu and Viswanath,
- * "All-but-the-Top", ICLR 2018, also subtract the mean). The median cosine of two clusters is 0.07 in conversations and
- * 0.25 in the sessions of one code base; from the center it is 0 in both. The mean of a few clusters would be too near to
- * them, so 16 clusters at the origin are added to the mean. After 256 clusters the center is fixed.
+ * chain of neighbors. The clusters of a project share words, so the cosine is measured from the project's center. Without this
+ * common part, one threshold serves prose, code and any embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018, also
+ * subtract the mean). The mean of a few clusters would be too near to them, so 16 clusters at the origin are added to it.
  */
 export class ProjectSubjects {
   /** Keyed by root, in the order in which they started. */
   readonly #subjects = new Map<number, Subject>();
-  /** Keyed by cluster: the root of its subject. */
-  readonly #rootOf = new Map<number, number>();
+  #clusterCount = 0;
   /** The sum of the directions of the first clusters. */
   #directionSum = new Float64Array(0);
   #centerCount = 0;
@@ -72,7 +68,7 @@ export class ProjectSubjects {
   #isCentered = true;
 
   get clusterCount(): number {
-    return this.#rootOf.size;
+    return this.#clusterCount;
   }
 
   get subjectCount(): number {
@@ -116,16 +112,10 @@ export class ProjectSubjects {
   }
 
   #add({ root, sessionId, direction }: SubjectCluster, subjectRoot: number): void {
-    assert(
-      subjectRoot === root || this.#rootOf.get(subjectRoot) === subjectRoot,
-      "a cluster joins a subject by its root",
-    );
-    this.#rootOf.set(root, subjectRoot);
-    const subject = this.#subjects.get(subjectRoot) ?? {
-      compared: [],
-      sum: new Float32Array(this.#directionSum.length),
-      clusterCount: 0,
-    };
+    assert(subjectRoot === root || this.#subjects.has(subjectRoot), "a cluster joins a subject by its root");
+    this.#clusterCount += 1;
+    const sum = new Float32Array(this.#directionSum.length);
+    const subject = this.#subjects.get(subjectRoot) ?? { compared: [], sum, clusterCount: 0 };
     this.#subjects.set(subjectRoot, subject);
     subject.clusterCount += 1;
     if (direction === undefined) return;

@@ -13,7 +13,6 @@ export interface Theme extends VectorSum {
   seqLast: number;
 }
 
-/** Returns the theme of a new cluster. */
 export function startTheme(step: StepFeatures, dimension: number): Theme {
   const theme: Theme = {
     root: step.id,
@@ -48,14 +47,6 @@ export function uniteThemes(theme: Theme, absorbed: Theme): void {
   theme.seqLast = Math.max(theme.seqLast, absorbed.seqLast);
 }
 
-export interface Unite {
-  /** The root that stays: that of the theme with more clusters; between equals the older. */
-  root: number;
-  absorbed: number;
-  /** At least 0. */
-  cost: number;
-}
-
 /** The share of all messages that a united theme may hold, unless every pair of themes would hold more. */
 const UNITED_SHARE_MAX = 0.3;
 
@@ -65,13 +56,13 @@ const UNITED_SHARE_MAX = 0.3;
  *
  * The cost is Ward's n_a·n_b/(n_a+n_b)·‖c_a−c_b‖² on the means (Ward, "Hierarchical grouping to optimize an objective
  * function", JASA 58, 1963). Its size term keeps one theme from swallowing the others while they differ. In conversations
- * about one subject that was not enough: the largest theme held a third of the messages on average, and half at worst. With
- * the limit it holds a quarter on average, and a third at worst, and themes are as pure as before. A theme without vectors
- * costs nothing to unite. Of equal pairs the older roots win, so the result does not depend on the order of `themes`.
+ * about one subject the limit is needed too: without it, the largest theme held half of the messages at worst. A theme
+ * without vectors costs nothing to unite. Of equal pairs the older roots win.
  *
- * @throws if there are fewer than two themes.
+ * @param themes  At least two, in any order.
+ * @returns the root that stays, which is that of the theme with more clusters or, between equals, the older one.
  */
-export function leastWardPair(themes: readonly Theme[]): Unite {
+export function leastWardPair(themes: readonly Theme[]): { root: number; absorbed: number; cost: number } {
   assert(themes.length >= 2, "two themes are needed to unite");
   const ordered = [...themes].sort((left, right) => left.root - right.root);
   const squares = ordered.map(({ sum }) => squaredLength(sum));
@@ -90,9 +81,8 @@ export function leastWardPair(themes: readonly Theme[]): Unite {
     }
   }
   const { a, b, cost } = best!;
-  return b.clusterCount > a.clusterCount
-    ? { root: b.root, absorbed: a.root, cost }
-    : { root: a.root, absorbed: b.root, cost };
+  const [stays, leaves] = b.clusterCount > a.clusterCount ? [b, a] : [a, b];
+  return { root: stays.root, absorbed: leaves.root, cost };
 }
 
 /** Computes the cost from the sums and their squared lengths: ‖s_a/n_a − s_b/n_b‖² needs no means. */

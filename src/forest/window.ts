@@ -20,7 +20,6 @@ export interface WindowStep {
 
 export type WindowOptions = Pick<SessionSettings, "hotSize" | "overlap" | "evictBatch" | "hotTokensMax">;
 
-/** The seq to pass if no vector is due. */
 export const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
 /**
@@ -86,10 +85,9 @@ export function hotFrom(
  * tokens. In a session that was idle the newest messages have graduated already. Such a window is also full with `hotSize` +
  * 2 `evictBatch` messages, until `hotSize` newer ones have been appended.
  *
- * A move lets all but the newest steps graduate: at most `hotSize` messages and a quarter of `hotTokensMax` stay out. It
- * evicts the messages that graduated in the move before, because there was time for their summaries since. After two moves in
- * a row the window holds at most a quarter of `hotTokensMax`, unless its newest step alone holds more. Leaving half would
- * mean twice as many moves, and each move invalidates a prompt cache.
+ * A move lets all but the newest steps graduate: at most `hotSize` messages and a quarter of `hotTokensMax` stay out. Leaving
+ * half would mean twice as many moves, and each move invalidates a prompt cache. A move evicts the messages that graduated in
+ * the move before, because there was time for their summaries since.
  *
  * A step whose vector is due stays out of the forest, and so do all steps after it. The steps before it graduate as soon as
  * they hold `evictBatch` messages.
@@ -121,8 +119,6 @@ export function nextFrontier(
 /**
  * Returns true if a due vector keeps `nextFrontier` from moving. This is a shortcut: grouping a long window into steps while
  * it waits would slow down every append.
- *
- * @param messages  The messages of the window, in order of seq.
  */
 export function isHeld(
   messages: readonly { seq: number; stepId: number }[],

@@ -1,5 +1,4 @@
-import type { Forest } from "../forest/forest.ts";
-import type { DecidedRow } from "../forest/step-placer.ts";
+import type { DecidedRow, Forest } from "../forest/forest.ts";
 import type { CarriedSummary } from "../store/new-generation.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { RegrownSession } from "./regrown-session.ts";
@@ -56,7 +55,7 @@ function matchOf(
   if (last === undefined) return undefined;
   for (const logPosition of [last.id, ...unitesAfter(last, forest, log)]) {
     const rootId = forest.find(last.node, logPosition)!.theme;
-    const held = forest.stepsOf("theme", rootId, logPosition);
+    const held = forest.stepsOf(rootId, logPosition);
     if (held.some((step) => !steps.has(step))) return undefined;
     if (held.length === steps.size) return { rootId, logPosition };
   }

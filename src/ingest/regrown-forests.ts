@@ -1,6 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/options.ts";
-import type { DecidedRow } from "../forest/step-placer.ts";
+import type { DecidedRow } from "../forest/forest.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { applyLog, clusterLine, type DerivedRows, themeLine } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";

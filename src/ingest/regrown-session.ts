@@ -1,8 +1,8 @@
 import { assert } from "../core/assert.ts";
 import { isFull, type OpenCluster } from "../forest/cluster.ts";
-import { Forest } from "../forest/forest.ts";
+import { type DecidedRow, Forest } from "../forest/forest.ts";
 import { GrowingForest } from "../forest/growing-forest.ts";
-import { type DecidedRow, type PlacementOptions, StepPlacer } from "../forest/step-placer.ts";
+import { type PlacementOptions, StepPlacer } from "../forest/step-placer.ts";
 import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
 import type { StoredCluster } from "../store/clusters.ts";
 import type { DerivedRows } from "../store/derive.ts";

@@ -73,20 +73,15 @@ export function applyLog(
     number,
     { cluster: OpenCluster; logPosition: number; settledAt: number | null; texts: string[] }
   >();
-  for (const { id: position, kind, node, root } of log) {
-    if (kind === "settle") {
-      growth.settle(root);
-      clusters.get(root)!.settledAt = position;
-    } else if (kind === "unite") {
-      growth.unite(root, node, position);
-    } else {
-      const { features, texts } = stepOf.get(node)!;
-      if (kind === "start") growth.start(features, position);
-      else growth.join(features, root, position);
-      const known = clusters.get(root) ?? { cluster: growth.open.get(root)!, settledAt: null, texts: [] as string[] };
-      known.texts.push(...texts.map((text) => text.slice(0, labelTextChars)));
-      clusters.set(root, { ...known, logPosition: position });
-    }
+  for (const row of log) {
+    const { id: position, kind, node, root } = row;
+    const step = stepOf.get(node);
+    growth.apply(row, step?.features);
+    if (kind === "settle") clusters.get(root)!.settledAt = position;
+    if (kind !== "start" && kind !== "join") continue;
+    const known = clusters.get(root) ?? { cluster: growth.open.get(root)!, settledAt: null, texts: [] as string[] };
+    known.texts.push(...step!.texts.map((text) => text.slice(0, labelTextChars)));
+    clusters.set(root, { ...known, logPosition: position });
   }
   const parents = new Map<number, number>();
   for (const { features, messageIds } of steps) {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Forest, replay } from "../../src/forest/forest.ts";
+import { type DecidedRow, Forest, replay } from "../../src/forest/forest.ts";
 import { logWithout } from "../../src/forest/forget.ts";
-import type { DecidedRow } from "../../src/forest/step-placer.ts";
+import { rootsOf } from "../support/forest-steps.ts";
 
 /**
  * Goal: whatever is forgotten, the log that remains can be applied, and puts the steps that remain together exactly as they
@@ -26,8 +26,10 @@ test("parts what is left exactly as it was", () => {
         const { forest, refused } = replay(left);
         expect(refused).toBeUndefined();
         for (const level of ["cluster", "theme"] as const) {
-          const before = partition(replay(rows).forest, level).map((set) => set.filter((step) => !gone.has(step)));
-          expect(partition(forest, level)).toEqual(sorted(before.filter((set) => set.length > 0)));
+          const before = partition(rows, replay(rows).forest, level).map((set) =>
+            set.filter((step) => !gone.has(step)),
+          );
+          expect(partition(left, forest, level)).toEqual(sorted(before.filter((set) => set.length > 0)));
         }
         const half = new Set([...gone].filter((_, index) => index % 2 === 0));
         expect(logWithout(logWithout(rows, half), gone)).toEqual(left);
@@ -51,14 +53,14 @@ function grownLog(deeds: readonly { kind: number; which: number; other: number }
   const forest = new Forest();
   let step = 100;
   const add = (row: Omit<DecidedRow, "id" | "score">): void => {
-    const full = { id: forest.position + 1, ...row, score: null };
+    const full = { id: rows.length + 1, ...row, score: null };
     expect(forest.apply(full)).toBeUndefined();
     rows.push(full);
   };
   for (const { kind, which, other } of deeds) {
-    const clusters = forest.roots("cluster");
-    const open = clusters.filter((root) => !forest.isSettled(root));
-    const themes = forest.roots("theme");
+    const settled = rows.filter(({ kind }) => kind === "settle").map(({ root }) => root);
+    const open = rootsOf(rows, forest, "cluster").filter((root) => !settled.includes(root));
+    const themes = rootsOf(rows, forest, "theme");
     step += 1;
     if (kind === 0 && open.length > 0) {
       const root = open[which % open.length]!;
@@ -66,8 +68,9 @@ function grownLog(deeds: readonly { kind: number; which: number; other: number }
     } else if (kind <= 2 && themes.length > 1) {
       const [a, b] = [themes[which % themes.length]!, themes[other % themes.length]!];
       if (a === b) continue;
-      const sizes = [forest.clustersUnder(a).length, forest.clustersUnder(b).length] as const;
-      const aStays = sizes[0] > sizes[1] || (sizes[0] === sizes[1] && a < b);
+      const sizeOf = (theme: number) =>
+        rows.filter(({ kind, node }) => kind === "start" && forest.find(node)?.theme === theme).length;
+      const aStays = sizeOf(a) > sizeOf(b) || (sizeOf(a) === sizeOf(b) && a < b);
       add({ level: "theme", kind: "unite", node: aStays ? b : a, root: aStays ? a : b });
     } else if (kind <= 6 && open.length > 0) {
       add({ level: "cluster", kind: "join", node: step, root: open[which % open.length]! });
@@ -78,8 +81,9 @@ function grownLog(deeds: readonly { kind: number; which: number; other: number }
   return rows;
 }
 
-function partition(forest: Forest, level: "cluster" | "theme"): number[][] {
-  return sorted(forest.roots(level).map((root) => forest.stepsOf(level, root)));
+function partition(log: readonly DecidedRow[], forest: Forest, level: "cluster" | "theme"): number[][] {
+  const steps = log.filter(({ kind }) => kind === "start" || kind === "join").map(({ node }) => node);
+  return sorted(rootsOf(log, forest, level).map((root) => steps.filter((step) => forest.find(step)![level] === root)));
 }
 
 function sorted(sets: readonly (readonly number[])[]): number[][] {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { replay } from "../../src/forest/forest.ts";
+import { type LogRow, replay } from "../../src/forest/forest.ts";
 import {
   type MessageInput,
   openStore,
@@ -11,6 +11,7 @@ import {
   StoreError,
 } from "../../src/index.ts";
 import { claimFaults, idsOf } from "../support/claims.ts";
+import { rootsOf } from "../support/forest-steps.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 import { derivedRows, inDatabase } from "../support/rows.ts";
 import { assistant, calls, inputOf, results, user } from "../support/said.ts";
@@ -285,8 +286,8 @@ function expectEmbeddings(store: Store): void {
 function expectReferenceForest(store: Store): void {
   const log = store.query(
     "SELECT id, level, kind, node, root FROM unions WHERE session_id = 's' AND level <> 'subject' ORDER BY id",
-  );
-  const { forest, refused } = replay(log as unknown as Parameters<typeof replay>[0]);
+  ) as unknown as LogRow[];
+  const { forest, refused } = replay(log);
   expect(refused).toBeUndefined();
   for (const { id, step_id, parent_id } of store.query(
     "SELECT id, step_id, parent_id FROM messages WHERE session_id = 's'",
@@ -296,8 +297,8 @@ function expectReferenceForest(store: Store): void {
   }
   const roots = (table: string): unknown[] =>
     store.query(`SELECT root_id FROM ${table} WHERE session_id = 's' ORDER BY 1`).map(({ root_id }) => root_id);
-  expect(roots("clusters")).toEqual(forest.roots("cluster").sort(byNumber));
-  expect(roots("themes")).toEqual(forest.roots("theme").sort(byNumber));
+  expect(roots("clusters")).toEqual(rootsOf(log, forest, "cluster").sort(byNumber));
+  expect(roots("themes")).toEqual(rootsOf(log, forest, "theme").sort(byNumber));
 }
 
 function expectClaims(store: Store, session: Session): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Forest, type LogRow, replay } from "../../../src/forest/forest.ts";
+import { type LogRow, replay } from "../../../src/forest/forest.ts";
 
 /** `start 1`, `join 2 1`, `settle 1`, `unite 1 2` (the first absorbed by the second), at positions 1, 2, 3 … */
 function log(...lines: string[]): LogRow[] {
@@ -66,30 +66,17 @@ describe("Forest", () => {
     expect(forest.find(14, 6)).toEqual({ cluster: 14, theme: 14 });
     expect(forest.find(14, 7)).toEqual({ cluster: 14, theme: 13 });
     expect(forest.find(14, 5)).toBeUndefined();
-    expect([4, 5, 7, 8].map((position) => forest.roots("theme", position))).toEqual([
-      [10, 11, 13],
-      [10, 13],
-      [10, 13],
-      [10],
-    ]);
-    expect(forest.roots("cluster", 4)).toEqual([10, 11, 13]);
+    expect(forest.find(11, 4)).toEqual({ cluster: 11, theme: 11 });
+    expect(forest.find(11, 5)).toEqual({ cluster: 11, theme: 10 });
   });
 
-  test("lists what a root held, in order of entering, also after it was absorbed", () => {
+  test("lists what a theme holds and held, in order of entering", () => {
     const forest = forestOf(...GROWN);
-    expect(forest.stepsOf("theme", 10)).toEqual([10, 11, 12, 13, 14, 15]);
-    expect(forest.stepsOf("theme", 10, 5)).toEqual([10, 11, 12]);
-    expect(forest.stepsOf("theme", 13)).toEqual([13, 14]);
-    expect(forest.stepsOf("cluster", 11, 8)).toEqual([11]);
-    expect(forest.stepsOf("cluster", 11)).toEqual([11, 15]);
-    expect(forest.stepsOf("theme", 99)).toEqual([]);
-    expect(forest.clustersUnder(10, 7)).toEqual([10, 11]);
-    expect(forest.clustersUnder(13, 3)).toEqual([]);
-  });
-
-  test("knows which clusters have settled", () => {
-    const forest = forestOf("start 10", "start 11", "settle 10");
-    expect([10, 11, 99].map((root) => forest.isSettled(root))).toEqual([true, false, false]);
+    expect(forest.stepsOf(10)).toEqual([10, 11, 12, 13, 14, 15]);
+    expect(forest.stepsOf(10, 5)).toEqual([10, 11, 12]);
+    expect(forest.stepsOf(13, 7)).toEqual([13, 14]);
+    expect(forest.stepsOf(13)).toEqual([]);
+    expect(forest.stepsOf(99)).toEqual([]);
   });
 });
 
@@ -110,7 +97,7 @@ describe("replay", () => {
     const rows = log(...lines);
     const { forest, refused } = replay(rows);
     expect(refused).toEqual({ row: rows.at(-1), reason });
-    expect(forest.position).toBe(lines.length - 1);
+    expect(forest.apply({ id: lines.length, level: "cluster", kind: "start", node: 99, root: 99 })).toBeUndefined();
   });
 
   test("does not ask which theme is larger: forgetting may have made it the smaller one", () => {
@@ -128,6 +115,5 @@ describe("replay", () => {
     const { forest } = replay(log("start 1", "start 2", "unite 2 1", "start 3", "unite 1 2"));
     expect(forest.find(1)).toEqual({ cluster: 1, theme: 1 });
     expect(forest.apply({ id: 9, level: "theme", kind: "unite", node: 3, root: 1 })).toBeUndefined();
-    expect(new Forest().roots("theme")).toEqual([]);
   });
 });
