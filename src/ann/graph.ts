@@ -1,6 +1,8 @@
+import { createRequire } from "node:module";
 import type { HierarchicalNSW } from "hnswlib-node";
 import { assert } from "../core/assert.ts";
-import type { Hnswlib } from "./hnswlib.ts";
+
+export type Hnswlib = typeof import("hnswlib-node");
 
 /**
  * The form of the graph, and how widely it is searched. Measured on 50,000 centroids of the default embedder, with texts of a
@@ -17,37 +19,54 @@ const EF_SEARCH = 256;
 const SEED = 100;
 
 /**
- * The distance up to which two points may be equal. The library adds in 32 bits, so the numbers of such points are compared.
- *
- * Equal clusters share a point. The same few words, said in a thousand sessions, make a thousand equal centroids, and a graph
- * whose points have only equal neighbors falls apart. With 4,000 equal clusters among 8,000, it found 39 % of the nearest.
+ * The library adds in 32 bits, so distances that differ by less than this are equal. Of points that may be equal, the numbers
+ * are compared.
  */
-const EQUAL_DISTANCE_MAX = 1e-6;
+const ROUNDING = 1e-6;
 
 /** The number of nearest points among which an equal one is looked for, and of candidates in that search. */
 const EQUALS = 8;
 const EF_EQUALS = 64;
 
 /** Points that an empty graph has room for. A full graph doubles its room. */
-export const CAPACITY_MIN = 4_096;
+const CAPACITY_MIN = 4_096;
 
 /** Labels are 32 bits wide in the library's interface, and wrap silently. */
 const LABELS_MAX = 2 ** 32;
 
-/** A point of the graph that is near a query. */
-export interface Nominee {
-  /** The clusters at this point, oldest first. Empty if they have changed since, or are gone. */
-  roots: readonly number[];
-  /** 1 - the cosine, in 32 bits. */
-  distance: number;
+/** Extra points, because some have no cluster any more, and some are as near as the last one wanted. */
+const SPARE = 8;
+
+/** If so many points do not have enough accepted clusters, all accepted clusters are returned. */
+const POINTS_MAX = 250;
+
+/** Returns true for a cluster that is wanted. All are wanted if it is undefined. */
+export type Accepts = ((root: number) => boolean) | undefined;
+
+let library: Hnswlib | Error | undefined;
+
+/**
+ * Returns the native library, or an error with the reason why it cannot be loaded. It is an optional dependency: without it,
+ * clusters are compared one by one. It is loaded only when there are enough clusters for a graph.
+ */
+export function loadHnswlib(): Hnswlib | Error {
+  if (library === undefined) {
+    try {
+      library = createRequire(import.meta.url)("hnswlib-node") as Hnswlib;
+    } catch (error) {
+      // The other lines list the paths that were tried.
+      library = new Error(String(error instanceof Error ? error.message : error).split("\n")[0], { cause: error });
+    }
+  }
+  return library;
 }
 
 /**
  * An HNSW graph over centroids (Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
  * hierarchical navigable small world graphs", IEEE TPAMI 42(4), 2020).
  *
- * Moving a point is expensive. So a cluster that changes is detached from its label, and gets another label when it is added
- * again. Labels count up from 0.
+ * Each point has a label; labels count up from 0. Clusters with equal centroids share a point (`DESIGN.md` says why). Moving a
+ * point is expensive, so a cluster that changes is detached from its point, and gets another when it is added again.
  */
 export class Graph {
   readonly #index: HierarchicalNSW;
@@ -55,8 +74,7 @@ export class Graph {
   readonly #roots: number[][];
   readonly #labelOf = new Map<number, number>();
 
-  /** @param roots  For each point of the index, its clusters. */
-  constructor(index: HierarchicalNSW, roots: number[][]) {
+  private constructor(index: HierarchicalNSW, roots: number[][]) {
     this.#index = index;
     this.#roots = roots;
     for (const [label, group] of roots.entries()) for (const root of group) this.#labelOf.set(root, label);
@@ -69,20 +87,19 @@ export class Graph {
   }
 
   /**
-   * Reads the graph in an index file. The file must have been checked: the library crashes on damaged ones.
+   * Reads the graph in an index file. The library crashes on a damaged file, but not on one that was cut off after its header.
    *
-   * @throws if the file cannot be read, or holds another number of points.
+   * @param roots  For each label, the clusters at that point, oldest first.
+   * @throws if the file cannot be read.
    */
   static read({ HierarchicalNSW }: Hnswlib, dimension: number, path: string, roots: number[][]): Graph {
     // Each read needs a new object, because an object that has failed to read crashes later.
     const index = new HierarchicalNSW(SPACE, dimension);
     index.readIndexSync(path);
-    const count = index.getCurrentCount();
-    if (count !== roots.length) throw new Error(`it holds ${count} points, not ${roots.length}`);
     return new Graph(index, roots);
   }
 
-  /** The number of clusters it can nominate. */
+  /** The number of clusters in the graph. */
   get count(): number {
     return this.#labelOf.size;
   }
@@ -112,7 +129,7 @@ export class Graph {
     this.#labelOf.set(root, label);
   }
 
-  /** Detaches a cluster from its label. */
+  /** Detaches a cluster from its point. */
   leaveOut(root: number): void {
     const label = this.#labelOf.get(root);
     if (label === undefined) return;
@@ -121,18 +138,38 @@ export class Graph {
     this.#labelOf.delete(root);
   }
 
-  /** Returns at most `count` points nearest to a vector of unit length, best first. */
-  nominate(vector: Float32Array, count: number): Nominee[] {
-    return this.#search(plain(vector), count, EF_SEARCH).map(({ label, distance }) => ({
-      roots: this.#roots[label]!,
-      distance,
-    }));
+  accepted(accepts: Accepts): number[] {
+    return this.#roots.flatMap((group) => acceptedOf(group, accepts));
+  }
+
+  /**
+   * Returns clusters that are likely to be the `k` nearest of those accepted.
+   *
+   * The library's own filter is not used: a filter that throws ends the process, and a selective filter takes many times as
+   * long as a search. Instead the graph is asked for more points until enough clusters are accepted.
+   *
+   * @param vector  Of unit length.
+   */
+  nominate(vector: Float32Array, k: number, accepts: Accepts): number[] {
+    const numbers = plain(vector);
+    for (let count = k + SPARE; ; count *= 4) {
+      const points = this.#search(numbers, count, EF_SEARCH);
+      const nominees = points.flatMap(({ label, distance }) =>
+        acceptedOf(this.#roots[label]!, accepts, k).map((root) => ({ root, distance })),
+      );
+      if (nominees.length >= k) {
+        // Several may be as near as the last one. The caller orders them by their exact similarity.
+        const distanceMax = nominees[k - 1]!.distance + ROUNDING;
+        return nominees.filter(({ distance }) => distance <= distanceMax).map(({ root }) => root);
+      }
+      if (points.length < count || count > POINTS_MAX) return this.accepted(accepts);
+    }
   }
 
   /** Returns the label of the point with exactly these numbers; undefined if none is found. */
   #equalOf(numbers: number[]): number | undefined {
     return this.#search(numbers, EQUALS, EF_EQUALS)
-      .filter(({ distance }) => distance <= EQUAL_DISTANCE_MAX)
+      .filter(({ distance }) => distance <= ROUNDING)
       .map(({ label }) => label)
       .find((label) => this.#index.getPoint(label).every((number, index) => number === numbers[index]));
   }
@@ -146,6 +183,7 @@ export class Graph {
     return label;
   }
 
+  /** Returns at most `count` points nearest to a vector, best first. A distance is 1 - the cosine, in 32 bits. */
   #search(numbers: number[], count: number, ef: number): { label: number; distance: number }[] {
     const wanted = Math.min(count, this.#roots.length);
     if (wanted === 0) return [];
@@ -160,6 +198,17 @@ export class Graph {
     // This use keeps the object alive during the write: the library's worker holds only its address.
     assert(this.#index.getCurrentCount() === this.#roots.length, "nothing is added to a graph while it is written");
   }
+}
+
+/** Returns the first `countMax` accepted clusters. */
+function acceptedOf(roots: readonly number[], accepts: Accepts, countMax = roots.length): readonly number[] {
+  if (accepts === undefined) return roots.slice(0, countMax);
+  const accepted: number[] = [];
+  for (const root of roots) {
+    if (accepted.length === countMax) break;
+    if (accepts(root)) accepted.push(root);
+  }
+  return accepted;
 }
 
 /** Returns an array, because the library takes nothing else. `Array.from` takes 14 times as long as this loop. */

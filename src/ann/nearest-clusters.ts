@@ -1,14 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { StoreError } from "../core/errors.ts";
-import { dotAt } from "../vector/vector.ts";
+import { dot } from "../vector/vector.ts";
 import { Best, type NearCluster } from "./best.ts";
-import type { CentroidSource, CentroidStamp, IndexedStore } from "./centroid-source.ts";
-import { CentroidTable } from "./centroid-table.ts";
-import { Graph } from "./graph.ts";
-import { type Hnswlib, loadHnswlib } from "./hnswlib.ts";
-import { IndexFile, type SaveFailure } from "./index-file.ts";
-import { acceptedIn, nominated } from "./nominate.ts";
+import type { Centroid, CentroidSource, CentroidStamp, IndexedStore } from "./centroid-source.ts";
+import { type Accepts, Graph, type Hnswlib, loadHnswlib } from "./graph.ts";
+import { IndexFile, type LoadedIndex, type SaveFailure } from "./index-file.ts";
 
 /** The number of stable clusters from which a graph is worth its cost. Comparing so many takes a third of a millisecond. */
 const CARRY_MIN = 1_000;
@@ -30,8 +27,7 @@ export interface NearestOptions {
   k: number;
   /** True to compare every cluster. */
   exact?: boolean;
-  /** Returns true for a cluster that is wanted. All are wanted unless given. */
-  accepts?: (root: number) => boolean;
+  accepts?: Accepts;
 }
 
 /** The counts of clusters by how they are found, and what went wrong with the index. */
@@ -56,7 +52,8 @@ export interface IndexState {
 interface LoadedClusters {
   stamp: CentroidStamp;
   position: number;
-  table: CentroidTable;
+  /** Clusters compared one by one, by root. A cluster of 384 dimensions costs 2 KB. */
+  table: Map<number, Centroid>;
   graph: Graph | undefined;
   /** True if the graph has clusters that no file has. */
   isUnsaved: boolean;
@@ -109,12 +106,12 @@ export class NearestClusters {
       if (loaded === undefined) return [];
       const { table, graph } = loaded;
       const best = new Best(k);
-      table.offerTo(best, vector, accepts);
+      for (const centroid of table.values()) {
+        if (accepts?.(centroid.root) ?? true) best.offer(centroid.root, dot(centroid.vector, vector));
+      }
       if (graph !== undefined && graph.count > 0) {
-        const roots = exact ? acceptedIn(graph, accepts) : nominated(graph, vector, k, accepts);
-        for (const centroid of this.#source.centroids(roots)) {
-          best.offer(centroid.root, dotAt(centroid.vector, 0, vector));
-        }
+        const roots = exact ? graph.accepted(accepts) : graph.nominate(vector, k, accepts);
+        for (const centroid of this.#source.centroids(roots)) best.offer(centroid.root, dot(centroid.vector, vector));
       }
       return best.list();
     });
@@ -155,7 +152,7 @@ export class NearestClusters {
     const library = isWorthIndexing ? this.#loadLibrary() : undefined;
     return {
       indexedCount,
-      comparedCount: loaded?.table.count ?? 0,
+      comparedCount: loaded?.table.size ?? 0,
       waitingCount,
       isWorthIndexing,
       libraryError: library instanceof Error ? library.message : undefined,
@@ -173,7 +170,7 @@ export class NearestClusters {
     if (loaded.graph?.isWorn) {
       loaded.graph = undefined;
       this.#store.read(() => {
-        for (const centroid of this.#source.everyCentroid()) loaded.table.put(centroid);
+        for (const centroid of this.#source.everyCentroid()) loaded.table.set(centroid.root, centroid);
       });
     }
     const waiting = stableIn(loaded);
@@ -246,7 +243,7 @@ export class NearestClusters {
 
   /** Returns true if another process wrote an index file, and the table is so long that reading the file is worth it. */
   #isFileBetter({ table, fileVersion }: LoadedClusters): boolean {
-    if (this.#isCarrying || this.#file === undefined || table.count < 2 * CARRY_MIN) return false;
+    if (this.#isCarrying || this.#file === undefined || table.size < 2 * CARRY_MIN) return false;
     const version = this.#file.version();
     return version !== undefined && version !== fileVersion;
   }
@@ -254,19 +251,19 @@ export class NearestClusters {
   #load(stamp: CentroidStamp, position: number): LoadedClusters {
     const fileVersion = this.#file?.version();
     const library = fileVersion === undefined ? undefined : this.#loadLibrary();
-    const found =
-      library === undefined || library instanceof Error ? undefined : this.#file!.load(library, stamp, this.#source);
-    const graph = found !== undefined && "graph" in found ? found.graph : undefined;
-    if (found !== undefined && "graph" in found) {
-      for (const root of this.#source.changedSince(found.position)) found.graph.leaveOut(root);
-    }
-    const table = new CentroidTable(stamp.dimension);
-    const missing =
+    const {
+      graph,
+      position: savedAt = 0,
+      refusal,
+    }: LoadedIndex = library === undefined || library instanceof Error
+      ? {}
+      : this.#file!.load(library, stamp, this.#source);
+    if (graph !== undefined) for (const root of this.#source.changedSince(savedAt)) graph.leaveOut(root);
+    const compared =
       graph === undefined
         ? this.#source.everyCentroid()
         : this.#source.centroids(this.#source.roots().filter((root) => !graph.has(root)));
-    for (const centroid of missing) table.put(centroid);
-    const refusal = found !== undefined && "refusal" in found ? found.refusal : undefined;
+    const table = new Map(Array.from(compared, (centroid) => [centroid.root, centroid]));
     return { stamp, position, table, graph, isUnsaved: false, fileVersion, refusal };
   }
 
@@ -279,7 +276,7 @@ export class NearestClusters {
       // A cluster that only settled still has the vector in the graph.
       if (centroid.position <= loaded.position && graph?.has(centroid.root)) continue;
       graph?.leaveOut(centroid.root);
-      table.put(centroid);
+      table.set(centroid.root, centroid);
     }
     // The remaining clusters have no centroid any more.
     for (const root of changed) {
@@ -296,8 +293,7 @@ function isStable({ position, settled }: { position: number; settled: boolean },
 
 /** Returns the stable clusters of the table, oldest first. */
 function stableIn(loaded: LoadedClusters): number[] {
-  return loaded.table
-    .list()
+  return [...loaded.table.values()]
     .filter((centroid) => isStable(centroid, loaded))
     .map(({ root }) => root)
     .sort((left, right) => left - right);

@@ -1,24 +1,19 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { CentroidSource, CentroidStamp } from "./centroid-source.ts";
 import { EF_CONSTRUCTION, LINKS, SPACE } from "./graph.ts";
 
-/** Describes the form of an index. If any value differs, the program refuses the file. */
-const FORM = { format: 1, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION };
+/** Describes the form of an index file, which depends on the machine. If any value differs, the program refuses the file. */
+const FORM = { format: 2, arch: process.arch as string, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION };
 
 /** The number of clusters that are compared with the store's rows: so many spread over all labels, and as many of the newest. */
 const SAMPLES = 64;
 
 /** The file beside an index that says what the index is. */
 export interface SideCar {
-  format: number;
-  space: string;
-  links: number;
-  efConstruction: number;
+  form: typeof FORM;
   stamp: CentroidStamp;
   /** The log position at which the clusters of the index were what the store held. */
   position: number;
-  /** The size of the index file. */
-  byteLength: number;
   /** The checksum of the index file. */
   sha256: string;
   /** For each label, the clusters at that point, oldest first. */
@@ -26,15 +21,17 @@ export interface SideCar {
   samples: readonly Sample[];
 }
 
-export interface Sample {
+interface Sample {
   root: number;
-  /** The SHA-256 of the cluster's log position and centroid. */
+  position: number;
+  /** The checksum of the centroid. */
   sha256: string;
 }
 
-/** Writes one JSON object that holds its own SHA-256, so that a changed digit is noticed. */
-export function formatSideCar(sideCar: SideCar): string {
-  return `${JSON.stringify({ sha256: sha256Of(JSON.stringify(sideCar)), index: sideCar })}\n`;
+/** Writes one JSON object that holds its own checksum, so that a changed digit is noticed. */
+export function formatSideCar(content: Omit<SideCar, "form">): string {
+  const index: SideCar = { form: FORM, ...content };
+  return `${JSON.stringify({ sha256: hash("sha256", JSON.stringify(index)), index })}\n`;
 }
 
 /** Returns undefined for any text that `formatSideCar` of this version did not write. */
@@ -46,27 +43,15 @@ export function parseSideCar(text: string): SideCar | undefined {
     return undefined;
   }
   const index = parsed?.index;
-  if (index === undefined || parsed?.sha256 !== sha256Of(JSON.stringify(index))) return undefined;
-  const isOurs = (Object.keys(FORM) as (keyof typeof FORM)[]).every((key) => index[key] === FORM[key]);
-  return isOurs ? index : undefined;
-}
-
-export function sideCarOf(content: Omit<SideCar, keyof typeof FORM>): SideCar {
-  return { ...FORM, ...content };
+  if (!index || parsed?.sha256 !== hash("sha256", JSON.stringify(index))) return undefined;
+  return JSON.stringify(index.form) === JSON.stringify(FORM) ? index : undefined;
 }
 
 /** Returns samples of clusters as the store holds them now. @param roots  In the order of their labels. */
 export function samplesOf(roots: readonly number[], source: CentroidSource): Sample[] {
   const spread = Array.from({ length: SAMPLES }, (_, index) => roots[Math.floor((index * roots.length) / SAMPLES)]!);
   const chosen = roots.length <= 2 * SAMPLES ? roots : new Set([...spread, ...roots.slice(-SAMPLES)]);
-  return [...source.centroids(chosen)].map(({ root, position, vector }) => ({
-    root,
-    sha256: sha256Of(String(position), Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)),
-  }));
-}
-
-function sha256Of(...parts: (string | Buffer)[]): string {
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(part);
-  return hash.digest("hex");
+  return Array.from(source.centroids(chosen), ({ root, position, vector }) => {
+    return { root, position, sha256: hash("sha256", vector) };
+  });
 }

@@ -7,7 +7,6 @@ const FIX = "`await session.resolveDirty()` writes it, and goes on with it each 
 const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
   "disk full": "Make room for it on the disk of the store.",
   "no permission": "Give this user the right to write to the folder of the store.",
-  "foreign file": "Move that file away, or give it another name.",
   other: FIX,
 };
 

@@ -10,7 +10,7 @@ import { fuzzIndex } from "../../scripts/bench/index-fuzz/fuzz.ts";
  */
 test("a damaged index crashes nobody and changes no answer", async () => {
   const kindCount = Object.keys(DAMAGES).length;
-  expect(kindCount).toBe(22);
+  expect(kindCount).toBe(18);
   const report = await fuzzIndex(3 * kindCount, 7);
-  expect(report).toEqual({ caseCount: 66, crashCount: 0, wrongCount: 0, faults: [] });
+  expect(report).toEqual({ caseCount: 54, crashCount: 0, wrongCount: 0, faults: [] });
 }, 60_000);

@@ -24,7 +24,7 @@ export interface FuzzReport {
 /**
  * Damages the index file of a store, or its side-car, in every way in turn, and lets other processes search in it.
  *
- * @param caseCount  The number of damaged files. From 22 on, every kind of damage occurs.
+ * @param caseCount  The number of damaged files. From 18 on, every kind of damage occurs.
  */
 export async function fuzzIndex(caseCount: number, seed: number): Promise<FuzzReport> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-index-fuzz-"));

@@ -121,9 +121,7 @@ describe("the doctor says of the index", () => {
     truncateSync(parts[0]!, 50_000);
     const reader = openedStore(store.path, { ...OPTIONS, readonly: true });
     expect(indexFinding(reader).level).toBe("advice");
-    expect(indexFinding(reader).text).toMatch(
-      /^The index file is not used: it is damaged: it has 50000 bytes, not \d+\./,
-    );
+    expect(indexFinding(reader).text).toMatch(/^The index file is not used: it is damaged: its checksum is wrong\./);
     expect(reader.nearestRoots([1, 0])).toEqual(store.nearestRoots([1, 0], { exact: true }));
   });
 });

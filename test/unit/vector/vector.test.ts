@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addInto, cosine, dot, dotAt, isUsable, normalize } from "../../../src/vector/vector.ts";
+import { addInto, cosine, dot, isUsable, normalize } from "../../../src/vector/vector.ts";
 
 const vector = (...numbers: number[]) => new Float32Array(numbers);
 
@@ -12,22 +12,6 @@ describe("dot", () => {
 
   test("refuses vectors of two lengths", () => {
     expect(() => dot(vector(1, 2), vector(1))).toThrow("one length");
-  });
-});
-
-describe("dotAt", () => {
-  test("multiplies a row of a table with a vector", () => {
-    const rows = vector(9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 7, 7, 7, 7, 7);
-    expect(dotAt(rows, 5, vector(1, 10, 100, 1000, 10000))).toBe(54321);
-  });
-
-  test("gives the same bits as dot", () => {
-    const [a, b] = [vector(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7), vector(0.7, -0.6, 0.5, -0.4, 0.3, -0.2, 0.1)];
-    expect(dotAt(vector(1, ...a, 1), 1, b)).toBe(dot(a, b));
-  });
-
-  test("refuses a row that does not lie in the table", () => {
-    expect(() => dotAt(vector(1, 2, 3), 2, vector(1, 2))).toThrow("inside its table");
   });
 });
 
