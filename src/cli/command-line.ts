@@ -1,9 +1,8 @@
-import { type Command as CommanderCommand, CommanderError } from "commander";
+import type { Command as CommanderCommand } from "commander";
 import type { AnyCommand, Output } from "./command.ts";
 import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
-import { misuseFailure } from "./misuse.ts";
 import type { OpenedStores } from "./opened-stores.ts";
-import { type CommandLine, createProgram } from "./program.ts";
+import { type CommandLine, createProgram, runProgram } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
@@ -17,13 +16,13 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
   const program = createProgram(commandLine, argv.includes("--json"), (command, parsed) =>
     run(command, parsed, terminal),
   );
+  const typed = argv.find((word) => program.commands.some((command) => command.name() === word));
   try {
-    await program.parseAsync(argv, { from: "user" });
+    const hint = typed === undefined ? "`coppice help` lists the commands." : `\`coppice help ${typed}\` explains it.`;
+    await runProgram(program, argv, hint);
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0; // `--help` and `--version` end this way
-    const typed = argv.find((word) => program.commands.some((command) => command.name() === word));
-    const failure = error instanceof CommanderError ? misuseFailure(error, typed) : failureFrom(error);
+    const failure = failureFrom(error);
     reportFailure(failure, argv, terminal);
     return failure.exitCode;
   }

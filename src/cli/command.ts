@@ -3,19 +3,10 @@ import type { Failure } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A command as the list of commands shows it. */
-export interface CommandEntry {
-  /** In commander's notation: the name, then `<argument>` if required, `[argument]` if optional, with `...` if repeatable. */
-  usage: string;
-  summary: string;
-  /** Loads the command's own module. */
-  load(): Promise<{ command: AnyCommand }>;
-}
-
 /** Commands that help lists under one heading. */
 export interface CommandGroup {
   heading: string;
-  commands: readonly CommandEntry[];
+  commands: readonly AnyCommand[];
 }
 
 /**
@@ -23,6 +14,9 @@ export interface CommandGroup {
  * and lines. It decides nothing itself.
  */
 export interface Command<Options = object> {
+  /** In commander's notation: the name, then `<argument>` if required, `[argument]` if optional, with `...` if repeatable. */
+  usage: string;
+  summary: string;
   /** The meaning of the argument, for `--help`. */
   argument?: string;
   /** More about the command, for `--help`. */

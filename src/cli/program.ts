@@ -1,5 +1,5 @@
-import { Command as CommanderCommand, Option } from "commander";
-import type { AnyCommand, CommandEntry, CommandGroup } from "./command.ts";
+import { Command as CommanderCommand, CommanderError, Option } from "commander";
+import type { AnyCommand, CommandGroup } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { didYouMean } from "./suggestion.ts";
 import { COLOR_CHOICES, type ColorChoice, type Terminal } from "./terminal.ts";
@@ -24,6 +24,9 @@ Name a session by its id, the beginning of its id, or @last for the newest.
 const HELP_WIDTH_MAX = 100;
 const HELP_WIDTH_UNKNOWN = 80;
 
+/** Matches commander's message about a word that is not one of the choices. */
+const CHOICE = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s;
+
 /**
  * Creates commander's view of the command line: what it parses, and what help says.
  *
@@ -35,17 +38,7 @@ export function createProgram(
   json: boolean,
   run: (command: AnyCommand, parsed: CommanderCommand) => Promise<void>,
 ): CommanderCommand {
-  const helpWidth = Math.min(terminal.width ?? HELP_WIDTH_UNKNOWN, HELP_WIDTH_MAX);
-  const entries = new Map<CommanderCommand, CommandEntry>();
-  /** Adds the command's own options and help, which stay unloaded until the command is typed or explained. */
-  const complete = async (subcommand: CommanderCommand): Promise<void> => {
-    const entry = entries.get(subcommand);
-    if (entry === undefined) return;
-    const { command } = await entry.load();
-    addCommandWords(subcommand, entry, command);
-    subcommand.action(() => run(command, subcommand));
-  };
-  const program = new CommanderCommand("coppice")
+  const program = bareProgram("coppice", terminal)
     .description("Keeps the conversations of LLM agents: every message, with old ones behind summaries that expand.")
     .version(version)
     .option("--db <file>", "the store (default: $COPPICE_DB, else agent.db in your data folder)")
@@ -53,25 +46,14 @@ export function createProgram(
     .addOption(new Option("--color <when>", "color the output").choices(COLOR_CHOICES).default("auto"))
     .addHelpText("after", FIRST_STEPS)
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      writeOut: (text) => terminal.print(text.trimEnd()),
-      writeErr: (text) => {
-        if (!json) terminal.note(text.trimEnd());
-      },
-      outputError: () => {}, // reported like all other errors
-      getOutHelpWidth: () => helpWidth,
-      getErrHelpWidth: () => helpWidth,
-    })
-    .exitOverride()
-    .hook("preSubcommand", (_, subcommand) => complete(subcommand))
     .hook("preAction", (parsed) => {
       terminal.colors = parsed.opts<{ color: ColorChoice }>().color;
     });
+  if (!json) program.configureOutput({ writeErr: (text) => terminal.note(text.trimEnd()) });
   for (const { heading, commands } of groups) {
     program.commandsGroup(`${heading}:`);
-    for (const entry of commands) entries.set(program.command(entry.usage).summary(entry.summary), entry);
+    for (const command of commands) addCommand(program, command, (parsed) => run(command, parsed));
   }
-  program.helpCommand(false); // commander's own help command does not reject an unknown name
   program
     .commandsGroup("More:")
     .command("help")
@@ -79,26 +61,63 @@ export function createProgram(
     .summary("Explain a command.")
     .action(async (name: string | undefined) => {
       const command = name === undefined ? program : program.commands.find((one) => one.name() === name);
-      if (command === undefined) throw unknownCommand(program, name!);
-      await complete(command);
-      command.outputHelp();
+      if (command === undefined) await program.parseAsync([name!], { from: "user" }); // reports the unknown name
+      command?.outputHelp();
     });
   return program;
 }
 
-function unknownCommand({ commands }: CommanderCommand, name: string): Failure {
-  const names = commands.map((one) => one.name());
-  const hint = didYouMean(name, names) || "`coppice help` lists the commands.";
-  return new Failure("USAGE_INVALID", `Unknown command '${name}'.`, { hint, exitCode: 2 });
+/** Creates a program without commands, which prints its help on the terminal and throws its errors. */
+export function bareProgram(name: string, terminal: Terminal): CommanderCommand {
+  const width = Math.min(terminal.width ?? HELP_WIDTH_UNKNOWN, HELP_WIDTH_MAX);
+  return new CommanderCommand(name)
+    .helpCommand(false) // commander's own help command does not reject an unknown name
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: () => {},
+      outputError: () => {}, // reported like all other errors
+      getOutHelpWidth: () => width,
+      getErrHelpWidth: () => width,
+    });
 }
 
-/** Adds what a command's module says about its arguments and options. */
-function addCommandWords(subcommand: CommanderCommand, { summary }: CommandEntry, command: AnyCommand): void {
-  const { details, argument, options = [] } = command;
-  const examples = command.examples.map((example) => `  coppice ${subcommand.name()} ${example}`.trimEnd());
+export function addCommand(
+  program: CommanderCommand,
+  { usage, summary, details, argument, options = [], examples }: AnyCommand,
+  act: (parsed: CommanderCommand) => Promise<void>,
+): void {
+  const subcommand = program.command(usage).summary(summary);
+  const lines = examples.map((example) => `  coppice ${subcommand.name()} ${example}`.trimEnd());
   subcommand
     .description(details === undefined ? summary : `${summary}\n\n${details}`)
-    .addHelpText("after", `\nExamples:\n${examples.join("\n")}`);
-  if (argument !== undefined) subcommand.registeredArguments[0]!.description = argument;
+    .addHelpText("after", `\nExamples:\n${lines.join("\n")}`)
+    .action(() => act(subcommand));
+  for (const registered of subcommand.registeredArguments) registered.description = argument ?? "";
   for (const option of options) subcommand.addOption(option);
+}
+
+/**
+ * Runs the command that was typed.
+ *
+ * @param hint  What to do about a misuse, if there is nothing to suggest.
+ * @throws {Failure} `USAGE_INVALID`, with commander's message; what the command throws.
+ */
+export async function runProgram(program: CommanderCommand, words: readonly string[], hint: string): Promise<void> {
+  try {
+    await program.parseAsync(words, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw misuseFailure(error, hint); // `--help` and `--version` end with 0
+  }
+}
+
+/** Turns commander's error, such as "error: unknown command 'sesions'\n(Did you mean sessions?)", into a failure. */
+function misuseFailure(error: CommanderError, hint: string): Failure {
+  if (error.code === "commander.help") return new Failure("USAGE_INVALID", "Name a command.", { hint, exitCode: 2 });
+  const [problem = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
+  const message = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.?$/, ".")}`;
+  const [, typed = "", choices = ""] = CHOICE.exec(problem) ?? [];
+  const guess = suggestion?.slice(1, -1) || didYouMean(typed, choices.split(", "));
+  return new Failure("USAGE_INVALID", message, { hint: guess || hint, exitCode: 2, cause: error });
 }

@@ -211,7 +211,7 @@ test.skipIf(!hasTerminals)("on a real terminal: a prompt, Ctrl-C, a slash comman
   child.stdin!.write("Again.\r");
   await expect.poll(shown, WAIT).toMatch(/Whole\.\r\n.*0 % of 16,000 tokens/s);
   child.stdin!.write("/sesions\r");
-  await expect.poll(shown, WAIT).toContain("Did you mean /sessions?");
+  await expect.poll(shown, WAIT).toContain("Did you mean sessions?");
   child.stdin!.write("\x04");
   expect(await ended).toBe(0);
   expect(shown()).toContain("Continue with: coppice chat terminal");

@@ -9,12 +9,10 @@ import { FakeStream } from "../support/fake-terminal.ts";
 
 const folder = new CliFolder();
 
-const COMMANDS = await Promise.all(
-  COMMAND_GROUPS.flatMap(({ commands }) => commands).map(async ({ usage, load }) => ({
-    name: usage.split(" ")[0]!,
-    ...(await load()).command,
-  })),
-);
+const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands).map((command) => ({
+  ...command,
+  name: command.usage.split(" ")[0]!,
+}));
 
 interface Trial {
   /** The words after the command's name, for a store with the session `cli`. */
@@ -104,13 +102,13 @@ describe("help", () => {
       const ran: string[] = [];
       const groups = COMMAND_GROUPS.map(({ heading, commands }) => ({
         heading,
-        commands: commands.map((entry) => {
-          const run = () => {
-            ran.push(entry.usage.split(" ")[0]!);
+        commands: commands.map((command) => ({
+          ...command,
+          run: () => {
+            ran.push(command.usage.split(" ")[0]!);
             return { value: null, lines: [] };
-          };
-          return { ...entry, load: async () => ({ command: { ...(await entry.load()).command, run } }) };
-        }),
+          },
+        })),
       }));
       const stderr = new FakeStream();
       const terminal = new Terminal(new FakeStream(), stderr, {});

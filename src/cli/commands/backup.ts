@@ -7,7 +7,9 @@ import { formatBytes, formatCount, oneLine } from "../text.ts";
 
 type BackupReport = Awaited<ReturnType<Store["backup"]>>;
 
-export const command: Command<{ overwrite?: true }> = {
+export const backupCommand: Command<{ overwrite?: true }> = {
+  usage: "backup <file>",
+  summary: "Copy the store to another file and check the copy, while others keep writing.",
   details:
     "The copy is a store like any other: open it with `--db`, or replace a lost store by it. " +
     "With --json: {path, byteLength, sessionCount, messageCount, logPosition}.",

@@ -15,7 +15,9 @@ interface ChatFlags {
   tokensMax?: number;
 }
 
-export const command: Command<ChatFlags> = {
+export const chatCommand: Command<ChatFlags> = {
+  usage: "chat [session]",
+  summary: "Talk to Gemini in a session that forgets nothing.",
   details:
     "Continues where the session stopped: a message that waits for an answer is answered first. The key is $GOOGLE_API_KEY " +
     "or $GEMINI_API_KEY. /help lists what else can be typed. Ctrl-C ends a reply and keeps what has arrived of it. If stdin " +

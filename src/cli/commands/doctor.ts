@@ -14,7 +14,9 @@ const MARKS: Record<Finding["level"], { mark: string; format: Format }> = {
   problem: { mark: "✗", format: "red" },
 };
 
-export const command: Command = {
+export const doctorCommand: Command = {
+  usage: "doctor",
+  summary: "Report what is wrong with the store, and how to fix it.",
   details:
     "✓ is fine, ! could be better, ✗ is wrong; any ✗ makes the exit code 1. Nothing is written. A store that does not " +
     "open is examined too. `verify` looks closer at messages and derived rows. With --json: {ok, findings}.",

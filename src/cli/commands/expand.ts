@@ -12,7 +12,9 @@ type Expansion = ReturnType<Store["expand"]>;
 
 type ExpandFlags = PageOptions & { level?: Expansion["level"] };
 
-export const command: Command<ExpandFlags> = {
+export const expandCommand: Command<ExpandFlags> = {
+  usage: "expand <target>",
+  summary: "Print the original messages behind a subject, theme, cluster, span or step.",
   details: "Messages are printed word for word, oldest first. With --json: {root, level, members, memberCount}.",
   argument: "a handle (theme:123@456, cluster:123, subject:77@460 or span:12@480) or the id of any message",
   options: [

@@ -5,7 +5,9 @@ import { findSession } from "../find-session.ts";
 import { Progress } from "../progress.ts";
 import { formatCount, oneLine } from "../text.ts";
 
-export const command: Command = {
+export const exportCommand: Command = {
+  usage: "export [sessions...]",
+  summary: "Print sessions as neutral JSONL, which `import` reads.",
   details:
     "Prints all sessions unless some are named. Each line is one object: a session, then its messages, word for word. " +
     "Forest and summaries are left out, because an import makes them again. From a damaged store, every readable message " +

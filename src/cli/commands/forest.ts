@@ -3,7 +3,9 @@ import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { type ForestView, forestLines } from "../forest-lines.ts";
 
-export const command: Command = {
+export const forestCommand: Command = {
+  usage: "forest <session>",
+  summary: "Draw a session's forest: themes, their clusters, and the hot window.",
   details:
     "● is a theme that summaries cover, ◐ one that has grown since, ○ one without a summary. `expand` accepts every " +
     "handle. With --json: {session, themes, hot, pinnedCount}, each theme with its clusters.",

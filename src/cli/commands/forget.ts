@@ -3,7 +3,9 @@ import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { formatCount } from "../text.ts";
 
-export const command: Command<{ messages?: number[] }> = {
+export const forgetCommand: Command<{ messages?: number[] }> = {
+  usage: "forget <session>",
+  summary: "Delete a session, or some of its messages, permanently.",
   details:
     "A message is deleted together with its step and the summaries that cover it. Only a backup brings it back; or, if it " +
     "came from a transcript that still has it, another import or a watch.\n" +

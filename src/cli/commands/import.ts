@@ -17,7 +17,9 @@ interface ImportFlags {
   dryRun?: true;
 }
 
-export const command: Command<ImportFlags> = {
+export const importCommand: Command<ImportFlags> = {
+  usage: "import [paths...]",
+  summary: "Import transcripts of other programs, and summarize them.",
   details:
     "Formats are recognized by content. Folders are searched for *.jsonl, *.json and *.db files; `-` is standard input. What " +
     "was imported before is not imported again, so a file that has grown can be imported again. A line that cannot be read " +

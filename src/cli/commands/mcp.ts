@@ -1,11 +1,12 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
-import { serve } from "../../mcp/server.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 
-export const command: Command<{ project?: string; allowAppend?: boolean }> = {
+export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = {
+  usage: "mcp",
+  summary: "Serve the store to an agent, as an MCP server on stdin and stdout.",
   details:
     "An agent starts it, not a person; the README has the settings for each agent. It offers recall, expand, get_context, " +
     "list_sessions and list_subjects as tools, and sessions and roots as resources. It is read-only unless --allow-append is " +
@@ -25,6 +26,7 @@ export const command: Command<{ project?: string; allowAppend?: boolean }> = {
     // An empty name comes from an unset shell variable. The server would show nothing and never say why.
     if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.", { exitCode: 2 });
     if (process.stdin.isTTY) terminal.note("Waiting for an agent on stdin. Ctrl-D ends the server.");
+    const { serve } = await import("../../mcp/server.ts");
     await serve({
       async loadAccess() {
         const stores = await loadStores();

@@ -31,7 +31,9 @@ interface RecallFlags {
 const AROUND_COUNT = 10;
 const AROUND_BEFORE = 3;
 
-export const command: Command<RecallFlags> = {
+export const recallCommand: Command<RecallFlags> = {
+  usage: "recall <query...>",
+  summary: "Find the messages that answer a question, in all sessions, best first.",
   details:
     "Any text is a query. Text in double quotes must occur in a hit letter by letter. Each hit is shown by the passage " +
     "with most words of the query, between the messages before and after it. With --json: an array of hits.",

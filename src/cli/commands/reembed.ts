@@ -19,7 +19,9 @@ interface ReembedFlags {
 
 const PHASES = { embed: "embedding", grow: "growing", check: "checking", switch: "switching" } as const;
 
-export const command: Command<ReembedFlags> = {
+export const reembedCommand: Command<ReembedFlags> = {
+  usage: "reembed",
+  summary: "Grow the forest again with another embedder, while the store stays in use.",
   details:
     "A run that was stopped continues where it stopped. Handles keep their meaning. Summaries of themes that differ are made " +
     "again. Programs that have the store open must open it again. A run that costs money needs --yes; --dry-run shows the " +

@@ -18,7 +18,9 @@ interface ResumeFlags {
   scope?: "session" | "project";
 }
 
-export const command: Command<ResumeFlags> = {
+export const resumeCommand: Command<ResumeFlags> = {
+  usage: "resume <session>",
+  summary: "Print the context for a session's next model call.",
   details:
     "Changes nothing. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, recalled, continuity, pressure}.",
   argument: SESSION_MEANING,

@@ -18,7 +18,9 @@ interface SessionsFlags {
 /** The number of sessions that a terminal shows unless `--limit` is given. */
 const SCREEN_LIMIT = 50;
 
-export const command: Command<SessionsFlags> = {
+export const sessionsCommand: Command<SessionsFlags> = {
+  usage: "sessions",
+  summary: "List the sessions, the most recently used first.",
   details:
     "A session without a title is shown by its first user message. ↳ marks a session that another one started. " +
     "A terminal shows the beginnings of long ids, which every command accepts, and at most " +

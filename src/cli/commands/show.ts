@@ -9,7 +9,9 @@ import { formatCount, formatTime, oneLine } from "../text.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 
-export const command: Command<PageOptions> = {
+export const showCommand: Command<PageOptions> = {
+  usage: "show <session>",
+  summary: "Print a session's messages word for word, oldest first.",
   details: "With --json: {session, messages, messageCount}.",
   argument: SESSION_MEANING,
   options: PAGE_OPTIONS,

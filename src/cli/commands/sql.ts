@@ -16,7 +16,9 @@ const TABLES_QUERY = `SELECT name FROM sqlite_schema
   WHERE type IN ('table', 'view') AND name NOT GLOB '*sqlite_*' AND name NOT GLOB '__*' AND name NOT GLOB 'messages_fts_*'
   ORDER BY name`;
 
-export const command: Command = {
+export const sqlCommand: Command = {
+  usage: "sql <query>",
+  summary: "Run one read-only SQL query.",
   details:
     "A table shows text on one line and a blob as its size. A pipe gets a tab between columns. Rows are printed as they are " +
     "found, however many. With --json: an array of row objects, blobs as base64.",

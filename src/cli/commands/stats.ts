@@ -6,7 +6,9 @@ type StoreStats = ReturnType<Store["stats"]>;
 
 const LABEL_WIDTH = 16;
 
-export const command: Command = {
+export const statsCommand: Command = {
+  usage: "stats",
+  summary: "Print counts and sizes of the store.",
   details: "With --json: an object of numbers.",
   examples: ["", "--json"],
 

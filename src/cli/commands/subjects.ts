@@ -15,7 +15,9 @@ interface SubjectsFlags {
 
 const LIMIT_DEFAULT = 20;
 
-export const command: Command<SubjectsFlags> = {
+export const subjectsCommand: Command<SubjectsFlags> = {
+  usage: "subjects",
+  summary: "List the subjects that came up in several sessions.",
   details:
     "Each subject is listed with its sessions and their times, the largest first. A session takes part when nobody has " +
     "written to it for a day and for longer than it lasted, or for thirty days. Its settled clusters take part earlier. " +

@@ -7,7 +7,9 @@ import { formatCount, oneLine } from "../text.ts";
 
 type VerifyReport = ReturnType<Store["verify"]>;
 
-export const command: Command<{ rebuild?: true }> = {
+export const verifyCommand: Command<{ rebuild?: true }> = {
+  usage: "verify",
+  summary: "Check the messages, and that the forest agrees with the log.",
   details:
     "Derives parents, clusters and themes again from the messages and the log, and compares them with what is stored. " +
     "Without --rebuild nothing is written. With --json: the report.",

@@ -18,7 +18,9 @@ interface WatchFlags {
 /** The signals that end a watch. */
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-export const command: Command<WatchFlags> = {
+export const watchCommand: Command<WatchFlags> = {
+  usage: "watch [paths...]",
+  summary: "Follow the transcripts of agents and keep the store current.",
   details:
     "Without paths, it follows the locations where Claude Code, Gemini CLI, Codex, llxprt-code and opencode keep their " +
     "transcripts. It shows these and reads nothing before you agree. A location need not exist yet. It imports what exists, " +

@@ -152,9 +152,9 @@ test("a new session without messages draws no forest and asks nothing again", as
 });
 
 test.each([
-  ["/recal lamp", "There is no /recal.\nDid you mean /recall?\n"],
-  ["/frobnicate", "There is no /frobnicate.\n/help lists the commands.\n"],
-  ["/", "There is no /.\n/help lists the commands.\n"],
+  ["/recal lamp", "Unknown command 'recal'.\nDid you mean recall?\n"],
+  ["/frobnicate", "Unknown command 'frobnicate'.\n/help lists the commands.\n"],
+  ["/", "Unknown command ''.\n/help lists the commands.\n"],
   ["/expand", "Missing required argument 'target'.\n/help lists the commands.\n"],
   ["/expand nothing", '"nothing" is not a handle'],
   ["/recall", "Missing required argument 'query'.\n/help lists the commands.\n"],

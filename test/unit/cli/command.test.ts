@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { describe, expect, test } from "vitest";
-import type { AnyCommand, CommandEntry } from "../../../src/cli/command.ts";
+import type { AnyCommand } from "../../../src/cli/command.ts";
 import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { Failure } from "../../../src/cli/failure.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
@@ -8,8 +8,10 @@ import { StoreError } from "../../../src/core/errors.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
 /** A command that returns what it was called with, or throws `outcome`. */
-function echo(outcome?: Error, printed = true): CommandEntry {
-  const command: AnyCommand = {
+function echo(outcome?: Error, printed = true): AnyCommand {
+  return {
+    usage: "echo <words...>",
+    summary: "Print the words.",
     argument: "anything",
     options: [new Option("--loud", "in capitals")],
     examples: ["hello"],
@@ -19,11 +21,10 @@ function echo(outcome?: Error, printed = true): CommandEntry {
       return { value: { args, options, json }, lines: [...args, "end"], ...failure };
     },
   };
-  return { usage: "echo <words...>", summary: "Print the words.", load: async () => ({ command }) };
 }
 
 async function run(
-  command: CommandEntry,
+  command: AnyCommand,
   ...argv: string[]
 ): Promise<[exitCode: number, stdout: string, stderr: string]> {
   const [stdout, stderr] = [new FakeStream(), new FakeStream()];
