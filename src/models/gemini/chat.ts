@@ -1,13 +1,13 @@
 import type { FunctionCallingConfigMode } from "@google/genai";
-import { StoreError } from "../../core/errors.ts";
+import { fromGemini } from "../../adapters/gemini.ts";
+import { wholeNumber } from "../../core/options.ts";
 import type { ChatModel, ChatReply, ChatRequest, ReplyPart } from "../chat-model.ts";
 import type { ModelUsage } from "../usage.ts";
 import { GeminiClient, type StreamParameters } from "./client.ts";
 import { contentsOf } from "./contents.ts";
-import { checkWhole, type GeminiOptions, geminiSettings } from "./options.ts";
-import { withCost } from "./prices.ts";
-import { checkFinish, parseChunk } from "./reply.ts";
-import { ReplyParts } from "./reply-parts.ts";
+import { type GeminiOptions, geminiSettings, invalid } from "./options.ts";
+import { type ChunkPart, checkFinish, parseChunk } from "./reply.ts";
+import { withCost } from "./usage.ts";
 
 export interface GeminiChatOptions extends GeminiOptions {
   /** The most tokens of a reply including reasoning, by the model's count: 1 to 65,536. Default: 8,192. */
@@ -15,11 +15,6 @@ export interface GeminiChatOptions extends GeminiOptions {
   /** The model's context window in tokens: more than `outputTokensMax`, at most 100,000,000. Default: 1,048,576. */
   contextWindow?: number;
 }
-
-const OUTPUT_TOKENS_MAX = 8_192;
-const OUTPUT_TOKENS_LIMIT = 65_536;
-const CONTEXT_WINDOW = 1_048_576;
-const CONTEXT_WINDOW_LIMIT = 100_000_000;
 
 /**
  * Streams replies of Gemini. A reply is one request and is never retried here. `timeoutMs` limits the wait for each chunk.
@@ -29,12 +24,11 @@ const CONTEXT_WINDOW_LIMIT = 100_000_000;
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. No error of a reply contains the key.
  */
 export function geminiChat(options: GeminiChatOptions = {}): ChatModel {
-  const { outputTokensMax = OUTPUT_TOKENS_MAX, contextWindow = CONTEXT_WINDOW, ...shared } = options;
-  checkWhole("outputTokensMax", outputTokensMax, OUTPUT_TOKENS_LIMIT);
-  checkWhole("contextWindow", contextWindow, CONTEXT_WINDOW_LIMIT);
+  const { outputTokensMax = 8_192, contextWindow = 1_048_576, ...shared } = options;
+  wholeNumber("outputTokensMax", outputTokensMax, 1, 65_536);
+  wholeNumber("contextWindow", contextWindow, 1, 100_000_000);
   if (contextWindow <= outputTokensMax) {
-    const expected = `more than outputTokensMax (${outputTokensMax})`;
-    throw new StoreError("OPTION_INVALID", { option: "contextWindow", expected, actual: contextWindow });
+    throw invalid("contextWindow", `more than outputTokensMax (${outputTokensMax})`, contextWindow);
   }
   const client = new GeminiClient(geminiSettings(shared));
   return {
@@ -96,5 +90,57 @@ class GeminiReply implements ChatReply {
         ...(tools.length > 0 && { tools: [{ functionDeclarations }], toolConfig: { functionCallingConfig: { mode } } }),
       },
     };
+  }
+}
+
+/**
+ * Joins the chunks of a streamed reply into parts.
+ *
+ * Gemini refuses a call of the current turn without the thought signature that came with it. So a signature stays in its
+ * part. A signature that comes alone at the end of a stream goes to the first call, or to the text if there is no call.
+ */
+class ReplyParts {
+  readonly #received: ChunkPart[] = [];
+
+  /** The parts so far, as the Gemini adapter converts them. */
+  get parts(): ReplyPart[] {
+    const [message] = fromGemini({ role: "model", parts: this.#received as object[] });
+    return message!.parts as ReplyPart[];
+  }
+
+  /** True while there is only white space and reasoning. */
+  get isEmpty(): boolean {
+    return !this.#received.some(
+      ({ functionCall, text, thought }) => functionCall || (!thought && /\S/.test(text ?? "")),
+    );
+  }
+
+  /** @returns the new text. */
+  add(chunk: readonly ChunkPart[]): string {
+    let said = "";
+    for (const { text, thought, thoughtSignature, functionCall } of chunk) {
+      const signed = thoughtSignature ? { thoughtSignature } : {};
+      if (functionCall) {
+        const { id, name, args } = functionCall;
+        this.#received.push({ functionCall: { ...(id && { id }), name, args: args ?? {} }, ...signed });
+      } else if (text) {
+        this.#join(text, thought === true, signed);
+        if (thought !== true) said += text;
+      } else if (thoughtSignature) this.#sign(thoughtSignature);
+    }
+    return said;
+  }
+
+  #join(text: string, thought: boolean, signed: object): void {
+    const last = this.#received.at(-1);
+    const isSame = last?.text !== undefined && (last.thought === true) === thought;
+    if (isSame) Object.assign(last, { text: `${last.text}${text}` }, signed);
+    else this.#received.push({ text, ...(thought && { thought }), ...signed });
+  }
+
+  #sign(thoughtSignature: string): void {
+    const call = this.#received.find(({ functionCall }) => functionCall);
+    const part = call ?? this.#received.findLast(({ text, thought }) => text && !thought);
+    if (part !== undefined) part.thoughtSignature ??= thoughtSignature;
   }
 }

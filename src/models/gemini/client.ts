@@ -49,7 +49,7 @@ export class GeminiClient {
    */
   async generate({ system, prompt, schema, outputTokensMax, signal, onUsage }: Generation): Promise<string> {
     const { model, prices } = this.settings;
-    const response = await this.call({ signal }, async (sdk, abortSignal) => {
+    const response = await this.#send({ signal }, async (sdk, abortSignal) => {
       const reply = await sdk.models.generateContent({
         model,
         contents: [{ role: "user", parts: [{ text: prompt }] }],
@@ -78,18 +78,17 @@ export class GeminiClient {
   async *stream(parameters: StreamParameters, signal: AbortSignal): AsyncGenerator<unknown> {
     signal.throwIfAborted();
     const { model, timeoutMs } = this.settings;
-    const sdk = await this.#loaded(signal);
-    const controller = new AbortController();
-    const stop = (): void => controller.abort();
-    let timer = setTimeout(stop, timeoutMs);
-    signal.addEventListener("abort", stop);
+    const stopped = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
     try {
-      const config = { ...parameters.config, abortSignal: controller.signal };
+      const sdk = await this.#loaded();
+      timer = setTimeout(() => stopped.abort(), timeoutMs);
+      const config = { ...parameters.config, abortSignal: AbortSignal.any([signal, stopped.signal]) };
       for await (const piece of await sdk.models.generateContentStream({ ...parameters, model, config })) {
         clearTimeout(timer);
         signal.throwIfAborted();
         yield piece;
-        timer = setTimeout(stop, timeoutMs);
+        timer = setTimeout(() => stopped.abort(), timeoutMs);
       }
       signal.throwIfAborted();
     } catch (error) {
@@ -97,8 +96,7 @@ export class GeminiClient {
       throw modelFailure(error, this.settings);
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-      controller.abort();
+      stopped.abort();
     }
   }
 
@@ -110,7 +108,7 @@ export class GeminiClient {
    */
   async embed({ texts, taskType, dimension, signal, onUsage, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
-    return this.call({ signal, count: texts.length, isUrgent }, async (sdk, abortSignal) => {
+    return this.#send({ signal, count: texts.length, isUrgent }, async (sdk, abortSignal) => {
       const reply = await sdk.models.embedContent({
         model,
         contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),
@@ -122,55 +120,38 @@ export class GeminiClient {
   }
 
   /**
-   * Sends one request when it is its turn. The request is aborted by the signal, or after `timeoutMs`.
+   * Sends one request when it is its turn, and aborts it after `timeoutMs`. The SDK would pass its own timeout to the server,
+   * which refuses short ones.
    *
-   * @param request  Its signal is aborted by the caller's abort and by the timeout.
-   * @throws the signal's reason once it is aborted, even while waiting; {StoreError} as `modelFailure` says, and
-   *   `MODEL_UNAVAILABLE`, without sending anything, until the time that the service named.
+   * @param request  Gets a signal of its own, because the SDK never stops listening to it.
    */
-  async call<T>(
+  async #send<T>(
     queued: QueuedRequest,
     request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    queued.signal.throwIfAborted();
-    return this.#queue.send(queued, () => this.#send(queued.signal, request));
+    const { signal } = queued;
+    signal.throwIfAborted();
+    return this.#queue.send(queued, async () => {
+      try {
+        const sdk = await this.#loaded();
+        signal.throwIfAborted();
+        const result = await request(sdk, AbortSignal.any([signal, AbortSignal.timeout(this.settings.timeoutMs)]));
+        signal.throwIfAborted();
+        return result;
+      } catch (error) {
+        signal.throwIfAborted();
+        throw modelFailure(error, this.settings);
+      }
+    });
   }
 
-  /**
-   * The SDK's own timeout is passed to the server, which refuses short ones, so the timer is ours. The SDK never stops
-   * listening to a signal, so each request gets a new one.
-   */
-  async #send<T>(signal: AbortSignal, request: (sdk: GoogleGenAI, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
-    const sdk = await this.#loaded(signal);
-    const controller = new AbortController();
-    const stop = (): void => controller.abort();
-    const timer = setTimeout(stop, this.settings.timeoutMs);
-    signal.addEventListener("abort", stop);
-    try {
-      const result = await request(sdk, controller.signal);
-      signal.throwIfAborted();
-      return result;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw modelFailure(error, this.settings);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    }
-  }
-
-  /** Loads the SDK. A failed load is forgotten, so that the next call tries again. */
-  async #loaded(signal: AbortSignal): Promise<GoogleGenAI> {
-    const loading = this.#sdk ?? loadSdk(this.settings);
-    this.#sdk = loading;
-    try {
-      return await loading;
-    } catch (error) {
-      if (this.#sdk === loading) this.#sdk = undefined;
+  /** Loads the SDK. After a failed load, the next call tries again. */
+  #loaded(): Promise<GoogleGenAI> {
+    this.#sdk ??= loadSdk(this.settings).catch((error: unknown) => {
+      this.#sdk = undefined;
       throw loadFailure(error, this.settings);
-    } finally {
-      signal.throwIfAborted();
-    }
+    });
+    return this.#sdk;
   }
 }
 

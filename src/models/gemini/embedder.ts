@@ -1,12 +1,13 @@
+import { StoreError } from "../../core/errors.ts";
+import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
+import { isUsable, normalize } from "../../vector/vector.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
 import { excerpt } from "../excerpt.ts";
 import { promptText } from "../prompt-text.ts";
 import { Pace } from "../source-reader.ts";
 import { GeminiClient } from "./client.ts";
-import { KeptVectors } from "./kept-vectors.ts";
-import { checkWhole, type GeminiOptions, geminiSettings, invalid } from "./options.ts";
-import { replyVectors } from "./vectors.ts";
+import { type GeminiOptions, geminiSettings, invalid } from "./options.ts";
 
 export interface GeminiEmbedderOptions extends GeminiOptions {
   /** The length of a vector: 128 to 3,072. Default: 768. Google recommends 768, 1,536 and 3,072. */
@@ -20,12 +21,6 @@ export interface GeminiEmbedderOptions extends GeminiOptions {
    */
   similarityMin?: number;
 }
-
-const MODEL = "gemini-embedding-2";
-const DIMENSION = 768;
-const DIMENSION_MIN = 128;
-const DIMENSION_MAX = 3_072;
-const SIMILARITY_MIN = 0.75;
 
 /** The most texts in one request. */
 const TEXTS_MAX = 100;
@@ -46,37 +41,36 @@ const TASK_PREFIX = { document: "title: none | text: ", query: "task: search res
  *
  * The texts of messages and queries leave the machine. Each passes through `redact` and is cut to 8,000 characters from both
  * ends, for `gemini-embedding-001` to about 1,500 tokens. Many texts are sent in several requests, one after another. Nothing
- * is retried here, but the vectors that a failed call already got are kept for the next call with the same texts. Queries are
- * sent before waiting documents.
+ * is retried here. Queries are sent before waiting documents.
  *
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once it is aborted;
  *   with `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service names a
  *   delay; with `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */
 export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
-  const { dimension = DIMENSION, similarityMin = SIMILARITY_MIN, ...shared } = options;
-  checkWhole("dimension", dimension, DIMENSION_MAX, DIMENSION_MIN);
+  const { dimension = 768, similarityMin = 0.75, ...shared } = options;
+  wholeNumber("dimension", dimension, 128, 3_072);
   const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
   if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
-  const client = new GeminiClient(geminiSettings(shared, MODEL));
+  const client = new GeminiClient(geminiSettings(shared, "gemini-embedding-2"));
   const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
   // A request with more texts than the limit for a minute could never be sent.
   const textsMax = Math.min(TEXTS_MAX, requestsPerMinute);
-  const kept = new KeptVectors();
   return {
     id: `${client.settings.model}-${dimension}`,
     dimension,
     similarityMin,
     textsMax,
     ...(prices !== undefined && { usdPerMillionTokens: prices.input }),
-    embedAll: (request) => embedAll(request, client, { dimension, textsMax, kept }),
+    embedAll: (request) => embedAll(request, client, dimension, textsMax),
   };
 }
 
 async function embedAll(
   { texts, task, signal, onUsage }: EmbedRequest,
   client: GeminiClient,
-  { dimension, textsMax, kept }: { dimension: number; textsMax: number; kept: KeptVectors },
+  dimension: number,
+  textsMax: number,
 ): Promise<Float32Array[]> {
   const { model, redact } = client.settings;
   const taskType = HAS_TASK_TYPES.test(model) ? TASK_TYPE[task] : undefined;
@@ -89,20 +83,13 @@ async function embedAll(
     await pace.worked(text.length);
   }
 
-  const vectors = sent.map((text) => kept.take(task + text));
-  try {
-    for (const batch of batchesOf(sent, (index) => vectors[index] === undefined, textsMax)) {
-      const batchTexts = batch.map((index) => sent[index]!);
-      const isUrgent = task === "query";
-      const response = await client.embed({ texts: batchTexts, taskType, dimension, signal, onUsage, isUrgent });
-      const found = replyVectors(response, batch.length, dimension, model);
-      for (const [at, index] of batch.entries()) vectors[index] = found[at];
-    }
-  } catch (error) {
-    for (const [index, vector] of vectors.entries()) if (vector !== undefined) kept.keep(task + sent[index], vector);
-    throw error;
+  const vectors: Float32Array[] = [];
+  for (const batch of batchesOf(sent, textsMax)) {
+    const isUrgent = task === "query";
+    const response = await client.embed({ texts: batch, taskType, dimension, signal, onUsage, isUrgent });
+    vectors.push(...replyVectors(response, batch.length, dimension, model));
   }
-  return vectors as Float32Array[];
+  return vectors;
 }
 
 /** Cuts a text to `TEXT_TOKENS_MAX`. */
@@ -111,21 +98,45 @@ function shortened(text: string): string {
   return tokens <= TEXT_TOKENS_MAX ? text : excerpt(text, Math.floor((text.length * TEXT_TOKENS_MAX) / tokens));
 }
 
-/** Groups the indexes of the due texts into batches, each small enough for one request. */
-function batchesOf(texts: readonly string[], isDue: (index: number) => boolean, textsMax: number): number[][] {
-  const batches: number[][] = [];
+/** Groups texts into batches, each small enough for one request. */
+function batchesOf(texts: readonly string[], textsMax: number): string[][] {
+  const batches: string[][] = [];
   let batchTokens = 0;
-  for (const [index, text] of texts.entries()) {
-    if (!isDue(index)) continue;
+  for (const text of texts) {
     const tokens = estimateTokens(text);
     const batch = batches.at(-1);
     if (batch === undefined || batch.length === textsMax || batchTokens + tokens > REQUEST_TOKENS_MAX) {
-      batches.push([index]);
+      batches.push([text]);
       batchTokens = tokens;
     } else {
-      batch.push(index);
+      batch.push(text);
       batchTokens += tokens;
     }
   }
   return batches;
+}
+
+/**
+ * Returns the vectors of a reply, normalized because shortened vectors of `gemini-embedding-001` are not. Equal replies give
+ * equal bits.
+ *
+ * @param response  The SDK's response, of any shape.
+ * @param count  The number of texts that were sent.
+ * @throws {StoreError} `MODEL_ANSWER_INVALID` for a wrong number of vectors, a wrong dimension, or a zero vector.
+ */
+function replyVectors(response: unknown, count: number, dimension: number, model: string): Float32Array[] {
+  const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });
+  const { embeddings } = (response ?? {}) as { embeddings?: unknown };
+  if (!Array.isArray(embeddings)) throw invalid("it has no vectors");
+  if (embeddings.length !== count) throw invalid(`it has ${embeddings.length} vectors for ${count} texts`);
+  return embeddings.map((embedding: { values?: unknown } | null, index) => {
+    const values = embedding?.values;
+    if (!Array.isArray(values)) throw invalid(`embeddings.${index}: it has no numbers`);
+    if (values.length !== dimension)
+      throw invalid(`embeddings.${index}: it has ${values.length} numbers, not ${dimension}`);
+    if (!values.every((value) => typeof value === "number")) throw invalid(`embeddings.${index}: not all are numbers`);
+    const vector = new Float32Array(values as number[]);
+    if (!isUsable(vector)) throw invalid(`embeddings.${index}: it has no direction`);
+    return normalize(vector);
+  });
 }

@@ -1,7 +1,8 @@
 import { StoreError } from "../../core/errors.ts";
+import { wholeNumber } from "../../core/options.ts";
 import type { Redact } from "../prompt-text.ts";
-import { pricesOf, type TokenPrices } from "./prices.ts";
 import type { RequestLimits } from "./request-queue.ts";
+import { PRICES, type TokenPrices } from "./usage.ts";
 
 export interface GeminiOptions {
   /** Default: `GOOGLE_API_KEY`, else `GEMINI_API_KEY`, as in the SDK. */
@@ -35,11 +36,6 @@ export interface GeminiSettings extends RequestLimits {
 }
 
 const MODEL = "gemini-3.1-flash-lite";
-const TIMEOUT_MS = 60_000;
-const TIMEOUT_MS_MAX = 3_600_000;
-const CONCURRENCY = 8;
-const CONCURRENCY_MAX = 1_000;
-const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 
 /**
  * Checks the options before the SDK is loaded. Without a key, the SDK would look for credentials in files and on the network.
@@ -47,8 +43,8 @@ const REQUESTS_PER_MINUTE_MAX = 1_000_000;
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. Neither shows a key.
  */
 export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): GeminiSettings {
-  const { model: name = modelByDefault, baseUrl, timeoutMs = TIMEOUT_MS, redact } = options;
-  const { concurrency = CONCURRENCY, requestsPerMinute, pricePerMillionTokens } = options;
+  const { model: name = modelByDefault, baseUrl, timeoutMs = 60_000, redact } = options;
+  const { concurrency = 8, requestsPerMinute, pricePerMillionTokens } = options;
   // The name becomes part of the request's path.
   if (typeof name !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)) {
     throw invalid("model", `the name of a model, such as ${modelByDefault}`, name);
@@ -56,20 +52,14 @@ export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): 
   // Both spellings name the same model, and an embedder's id is stored.
   const model = name.replace(/^models\//, "");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
-  checkWhole("timeoutMs", timeoutMs, TIMEOUT_MS_MAX);
-  checkWhole("concurrency", concurrency, CONCURRENCY_MAX);
-  if (requestsPerMinute !== undefined) checkWhole("requestsPerMinute", requestsPerMinute, REQUESTS_PER_MINUTE_MAX);
+  wholeNumber("timeoutMs", timeoutMs, 1, 3_600_000);
+  wholeNumber("concurrency", concurrency, 1, 1_000);
+  if (requestsPerMinute !== undefined) wholeNumber("requestsPerMinute", requestsPerMinute, 1, 1_000_000);
   if (pricePerMillionTokens !== undefined) checkPrices(pricePerMillionTokens);
   if (redact !== undefined && typeof redact !== "function") throw invalid("redact", "a function", redact);
   const apiKey = keyOf(options, model);
-  const prices = pricePerMillionTokens ?? pricesOf(model);
+  const prices = pricePerMillionTokens ?? PRICES.get(model);
   return { apiKey, model, baseUrl, timeoutMs, concurrency, requestsPerMinute, prices, redact };
-}
-
-/** @throws {StoreError} `OPTION_INVALID` unless the value is a whole number from `min` to `max`. */
-export function checkWhole(option: string, value: unknown, max: number, min = 1): void {
-  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
-  throw invalid(option, `a whole number from ${min} to ${max.toLocaleString("en-US")}`, value);
 }
 
 function checkPrices(prices: TokenPrices): void {
@@ -97,11 +87,8 @@ function checkBaseUrl(baseUrl: unknown): void {
   // Such an address may contain a password or a key.
   const mayHoldSecret = /[@?#]/.test(String(baseUrl));
   if (!mayHoldSecret && (url?.protocol === "https:" || url?.protocol === "http:")) return;
-  throw invalid(
-    "baseUrl",
-    "an http or https address without password or query",
-    mayHoldSecret ? "[not shown]" : baseUrl,
-  );
+  const shown = mayHoldSecret ? "[not shown]" : baseUrl;
+  throw invalid("baseUrl", "an http or https address without password or query", shown);
 }
 
 export function invalid(option: string, expected: string, actual: unknown): StoreError<"OPTION_INVALID"> {

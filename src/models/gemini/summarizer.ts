@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import { wholeNumber } from "../../core/options.ts";
 import { labelOf } from "../label.ts";
 import { beginningThatFits, cutLine } from "../lines.ts";
 import { replyLine } from "../prompt-text.ts";
@@ -9,7 +10,7 @@ import { takeCitations } from "./citations.ts";
 import { GeminiClient } from "./client.ts";
 import { type SourcePiece, sourcePieces } from "./evidence.ts";
 import { type GroundedClaim, groundName, groundStatement, isGrounded } from "./grounding.ts";
-import { checkWhole, type GeminiOptions, geminiSettings } from "./options.ts";
+import { type GeminiOptions, geminiSettings } from "./options.ts";
 import { PROMPT_VERSION, promptOf, promptTexts, SYSTEM } from "./prompt.ts";
 import { type GroundedAnswer, mostImportant, writeSummary } from "./write-summary.ts";
 
@@ -21,8 +22,6 @@ export interface GeminiSummarizerOptions extends GeminiOptions {
   outputTokensMax?: number;
 }
 
-const OUTPUT_TOKENS_MAX = 8_192;
-const OUTPUT_TOKENS_LIMIT = 65_536;
 const TITLE_CHARS_MAX = 80;
 
 const HAS_WORDS = /[\p{L}\p{N}]/u;
@@ -47,8 +46,8 @@ const HAS_WORDS = /[\p{L}\p{N}]/u;
  *   names a delay; with `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */
 export function geminiSummarizer(options: GeminiSummarizerOptions = {}): Summarizer {
-  const { outputTokensMax = OUTPUT_TOKENS_MAX, ...shared } = options;
-  checkWhole("outputTokensMax", outputTokensMax, OUTPUT_TOKENS_LIMIT);
+  const { outputTokensMax = 8_192, ...shared } = options;
+  wholeNumber("outputTokensMax", outputTokensMax, 1, 65_536);
   const client = new GeminiClient(geminiSettings(shared));
   return {
     id: client.settings.model,

@@ -2,7 +2,28 @@ import * as z from "zod/mini";
 import { once } from "../../core/once.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { ModelUsage } from "../usage.ts";
-import { type TokenPrices, withCost } from "./prices.ts";
+
+/** US dollars per million tokens. */
+export interface TokenPrices {
+  /** For tokens sent, cached by the service or not. */
+  input: number;
+  /** For tokens received, including reasoning. */
+  output: number;
+}
+
+/**
+ * Prices of the paid tier for text, from copies of https://ai.google.dev/gemini-api/docs/pricing of April to October 2026.
+ * Models whose price depends on the prompt's length or on the date are left out.
+ */
+export const PRICES: ReadonlyMap<string, TokenPrices> = new Map([
+  ["gemini-3.5-flash", { input: 1.5, output: 9 }],
+  ["gemini-3.5-flash-lite", { input: 0.3, output: 2.5 }],
+  ["gemini-3.1-flash-lite", { input: 0.25, output: 1.5 }],
+  ["gemini-2.5-flash", { input: 0.3, output: 2.5 }],
+  ["gemini-2.5-flash-lite", { input: 0.1, output: 0.4 }],
+  ["gemini-embedding-2", { input: 0.2, output: 0 }],
+  ["gemini-embedding-001", { input: 0.15, output: 0 }],
+]);
 
 /** The `usageMetadata` of a response. Malformed counts are ignored: they must not make a good reply fail. */
 export const usageSchema = once(() => {
@@ -30,4 +51,11 @@ export function usageOf(response: unknown, sent: readonly string[], prices: Toke
   const estimate = (): number => sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);
   const inputTokens = counted.promptTokenCount ?? estimate();
   return withCost({ ...tokensIn(counted), inputTokens }, prices);
+}
+
+/** Adds the cost if the prices are known. */
+export function withCost(usage: ModelUsage, prices: TokenPrices | undefined): ModelUsage {
+  if (prices === undefined) return usage;
+  const costUsd = (usage.inputTokens * prices.input + usage.outputTokens * prices.output) / 1_000_000;
+  return { ...usage, costUsd };
 }

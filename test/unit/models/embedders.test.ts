@@ -26,6 +26,6 @@ test.each(["", "hashing-v2-384", "gemini-embedding-2", "gemini-embedding-001", "
 );
 
 test("a dimension that the model has not is refused", () => {
-  const expected = "Expected dimension to be a whole number from 128 to 3,072, got 42.";
+  const expected = "Expected dimension to be a whole number from 128 to 3072, got 42.";
   expect(() => embedderById("gemini-embedding-2-42", { apiKey: "k" })).toThrow(expected);
 });

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { StoreError } from "../../../../src/index.ts";
 import { RequestQueue } from "../../../../src/models/gemini/request-queue.ts";
 
 const { signal: neverAborted } = new AbortController();
@@ -88,43 +87,6 @@ describe("requests a minute", () => {
     expect(sent).toEqual(["a", "b"]);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(sent).toEqual(["a", "b", "c"]);
-  });
-});
-
-describe("a service that says when to come again", () => {
-  const quota = (retryAfterMs: number) => () =>
-    Promise.reject(new StoreError("MODEL_UNAVAILABLE", { model: "m", reason: "Quota", status: 429, retryAfterMs }));
-  const left = (retryAfterMs: number) => ({
-    code: "MODEL_UNAVAILABLE",
-    details: { model: "m", reason: "Quota", status: 429, retryAfterMs },
-  });
-
-  test("is left alone until then: who waits and who comes is told what is left, and nothing is sent", async () => {
-    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
-    const { sent, send } = sender();
-    const first = turns.send(one, quota(7_000));
-    const waiting = turns.send(one, send("waiting"));
-    await expect(first).rejects.toMatchObject(left(7_000));
-    await expect(waiting).rejects.toMatchObject(left(7_000));
-    await vi.advanceTimersByTimeAsync(2_000);
-    await expect(turns.send(one, send("early"))).rejects.toMatchObject(left(5_000));
-    await vi.advanceTimersByTimeAsync(5_000);
-    expect(await turns.send(one, send("in time"))).toBe("in time");
-    expect(sent).toEqual(["in time"]);
-  });
-
-  test("is believed where it asks for more, and not where it asks for less", async () => {
-    const turns = new RequestQueue({ concurrency: 2, requestsPerMinute: undefined });
-    const both = [turns.send(one, quota(9_000)), turns.send(one, quota(1_000))];
-    await Promise.allSettled(both);
-    await expect(turns.send(one, hang)).rejects.toMatchObject(left(9_000));
-  });
-
-  test("that says nothing is asked again", async () => {
-    const turns = new RequestQueue({ concurrency: 1, requestsPerMinute: undefined });
-    const failure = new StoreError("MODEL_UNAVAILABLE", { model: "m", reason: "overloaded", status: 503 });
-    await expect(turns.send(one, () => Promise.reject(failure))).rejects.toBe(failure);
-    expect(await turns.send(one, async () => "again")).toBe("again");
   });
 });
 

@@ -315,6 +315,6 @@ test("without a key, nothing is built", () => {
 });
 
 test("a limit of the reply that is none is refused", () => {
-  const expected = "Expected outputTokensMax to be a whole number from 1 to 65,536, got 0.";
+  const expected = "Expected outputTokensMax to be a whole number from 1 to 65536, got 0.";
   expect(() => geminiSummarizer({ apiKey: "k", outputTokensMax: 0 })).toThrow(expected);
 });
