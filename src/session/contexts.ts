@@ -17,6 +17,7 @@ import { compactFrontier, windowSteps } from "../forest/window.ts";
 import { recallForContext } from "../recall/recall-for-context.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
+import type { SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
 import { type ColdNotes, continuityWriter, loadColdNotes } from "./continuity.ts";
@@ -84,13 +85,16 @@ export class Contexts {
     this.#notes = undefined;
   }
 
-  /** Returns the checked options of a call, completed by the session's settings. */
-  asked(options: ContextOptions): { strategy: Strategy; tokensMax: number } {
-    const { settings } = this.#access.current();
-    return {
-      strategy: options.strategy ?? settings.strategy,
-      tokensMax: tokensMaxOf(options, settings.contextTokensMax),
-    };
+  /** Returns the context that the checked options of a call, and the session's settings, ask for. */
+  asked(options: ContextOptions): SummaryContext & { strategy: Strategy } {
+    const state = this.#access.current();
+    const tokensMax = tokensMaxOf(options, state.settings.contextTokensMax);
+    return { ...this.#summaryContext(state, tokensMax), strategy: options.strategy ?? state.settings.strategy };
+  }
+
+  #summaryContext({ settings, openStep }: SessionState, tokensMax: number): SummaryContext {
+    const { repositories, summarizer } = this.#ports;
+    return { repositories, sessionId: this.#sessionId, settings, tokensMax, openStepId: openStep?.id, summarizer };
   }
 
   /** @see Session.render */
@@ -130,9 +134,7 @@ export class Contexts {
       const dueFrom = this.#ports.repositories.pendingVectors.firstDue(this.#sessionId);
       return compactFrontier(steps, state, state.settings, dueFrom)?.evictedSeq ?? 0;
     }
-    const { repositories, summarizer } = this.#ports;
-    const options = { settings: state.settings, tokensMax, openStepId: state.openStep?.id, summarizer };
-    const split = askedSplit(repositories, this.#sessionId, strategy, options);
+    const split = askedSplit({ ...this.#summaryContext(state, tokensMax), strategy });
     return typeof split === "string" ? 0 : split.seqLast + 1;
   }
 

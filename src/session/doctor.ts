@@ -1,12 +1,19 @@
+import type { SaveFailure } from "../ann/index-file.ts";
+import type { IndexState } from "../ann/nearest-clusters.ts";
 import { StoreError } from "../core/errors.ts";
-import type { SessionSettings } from "../core/options.ts";
 import { databaseFindings } from "../store/database-findings.ts";
 import { fileFindings } from "../store/file-findings.ts";
-import { type Finding, problem } from "../store/finding.ts";
-import { dirtyThemes } from "../summaries/dirty.ts";
-import { themeSettings } from "../summaries/theme-settings.ts";
-import { indexFinding } from "./index-finding.ts";
+import { advice, type Finding, ok, problem } from "../store/finding.ts";
+import { dirtyThemes, themeSettings } from "../summaries/themes.ts";
 import type { SessionPorts } from "./ports.ts";
+
+const INDEX_FIX = "`await session.resolveDirty()` writes it, and goes on with it each time.";
+
+const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
+  "disk full": "Make room for it on the disk of the store.",
+  "no permission": "Give this user the right to write to the folder of the store.",
+  other: INDEX_FIX,
+};
 
 /** Examines an open store: its file, then its rows if they can be read. */
 export function examine(ports: SessionPorts): Finding[] {
@@ -31,24 +38,19 @@ export function examine(ports: SessionPorts): Finding[] {
 }
 
 function rowFindings({ repositories, embedder, summarizer, claimant, clock }: SessionPorts): Finding[] {
-  const { sessions } = repositories;
   const { id: summarizerId, promptVersion } = summarizer;
   const asker = { summarizerId, promptVersion, claimant, nowMs: clock() };
-  /** Counts the themes whose summary is due and may be tried now. */
-  const wantingOf = (id: string, settings: SessionSettings): number => {
-    const own = themeSettings(repositories, id, { settings, tokensMax: settings.contextTokensMax, summarizer });
-    return dirtyThemes(repositories, id, own, "made", asker).filter(({ wait }) => wait?.nextTryAtMs !== null).length;
-  };
-  const wanting = sessions
-    .ids()
-    .map((id) => ({ id, settings: sessions.byId(id)!.settings }))
-    .filter(({ settings }) => settings.strategy === "union-find") // others show no themes
-    .map(({ id, settings }) => ({ id, themeCount: wantingOf(id, settings) }))
-    .filter(({ themeCount }) => themeCount > 0);
-  return databaseFindings(repositories, embedder.id, {
-    themeCount: wanting.reduce((sum, { themeCount }) => sum + themeCount, 0),
-    sessionIds: wanting.map(({ id }) => id),
-  });
+  const sessionIds: string[] = [];
+  let themeCount = 0;
+  for (const sessionId of repositories.sessions.ids()) {
+    const { settings } = repositories.sessions.byId(sessionId)!;
+    if (settings.strategy !== "union-find") continue; // others show no themes
+    const own = themeSettings({ repositories, sessionId, settings, tokensMax: settings.contextTokensMax, summarizer });
+    const dirty = dirtyThemes(repositories, sessionId, own, asker).filter(({ wait }) => wait?.nextTryAtMs !== null);
+    if (dirty.length > 0) sessionIds.push(sessionId);
+    themeCount += dirty.length;
+  }
+  return databaseFindings(repositories, embedder.id, { themeCount, sessionIds });
 }
 
 /** Says why a store cannot be opened, and examines its file from the outside. */
@@ -61,4 +63,31 @@ export function examineUnopened(error: StoreError): Finding[] {
 
 function refusal(check: "open" | "integrity" | "index", { message, hint }: StoreError): Finding {
   return problem(check, message, hint ?? "Fix this problem, then try again.");
+}
+
+/** Describes the state of the index of clusters. Without a working index nothing is lost; searches are only slower. */
+function indexFinding(state: IndexState): Finding {
+  const { indexedCount, comparedCount, waitingCount, isWorthIndexing, libraryError, refusal, saveFailure } = state;
+  const compared = `${formatted(comparedCount)} ${comparedCount === 1 ? "cluster is" : "clusters are"} compared one by one`;
+  if (!isWorthIndexing)
+    return ok("index", `${comparedCount === 0 ? "No cluster is there yet" : compared}: too few for an index.`);
+  if (libraryError !== undefined) {
+    const text = `The native library hnswlib-node cannot be loaded (${libraryError}), so ${compared}: slower, but as right.`;
+    return advice("index", text, "Install what compiles native modules, then run: npm rebuild hnswlib-node");
+  }
+  if (saveFailure !== undefined) {
+    const text = `The index file could not be written: ${saveFailure.reason}.`;
+    return advice("index", text, SAVE_FIXES[saveFailure.cause]);
+  }
+  if (refusal !== undefined) {
+    return advice("index", `The index file is not used: ${refusal}. Until it is written anew, ${compared}.`, INDEX_FIX);
+  }
+  if (indexedCount === 0) return advice("index", `There is no index file yet, so ${compared}.`, INDEX_FIX);
+  const held = `The index holds ${formatted(indexedCount)} clusters; ${compared}`;
+  if (waitingCount >= indexedCount) return advice("index", `${held}, and most of them could be in it.`, INDEX_FIX);
+  return ok("index", `${held}.`);
+}
+
+function formatted(count: number): string {
+  return count.toLocaleString("en-US");
 }

@@ -14,7 +14,7 @@ import { newMessages, type SyncKey } from "../ingest/sync.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import type { SessionOverview } from "../store/sessions.ts";
 import type { ResolveResult } from "../summaries/resolve-run.ts";
-import { type CompactResult, compactSpan, type SplitOptions } from "../summaries/span.ts";
+import { type CompactResult, compactSpan } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./context-options.ts";
 import { Contexts } from "./contexts.ts";
@@ -59,10 +59,7 @@ export class OpenedSession implements Session {
     this.#ports = ports;
     this.id = id;
     this.#contexts = new Contexts(ports, id, { current: () => this.#current(), reload: () => this.#reload() });
-    this.#resolver = new Resolver(ports, id, {
-      asked: (options) => this.#contexts.asked(options),
-      splitOptions: (tokensMax) => this.#splitOptions(tokensMax),
-    });
+    this.#resolver = new Resolver(ports, id, this.#contexts);
   }
 
   append(message: MessageInput, options: { seq?: number } = {}): AppendResult {
@@ -172,7 +169,7 @@ export class OpenedSession implements Session {
 
   compact(options: ContextOptions = {}): CompactResult {
     const { repositories, embedder, clock } = this.#ports;
-    const { strategy, tokensMax } = this.#contexts.asked(parseOptions("compact", CONTEXT_OPTIONS(), options));
+    const { strategy, ...context } = this.#contexts.asked(parseOptions("compact", CONTEXT_OPTIONS(), options));
     switch (strategy) {
       case "union-find": {
         const isMoved = this.#change((state) => compact(repositories, state, embedder));
@@ -182,17 +179,11 @@ export class OpenedSession implements Session {
       case "full":
         return { compacted: false, reason: "never_compacted" };
       default: {
-        const split = { ...this.#splitOptions(tokensMax), createdAtMs: clock() };
-        const result = compactSpan(repositories, this.id, strategy, split);
+        const result = compactSpan({ ...context, strategy }, clock());
         this.#resolver.wake();
         return result;
       }
     }
-  }
-
-  #splitOptions(tokensMax: number): SplitOptions {
-    const { settings, openStep } = this.#current();
-    return { settings, tokensMax, openStepId: openStep?.id, summarizer: this.#ports.summarizer };
   }
 
   messages(options: MessagesOptions = {}): Message[] {

@@ -10,7 +10,6 @@ import { isRemote } from "../models/embedder.ts";
 import { CallBudget } from "../summaries/call-budget.ts";
 import type { OnResolveEvent } from "../summaries/events.ts";
 import { RESOLVE_CONCURRENCY, type Resolved, resolveDirty } from "../summaries/resolve.ts";
-import type { SplitOptions } from "../summaries/span.ts";
 import { Background, type Resolving } from "./background.ts";
 import type { ContextOptions } from "./context-options.ts";
 import type { Contexts } from "./contexts.ts";
@@ -54,25 +53,19 @@ const RESOLVE_OPTIONS = once(() => z.extend(START_OPTIONS(), { signal: z.optiona
 
 type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 
-/** The parts of a session that its resolver uses. */
-interface SessionAccess {
-  asked: Contexts["asked"];
-  splitOptions(tokensMax: number): SplitOptions;
-}
-
 /** Makes the summaries of one session: on request, and in the background. */
 export class Resolver {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
-  readonly #access: SessionAccess;
+  readonly #contexts: Contexts;
   /** Resolves when the last run that was started is over. Never rejects. */
   #running: Promise<void> | undefined;
   #background: Background | undefined;
 
-  constructor(ports: SessionPorts, sessionId: string, access: SessionAccess) {
+  constructor(ports: SessionPorts, sessionId: string, contexts: Contexts) {
     this.#ports = ports;
     this.#sessionId = sessionId;
-    this.#access = access;
+    this.#contexts = contexts;
   }
 
   /**
@@ -82,7 +75,7 @@ export class Resolver {
   async resolveDirty(given: ResolveDirtyOptions, hasUpkeep = true): Promise<Resolved> {
     this.#assertWritable("resolveDirty");
     const { signal, ...options } = parseOptions("resolveDirty", RESOLVE_OPTIONS(), given);
-    return this.#resolve(options, new CallBudget(options), this.#ports.signalOf(signal), hasUpkeep);
+    return this.#resolve(options, this.#budgetOf(options), this.#ports.signalOf(signal), hasUpkeep);
   }
 
   /** @see Session.startResolving */
@@ -91,7 +84,7 @@ export class Resolver {
     this.#assertWritable("startResolving");
     const options = parseOptions("startResolving", START_OPTIONS(), given);
     this.#contextOf(options); // throws if the window is used up
-    const budget = new CallBudget(options);
+    const budget = this.#budgetOf(options);
     void this.#background?.stop();
     const { closing, clock } = this.#ports;
     const background = new Background({
@@ -115,9 +108,9 @@ export class Resolver {
     signal: AbortSignal,
     hasUpkeep = true,
   ): Promise<Resolved> {
-    const { repositories, summarizer, tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
-    const { strategy, tokensMax } = this.#contextOf(options);
+    const { tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
     const { concurrency, onEvent } = options;
+    this.#contextOf(options); // throws if the window is used up
     setMaxListeners(0, signal); // several for each call in progress
     signal.throwIfAborted();
     const embedFromMs = isRemote(embedder) ? clock() : 0;
@@ -125,10 +118,8 @@ export class Resolver {
     const before = this.#running ?? Promise.resolve();
     const running = (async () => {
       await untilAborted(before, signal);
-      return resolveDirty(repositories, this.#sessionId, {
-        ...this.#access.splitOptions(tokensMax),
-        ...{ summarizer, tokenCounter, clock, claimant, strategy, concurrency, budget, signal, onEvent },
-      });
+      const context = this.#contextOf(options);
+      return resolveDirty({ ...context, tokenCounter, clock, claimant, concurrency, budget, signal, onEvent });
     })();
     this.#running = Promise.allSettled([before, running]).then(() => {});
     // Summaries do not depend on vectors. If one of the two fails, the other continues, because its calls are paid for.
@@ -140,14 +131,12 @@ export class Resolver {
     return { result, nextTryAtMs: earlier(nextTryAtMs, vectors.nextTryAfter(this.#sessionId, embedFromMs)) };
   }
 
-  #contextOf({ contextTokensMax, contextWindow, reserveTokens, toolTokens, strategy }: CheckedOptions) {
-    return this.#access.asked({
-      ...(contextTokensMax !== undefined && { tokensMax: contextTokensMax }),
-      ...(contextWindow !== undefined && { contextWindow }),
-      ...(reserveTokens !== undefined && { reserveTokens }),
-      ...(toolTokens !== undefined && { toolTokens }),
-      ...(strategy !== undefined && { strategy }),
-    });
+  #contextOf({ contextTokensMax, tokensMax: _, ...given }: CheckedOptions) {
+    return this.#contexts.asked(contextTokensMax === undefined ? given : { ...given, tokensMax: contextTokensMax });
+  }
+
+  #budgetOf(limits: CheckedOptions): CallBudget {
+    return new CallBudget(this.#ports.summarizer.isLocal ? {} : limits);
   }
 
   #assertWritable(operation: string): void {

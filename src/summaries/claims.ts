@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
-import type { Costs } from "../store/costs.ts";
+import type { Summarizer } from "../models/summarizer.ts";
+import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { type HeldClaim, type Lease, releaseClaims, renewClaims } from "../store/write-summaries.ts";
+import { type HeldClaim, type Lease, type NoClaim, releaseClaims, renewClaims } from "../store/write-summaries.ts";
 
 /**
  * Milliseconds after which a claim expires unless it is renewed. If a process dies, others wait that long for its summary. If
@@ -10,11 +11,22 @@ import { type HeldClaim, type Lease, releaseClaims, renewClaims } from "../store
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
 
+export interface ClaimsOptions {
+  repositories: Repositories;
+  sessionId: string;
+  summarizer: Summarizer;
+  clock: Clock;
+  /** Names this open store in its claims. */
+  claimant: string;
+  signal: AbortSignal;
+}
+
 /** A summary that is being made. */
 export interface ClaimedSummary {
   claim: HeldClaim;
   sessionId: string;
   summarizerId: string;
+  /** The costs of its calls so far. */
   costs: Costs;
 }
 
@@ -23,30 +35,25 @@ export interface ClaimedSummary {
  * may be closed right after.
  */
 export class SummaryClaims {
-  readonly #repositories: Repositories;
-  readonly #clock: Clock;
-  readonly #claimant: string;
-  readonly #signal: AbortSignal;
+  readonly #options: ClaimsOptions;
   readonly #held = new Set<ClaimedSummary>();
-  readonly #release = (): void => this.#releaseAll();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(repositories: Repositories, clock: Clock, claimant: string, signal: AbortSignal) {
-    this.#repositories = repositories;
-    this.#clock = clock;
-    this.#claimant = claimant;
-    this.#signal = signal;
+  constructor(options: ClaimsOptions) {
+    this.#options = options;
     this.#timer = setInterval(() => this.#renew(), RENEW_MS).unref();
-    signal.addEventListener("abort", this.#release);
+    options.signal.addEventListener("abort", this.#release);
   }
 
-  lease(): Lease {
-    const nowMs = this.#clock();
-    return { claimant: this.#claimant, nowMs, untilMs: nowMs + LEASE_MS };
-  }
-
-  hold(summary: ClaimedSummary): void {
+  /** Holds the claim that `make` makes. */
+  claim(make: (lease: Lease) => HeldClaim | NoClaim): ClaimedSummary | NoClaim {
+    const { sessionId, summarizer, clock, claimant } = this.#options;
+    const nowMs = clock();
+    const claim = make({ claimant, nowMs, untilMs: nowMs + LEASE_MS });
+    if (claim === "changed" || "heldUntilMs" in claim) return claim;
+    const summary = { claim, sessionId, summarizerId: summarizer.id, costs: NO_COSTS };
     this.#held.add(summary);
+    return summary;
   }
 
   /** Removes a claim that ended when its result was recorded. */
@@ -57,27 +64,26 @@ export class SummaryClaims {
   /** Ends the run. Claims whose results were not recorded are released. */
   end(): void {
     clearInterval(this.#timer);
-    this.#signal.removeEventListener("abort", this.#release);
-    this.#releaseAll();
+    this.#options.signal.removeEventListener("abort", this.#release);
+    this.#release();
   }
 
   #renew(): void {
-    if (this.#held.size === 0) return;
+    const { repositories, clock } = this.#options;
     const claims = [...this.#held].map(({ claim }) => claim);
-    this.#quietly(() => renewClaims(this.#repositories, claims, this.#clock() + LEASE_MS));
+    if (claims.length > 0) quietly(() => renewClaims(repositories, claims, clock() + LEASE_MS));
   }
 
-  #releaseAll(): void {
-    if (this.#held.size === 0) return;
+  readonly #release = (): void => {
     const held = [...this.#held];
     this.#held.clear();
-    this.#quietly(() => releaseClaims(this.#repositories, held));
-  }
+    if (held.length > 0) quietly(() => releaseClaims(this.#options.repositories, held));
+  };
+}
 
-  /** Ignores errors: claims expire by themselves, and recording a result fails for the same reason. */
-  #quietly(change: () => void): void {
-    try {
-      change();
-    } catch {}
-  }
+/** Ignores errors: claims expire by themselves, and recording a result fails for the same reason. */
+function quietly(change: () => void): void {
+  try {
+    change();
+  } catch {}
 }

@@ -44,18 +44,3 @@ export type DeferReason = "backing_off" | "claimed" | "limit" | "stopped";
 
 /** Called with each event as it happens. An error that it throws becomes a warning of the process. */
 export type OnResolveEvent = (event: ResolveEvent) => void;
-
-/** Calls the listener, if there is one. */
-export function emit(onEvent: OnResolveEvent | undefined, event: ResolveEvent): void {
-  if (onEvent === undefined) return;
-  const warn = (error: unknown): void => {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.emitWarning(`A listener of resolveDirty has failed: ${text}`, "CoppiceWarning");
-  };
-  try {
-    const result: unknown = onEvent(event);
-    if (result instanceof Promise) result.catch(warn);
-  } catch (error) {
-    warn(error);
-  }
-}

@@ -1,13 +1,18 @@
-import type { Clock } from "../core/clock.ts";
+import type { SessionSettings } from "../core/options.ts";
+import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
+import type { Summarizer } from "../models/summarizer.ts";
 import type { ModelUsage } from "../models/usage.ts";
 import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
+import type { NewSummary } from "../store/summaries.ts";
 import type { HeldClaim, Lease, NoClaim } from "../store/write-summaries.ts";
-import { type CallBudget, type Reservation, Spending } from "./call-budget.ts";
-import { type ClaimedSummary, SummaryClaims } from "./claims.ts";
-import { type DeferReason, emit, type OnResolveEvent, type ResolveEvent } from "./events.ts";
+import { type CallBudget, Spending } from "./call-budget.ts";
+import { type ClaimedSummary, type ClaimsOptions, SummaryClaims } from "./claims.ts";
+import type { DeferReason, OnResolveEvent, ResolveEvent } from "./events.ts";
 import { type Asker, type Consequence, consequenceOf, type Postponement } from "./next-try.ts";
 import { type Outcome, planReading, type Reading, type SummarizeOptions, summarize } from "./summarize.ts";
+
+const STAND_IN = extractiveSummarizer();
 
 /** Counts of themes. With `flat` and `sandwich`, the one summary of the session counts as a theme. */
 export interface ResolveResult {
@@ -28,37 +33,19 @@ export function nothingDone(): ResolveResult {
   return { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
 }
 
-const NOTHING: Reservation = { callCount: 0, tokenCount: 0 };
-
-export interface ResolveRunOptions extends Omit<SummarizeOptions, "onUsage" | "onCall"> {
-  clock: Clock;
-  /** Names this open store in its claims. */
-  claimant: string;
+export interface ResolveRunOptions extends ClaimsOptions, Omit<SummarizeOptions, "onUsage" | "onCall"> {
   budget: CallBudget;
   onEvent?: OnResolveEvent | undefined;
 }
 
-/** Who makes a summary, and when. */
-export interface Making {
-  summarizerId: string;
-  promptVersion: number;
-  attempts: number;
-  createdAtMs: number;
-}
+/** The columns that say who makes a summary, and when. */
+type Making = Pick<NewSummary, "summarizerId" | "promptVersion" | "attempts" | "createdAtMs">;
 
 /** The columns for the result of a try. */
-export interface MakingResult extends Making, Costs {
-  status: "done" | "failed" | "parked";
-  /** The open store whose try failed; null if it did not. */
-  claimant: string | null;
-  title?: string;
-  text?: string;
-  tokenCount?: number;
-  error?: string;
-  errorCode?: string | null;
-  nextTryAtMs?: number | null;
-  pauses?: boolean;
-}
+type MakingResult = Making &
+  Costs &
+  Pick<NewSummary, "title" | "text" | "tokenCount" | "error" | "errorCode" | "nextTryAtMs" | "pauses"> &
+  Pick<NewSummary, "claimant" | "standsIn"> & { status: "done" | "failed" | "parked" };
 
 /** A summary to make. */
 export interface SummaryTask {
@@ -67,35 +54,61 @@ export interface SummaryTask {
   /** The number of this try, from 1. */
   attempts: number;
   claim(making: Making, lease: Lease): HeldClaim | NoClaim;
-  /** Writes the result. @returns false if it is no longer of use. */
-  record(made: MakingResult, claim: HeldClaim): boolean;
+  /** Writes the result. A stand-in has no claim. @returns false if it is no longer of use. */
+  record(made: MakingResult, claim?: HeldClaim): boolean;
   /** Returns true if messages have joined since the sources were read. */
   hasGrown(): boolean;
 }
 
-/** One call of `resolveDirty`: its claims, its limits and its result. */
+/** The context that summaries are made for. */
+export interface SummaryContext {
+  repositories: Repositories;
+  sessionId: string;
+  settings: SessionSettings;
+  /** The budget of the context. */
+  tokensMax: number;
+  /** The step that may still get results. */
+  openStepId: number | undefined;
+  summarizer: Summarizer;
+}
+
+/** A summary that is due. Its id is unique among those of one session and strategy. */
+export interface DueSummary {
+  id: number;
+  handle: string;
+  /** Why it is not made now; undefined if it is. */
+  wait: Postponement | undefined;
+}
+
+/**
+ * The summaries of one session and strategy that are due.
+ *
+ * The summarizer that would make them is an `Asker`. Without it, the summaries are those that a stand-in should be made for,
+ * because contexts would show too little: earlier stand-ins then count as summaries.
+ */
+export interface DueSummaries {
+  /** Returns the most urgent first. */
+  list(asker: Asker | undefined): DueSummary[];
+  /** Reads the sources of a summary. @returns undefined if it is no longer due, or must wait. */
+  task(id: number, asker: Asker | undefined): SummaryTask | undefined;
+}
+
+/** One call of `resolveDirty`: its claims, its limits and its result. No transaction is open while a summarizer works. */
 export class ResolveRun {
   readonly result = nothingDone();
+  /** When the first postponed summary may be tried again, in Unix milliseconds; undefined if unknown. */
+  nextTryAtMs: number | undefined;
   readonly options: ResolveRunOptions;
-  readonly #sessionId: string;
   readonly #claims: SummaryClaims;
   /** Unix milliseconds until which the summarizer is not called. */
   #stoppedUntilMs: number | undefined;
-  #nextTryAtMs: number | undefined;
 
-  constructor(repositories: Repositories, sessionId: string, options: ResolveRunOptions) {
+  constructor(options: ResolveRunOptions) {
     this.options = options;
-    this.#sessionId = sessionId;
+    const { database, summaries } = options.repositories;
     const { summarizerId, claimant, nowMs } = this.asker();
-    this.#stoppedUntilMs = repositories.database.read(() =>
-      repositories.summaries.pausedUntil(summarizerId, claimant, nowMs),
-    );
-    this.#claims = new SummaryClaims(repositories, options.clock, options.claimant, options.signal);
-  }
-
-  /** When the first postponed summary may be tried again, in Unix milliseconds; undefined if unknown. */
-  get nextTryAtMs(): number | undefined {
-    return this.#nextTryAtMs;
+    this.#stoppedUntilMs = database.read(() => summaries.pausedUntil(summarizerId, claimant, nowMs));
+    this.#claims = new SummaryClaims(options);
   }
 
   asker(): Asker {
@@ -124,12 +137,11 @@ export class ResolveRun {
     const { signal, summarizer, tokenCounter, budget } = this.options;
     signal.throwIfAborted();
     if (this.#stoppedUntilMs !== undefined) return this.#defer(task.handle, "stopped", this.#stoppedUntilMs);
-    const plan = planReading(task.reading, (text) => tokenCounter.count(text));
-    const reserved = summarizer.isLocal ? NOTHING : plan.estimate;
-    if (!budget.reserve(reserved)) return this.#defer(task.handle, "limit", undefined);
+    const plan = planReading(task.reading, tokenCounter);
+    if (!budget.reserve(plan.estimate)) return this.#defer(task.handle, "limit", undefined);
     const spending = new Spending();
     try {
-      const work = this.#begin(task);
+      const work = this.#claims.claim((lease) => task.claim(this.#making(summarizer, task.attempts), lease));
       if (work === "changed") return true;
       if ("heldUntilMs" in work) return this.#defer(task.handle, "claimed", work.heldUntilMs);
       this.#emit("started", task.handle);
@@ -142,31 +154,32 @@ export class ResolveRun {
       signal.throwIfAborted();
       return this.#finish(task, work, outcome);
     } finally {
-      budget.release(reserved, summarizer.isLocal ? NOTHING : spending);
+      budget.release(plan.estimate, spending);
     }
   }
 
-  /** Reports a stand-in. */
-  stoodIn(handle: string, tokenCount: number): void {
-    this.#emit("stood_in", handle, { tokenCount });
+  /**
+   * Makes a summary with the extractive summarizer, which costs nothing but is of less use. If it fails, or if its summary is no
+   * shorter than the sources, nothing is recorded.
+   *
+   * @throws the signal's reason if it is aborted; what the store throws.
+   */
+  async standIn({ handle, reading, record }: SummaryTask): Promise<void> {
+    const { signal, tokenCounter } = this.options;
+    const plan = planReading(reading, tokenCounter);
+    const outcome = await summarize(plan, { summarizer: STAND_IN, tokenCounter, signal });
+    signal.throwIfAborted();
+    if (outcome.status !== "done") return;
+    const made = { ...this.#making(STAND_IN, 1), ...NO_COSTS, ...outcome, claimant: null, standsIn: true };
+    if (record(made)) this.#emit("stood_in", handle, { tokenCount: outcome.tokenCount });
   }
 
-  #begin(task: SummaryTask): ClaimedSummary | NoClaim {
-    const claim = task.claim(this.#making(task), this.#claims.lease());
-    if (claim === "changed" || "heldUntilMs" in claim) return claim;
-    const { id: summarizerId } = this.options.summarizer;
-    const work = { claim, sessionId: this.#sessionId, summarizerId, costs: NO_COSTS };
-    this.#claims.hold(work);
-    return work;
-  }
-
-  #making({ attempts }: SummaryTask): Making {
-    const { summarizer, clock } = this.options;
-    return { summarizerId: summarizer.id, promptVersion: summarizer.promptVersion, attempts, createdAtMs: clock() };
+  #making({ id, promptVersion }: Summarizer, attempts: number): Making {
+    return { summarizerId: id, promptVersion, attempts, createdAtMs: this.options.clock() };
   }
 
   #finish(task: SummaryTask, work: ClaimedSummary, outcome: Outcome): boolean {
-    const making = this.#making(task);
+    const making = this.#making(this.options.summarizer, task.attempts);
     const ending = endingOf(outcome, making);
     const claimant = ending.status === "done" ? null : work.claim.claimant;
     const isWritten = task.record({ ...making, ...work.costs, ...ending, claimant }, work.claim);
@@ -200,11 +213,17 @@ export class ResolveRun {
 
   #tryAgainAt(nextTryAtMs: number | null): void {
     if (nextTryAtMs === null) return;
-    this.#nextTryAtMs = Math.min(nextTryAtMs, this.#nextTryAtMs ?? nextTryAtMs);
+    this.nextTryAtMs = Math.min(nextTryAtMs, this.nextTryAtMs ?? nextTryAtMs);
   }
 
   #emit(kind: ResolveEvent["kind"], handle: string, more: Partial<ResolveEvent> = {}): void {
-    emit(this.options.onEvent, { kind, sessionId: this.#sessionId, handle, ...more });
+    const { onEvent, sessionId } = this.options;
+    const emit = async (): Promise<void> => onEvent?.({ kind, sessionId, handle, ...more });
+    // The listener may be an async function, too.
+    void emit().catch((error: unknown) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      process.emitWarning(`A listener of resolveDirty has failed: ${text}`, "CoppiceWarning");
+    });
   }
 }
 
@@ -212,7 +231,7 @@ export class ResolveRun {
 function endingOf(
   outcome: Outcome,
   { attempts, createdAtMs }: Making,
-): { status: "done"; title: string; text: string; tokenCount: number } | Consequence {
+): Extract<Outcome, { status: "done" }> | Consequence {
   if (outcome.status === "done") return outcome;
   if (outcome.status === "failed") return consequenceOf(outcome.error, attempts, createdAtMs, Math.random());
   return { status: "parked", error: outcome.error, errorCode: null, nextTryAtMs: null, pauses: false };

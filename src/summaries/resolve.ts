@@ -1,18 +1,24 @@
 import type { Strategy } from "../core/options.ts";
-import type { Repositories } from "../store/repositories.ts";
 import { releaseLeftoverClaims } from "../store/write-summaries.ts";
-import { nothingDone, type ResolveResult, ResolveRun, type ResolveRunOptions } from "./resolve-run.ts";
-import { resolveSpan } from "./resolve-span.ts";
-import { resolveThemes, type ThemeOptions } from "./resolve-themes.ts";
-import type { SplitOptions } from "./span.ts";
-import { themeSettings } from "./theme-settings.ts";
+import {
+  type DueSummaries,
+  nothingDone,
+  type ResolveResult,
+  ResolveRun,
+  type ResolveRunOptions,
+  type SummaryContext,
+} from "./resolve-run.ts";
+import { spanSummaries } from "./span.ts";
+import { themeSummaries } from "./themes.ts";
 
 /** Calls at once unless the caller gives another number. The Gemini client sends as many. */
 export const RESOLVE_CONCURRENCY = 8;
 
-export interface ResolveOptions extends ResolveRunOptions, ThemeOptions, SplitOptions {
+export interface ResolveOptions extends ResolveRunOptions, SummaryContext {
   /** The strategy whose summaries are made. */
   strategy: Strategy;
+  /** Calls under way at once. */
+  concurrency: number;
 }
 
 export interface Resolved {
@@ -26,25 +32,45 @@ export interface Resolved {
  *
  * @throws the signal's reason if it is aborted; summaries recorded by then stay. An error of the summarizer does not reject.
  */
-export async function resolveDirty(
-  repositories: Repositories,
-  sessionId: string,
-  options: ResolveOptions,
-): Promise<Resolved> {
-  options.signal.throwIfAborted();
-  const { strategy } = options;
+export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
+  const { repositories, sessionId, strategy, claimant, concurrency, signal } = options;
+  signal.throwIfAborted();
   if (strategy === "full") return { result: nothingDone(), nextTryAtMs: undefined };
-  releaseLeftoverClaims(repositories, sessionId, strategy, options.claimant);
-  const run = new ResolveRun(repositories, sessionId, options);
+  releaseLeftoverClaims(repositories, sessionId, strategy, claimant);
+  const run = new ResolveRun(options);
   try {
-    if (strategy === "union-find") {
-      const settings = themeSettings(repositories, sessionId, options);
-      await resolveThemes(repositories, sessionId, run, { ...options, settings });
-    } else {
-      await resolveSpan(repositories, sessionId, run, strategy, options);
-    }
+    const summaries = strategy === "union-find" ? themeSummaries(options) : spanSummaries({ ...options, strategy });
+    await makeDue(summaries, run, concurrency);
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {
     run.end();
+  }
+}
+
+/** Makes the summaries that are due, then stand-ins for those that could not be made. */
+async function makeDue(summaries: DueSummaries, run: ResolveRun, concurrency: number): Promise<void> {
+  const due = summaries.list(run.asker());
+  const missing = new Set<number>();
+  for (const { id, handle, wait } of due) {
+    if (wait === undefined) continue;
+    run.wait(handle, wait);
+    if (!wait.isInflated) missing.add(id);
+  }
+  const queue = due.filter(({ wait }) => wait === undefined).values();
+  const work = async (): Promise<void> => {
+    for (const { id } of queue) {
+      const task = summaries.task(id, run.asker());
+      if (task !== undefined && !(await run.work(task))) missing.add(id);
+    }
+  };
+  // Wait for all workers even if one fails, so that none writes after this returns.
+  const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
+  for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
+  // A local summarizer is the stand-in itself.
+  if (missing.size === 0 || run.options.summarizer.isLocal) return;
+  // Most of them have a stand-in already, from an earlier run.
+  for (const { id } of summaries.list(undefined)) {
+    const task = missing.has(id) ? summaries.task(id, undefined) : undefined;
+    if (task !== undefined) await run.standIn(task);
   }
 }

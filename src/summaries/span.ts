@@ -1,21 +1,18 @@
-import type { SessionSettings } from "../core/options.ts";
+import { formatHandle } from "../core/handle.ts";
 import { windowSteps } from "../forest/window.ts";
-import type { Summarizer } from "../models/summarizer.ts";
-import type { Repositories } from "../store/repositories.ts";
-import type { SpanContent, SpanStrategy } from "../store/spans.ts";
-import { recordSpan } from "../store/write-summaries.ts";
-import type { Layer } from "./dirty.ts";
-import { type Filling, isFull, type NoSplit, type Split, splitContext, splitRuleOf } from "./split.ts";
+import type { DoneSpan, SpanStrategy } from "../store/spans.ts";
+import { claimSpan, recordSpan } from "../store/write-summaries.ts";
+import { readingOf } from "./due.ts";
+import { type Asker, attemptsAfter, postponementOf } from "./next-try.ts";
+import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
+import { type Filling, isFull, type NoSplit, type Split, SUMMARY_SHARE, splitContext, splitRuleOf } from "./split.ts";
 
-/** The context to split. */
-export interface SplitOptions {
-  settings: SessionSettings;
-  /** The budget of the context. */
-  tokensMax: number;
-  /** The step that may still get results. */
-  openStepId: number | undefined;
-  /** The summarizer whose earlier tries count. */
-  summarizer: Summarizer;
+/** A summary may always take this many tokens, which is one statement. */
+const SUMMARY_TOKENS_MIN = 20;
+
+/** The `flat` or `sandwich` context of a session. */
+export interface SpanContext extends SummaryContext {
+  strategy: SpanStrategy;
 }
 
 /** True if `compact` moved the frontier or marked a summary as due; otherwise the reason why there was nothing to do. */
@@ -24,47 +21,111 @@ export type CompactResult =
   | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
 
 /**
- * Returns the span to summarize because the context is full; undefined if it is not. Call it inside a transaction.
- *
- * @param layer  With `shown`, a stand-in counts as a summary and makes room.
+ * The one summary of a context, which is due if the context is full enough or `compact` has marked it. It is made from the last one
+ * and the messages since, or from all messages that it covers; see `readingOf`.
  */
-export function fullSplit(
-  repositories: Repositories,
-  sessionId: string,
-  strategy: SpanStrategy,
-  options: SplitOptions,
-  layer: Layer = "made",
-): Split | undefined {
-  const filling = fillingOf(repositories, sessionId, strategy, options, layer);
-  const rule = splitRuleOf(strategy, options.settings);
-  if (!isFull(filling, rule, options.tokensMax)) return undefined;
-  const split = splitContext(filling, rule, options.tokensMax);
-  return typeof split === "string" ? undefined : split;
+export function spanSummaries(context: SpanContext): DueSummaries {
+  const { repositories, sessionId, strategy } = context;
+  const { database, spans, messages } = repositories;
+  const find = (asker: Asker | undefined) => {
+    const done = lastSpan(context, asker === undefined);
+    const split = dueSplit(context, done) ?? fullSplit(context, done);
+    if (split === undefined) return undefined;
+    const row = rowOf(context, split);
+    const tried = asker && spans.newestTry(sessionId, strategy, asker.summarizerId, asker.promptVersion);
+    const wait = asker && postponementOf(tried, split.seqLast, asker);
+    const handle = formatHandle("span", row.firstId, row.lastId);
+    return { id: 0, handle, wait, row, done, attempts: attemptsAfter(tried) };
+  };
+  return {
+    list: (asker) => database.read(() => [find(asker)].filter((found) => found !== undefined)),
+    task: (_, asker) =>
+      database.read(() => {
+        const found = find(asker);
+        if (found === undefined || found.wait !== undefined) return undefined;
+        const { handle, attempts, done } = found;
+        const { sourceTokenCount, seqFirst, seqLast } = found.row;
+        const { readInFull, readingDepth } = readingOf(done === undefined ? [] : [done], sourceTokenCount);
+        const previous = readInFull || done === undefined ? [] : [done];
+        const from = previous[0] === undefined ? seqFirst : previous[0].seqLast + 1;
+        const free = context.tokensMax - messages.pinnedTokensOf(sessionId);
+        const row = { ...found.row, readingDepth };
+        return {
+          handle,
+          reading: {
+            previous,
+            sources: messages.range(sessionId, from, seqLast).filter(({ pinned }) => !pinned),
+            sourceTokenCount,
+            tokensMax: Math.max(SUMMARY_TOKENS_MIN, Math.floor(SUMMARY_SHARE * free)),
+          },
+          attempts,
+          claim: (making, lease) => claimSpan(repositories, { ...row, ...making }, lease),
+          record: (made, claim) => recordSpan(repositories, "resolveDirty", { ...row, ...made }, claim),
+          hasGrown: () => false,
+        };
+      }),
+  };
+}
+
+/** Marks the summary of the span that `askedSplit` returns as due. The next `resolveDirty` makes it. */
+export function compactSpan(context: SpanContext, createdAtMs: number): CompactResult {
+  const { repositories } = context;
+  const found = repositories.database.read(() => {
+    const split = askedSplit(context);
+    return typeof split === "string" ? split : rowOf(context, split);
+  });
+  if (typeof found === "string") return { compacted: false, reason: found };
+  const due = { ...found, status: "due" as const, readingDepth: 0, attempts: 0, createdAtMs };
+  // Another process may have forgotten or summarized some of the messages meanwhile. The next call sees the others.
+  return recordSpan(repositories, "compact", due)
+    ? { compacted: true }
+    : { compacted: false, reason: "nothing_to_compress" };
 }
 
 /** Returns the span that `compact` marks as due, however full the context is, or why there is none. Call it inside a transaction. */
-export function askedSplit(
-  repositories: Repositories,
-  sessionId: string,
-  strategy: SpanStrategy,
-  options: SplitOptions,
-): Split | NoSplit | "already_due" {
-  const filling = fillingOf(repositories, sessionId, strategy, options);
-  const split = splitContext(filling, splitRuleOf(strategy, options.settings), options.tokensMax);
+export function askedSplit(context: SpanContext): Split | NoSplit | "already_due" {
+  const { repositories, sessionId, strategy, settings, tokensMax, summarizer } = context;
+  const done = lastSpan(context, false);
+  const split = splitContext(fillingOf(context, done), splitRuleOf(strategy, settings), tokensMax);
   if (typeof split === "string") return split;
-  if (split.seqLast === dueSplit(repositories, sessionId, strategy, options)?.seqLast) return "already_due";
-  const parked = repositories.spans.givenUp(sessionId, strategy, options.summarizer);
+  if (split.seqLast === dueSplit(context, done)?.seqLast) return "already_due";
+  const parked = repositories.spans.givenUp(sessionId, strategy, summarizer);
   return split.seqLast <= (parked?.seqLast ?? -1) ? "nothing_to_compress" : split;
 }
 
+/** Returns the span to summarize because the context is full; undefined if it is not. */
+function fullSplit(context: SpanContext, done: DoneSpan | undefined): Split | undefined {
+  const { strategy, settings, tokensMax } = context;
+  const filling = fillingOf(context, done);
+  const rule = splitRuleOf(strategy, settings);
+  if (!isFull(filling, rule, tokensMax)) return undefined;
+  const split = splitContext(filling, rule, tokensMax);
+  return typeof split === "string" ? undefined : split;
+}
+
+/** Returns the span that `compact` marked and nobody has summarized. A span that its summarizer gave up is no longer due. */
+function dueSplit(
+  { repositories: { spans }, sessionId, strategy, summarizer }: SpanContext,
+  done: DoneSpan | undefined,
+): Split | undefined {
+  const due = spans.newest(sessionId, strategy, "due");
+  const parked = spans.givenUp(sessionId, strategy, summarizer);
+  if (due === undefined || due.seqLast <= Math.max(done?.seqLast ?? -1, parked?.seqLast ?? -1)) return undefined;
+  return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
+}
+
+/** Returns the newest summary. */
+function lastSpan(
+  { repositories: { spans }, sessionId, strategy }: SpanContext,
+  withStandIns: boolean,
+): DoneSpan | undefined {
+  return withStandIns ? spans.shown(sessionId, strategy) : spans.newest(sessionId, strategy, "done");
+}
+
 function fillingOf(
-  { spans, messages }: Repositories,
-  sessionId: string,
-  strategy: SpanStrategy,
-  { openStepId }: SplitOptions,
-  layer: Layer = "made",
+  { repositories: { spans, messages }, sessionId, openStepId }: SpanContext,
+  done: DoneSpan | undefined,
 ): Filling {
-  const done = layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
   return {
     pinnedTokens: messages.pinnedTokensOf(sessionId),
     summary: done && { ...done, topTokens: spans.boundsOf(sessionId, 0, done.seqFirst - 1)?.tokenCount ?? 0 },
@@ -72,49 +133,8 @@ function fillingOf(
   };
 }
 
-/** Marks the summary of the span that `askedSplit` returns as due. The next `resolveDirty` makes it. */
-export function compactSpan(
-  repositories: Repositories,
-  sessionId: string,
-  strategy: SpanStrategy,
-  options: SplitOptions & { createdAtMs: number },
-): CompactResult {
-  const { database, spans } = repositories;
-  const found = database.read(() => {
-    const split = askedSplit(repositories, sessionId, strategy, options);
-    if (typeof split === "string") return split;
-    return { split, content: spans.contentOf(sessionId, split.seqFirst, split.seqLast) };
-  });
-  if (typeof found === "string") return { compacted: false, reason: found };
-  const row = spanRow(sessionId, strategy, found.split, found.content);
-  const due = { ...row, status: "due" as const, readingDepth: 0, attempts: 0, createdAtMs: options.createdAtMs };
-  // Another process may have forgotten or summarized some of the messages meanwhile. The next call sees the others.
-  return recordSpan(repositories, "compact", due)
-    ? { compacted: true }
-    : { compacted: false, reason: "nothing_to_compress" };
-}
-
-/** Returns the span that `compact` marked and nobody has summarized. A span that its summarizer gave up is no longer due. */
-export function dueSplit(
-  { spans }: Repositories,
-  sessionId: string,
-  strategy: SpanStrategy,
-  { summarizer }: SplitOptions,
-  layer: Layer = "made",
-): Split | undefined {
-  const due = spans.newest(sessionId, strategy, "due");
-  const done = layer === "made" ? spans.newest(sessionId, strategy, "done") : spans.shown(sessionId, strategy);
-  const parked = spans.givenUp(sessionId, strategy, summarizer);
-  if (due === undefined || due.seqLast <= Math.max(done?.seqLast ?? -1, parked?.seqLast ?? -1)) return undefined;
-  return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
-}
-
 /** Returns the columns that every row of a span has. */
-export function spanRow(
-  sessionId: string,
-  strategy: SpanStrategy,
-  { seqFirst, seqLast }: Split,
-  { firstId, lastId, messageCount, tokenCount: sourceTokenCount, sourceDigest }: SpanContent,
-) {
-  return { sessionId, strategy, firstId, lastId, seqFirst, seqLast, messageCount, sourceTokenCount, sourceDigest };
+function rowOf({ repositories, sessionId, strategy }: SpanContext, { seqFirst, seqLast }: Split) {
+  const { tokenCount: sourceTokenCount, ...content } = repositories.spans.contentOf(sessionId, seqFirst, seqLast);
+  return { sessionId, strategy, seqFirst, seqLast, sourceTokenCount, ...content };
 }

@@ -53,8 +53,9 @@ export type Outcome =
   | { status: "inflated"; error: string }
   | { status: "failed"; error: unknown };
 
-export function planReading(reading: Reading, countTokens: (text: string) => number): ReadingPlan {
+export function planReading(reading: Reading, tokenCounter: TokenCounter): ReadingPlan {
   const { previous, tokensMax } = reading;
+  const countTokens = (text: string): number => tokenCounter.count(text);
   const previousTokens = previous.reduce((sum, { text }) => sum + countTokens(text), 0);
   const calls = portionsOf(reading.sources, countTokens).map(({ sources, tokenCount }, index) => {
     // Each call after the first is sent the reply of the one before.

@@ -1,11 +1,20 @@
 import { expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../../src/core/options.ts";
-import { themeSettings } from "../../../src/summaries/theme-settings.ts";
+import { extractiveSummarizer } from "../../../src/models/extractive-summarizer.ts";
+import type { Repositories } from "../../../src/store/repositories.ts";
+import { themeSettings } from "../../../src/summaries/themes.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 
-const repositories = { messages: { pinnedTokensOf: () => 100 } };
+const repositories = { messages: { pinnedTokensOf: () => 100 } } as unknown as Repositories;
 
-const settingsWithin = (tokensMax: number, given: object = {}, summarizer: { isLocal?: true } = {}) =>
-  themeSettings(repositories, "s", { settings: { ...DEFAULT_SETTINGS, ...given }, tokensMax, summarizer });
+const settingsWithin = (tokensMax: number, given: object = {}, isLocal = false) =>
+  themeSettings({
+    repositories,
+    sessionId: "s",
+    settings: { ...DEFAULT_SETTINGS, ...given },
+    tokensMax,
+    summarizer: isLocal ? extractiveSummarizer() : scriptedSummarizer("good"),
+  });
 
 test.each([
   ["as the setting says, where there is room for ten such summaries", 16_100, {}, 400],
@@ -19,5 +28,5 @@ test.each([
 
 test("a theme waits for less where a summary costs nothing", () => {
   expect(settingsWithin(16_000).resolveTokensMin).toBe(600);
-  expect(settingsWithin(16_000, {}, { isLocal: true }).resolveTokensMin).toBe(200);
+  expect(settingsWithin(16_000, {}, true).resolveTokensMin).toBe(200);
 });
