@@ -66,7 +66,7 @@ export function append(
 export function catchUp(repositories: Repositories, state: SessionState): void {
   const dataVersion = repositories.database.dataVersion();
   if (dataVersion === state.dataVersion) return;
-  const nextSeq = repositories.messages.nextSeq(state.sessionId);
+  const nextSeq = repositories.messages.nextSeq({ sessionId: state.sessionId });
   const session = repositories.sessions.byId(state.sessionId);
   if (nextSeq === state.nextSeq && session?.frontierVersion === state.frontierVersion) {
     // Callers compare this object by identity: equal settings stay the same object.

@@ -136,7 +136,7 @@ function planMove(
   const clusters = [...entered.values()].map(({ cluster, logPosition, texts }) => ({
     cluster,
     logPosition,
-    label: labelOf([...messages.openingsOf(cluster.root, LABEL_TEXT_CHARS), ...texts]),
+    label: labelOf([...messages.openingsOf(LABEL_TEXT_CHARS, cluster.root), ...texts]),
   }));
 
   state.graduatedSeq = next.graduatedSeq;

@@ -137,13 +137,13 @@ function membersOf(
   { level, root, position }: Handle,
 ): { root: number; position: number; ids: number[] } | undefined {
   if (level === "span") {
-    const ids = spans.idsBetween(root, position!);
+    const ids = spans.idsBetween({ firstId: root, lastId: position! });
     return ids.length === 0 ? undefined : { root, position: position!, ids };
   }
   const newest = unions.newestPosition();
   const known = Math.min(Math.max(1, position ?? newest), newest); // a position also names its generation
-  const session = unions.started(root, known);
-  const started = level === "subject" ? subjects.started(root, known) : session?.position;
+  const session = unions.started({ root, position: known });
+  const started = level === "subject" ? subjects.started({ root, position: known }) : session?.position;
   if (session === undefined || started === undefined) return undefined;
   const at = position ?? (level === "subject" ? newest : unions.lastPosition(session.sessionId));
   if (at < started || at > newest) {
@@ -152,9 +152,9 @@ function membersOf(
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
   if (level !== "subject") return { root, position: at, ids: messages.idsOfSteps(unions.stepsOf(level, root, at)) };
-  const subjectRoot = subjects.rootAt(root, at);
+  const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
-  return { root: subjectRoot, position: at, ids: subjects.messageIds(subjectRoot, at) };
+  return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };
 }
 
 function messageIdOf(target: string | number): number | undefined {

@@ -1,6 +1,7 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { clusters, generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 import type { UnionRepository } from "./unions.ts";
@@ -22,33 +23,33 @@ interface CentroidRow {
 
 const CENTROIDS = "SELECT root_id, log_position, settled_at, centroid_sum FROM clusters";
 
-const statements = ({ statement }: StoreDatabase) => ({
-  // Recalls run these.
-  stamp: statement<[], StampRow>`SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`,
-  // SQLite reads both from an index, because the rows themselves are long.
-  clusterCount: statement<[], number>`SELECT count(*) FROM clusters`.pluck(),
-  roots: statement<[], number>`SELECT root_id FROM clusters`.pluck(),
-  // Searched by position, because fewer rows of the log follow it than belong to one root or session.
-  changedSince: statement<[position: number], number>`
-    SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck(),
-  one: statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw(),
-  every: statement<[], CentroidTuple>`${CENTROIDS} ORDER BY root_id`.raw(),
-  found: statement<[root: number], RowOf<typeof FOUND>>`SELECT ${FOUND} FROM clusters WHERE root_id = ?`,
-});
-
 /** The centroids of clusters, for a search of the nearest ones, and the clusters that have changed. */
-export class CentroidRepository {
-  readonly #statements;
+export class CentroidRepository extends Repository {
+  // Recalls run these.
+  /** The generation in use; undefined before anything was embedded. */
+  readonly stamp = this.statement<
+    [],
+    StampRow
+  >`SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
+  // SQLite reads both from an index, because the rows themselves are long.
+  readonly clusterCount = this.statement<[], number>`SELECT count(*) FROM clusters`.pluck().one;
+  /** The roots of all clusters, in no order. */
+  readonly roots = this.statement<[], number>`SELECT root_id FROM clusters`.pluck().all;
+  // Searched by position, because fewer rows of the log follow it than belong to one root or session.
+  /** The roots of the clusters that were started, joined or settled after a log position, in no order. */
+  readonly changedSince = this.statement<[position: number], number>`
+    SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck().all;
+  readonly #one = this.statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw();
+  readonly #every = this.statement<[], CentroidTuple>`${CENTROIDS} ORDER BY root_id`.raw();
+  /** @param root  The root of a cluster that exists. */
+  readonly found = this.statement<[root: number], RowOf<typeof FOUND>>`SELECT ${FOUND} FROM clusters WHERE root_id = ?`
+    .one;
+
   readonly #unions: UnionRepository;
 
   constructor(database: StoreDatabase, unions: UnionRepository) {
-    this.#statements = statements(database);
+    super(database);
     this.#unions = unions;
-  }
-
-  /** The generation in use; undefined before anything was embedded. */
-  stamp(): StampRow | undefined {
-    return this.#statements.stamp.get();
   }
 
   /** The newest log position that this store ever gave. */
@@ -56,25 +57,11 @@ export class CentroidRepository {
     return this.#unions.newestPosition();
   }
 
-  clusterCount(): number {
-    return this.#statements.clusterCount.get()!;
-  }
-
-  /** The roots of all clusters, in no order. */
-  roots(): number[] {
-    return this.#statements.roots.all();
-  }
-
-  /** The roots of the clusters that were started, joined or settled after a log position, in no order. */
-  changedSince(position: number): number[] {
-    return this.#statements.changedSince.all(position);
-  }
-
   /** The centroids of the given clusters, in the order given. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
     for (const root of roots) {
-      const row = this.#statements.one.get(root);
+      const row = this.#one.get(root);
       const centroid = row === undefined ? undefined : centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
@@ -83,15 +70,10 @@ export class CentroidRepository {
   /** The centroids of all clusters, by root. The connection can only read until the generator ends. */
   *everyCentroid(): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
-    for (const row of this.#statements.every.iterate()) {
+    for (const row of this.#every.iterate()) {
       const centroid = centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
-  }
-
-  /** @param root  The root of a cluster that exists. */
-  found(root: number): RowOf<typeof FOUND> {
-    return this.#statements.found.get(root)!;
   }
 }
 

@@ -1,11 +1,16 @@
 import { and, type Column, desc, eq, inArray, max, type SQL, sql } from "drizzle-orm";
+import type { CostRepository } from "./costs.ts";
 import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import type { spanSummaries, summaries } from "./schema.ts";
 
 type ClaimableTable = typeof summaries | typeof spanSummaries;
 
 /** A row that says which open store makes a summary, and until when the claim holds. */
-export type Claim<T extends ClaimableTable> = T["$inferSelect"] & { claimant: string; claimedUntilMs: number };
+type Claim<T extends ClaimableTable> = T["$inferSelect"] & { claimant: string; claimedUntilMs: number };
+
+/** A row with a finished summary. */
+export type Done<T extends ClaimableTable> = T["$inferSelect"] & { title: string; text: string; tokenCount: number };
 
 /** A failed or parked try to make a summary. */
 export interface Try {
@@ -21,32 +26,39 @@ export interface Try {
 }
 
 /** The queries of both `summaries` and `span_summaries`. Each row is a summary, a try to make one, or a claim. */
-export class ClaimableRows<T extends ClaimableTable> {
-  protected readonly orm: StoreDatabase["orm"];
+export abstract class ClaimableRows<T extends ClaimableTable> extends Repository {
   readonly #table: typeof summaries;
+  readonly #costs: CostRepository;
 
-  constructor({ orm }: StoreDatabase, table: T) {
-    this.orm = orm;
+  constructor(database: StoreDatabase, table: T, costs: CostRepository) {
+    super(database);
     this.#table = table as typeof summaries; // drizzle's types do not accept either of two tables
+    this.#costs = costs;
   }
 
   /** Returns the id of the new row. */
   add(row: T["$inferInsert"]): number {
-    const { lastInsertRowid } = this.orm
-      .insert(this.#table)
-      .values(row as typeof summaries.$inferInsert)
-      .run();
-    return Number(lastInsertRowid);
+    const added = this.orm.insert(this.#table).values(row as typeof summaries.$inferInsert);
+    return Number(added.run().lastInsertRowid);
   }
 
-  delete(id: number): void {
-    this.orm.delete(this.#table).where(eq(this.#table.id, id)).run();
+  /** Deletes rows. What they cost is kept. */
+  discard(ids: readonly number[]): void {
+    for (const id of ids) {
+      const row = this.orm.delete(this.#table).where(eq(this.#table.id, id)).returning().get();
+      if (row?.summarizerId) this.#costs.discard(row.sessionId, row.summarizerId, row);
+    }
   }
 
-  /** Returns false if the claim was lost. */
-  renewClaim(id: number, claimant: string, untilMs: number): boolean {
-    const renewed = this.orm.update(this.#table).set({ claimedUntilMs: untilMs });
-    return renewed.where(this.#isHeld(id, claimant)).run().changes === 1;
+  /** Every finished row of a session, oldest first, even if no context showed it. */
+  done(sessionId: string): Done<T>[] {
+    const isDone = and(eq(this.#table.sessionId, sessionId), eq(this.#table.status, "done"));
+    return this.orm.select().from(this.#table).where(isDone).orderBy(this.#table.id).all() as unknown as Done<T>[];
+  }
+
+  /** A claim that was lost stays lost. */
+  renewClaim(id: number, claimant: string, untilMs: number): void {
+    this.orm.update(this.#table).set({ claimedUntilMs: untilMs }).where(this.#isHeld(id, claimant)).run();
   }
 
   /** Returns false if the claim was lost. */
@@ -71,33 +83,24 @@ export class ClaimableRows<T extends ClaimableTable> {
     summarizerId: string,
     promptVersion: number,
   ): Try | undefined {
-    const t = this.#table;
-    const isDone = and(scope, eq(t.status, "done"), eq(t.standsIn, false));
+    const { id, status, standsIn, attempts, claimant, createdAtMs, errorCode, nextTryAtMs } = this.#table;
+    const isDone = and(scope, eq(status, "done"), eq(standsIn, false));
     const lastDone = this.orm
-      .select({ id: max(t.id) })
-      .from(t)
+      .select({ id: max(id) })
+      .from(this.#table)
       .where(isDone);
+    const isTry = and(
+      scope,
+      inArray(status, ["failed", "parked"]),
+      eq(this.#table.summarizerId, summarizerId),
+      eq(this.#table.promptVersion, promptVersion),
+      sql`${id} > coalesce(${lastDone}, 0)`,
+    );
     return this.orm
-      .select({
-        status: t.status,
-        extent: sql<number>`${extent}`,
-        attempts: t.attempts,
-        claimant: t.claimant,
-        createdAtMs: t.createdAtMs,
-        errorCode: t.errorCode,
-        nextTryAtMs: t.nextTryAtMs,
-      })
-      .from(t)
-      .where(
-        and(
-          scope,
-          inArray(t.status, ["failed", "parked"]),
-          eq(t.summarizerId, summarizerId),
-          eq(t.promptVersion, promptVersion),
-          sql`${t.id} > coalesce(${lastDone}, 0)`,
-        ),
-      )
-      .orderBy(desc(t.id))
+      .select({ status, extent: sql<number>`${extent}`, attempts, claimant, createdAtMs, errorCode, nextTryAtMs })
+      .from(this.#table)
+      .where(isTry)
+      .orderBy(desc(id))
       .limit(1)
       .get() as Try | undefined;
   }

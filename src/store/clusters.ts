@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import type { OpenCluster } from "../forest/cluster.ts";
 import { encodeVector } from "../vector/codec.ts";
-import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { clusters } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
@@ -42,18 +42,23 @@ const OVERVIEW = columns(
   "logPosition",
 );
 
-const statements = ({ statement }: StoreDatabase) => ({
+/** Rows of `clusters`. */
+export class ClusterRepository extends Repository {
   // Moves of the frontier, resumes and renders run these.
-  put: statement<Omit<ClusterRow, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }>`
-    ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`,
-  settle: statement<[position: number, root: number]>`UPDATE clusters SET settled_at = ? WHERE root_id = ?`,
-  open: statement<[sessionId: string], ClusterRow>`
-    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`,
-  ofSession: statement<[sessionId: string], ClusterRow>`
-    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`,
-  labelOf: statement<[root: number], string>`SELECT label FROM clusters WHERE root_id = ?`.pluck(),
+  readonly #put = this.statement<
+    Omit<ClusterRow, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }
+  >`
+    ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`;
+  readonly settle = this.statement<[position: number, root: number]>`
+    UPDATE clusters SET settled_at = ? WHERE root_id = ?`.run;
+  readonly #open = this.statement<[sessionId: string], ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`;
+  readonly #ofSession = this.statement<[sessionId: string], ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`;
+  readonly labelOf = this.statement<[root: number], string>`
+    SELECT coalesce((SELECT label FROM clusters WHERE root_id = ?), '')`.pluck().one;
   // Recursive.
-  overviews: statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
+  readonly #overviews = this.statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
     WITH RECURSIVE up(cluster, root) AS (
       SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
       UNION
@@ -64,22 +69,11 @@ const statements = ({ statement }: StoreDatabase) => ({
     JOIN up ON up.cluster = c.root_id
     JOIN themes t ON t.root_id = up.root
     WHERE c.session_id = @sessionId
-    ORDER BY c.seq_first`,
-});
-
-/** Rows of `clusters`. */
-export class ClusterRepository {
-  readonly #orm;
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    this.#orm = database.orm;
-    this.#statements = statements(database);
-  }
+    ORDER BY c.seq_first`;
 
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
     const { root: rootId, sum, speakers, ...counts } = cluster;
-    this.#statements.put.run({
+    this.#put.run({
       rootId,
       sessionId,
       centroidSum: encodeVector(sum),
@@ -92,35 +86,27 @@ export class ClusterRepository {
     });
   }
 
-  settle(root: number, position: number): void {
-    this.#statements.settle.run(position, root);
-  }
-
   /** The clusters of a session that take members, oldest root first. */
   open(sessionId: string): OpenCluster[] {
-    return this.#statements.open.all(sessionId).map((row) => storedCluster(row).cluster);
+    return this.#open.all(sessionId).map((row) => storedCluster(row).cluster);
   }
 
   /** Every cluster of a session, oldest root first. */
   ofSession(sessionId: string): StoredCluster[] {
-    return this.#statements.ofSession.all(sessionId).map(storedCluster);
+    return this.#ofSession.all(sessionId).map(storedCluster);
   }
 
-  deleteOf(sessionId: string): void {
-    this.#orm.delete(clusters).where(eq(clusters.sessionId, sessionId)).run();
-  }
-
-  deleteAll(): void {
-    this.#orm.delete(clusters).run();
+  /** Deletes the clusters of a session, or of all. */
+  deleteOf(sessionId?: string): void {
+    this.orm
+      .delete(clusters)
+      .where(sessionId === undefined ? undefined : eq(clusters.sessionId, sessionId))
+      .run();
   }
 
   /** Every cluster of a session with the theme that holds it, oldest first. */
   overviews(sessionId: string): ClusterOverview[] {
-    return this.#statements.overviews.all({ sessionId }).map((row) => ({ ...row, settled: row.settled === 1 }));
-  }
-
-  labelOf(root: number): string {
-    return this.#statements.labelOf.get(root) ?? "";
+    return this.#overviews.all({ sessionId }).map((row) => ({ ...row, settled: row.settled === 1 }));
   }
 }
 

@@ -41,13 +41,13 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
     for (const generation of generations.ids()) {
       leaveSubjects(repositories, session, generation, unions.ofSession(sessionId, generation), []);
     }
-    const messageCount = messages.parents(sessionId).length;
-    const summaryCount = summaries.finished(sessionId).length + spans.done(sessionId).length;
-    unlessDamaged(fullText, () => fullText.deleteSession(sessionId));
+    const ids = messages.parents(sessionId).map(({ id }) => id);
+    const summaryCount = summaries.done(sessionId).length + spans.done(sessionId).length;
+    unlessDamaged(fullText, () => fullText.delete(ids));
     sessions.delete(sessionId);
     repositories.importedFiles.clear();
     generations.countRewrite();
-    return { messageCount, summaryCount, artifactCount: artifacts.deleteOrphans() };
+    return { messageCount: ids.length, summaryCount, artifactCount: artifacts.deleteOrphans() };
   });
 }
 
@@ -65,8 +65,7 @@ export function forgetMessages(
   forgottenAtMs: number,
   options: DeriveOptions,
 ): Forgotten {
-  const { database, sessions, messages, unions, summaries, spans, costs, artifacts, generations, fullText } =
-    repositories;
+  const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -74,19 +73,13 @@ export function forgetMessages(
 
     const coversStep = ({ rootId, logPosition }: Covering): boolean =>
       unions.stepsOf("theme", rootId, logPosition).some((step) => steps.has(step));
-    const covering = summaries.finished(sessionId).filter(coversStep);
+    const covering = summaries.done(sessionId).filter(coversStep);
     const claims = summaries.claims(sessionId).filter(coversStep);
-    for (const id of [...covering, ...claims].map(({ id }) => id).concat(summaries.tries(sessionId))) {
-      costs.discardSummary(id);
-      summaries.delete(id);
-    }
+    summaries.discard([...covering, ...claims].map(({ id }) => id).concat(summaries.tries(sessionId)));
 
     const ids = messages.idsOfSteps([...steps]);
     const coveringSpans = spans.covering(sessionId, ids);
-    for (const { id } of coveringSpans) {
-      costs.discardSpan(id);
-      spans.delete(id);
-    }
+    spans.discard(coveringSpans.map(({ id }) => id));
     for (const generation of generations.ids()) {
       const log = unions.ofSession(sessionId, generation);
       const remaining = logWithout(log, steps);
@@ -175,21 +168,21 @@ export function erase(repositories: Repositories): boolean {
 
 /** Merges the full-text index in small transactions. Other processes may write after each. */
 function mergeFullText({ database, fullText }: Repositories): void {
-  const merges = (merge: () => boolean): boolean =>
+  const merges = (pages: number): boolean =>
     database.write("erase", () => {
       let isChanged = false;
       unlessDamaged(fullText, () => {
-        isChanged = merge();
+        isChanged = fullText.merge(pages);
       });
       return isChanged;
     });
   const finishMerge = (): void => {
     // A process that waits for the lock retries every few milliseconds. This pause lets it take the lock.
-    while (merges(() => fullText.mergeOn(MERGE_PAGES))) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    while (merges(MERGE_PAGES)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   };
   // A merge that has begun is finished first. Otherwise its part would not be merged with the others.
   finishMerge();
-  if (merges(() => fullText.mergeAll(MERGE_PAGES))) finishMerge();
+  if (merges(-MERGE_PAGES)) finishMerge();
 }
 
 /** Changes the full-text index. If it is damaged, it is emptied and fills again: a message must be forgettable anyway. */

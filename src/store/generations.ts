@@ -1,5 +1,5 @@
 import { eq, sql } from "drizzle-orm";
-import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
@@ -28,29 +28,18 @@ export function vectorNow(table: string): string {
 const GENERATION = columns(generations);
 export type GenerationRow = RowOf<typeof GENERATION>;
 
-const statements = ({ statement }: StoreDatabase) => ({
-  // Moves of the frontier and resumes run it.
-  newest: statement<[], RowOf<typeof GENERATION>>`SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`,
-});
-
 /** Rows of `generations`. */
-export class GenerationRepository {
-  readonly #orm;
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    this.#orm = database.orm;
-    this.#statements = statements(database);
-  }
-
+export class GenerationRepository extends Repository {
+  // Moves of the frontier and resumes run it.
   /** The generation in use; undefined in a store that was never written to. */
-  newest(): GenerationRow | undefined {
-    return this.#statements.newest.get();
-  }
+  readonly newest = this.statement<
+    [],
+    RowOf<typeof GENERATION>
+  >`SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`.get;
 
   /** Notes that rows of clusters of the generation in use were rewritten, so that every cache of them is out of date. */
   countRewrite(): void {
-    this.#orm
+    this.orm
       .update(generations)
       .set({ rewriteCount: sql`${generations.rewriteCount} + 1` })
       .where(eq(generations.id, sql.raw(GENERATION_NOW)))
@@ -60,16 +49,16 @@ export class GenerationRepository {
   /** How often rows of clusters were rewritten, in all generations. It changes whenever anything is forgotten. */
   rewriteCountOfAll(): number {
     const count = sql<number>`coalesce(sum(${generations.rewriteCount}), 0)`;
-    return this.#orm.select({ count }).from(generations).get()!.count;
+    return this.orm.select({ count }).from(generations).get()!.count;
   }
 
   /** The ids of all generations, oldest first. */
   ids(): number[] {
-    const rows = this.#orm.select({ id: generations.id }).from(generations).orderBy(generations.id);
+    const rows = this.orm.select({ id: generations.id }).from(generations).orderBy(generations.id);
     return rows.all().map(({ id }) => id);
   }
 
   insert(row: Omit<GenerationRow, "id" | "rewriteCount">): GenerationRow {
-    return this.#orm.insert(generations).values(row).returning().get();
+    return this.orm.insert(generations).values(row).returning().get();
   }
 }

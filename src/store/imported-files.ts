@@ -1,34 +1,24 @@
 import { createHash } from "node:crypto";
-import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { importedFiles } from "./schema.ts";
-
-const statements = ({ statement }: StoreDatabase) => ({
-  // A watch asks for thousands of files when it starts.
-  stateOf: statement<[pathDigest: string], string>`
-    SELECT state_digest FROM imported_files WHERE path_digest = ?`.pluck(),
-});
 
 /**
  * Rows of `imported_files`. A path may name a project or a session, and `forget` promises to leave no byte of those. So the
  * rows hold digests alone.
  */
-export class ImportedFileRepository {
-  readonly #orm;
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    this.#orm = database.orm;
-    this.#statements = statements(database);
-  }
+export class ImportedFileRepository extends Repository {
+  // A watch asks for thousands of files when it starts.
+  readonly #stateOf = this.statement<[pathDigest: string], string>`
+    SELECT state_digest FROM imported_files WHERE path_digest = ?`.pluck();
 
   /** Returns true if the file is known to have been imported in this state. */
   has(path: string, state: string): boolean {
-    return this.#statements.stateOf.get(sha256Of(path)) === sha256Of(state);
+    return this.#stateOf.get(sha256Of(path)) === sha256Of(state);
   }
 
   put(path: string, state: string): void {
     const stateDigest = sha256Of(state);
-    this.#orm
+    this.orm
       .insert(importedFiles)
       .values({ pathDigest: sha256Of(path), stateDigest })
       .onConflictDoUpdate({ target: importedFiles.pathDigest, set: { stateDigest } })
@@ -36,7 +26,7 @@ export class ImportedFileRepository {
   }
 
   clear(): void {
-    this.#orm.delete(importedFiles).run();
+    this.orm.delete(importedFiles).run();
   }
 }
 

@@ -8,6 +8,7 @@ import type { ArtifactRepository } from "./artifacts.ts";
 import type { Artifact } from "./extract-artifacts.ts";
 import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { forgottenMessages, messages } from "./schema.ts";
 import { columns, isAnyOf, type RowOf } from "./statement.ts";
 
@@ -71,61 +72,93 @@ type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: num
 const OF_STEPS = `FROM json_each(?) step
     JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id) ORDER BY m.seq`;
 
-const statements = ({ statement }: StoreDatabase) => ({
+/**
+ * Rows of `messages`.
+ *
+ * This file is longer than others, because every statement on this table shares the shape of its rows and the checks that
+ * each row passes when it is read.
+ */
+export class MessageRepository extends Repository {
   // Appends and moves of the frontier run these.
-  insert: statement<InsertedRow>`${columns(messages).insert()}`,
-  nextSeq: statement<{ sessionId: string }, number>`
+  readonly #insert = this.statement<InsertedRow>`${columns(messages).insert()}`;
+  /** The seq of the session's next message. No seq is given twice, not even that of a forgotten message. */
+  readonly nextSeq = this.statement<{ sessionId: string }, number>`
     SELECT max(coalesce((SELECT max(seq) FROM messages WHERE session_id = @sessionId), -1),
-               coalesce((SELECT max(seq) FROM forgotten_messages WHERE session_id = @sessionId), -1)) + 1`.pluck(),
-  byExternalId: statement<[sessionId: string, externalId: string], RowOf<typeof KEYS>>`
-    SELECT ${KEYS} FROM messages WHERE session_id = ? AND external_id = ?`,
-  windowFrom: statement<[sessionId: string, seqFrom: number], RowOf<typeof WINDOW>>`
-    SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`,
-  graduating: statement<[string, number, number], RowOf<typeof GRADUATING> & { embedding: Buffer | null }>`
+               coalesce((SELECT max(seq) FROM forgotten_messages WHERE session_id = @sessionId), -1)) + 1`.pluck().one;
+  readonly byExternalId = this.statement<[sessionId: string, externalId: string], RowOf<typeof KEYS>>`
+    SELECT ${KEYS} FROM messages WHERE session_id = ? AND external_id = ?`.get;
+  /** The messages of `unpinnedFrom`, with only the columns from which steps are formed. */
+  readonly windowFrom = this.statement<[sessionId: string, seqFrom: number], RowOf<typeof WINDOW>>`
+    SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`.all;
+  readonly #graduating = this.statement<
+    [string, number, number],
+    RowOf<typeof GRADUATING> & { embedding: Buffer | null }
+  >`
     SELECT ${GRADUATING}, ${vectorNow("messages")} AS embedding
-    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`,
-  seqBefore: statement<[sessionId: string, seq: number], number>`
-    SELECT seq FROM messages WHERE session_id = ? AND seq < ? AND pinned = 0 ORDER BY seq DESC LIMIT 1`.pluck(),
-  setParent: statement<[parentId: number, id: number]>`UPDATE messages SET parent_id = ? WHERE id = ?`,
-  setParentOfStep: statement<[parentId: number, stepId: number]>`
-    UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id`,
+    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
+  /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
+  readonly seqBefore = this.statement<[sessionId: string, seq: number], number>`
+    SELECT coalesce((
+      SELECT seq FROM messages WHERE session_id = ? AND seq < ? AND pinned = 0 ORDER BY seq DESC LIMIT 1), -1)`.pluck()
+    .one;
+  readonly setParent = this.statement<[parentId: number, id: number]>`
+    UPDATE messages SET parent_id = ? WHERE id = ?`.run;
+  readonly #setParentOfStep = this.statement<[parentId: number, stepId: number]>`
+    UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id`;
   // Resumes, renders and recalls run these.
-  lastOf: statement<[sessionId: string], { seq: number; turnSeq: number }>`
-    SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
-  unpinnedFrom: statement<[sessionId: string, seqFrom: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`,
-  pinnedOf: statement<[sessionId: string], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND pinned = 1 ORDER BY seq`,
-  range: statement<[sessionId: string, seqFirst: number, seqLast: number, limit: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
-  notableBefore: statement<SeqRange, RowOf<typeof NOTABLE>>`
+  /** The newest message of a session. */
+  readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
+    SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
+  readonly #unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`;
+  readonly #pinnedOf = this.statement<[sessionId: string], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND pinned = 1 ORDER BY seq`;
+  readonly #range = this.statement<
+    [sessionId: string, seqFirst: number, seqLast: number, limit: number],
+    SelectedMessage
+  >`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`;
+  readonly #notableBefore = this.statement<SeqRange, RowOf<typeof NOTABLE>>`
     SELECT ${NOTABLE} FROM messages
-    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`,
-  turnBefore: statement<[sessionId: string, seq: number], number>`
-    SELECT turn_seq FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`.pluck(),
+    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`;
+  readonly #turnBefore = this.statement<[sessionId: string, seq: number], number>`
+    SELECT turn_seq FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`.pluck();
   // Lists as JSON.
-  byIds: statement<[ids: string], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`,
-  ofSteps: statement<[stepIds: string], SelectedMessage>`SELECT ${MESSAGE.of("m")} ${OF_STEPS}`,
-  idsOfSteps: statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck(),
-  digestsOfSteps: statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck(),
-  syncKeys: statement<[sessionId: string, seqFrom: number], { externalId: string | null; digest: string }>`
+  readonly #byIds = this.statement<[ids: string], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
+  readonly #ofSteps = this.statement<[stepIds: string], SelectedMessage>`SELECT ${MESSAGE.of("m")} ${OF_STEPS}`;
+  readonly idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck().allOf;
+  readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
+  readonly #syncKeys = this.statement<
+    [sessionId: string, seqFrom: number],
+    { externalId: string | null; digest: string }
+  >`
     SELECT ${columns(messages, "externalId")},
            CASE role
              WHEN 'tool' THEN (SELECT json_group_array(value ->> 'toolCallId') FROM json_each(parts))
              ELSE lower(hex(digest))
            END AS digest
-    FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq`,
+    FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq`;
   // A table of SQLite's own, index hints, a view, recursion.
-  lastId: statement<[], number>`SELECT seq FROM sqlite_sequence WHERE name = 'messages'`.pluck(),
-  seqsByIndex: statement<[sessionId: string, seqFrom: number, limit: number], { id: number; seq: number }>`
-    SELECT id, seq FROM messages INDEXED BY messages_by_seq WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
-  seqsByTable: statement<[sessionId: string, seqFrom: number, limit: number], { id: number; seq: number }>`
-    SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
-  openingsOf: statement<[charsMax: number, clusterRoot: number], string>`
+  /** The newest id ever given, even if its message has been forgotten. */
+  readonly lastId = this.statement<[], number>`
+    SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0)`.pluck().one;
+  readonly #seqsByIndex = this.statement<
+    [sessionId: string, seqFrom: number, limit: number],
+    { id: number; seq: number }
+  >`
+    SELECT id, seq FROM messages INDEXED BY messages_by_seq WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
+  readonly #seqsByTable = this.statement<
+    [sessionId: string, seqFrom: number, limit: number],
+    { id: number; seq: number }
+  >`
+    SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
+  /** The first characters of each member of a cluster, in the order in which the members joined. */
+  readonly openingsOf = this.statement<[charsMax: number, clusterRoot: number], string>`
     SELECT substr(m.text, 1, ?) FROM cluster_members c JOIN messages m ON m.id = c.message_id
-    WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.pluck(),
-  lostSeqs: statement<{ sessionId: string; limit: number }, number>`
+    WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.pluck().all;
+  /** The seqs of a session at which there is no message although none was forgotten. */
+  readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (
       SELECT 0
       UNION ALL
@@ -135,38 +168,20 @@ const statements = ({ statement }: StoreDatabase) => ({
     WHERE EXISTS (SELECT 1 FROM messages WHERE session_id = @sessionId)
       AND seq NOT IN (SELECT seq FROM messages WHERE session_id = @sessionId)
       AND seq NOT IN (SELECT seq FROM forgotten_messages WHERE session_id = @sessionId)
-    LIMIT @limit`.pluck(),
-});
+    LIMIT @limit`.pluck().all;
 
-/**
- * Rows of `messages`.
- *
- * This file is longer than others, because every statement on this table shares the shape of its rows and the checks that
- * each row passes when it is read.
- */
-export class MessageRepository {
-  readonly #path;
-  readonly #orm;
-  readonly #statements;
   readonly #artifacts: ArtifactRepository;
   readonly #tokenCounter: TokenCounter;
 
   constructor(database: StoreDatabase, artifacts: ArtifactRepository, tokenCounter: TokenCounter) {
-    this.#path = database.path;
-    this.#orm = database.orm;
-    this.#statements = statements(database);
+    super(database);
     this.#artifacts = artifacts;
     this.#tokenCounter = tokenCounter;
   }
 
-  /** The newest id ever given, even if its message has been forgotten. */
-  lastId(): number {
-    return this.#statements.lastId.get() ?? 0;
-  }
-
   insert(message: Message, row: MessageRow): void {
     // Field by field: a spread of `message` would take V8 half as long as the insert does.
-    this.#statements.insert.run({
+    this.#insert.run({
       id: message.id,
       sessionId: message.sessionId,
       seq: message.seq,
@@ -190,23 +205,13 @@ export class MessageRepository {
     if (row.artifacts.length > 0) this.#artifacts.add(message.id, row.artifacts);
   }
 
-  /** The seq of the session's next message. No seq is given twice, not even that of a forgotten message. */
-  nextSeq(sessionId: string): number {
-    return this.#statements.nextSeq.get({ sessionId })!;
-  }
-
-  /** The newest message of a session. */
-  lastOf(sessionId: string): { seq: number; turnSeq: number } | undefined {
-    return this.#statements.lastOf.get(sessionId);
-  }
-
   byId(id: number): Message | undefined {
     return this.byIds([id])[0];
   }
 
   /** The newest messages before `seqEnd`, at most `limit` and none before `seqFrom`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
-    const rows = this.#statements.notableBefore.all({ sessionId, ...range });
+    const rows = this.#notableBefore.all({ sessionId, ...range });
     return rows.reverse().map((row) => ({ ...row, parts: JSON.parse(row.parts) as Part[] }));
   }
 
@@ -214,7 +219,7 @@ export class MessageRepository {
   turnsBefore(sessionId: string, seqEnd: number, limit: number): number[] {
     const seqs: number[] = [];
     for (let seq = seqEnd; seqs.length < limit; ) {
-      seq = this.#statements.turnBefore.get(sessionId, seq) ?? -1;
+      seq = this.#turnBefore.get(sessionId, seq) ?? -1;
       if (seq < 0) break;
       seqs.push(seq);
     }
@@ -223,51 +228,38 @@ export class MessageRepository {
 
   /** The messages with these ids in order of seq. Unknown ids are left out. */
   byIds(ids: readonly number[]): Message[] {
-    return this.#messages(this.#statements.byIds.all(JSON.stringify(ids)));
+    return this.#messages(this.#byIds.allOf(ids));
   }
 
   unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
-    return this.#messages(this.#statements.unpinnedFrom.all(sessionId, seqFrom));
-  }
-
-  /** The messages of `unpinnedFrom`, with only the columns from which steps are formed. */
-  windowFrom(sessionId: string, seqFrom: number): RowOf<typeof WINDOW>[] {
-    return this.#statements.windowFrom.all(sessionId, seqFrom);
+    return this.#messages(this.#unpinnedFrom.all(sessionId, seqFrom));
   }
 
   pinnedOf(sessionId: string): Message[] {
-    return this.#messages(this.#statements.pinnedOf.all(sessionId));
+    return this.#messages(this.#pinnedOf.all(sessionId));
   }
 
   /** The tokens of the pinned messages, by the stored counts. */
   pinnedTokensOf(sessionId: string): number {
     const tokens = sql<number>`coalesce(sum(${messages.tokenCount}), 0)`;
     const isPinned = and(eq(messages.sessionId, sessionId), sql`${messages.pinned} = 1`);
-    return this.#orm.select({ tokens }).from(messages).where(isPinned).get()!.tokens;
+    return this.orm.select({ tokens }).from(messages).where(isPinned).get()!.tokens;
   }
 
   /** Messages of a session from one seq to another, both included. */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
-    return this.#messages(this.#statements.range.all(sessionId, seqFirst, seqLast, limit));
+    return this.#messages(this.#range.all(sessionId, seqFirst, seqLast, limit));
   }
 
   /** The session and the step of a message, even of one whose content is damaged. */
   stepOf(id: number): { sessionId: string; stepId: number } | undefined {
     const { sessionId, stepId } = messages;
-    return this.#orm.select({ sessionId, stepId }).from(messages).where(eq(messages.id, id)).get();
+    return this.orm.select({ sessionId, stepId }).from(messages).where(eq(messages.id, id)).get();
   }
 
   /** Every message of the given steps in order of seq. */
   ofSteps(stepIds: readonly number[]): Message[] {
-    return this.#messages(this.#statements.ofSteps.all(JSON.stringify(stepIds)));
-  }
-
-  idsOfSteps(stepIds: readonly number[]): number[] {
-    return this.#statements.idsOfSteps.all(JSON.stringify(stepIds));
-  }
-
-  digestsOfSteps(stepIds: readonly number[]): Buffer[] {
-    return this.#statements.digestsOfSteps.all(JSON.stringify(stepIds));
+    return this.#messages(this.#ofSteps.allOf(stepIds));
   }
 
   /**
@@ -276,16 +268,16 @@ export class MessageRepository {
    */
   seqsFrom(sessionId: string, seqFrom: number, limit: number): { id: number; seq: number }[] {
     try {
-      return this.#statements.seqsByIndex.all(sessionId, seqFrom, limit);
+      return this.#seqsByIndex.all(sessionId, seqFrom, limit);
     } catch {
-      return this.#statements.seqsByTable.all(sessionId, seqFrom, limit);
+      return this.#seqsByTable.all(sessionId, seqFrom, limit);
     }
   }
 
   /** The last of a session's ids and seqs. */
   lastSeq(sessionId: string): { id: number; seq: number } | undefined {
     const { id, seq } = messages;
-    const ofSession = this.#orm.select({ id, seq }).from(messages).where(eq(messages.sessionId, sessionId));
+    const ofSession = this.orm.select({ id, seq }).from(messages).where(eq(messages.sessionId, sessionId));
     return ofSession.orderBy(desc(seq)).limit(1).get();
   }
 
@@ -308,7 +300,7 @@ export class MessageRepository {
   #readableRows(page: readonly { id: number }[], note: (text: string) => void): SelectedMessage[] {
     let reason = "it is not there";
     try {
-      const rows = this.#statements.byIds.all(JSON.stringify(page.map(({ id }) => id)));
+      const rows = this.#byIds.allOf(page.map(({ id }) => id));
       if (rows.length === page.length) return rows;
     } catch (error) {
       reason = (error as Error).message;
@@ -322,51 +314,33 @@ export class MessageRepository {
   parents(sessionId?: string): { id: number; parentId: number }[] {
     const { id, parentId } = messages;
     const inScope = sessionId === undefined ? undefined : eq(messages.sessionId, sessionId);
-    const rows = this.#orm.select({ id, parentId }).from(messages).where(inScope);
+    const rows = this.orm.select({ id, parentId }).from(messages).where(inScope);
     return rows.orderBy(asc(sessionId === undefined ? id : messages.seq)).all();
-  }
-
-  /** The first characters of each member of a cluster, in the order in which the members joined. */
-  openingsOf(clusterRoot: number, charsMax: number): string[] {
-    return this.#statements.openingsOf.all(charsMax, clusterRoot);
   }
 
   /** The keys by which `sync` matches messages: their external ids, and their digests or the ids of their calls. */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string }[] {
-    const rows = this.#statements.syncKeys.all(sessionId, seqFrom);
+    const rows = this.#syncKeys.all(sessionId, seqFrom);
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
   }
 
   /** The messages from one seq to another as the forest reads them, without pinned ones. */
   graduating(sessionId: string, seqFirst: number, seqLast: number): GraduatingMessage[] {
-    return this.#statements.graduating.all(sessionId, seqFirst, seqLast).map(({ embedding, ...row }) => ({
+    return this.#graduating.all(sessionId, seqFirst, seqLast).map(({ embedding, ...row }) => ({
       ...row,
       embedding: embedding === null ? null : (messages.embedding.mapFromDriverValue(embedding) as Float32Array),
     }));
   }
 
-  /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
-  seqBefore(sessionId: string, seq: number): number {
-    return this.#statements.seqBefore.get(sessionId, seq) ?? -1;
-  }
-
-  byExternalId(sessionId: string, externalId: string): RowOf<typeof KEYS> | undefined {
-    return this.#statements.byExternalId.get(sessionId, externalId);
-  }
-
-  setParent(id: number, parentId: number): void {
-    this.#statements.setParent.run(parentId, id);
-  }
-
   setParentOfStep(stepId: number, parentId: number): void {
-    this.#statements.setParent.run(parentId, stepId);
-    this.#statements.setParentOfStep.run(parentId, stepId);
+    this.setParent(parentId, stepId);
+    this.#setParentOfStep.run(parentId, stepId);
   }
 
   /** Deletes messages and their rows in other tables, and records that their seqs are empty on purpose. */
   forget(sessionId: string, ids: readonly number[], forgottenAtMs: number): void {
     const isGiven = isAnyOf(messages.id, ids);
-    const given = this.#orm
+    const given = this.orm
       .select({
         sessionId: messages.sessionId,
         seq: messages.seq,
@@ -374,13 +348,8 @@ export class MessageRepository {
       })
       .from(messages)
       .where(and(eq(messages.sessionId, sessionId), isGiven));
-    this.#orm.insert(forgottenMessages).select(given).run();
-    this.#orm.delete(messages).where(isGiven).run();
-  }
-
-  /** The seqs of a session at which there is no message although none was forgotten. */
-  lostSeqs(sessionId: string, limit: number): number[] {
-    return this.#statements.lostSeqs.all({ sessionId, limit });
+    this.orm.insert(forgottenMessages).select(given).run();
+    this.orm.delete(messages).where(isGiven).run();
   }
 
   #messages(rows: readonly SelectedMessage[]): Message[] {
@@ -395,7 +364,7 @@ export class MessageRepository {
     const message = this.#unchecked(row);
     if (digestOf(message).equals(row.digest)) return message;
     const reason = `message ${row.id} is not what was appended: its digest differs`;
-    throw new StoreError("STORE_CORRUPT", { path: this.#path, reason });
+    throw new StoreError("STORE_CORRUPT", { path: this.path, reason });
   }
 
   #unchecked(row: SelectedMessage): Message {

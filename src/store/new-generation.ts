@@ -98,21 +98,21 @@ export function switchGeneration(
     for (const { sessionId, row } of forest.log) unions.add(sessionId, generation.id, { ...row, id: base + row.id });
     for (const { id, parentId } of messages.parents()) {
       const parent = forest.parents.get(id) ?? id;
-      if (parent !== parentId) messages.setParent(id, parent);
+      if (parent !== parentId) messages.setParent(parent, id);
     }
     pendingVectors.deleteAll(); // vectors of the old embedder
     for (const id of forest.withoutVector) {
       reembedding.drop(id);
       pendingVectors.add(id, createdAtMs);
     }
-    clusters.deleteAll();
-    themes.deleteAll();
+    clusters.deleteOf();
+    themes.deleteOf();
     for (const { sessionId, ...rows } of forest.sessions) {
       for (const state of rows.clusters) {
         const { root } = state.cluster;
         clusters.put(sessionId, { ...state, logPosition: base + state.logPosition });
-        if (state.settledAt !== null) clusters.settle(root, base + state.settledAt);
-        if (state.subjectRoot !== null) subjects.setRoot(root, state.subjectRoot);
+        if (state.settledAt !== null) clusters.settle(base + state.settledAt, root);
+        if (state.subjectRoot !== null) subjects.setRoot(state.subjectRoot, root);
       }
       for (const { theme, logPosition } of rows.themes) {
         themes.put(sessionId, { theme, logPosition: base + logPosition });

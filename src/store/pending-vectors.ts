@@ -1,5 +1,5 @@
 import { and, count, eq, gt, inArray, isNull, lte, ne, notExists, or, type SQL, sql } from "drizzle-orm";
-import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { messages, pendingVectors } from "./schema.ts";
 
 /** A message whose vector may be requested now. */
@@ -50,46 +50,36 @@ const IS_DUE = eq(pendingVectors.status, "due");
 /** The moment at which a row may be claimed. */
 const CLAIMABLE_AT_MS = sql`max(${pendingVectors.nextTryAtMs}, coalesce(${pendingVectors.claimedUntilMs}, 0))`;
 
-// Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
-const statements = ({ statement }: StoreDatabase) => ({
-  add: statement<[dueSinceMs: number, messageId: number]>`
-    INSERT INTO pending_vectors (message_id, session_id, due_since_ms) SELECT id, session_id, ? FROM messages WHERE id = ?`,
-  delete: statement<[messageId: number]>`DELETE FROM pending_vectors WHERE message_id = ?`,
-  firstDue: statement<[sessionId: string, sinceMs: number], number>`
+/** Rows of `pending_vectors`. */
+export class PendingVectorRepository extends Repository {
+  // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
+  readonly #add = this.statement<[dueSinceMs: number, messageId: number]>`
+    INSERT INTO pending_vectors (message_id, session_id, due_since_ms) SELECT id, session_id, ? FROM messages WHERE id = ?`;
+  readonly #delete = this.statement<[messageId: number]>`DELETE FROM pending_vectors WHERE message_id = ?`;
+  readonly #firstDue = this.statement<[sessionId: string, sinceMs: number], number>`
     SELECT m.seq FROM pending_vectors p JOIN messages m ON m.id = p.message_id
     WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > ?
-    ORDER BY p.message_id LIMIT 1`.pluck(),
-  store: statement<{ id: number; embedding: Buffer; embedderId: string }>`
+    ORDER BY p.message_id LIMIT 1`.pluck();
+  readonly #store = this.statement<{ id: number; embedding: Buffer; embedderId: string }>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
-    WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`,
-});
-
-/** Rows of `pending_vectors`. */
-export class PendingVectorRepository {
-  readonly #orm;
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    this.#orm = database.orm;
-    this.#statements = statements(database);
-  }
+    WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`;
 
   /** @param messageId  A message that is stored. */
   add(messageId: number, dueSinceMs: number): void {
-    this.#statements.add.run(dueSinceMs, messageId);
+    this.#add.run(dueSinceMs, messageId);
   }
 
   deleteAll(): void {
-    this.#orm.delete(pendingVectors).run();
+    this.orm.delete(pendingVectors).run();
   }
 
   delete(messageIds: readonly number[]): void {
-    for (const id of messageIds) this.#statements.delete.run(id);
+    for (const id of messageIds) this.#delete.run(id);
   }
 
   /** Returns the seq of the first message whose vector became due after `sinceMs`. Pinned messages wait for nothing. */
   firstDue(sessionId: string, sinceMs = 0): number | undefined {
-    return this.#statements.firstDue.get(sessionId, sinceMs);
+    return this.#firstDue.get(sessionId, sinceMs);
   }
 
   /**
@@ -100,7 +90,7 @@ export class PendingVectorRepository {
   claimable(nowMs: number, claimant: string, sessionId: string | undefined, limit: number): ClaimableVector[] {
     const { messageId, attempts, errorCode, nextTryAtMs, claimedUntilMs } = pendingVectors;
     const isFree = or(isNull(claimedUntilMs), lte(claimedUntilMs, nowMs), eq(pendingVectors.claimant, claimant));
-    return this.#orm
+    return this.orm
       .select({ messageId, sessionId: pendingVectors.sessionId, text: messages.text, attempts, errorCode })
       .from(pendingVectors)
       .innerJoin(messages, eq(messages.id, messageId))
@@ -112,7 +102,7 @@ export class PendingVectorRepository {
 
   claim(messageIds: readonly number[], claimant: string, untilMs: number): void {
     const isChosen = inArray(pendingVectors.messageId, messageIds);
-    this.#orm.update(pendingVectors).set({ claimant, claimedUntilMs: untilMs }).where(isChosen).run();
+    this.orm.update(pendingVectors).set({ claimant, claimedUntilMs: untilMs }).where(isChosen).run();
   }
 
   release(messageIds: readonly number[], claimant: string): void {
@@ -130,7 +120,7 @@ export class PendingVectorRepository {
   }
 
   #endClaims(messageIds: readonly number[], claimant: string, failed: Partial<FailedTry> = {}): void {
-    this.#orm
+    this.orm
       .update(pendingVectors)
       .set({ ...failed, claimant: null, claimedUntilMs: null })
       .where(and(inArray(pendingVectors.messageId, messageIds), eq(pendingVectors.claimant, claimant)))
@@ -140,7 +130,7 @@ export class PendingVectorRepository {
   /** Gives up the vectors of messages that failed. A message without a failed try is due to another embedder: it stays. */
   refuse(messageIds: readonly number[]): void {
     const isChosen = and(inArray(pendingVectors.messageId, messageIds), gt(pendingVectors.attempts, 0));
-    this.#orm.update(pendingVectors).set({ status: "refused" }).where(isChosen).run();
+    this.orm.update(pendingVectors).set({ status: "refused" }).where(isChosen).run();
   }
 
   /**
@@ -149,8 +139,8 @@ export class PendingVectorRepository {
    * @returns false if the message does not wait for it: it was forgotten, entered the forest, or has a vector.
    */
   store(messageId: number, embedding: Buffer, embedderId: string): boolean {
-    const isStored = this.#statements.store.run({ id: messageId, embedding, embedderId }).changes > 0;
-    this.#statements.delete.run(messageId);
+    const isStored = this.#store.run({ id: messageId, embedding, embedderId }).changes > 0;
+    this.#delete.run(messageId);
     return isStored;
   }
 
@@ -164,7 +154,7 @@ export class PendingVectorRepository {
   /** @param sessionId  The session to look in; all sessions if undefined. */
   due(sessionId: string | undefined): DueVectors {
     const nextTryAtMs = sql<number | null>`min(${CLAIMABLE_AT_MS})`;
-    return this.#orm.select({ count: count(), nextTryAtMs }).from(pendingVectors).where(isDueIn(sessionId)).get()!;
+    return this.orm.select({ count: count(), nextTryAtMs }).from(pendingVectors).where(isDueIn(sessionId)).get()!;
   }
 
   /** Returns the first moment after `sinceMs` at which a vector of a session may be requested; undefined if none is due. */
@@ -175,12 +165,12 @@ export class PendingVectorRepository {
 
   #momentOf(moment: SQL, where: SQL | undefined): number | undefined {
     const atMs = moment as SQL<number | null>;
-    return this.#orm.select({ atMs }).from(pendingVectors).where(where).get()!.atMs ?? undefined;
+    return this.orm.select({ atMs }).from(pendingVectors).where(where).get()!.atMs ?? undefined;
   }
 
   stats(): VectorStats {
     const { messageId, dueSinceMs, error } = pendingVectors;
-    const counts = this.#orm
+    const counts = this.orm
       .select({
         pendingVectorCount: sql<number>`count(*) FILTER (WHERE ${IS_DUE})`,
         pendingVectorsSinceMs: sql<number | null>`min(${dueSinceMs}) FILTER (WHERE ${IS_DUE})`,
@@ -188,12 +178,12 @@ export class PendingVectorRepository {
       })
       .from(pendingVectors)
       .get()!;
-    const due = this.#orm
+    const due = this.orm
       .select()
       .from(pendingVectors)
       .where(and(eq(messageId, messages.id), IS_DUE));
     const isWithout = and(isNull(messages.embedding), ne(messages.text, ""), notExists(due));
-    const { withoutVectorCount } = this.#orm
+    const { withoutVectorCount } = this.orm
       .select({ withoutVectorCount: count() })
       .from(messages)
       .where(isWithout)

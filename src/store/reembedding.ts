@@ -2,7 +2,7 @@ import { count, lte, sql } from "drizzle-orm";
 import { encodeVector } from "../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "./generations.ts";
 import { GRADUATING, type GraduatingMessage } from "./messages.ts";
-import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { messages, reembeddedVectors, unions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
@@ -60,73 +60,63 @@ const JOIN_STAGED = `LEFT JOIN reembedded_vectors r ON ${IS_OF_TARGET} AND r.mes
 const TARGET_MESSAGE = columns(reembeddedVectors, "generation", "embedderId", "messageId").of("r");
 const FOLLOWED = columns(unions, "sessionId", "kind", "node", "root");
 
-const statements = ({ statement }: StoreDatabase) => ({
+/** Rows of `reembedded_vectors`, and the messages and log rows from which the next generation is grown. */
+export class ReembeddingRepository extends Repository {
   // Hot: reembed runs these for every message, some of them while other writers wait.
-  unstaged: statement<
+  readonly #unstaged = this.statement<
     Target & { after: number; limit: number },
     { id: number; text: string; embedding: Float32Array | null; isGraduated: number }
   >`SELECT m.id, m.text, CASE WHEN m.embedder_id = @embedderId THEN ${STORED} END AS embedding,
       ${IS_GRADUATED} AS isGraduated
     FROM messages m JOIN sessions s ON s.id = m.session_id
-    WHERE m.id > @after AND ${IS_UNSTAGED} ORDER BY m.id LIMIT @limit`,
-  stage: statement<TargetMessage & { embedding: Buffer | null }>`
+    WHERE m.id > @after AND ${IS_UNSTAGED} ORDER BY m.id LIMIT @limit`;
+  readonly #stage = this.statement<TargetMessage & { embedding: Buffer | null }>`
     INSERT INTO reembedded_vectors (generation, embedder_id, message_id, embedding)
-    SELECT @generation, @embedderId, id, @embedding FROM messages WHERE id = @messageId ON CONFLICT DO NOTHING`,
-  unmoved: statement<[limit: number], TargetMessage>`
+    SELECT @generation, @embedderId, id, @embedding FROM messages WHERE id = @messageId ON CONFLICT DO NOTHING`;
+  readonly #unmoved = this.statement<[limit: number], TargetMessage>`
     SELECT ${TARGET_MESSAGE}
-    FROM reembedded_vectors r WHERE ${IS_UNMOVED} LIMIT ?`,
-  move: statement<TargetMessage>`
+    FROM reembedded_vectors r WHERE ${IS_UNMOVED} LIMIT ?`;
+  readonly #move = this.statement<TargetMessage>`
     UPDATE messages SET (embedding, embedder_id) = (
       SELECT r.embedding, CASE WHEN r.embedding IS NOT NULL THEN r.embedder_id END
       FROM reembedded_vectors r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId)
-    WHERE id = @messageId`,
-  unstage: statement<TargetMessage>`
-    DELETE FROM reembedded_vectors AS r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId`,
-  drop: statement<[messageId: number]>`UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`,
+    WHERE id = @messageId`;
+  readonly #unstage = this.statement<TargetMessage>`
+    DELETE FROM reembedded_vectors AS r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId`;
+  /** Deletes the vector of a message. */
+  readonly drop = this.statement<
+    [messageId: number]
+  >`UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`.run;
   // drizzle cannot express a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
-  ofSteps: statement<Target & { steps: string }, StagedRow>`
+  readonly #ofSteps = this.statement<Target & { steps: string }, StagedRow>`
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
-    ${JOIN_STAGED} ORDER BY m.seq`,
-  ofSession: statement<Target & { sessionId: string; seqEnd: number }, StagedRow>`
+    ${JOIN_STAGED} ORDER BY m.seq`;
+  readonly #ofSession = this.statement<Target & { sessionId: string; seqEnd: number }, StagedRow>`
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM messages m ${JOIN_STAGED}
-    WHERE m.session_id = @sessionId AND m.seq < @seqEnd AND m.pinned = 0 ORDER BY m.seq`,
-  followed: statement<[position: number, limit: number], FollowedRow>`
+    WHERE m.session_id = @sessionId AND m.seq < @seqEnd AND m.pinned = 0 ORDER BY m.seq`;
+  /** Returns starts, joins and settles of all sessions after a position of the log in use, in order. */
+  readonly followed = this.statement<[position: number, limit: number], FollowedRow>`
     SELECT id AS position, ${FOLLOWED} FROM unions NOT INDEXED
-    WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`,
-  lacking: statement<[], { id: number; text: string }>`
+    WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`.all;
+  readonly #lacking = this.statement<[], { id: number; text: string }>`
     SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
-    WHERE m.text <> '' AND m.embedding IS NULL AND ${IS_GRADUATED}`,
-  unstagedCount: statement<Target, Unstaged>`
+    WHERE m.text <> '' AND m.embedding IS NULL AND ${IS_GRADUATED}`;
+  /** Counts the messages whose vectors are neither staged nor stored. */
+  readonly unstagedCount = this.statement<Target, Unstaged>`
     SELECT count(*) AS messageCount, coalesce(sum(octet_length(m.text)), 0) AS byteLength
-    FROM messages m WHERE ${IS_UNSTAGED} AND (m.embedding IS NULL OR m.embedder_id <> @embedderId)`,
-  deleteWaste: statement<[limit: number]>`
+    FROM messages m WHERE ${IS_UNSTAGED} AND (m.embedding IS NULL OR m.embedder_id <> @embedderId)`.one;
+  readonly #deleteWaste = this.statement<[limit: number]>`
     DELETE FROM reembedded_vectors WHERE rowid IN (
       SELECT r.rowid FROM reembedded_vectors r
-      WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`,
-});
-
-/** Rows of `reembedded_vectors`, and the messages and log rows from which the next generation is grown. */
-export class ReembeddingRepository {
-  readonly #orm;
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    this.#orm = database.orm;
-    this.#statements = statements(database);
-  }
+      WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`;
 
   /** Returns the first messages after an id that have a text and no staged vector. */
   unstaged(target: Target, after: number, limit: number): UnstagedMessage[] {
-    const rows = this.#statements.unstaged.all({ ...target, after, limit });
+    const rows = this.#unstaged.all({ ...target, after, limit });
     return rows.map(({ embedding, isGraduated, ...row }) => {
       return { ...row, embedding: embedding ?? undefined, isGraduated: isGraduated === 1 };
     });
-  }
-
-  /** Counts the messages whose vectors are neither staged nor stored. */
-  unstagedCount(target: Target): Unstaged {
-    return this.#statements.unstagedCount.get(target)!;
   }
 
   /**
@@ -135,58 +125,48 @@ export class ReembeddingRepository {
    */
   stage(target: Target, messageId: number, embedding: Float32Array | undefined): boolean {
     const bytes = embedding === undefined ? null : encodeVector(embedding);
-    return this.#statements.stage.run({ ...target, messageId, embedding: bytes }).changes > 0;
+    return this.#stage.run({ ...target, messageId, embedding: bytes }).changes > 0;
   }
 
   /** Deletes at most `limit` vectors that no generation will use. @returns how many. */
   deleteWaste(limit: number): number {
-    return this.#statements.deleteWaste.run(limit).changes;
-  }
-
-  /** Returns starts, joins and settles of all sessions after a position of the log in use, in order. */
-  followed(position: number, limit: number): FollowedRow[] {
-    return this.#statements.followed.all(position, limit);
+    return this.#deleteWaste.run(limit).changes;
   }
 
   /** Returns the messages of steps, in order of seq. */
   ofSteps(target: Target, steps: readonly number[]): StagedMessage[] {
-    return this.#statements.ofSteps.all({ ...target, steps: JSON.stringify(steps) }).map(stagedMessage);
+    return this.#ofSteps.all({ ...target, steps: JSON.stringify(steps) }).map(stagedMessage);
   }
 
   /** Returns the messages of a session before `seqEnd` that are not pinned, in order of seq. */
   ofSession(target: Target, sessionId: string, seqEnd: number): StagedMessage[] {
-    return this.#statements.ofSession.all({ ...target, sessionId, seqEnd }).map(stagedMessage);
+    return this.#ofSession.all({ ...target, sessionId, seqEnd }).map(stagedMessage);
   }
 
   /** Returns the messages that are in the forest with a text and without a vector. */
   lacking(): IterableIterator<{ id: number; text: string }> {
-    return this.#statements.lacking.iterate();
+    return this.#lacking.iterate();
   }
 
   messageCount(): number {
-    return this.#orm.select({ messageCount: count() }).from(messages).get()!.messageCount;
+    return this.orm.select({ messageCount: count() }).from(messages).get()!.messageCount;
   }
 
   /** Returns true if a vector of a generation that has begun is still staged, so that it must be moved or deleted. */
   hasLeftover(): boolean {
     const { generation } = reembeddedVectors;
     const isLeftover = lte(generation, sql.raw(GENERATION_NOW));
-    return this.#orm.select({ generation }).from(reembeddedVectors).where(isLeftover).limit(1).get() !== undefined;
+    return this.orm.select({ generation }).from(reembeddedVectors).where(isLeftover).limit(1).get() !== undefined;
   }
 
   /** Moves at most `limit` vectors of the generation in use to their messages. @returns how many. */
   move(limit: number): number {
-    const rows = this.#statements.unmoved.all(limit);
+    const rows = this.#unmoved.all(limit);
     for (const row of rows) {
-      this.#statements.move.run(row);
-      this.#statements.unstage.run(row);
+      this.#move.run(row);
+      this.#unstage.run(row);
     }
     return rows.length;
-  }
-
-  /** Deletes the vector of a message. */
-  drop(id: number): void {
-    this.#statements.drop.run(id);
   }
 }
 

@@ -18,10 +18,7 @@ import { SummaryRepository } from "./summaries.ts";
 import { ThemeRepository } from "./themes.ts";
 import { UnionRepository } from "./unions.ts";
 
-/**
- * The rows of one store file. A repository turns rows into values and back. It decides nothing and opens no transaction:
- * write.ts does.
- */
+/** The rows of one store file. */
 export class Repositories {
   readonly database;
   readonly generations;
@@ -55,9 +52,9 @@ export class Repositories {
     this.centroids = new CentroidRepository(database, this.unions);
     this.themes = new ThemeRepository(database);
     this.subjects = new SubjectRepository(database);
-    this.summaries = new SummaryRepository(database);
-    this.spans = new SpanRepository(database);
     this.costs = new CostRepository(database);
+    this.summaries = new SummaryRepository(database, this.costs);
+    this.spans = new SpanRepository(database, this.costs);
     this.evidence = new EvidenceRepository(database);
     this.fullText = new FullTextRepository(database);
     this.reembedding = new ReembeddingRepository(database);

@@ -63,3 +63,30 @@ function both(conditions: readonly Condition[]): Condition {
   const asked = conditions.filter(({ sql }) => sql !== "");
   return { sql: asked.map(({ sql }) => sql).join(" AND "), values: asked.flatMap(({ values }) => values) };
 }
+
+/** The messages of some sessions. Most sessions are appended, or imported, in one go, so their ids are a range. */
+export class SessionMessages {
+  readonly #firstIds: Float64Array;
+  readonly #lastIds: Float64Array;
+  readonly #others: ReadonlySet<number>;
+
+  /**
+   * @param ranges  The first and the last id of each session whose ids are a range, in order.
+   * @param others  The messages of the other sessions.
+   */
+  constructor(ranges: readonly (readonly [number, number])[], others: ReadonlySet<number>) {
+    this.#firstIds = Float64Array.from(ranges, ([first]) => first);
+    this.#lastIds = Float64Array.from(ranges, ([, last]) => last);
+    this.#others = others;
+  }
+
+  has(messageId: number): boolean {
+    let [from, to] = [0, this.#firstIds.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (this.#firstIds[middle]! <= messageId) from = middle + 1;
+      else to = middle;
+    }
+    return (from > 0 && messageId <= this.#lastIds[from - 1]!) || this.#others.has(messageId);
+  }
+}

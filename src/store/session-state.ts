@@ -66,7 +66,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     dimension: generation.dimension,
     embedderId: generation.embedderId,
     frontierVersion: row.frontierVersion,
-    nextSeq: messages.nextSeq(sessionId),
+    nextSeq: messages.nextSeq({ sessionId }),
     turnSeq: last?.turnSeq ?? -1,
     openStep: openStepOf(pinned, window),
     graduatedSeq: row.graduatedSeq,

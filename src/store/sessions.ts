@@ -1,7 +1,7 @@
 import { and, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
-import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
@@ -59,16 +59,17 @@ const SILENT_MS = `(@nowMs - ${timeOf("DESC")})`;
 const IS_IDLE = `${SILENT_MS} > ${IDLE_AFTER_MS}`;
 const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
 
-const statements = ({ statement }: StoreDatabase) => ({
+/** Rows of `sessions`. */
+export class SessionRepository extends Repository {
   // Appends and resumes run these.
-  byId: statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`,
-  moveFrontier: statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
-    UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`,
+  readonly #byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`;
+  readonly moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
+    UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
   // Subqueries for each row, and views. These read the first and the newest messages of each session and its newest step, but
   // not its other messages.
-  idleness: statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
-    SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`,
-  idlePage: statement<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>`
+  readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
+    SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;
+  readonly #idlePage = this.statement<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>`
     WITH s AS (SELECT id, graduated_seq FROM sessions WHERE id > @after ORDER BY id LIMIT @limit)
     SELECT s.id, ${IS_IDLE}
       AND NOT EXISTS (
@@ -80,9 +81,9 @@ const statements = ({ statement }: StoreDatabase) => ({
           WHERE m.session_id = s.id AND m.seq >= s.graduated_seq AND m.pinned = 0 AND m.seq < (
             SELECT first.seq FROM messages last JOIN messages first ON first.id = last.step_id
             WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
-    FROM s ORDER BY s.id`,
+    FROM s ORDER BY s.id`;
   // The newest message of each session decides which sessions are on the page. Only their messages are counted.
-  list: statement<Page, SessionOverview>`
+  readonly #list = this.statement<Page, SessionOverview>`
     WITH page AS MATERIALIZED (
       SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
       WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
@@ -96,25 +97,15 @@ const statements = ({ statement }: StoreDatabase) => ({
            (SELECT count(*) FROM themes t WHERE t.session_id = s.id) AS themeCount,
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
            s.updated_at_ms AS updatedAtMs
-    FROM page s ORDER BY s.updated_at_ms DESC, s.id`,
-  viewCounts: statement<{ id: string }, ViewCounts>`
+    FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
+  /** The number of a session's messages that are in the forest, by each view. */
+  readonly viewCounts = this.statement<{ id: string }, ViewCounts>`
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
            (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
-           (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`,
-});
-
-/** Rows of `sessions`. */
-export class SessionRepository {
-  readonly #orm;
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    this.#orm = database.orm;
-    this.#statements = statements(database);
-  }
+           (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`.one;
 
   byId(id: string): SessionRow | undefined {
-    const row = this.#statements.byId.get(id);
+    const row = this.#byId.get(id);
     // A session of an older version lacks the options that were added later.
     return row === undefined ? undefined : { ...row, settings: { ...DEFAULT_SETTINGS, ...row.settings } };
   }
@@ -124,25 +115,21 @@ export class SessionRepository {
   }
 
   insert(session: NewSession): void {
-    this.#orm.insert(sessions).values(session).run();
-  }
-
-  moveFrontier(id: string, graduatedSeq: number, evictedSeq: number): void {
-    this.#statements.moveFrontier.run(graduatedSeq, evictedSeq, id);
+    this.orm.insert(sessions).values(session).run();
   }
 
   setSettings(id: string, settings: SessionSettings): void {
-    this.#orm.update(sessions).set({ settings }).where(eq(sessions.id, id)).run();
+    this.orm.update(sessions).set({ settings }).where(eq(sessions.id, id)).run();
   }
 
   /** Deletes a session and everything in it. Sessions that were forked from it stay, without a parent. */
   delete(id: string): void {
-    this.#orm.delete(sessions).where(eq(sessions.id, id)).run();
+    this.orm.delete(sessions).where(eq(sessions.id, id)).run();
   }
 
   /** Makes every process that holds the session load it again; or all sessions, if no id is given. */
   countRewrite(id?: string): void {
-    this.#orm
+    this.orm
       .update(sessions)
       .set({ frontierVersion: sql`${sessions.frontierVersion} + 1` })
       .where(id === undefined ? undefined : eq(sessions.id, id))
@@ -151,7 +138,7 @@ export class SessionRepository {
 
   /** Sets the values that are NULL. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
-    this.#orm
+    this.orm
       .update(sessions)
       .set({
         title: sql`coalesce(${sessions.title}, ${title})`,
@@ -160,11 +147,6 @@ export class SessionRepository {
       })
       .where(eq(sessions.id, id))
       .run();
-  }
-
-  /** The number of a session's messages that are in the forest, by each view. */
-  viewCounts(id: string): ViewCounts {
-    return this.#statements.viewCounts.get({ id })!;
   }
 
   /** Ids of the sessions whose own or external id begins with `prefix`, in order; of all projects unless one is named. */
@@ -187,7 +169,7 @@ export class SessionRepository {
     condition: SQL | undefined,
     ...order: readonly (typeof sessions.id | typeof sessions.createdAtMs)[]
   ): string[] {
-    const rows = this.#orm.select({ id: sessions.id }).from(sessions).where(condition);
+    const rows = this.orm.select({ id: sessions.id }).from(sessions).where(condition);
     return rows
       .orderBy(...order)
       .all()
@@ -201,7 +183,7 @@ export class SessionRepository {
    * @param nowMs  Unix milliseconds.
    */
   idleness(id: string, nowMs: number): { isIdle: boolean; isOver: boolean } {
-    const row = this.#statements.idleness.get({ id, nowMs });
+    const row = this.#idleness.get({ id, nowMs });
     return { isIdle: row?.isIdle === 1, isOver: row?.isOver === 1 };
   }
 
@@ -214,17 +196,17 @@ export class SessionRepository {
    * @returns also the id to continue after; undefined at the end.
    */
   idlePage(nowMs: number, after: string, limit: number): { due: string[]; last: string | undefined } {
-    const page = this.#statements.idlePage.all({ nowMs, after, limit });
+    const page = this.#idlePage.all({ nowMs, after, limit });
     const due = page.filter(({ isDue }) => isDue === 1).map(({ id }) => id);
     return { due, last: page.length < limit ? undefined : page.at(-1)!.id };
   }
 
   /** Newest first. */
   list({ project, sinceMs, limit = ALL, offset = 0 }: SessionsOptions): SessionOverview[] {
-    return this.#statements.list.all({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset });
+    return this.#list.all({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset });
   }
 
   overview(id: string): SessionOverview | undefined {
-    return this.#statements.list.get({ project: null, id, sinceMs: null, limit: 1, offset: 0 });
+    return this.#list.get({ project: null, id, sinceMs: null, limit: 1, offset: 0 });
   }
 }

@@ -1,22 +1,19 @@
 import { createHash } from "node:crypto";
 import { and, between, desc, eq, lte, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
-import { type Claim, ClaimableRows, type Try } from "./claims.ts";
+import { ClaimableRows, type Done, type Try } from "./claims.ts";
+import type { CostRepository } from "./costs.ts";
 import type { StoreDatabase } from "./open.ts";
 import { messages, spanSummaries } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
 const SPAN = columns(spanSummaries);
 
-export type SpanRow = RowOf<typeof SPAN>;
+type SpanRow = RowOf<typeof SPAN>;
 export type NewSpan = typeof spanSummaries.$inferInsert;
 export type SpanStrategy = SpanRow["strategy"];
 
-/** A span with its summary: `status` done. */
-export interface DoneSpan extends SpanRow {
-  title: string;
-  text: string;
-  tokenCount: number;
-}
+/** A span with its summary. */
+export type DoneSpan = Done<typeof spanSummaries>;
 
 /** The messages of a span, as a row of `span_summaries` describes them. Pinned messages do not count. */
 export interface SpanContent {
@@ -27,67 +24,65 @@ export interface SpanContent {
   sourceDigest: string;
 }
 
-type SpanBounds = Omit<SpanContent, "sourceDigest">;
-type Covering = Pick<SpanRow, "id" | "status">;
-
 /**
  * The number of finished rows that each strategy keeps. Contexts show the newest. If one of its messages is forgotten, an
  * older row that does not cover that message takes over. Handles name messages, so the handles of deleted rows still expand.
  */
 const DONE_KEPT = 3;
 
-const statements = ({ statement }: StoreDatabase) => ({
+/** Rows of `span_summaries`. */
+export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
   // Renders run these.
-  shown: statement<[sessionId: string, strategy: string], DoneSpan>`
-    SELECT ${SPAN} FROM span_summaries WHERE session_id = ? AND strategy = ? AND status = 'done' ORDER BY id DESC LIMIT 1`,
-  bounds: statement<[string, number, number], Omit<SpanBounds, "firstId"> & { firstId: number | null }>`
+  /** The row that the context shows: the newest finished one, stand-in or not. */
+  readonly shown = this.statement<[sessionId: string, strategy: string], DoneSpan>`
+    SELECT ${SPAN} FROM span_summaries WHERE session_id = ? AND strategy = ? AND status = 'done'
+    ORDER BY id DESC LIMIT 1`.get;
+  /** The content from one seq to another, read from fewer pages than its digest; undefined if all messages are pinned. */
+  readonly boundsOf = this.statement<
+    [id: string, seqFirst: number, seqLast: number],
+    Omit<SpanContent, "sourceDigest">
+  >`
     SELECT min(id) AS firstId, max(id) AS lastId, count(*) AS messageCount, sum(token_count) AS tokenCount
-    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0`,
+    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 GROUP BY session_id`.get;
   // A list as JSON.
-  covering: statement<{ sessionId: string; ids: string }, Covering>`
+  readonly #covering = this.statement<{ sessionId: string; ids: string }, Pick<SpanRow, "id" | "status">>`
     SELECT id, status FROM span_summaries WHERE session_id = @sessionId AND (status NOT IN ('done', 'claimed') OR EXISTS (
       SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
-        AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`,
+        AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`;
   // A table of SQLite's own. Ids rise with seqs and are never reused. So a missing id was forgotten if a later id exists.
-  idsBetween: statement<{ firstId: number; lastId: number }, number>`
+  /**
+   * The ids from one message to another of the same session, in order and without pinned ones; none if the two are of
+   * different sessions. One of the two may have been forgotten.
+   */
+  readonly idsBetween = this.statement<{ firstId: number; lastId: number }, number>`
     SELECT m.id FROM messages m
     WHERE m.id BETWEEN @firstId AND @lastId AND m.pinned = 0
       AND @lastId <= (SELECT seq FROM sqlite_sequence WHERE name = 'messages')
       AND m.session_id = (
         SELECT min(session_id) FROM messages WHERE id IN (@firstId, @lastId) HAVING count(DISTINCT session_id) = 1)
-    ORDER BY m.seq`.pluck(),
-});
+    ORDER BY m.seq`.pluck().all;
 
-/** Rows of `span_summaries`. */
-export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    super(database, spanSummaries);
-    this.#statements = statements(database);
+  constructor(database: StoreDatabase, costs: CostRepository) {
+    super(database, spanSummaries, costs);
   }
 
-  /** The ids of the rows that a finished one supersedes: tries, due rows, stand-ins, and all but the newest finished ones. */
-  superseded(sessionId: string, strategy: SpanStrategy, seqLast: number): number[] {
-    const { id, status, standsIn } = spanSummaries;
+  /**
+   * The ids of the rows that a new finished row supersedes: tries, due rows, stand-ins, and all but the newest finished ones.
+   * A stand-in supersedes other stand-ins alone.
+   */
+  superseded(newId: number, { sessionId, strategy, seqLast, standsIn }: NewSpan): number[] {
+    const t = spanSummaries;
     const scope = ofStrategy(sessionId, strategy);
-    const isDone = eq(status, "done");
+    const isDone = eq(t.status, "done");
+    const isStandIn = and(eq(t.standsIn, true), ne(t.id, newId));
     const kept = this.orm
-      .select({ id })
-      .from(spanSummaries)
-      .where(and(scope, isDone, eq(standsIn, false)));
-    const isOlder = and(isDone, notInArray(id, kept.orderBy(desc(id)).limit(DONE_KEPT)));
-    const isCovered = and(ne(status, "done"), lte(spanSummaries.seqLast, seqLast));
-    return this.#idsWhere(and(scope, or(isCovered, eq(standsIn, true), isOlder)));
-  }
-
-  /** The ids of the rows that stand in for a summary. */
-  standIns(sessionId: string, strategy: SpanStrategy): number[] {
-    return this.#idsWhere(and(ofStrategy(sessionId, strategy), eq(spanSummaries.standsIn, true)));
-  }
-
-  #idsWhere(condition: SQL | undefined): number[] {
-    const rows = this.orm.select({ id: spanSummaries.id }).from(spanSummaries).where(condition);
+      .select({ id: t.id })
+      .from(t)
+      .where(and(scope, isDone, eq(t.standsIn, false)));
+    const isOlder = and(isDone, notInArray(t.id, kept.orderBy(desc(t.id)).limit(DONE_KEPT)));
+    const isCovered = and(ne(t.status, "done"), lte(t.seqLast, seqLast));
+    const isSuperseded = and(scope, standsIn ? isStandIn : or(isCovered, isStandIn, isOlder));
+    const rows = this.orm.select({ id: t.id }).from(t).where(isSuperseded);
     return rows.all().map(({ id }) => id);
   }
 
@@ -102,11 +97,6 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     return this.#newestWhere(and(ofStrategy(sessionId, strategy), isGivenUp));
   }
 
-  /** The row that the context shows: the newest finished one, stand-in or not. */
-  shown(sessionId: string, strategy: SpanStrategy): DoneSpan | undefined {
-    return this.#statements.shown.get(sessionId, strategy);
-  }
-
   /** The newest row with a status. Rows that stand in for a summary do not count. */
   newest(sessionId: string, strategy: SpanStrategy, status: "done"): DoneSpan | undefined;
   newest(sessionId: string, strategy: SpanStrategy, status: SpanRow["status"]): SpanRow | undefined;
@@ -119,35 +109,24 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     return this.orm.select().from(spanSummaries).where(condition).orderBy(desc(spanSummaries.id)).limit(1).get();
   }
 
-  /** Every finished row of a session, oldest first. */
-  done(sessionId: string): DoneSpan[] {
-    const isDone = and(eq(spanSummaries.sessionId, sessionId), eq(spanSummaries.status, "done"));
-    return this.orm.select().from(spanSummaries).where(isDone).orderBy(spanSummaries.id).all() as DoneSpan[];
-  }
-
-  /** The newest try of a summarizer since the last summary. */
   newestTry(sessionId: string, strategy: SpanStrategy, summarizerId: string, promptVersion: number): Try | undefined {
     return this.newestTryWhere(ofStrategy(sessionId, strategy), spanSummaries.seqLast, summarizerId, promptVersion);
   }
 
   /** The claim of a strategy if there is one, expired or not. */
-  claims(sessionId: string, strategy: SpanStrategy): Claim<typeof spanSummaries>[] {
+  claims(sessionId: string, strategy: SpanStrategy) {
     return this.claimsWhere(ofStrategy(sessionId, strategy));
   }
 
   /** The finished and claimed rows that cover any of these messages, and all other rows: their errors may quote messages. */
-  covering(sessionId: string, ids: readonly number[]): Covering[] {
-    return this.#statements.covering.all({ sessionId, ids: JSON.stringify(ids) });
+  covering(sessionId: string, ids: readonly number[]): Pick<SpanRow, "id" | "status">[] {
+    return this.#covering.all({ sessionId, ids: JSON.stringify(ids) });
   }
 
   /** The content from one seq to another, both included. The ids are 0 if all messages there are pinned. */
   contentOf(sessionId: string, seqFirst: number, seqLast: number): SpanContent {
-    const { id, tokenCount, digest, seq } = messages;
-    const isInside = and(
-      eq(messages.sessionId, sessionId),
-      between(seq, seqFirst, seqLast),
-      eq(messages.pinned, false),
-    );
+    const { id, tokenCount, digest, seq, pinned } = messages;
+    const isInside = and(eq(messages.sessionId, sessionId), between(seq, seqFirst, seqLast), eq(pinned, false));
     const rows = this.orm.select({ id, tokenCount, digest }).from(messages).where(isInside).orderBy(seq).all();
     const sources = createHash("sha256");
     for (const row of rows) sources.update(row.digest);
@@ -158,20 +137,6 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
       tokenCount: rows.reduce((sum, row) => sum + row.tokenCount, 0),
       sourceDigest: sources.digest("hex"),
     };
-  }
-
-  /** The content without its digest, read from fewer pages; undefined if all messages there are pinned. */
-  boundsOf(sessionId: string, seqFirst: number, seqLast: number): SpanBounds | undefined {
-    const { firstId, ...bounds } = this.#statements.bounds.get(sessionId, seqFirst, seqLast)!;
-    return firstId === null ? undefined : { firstId, ...bounds };
-  }
-
-  /**
-   * The ids from one message to another of the same session, in order and without pinned ones; none if the two are of
-   * different sessions. One of the two may have been forgotten.
-   */
-  idsBetween(firstId: number, lastId: number): number[] {
-    return this.#statements.idsBetween.all({ firstId, lastId });
   }
 
   /** The ids of the finished rows whose messages differ from those that were summarized. */

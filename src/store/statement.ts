@@ -6,7 +6,10 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 type Parameters = readonly unknown[] | object;
 type Arguments<P extends Parameters> = P extends readonly unknown[] ? P : [P];
 
-/** A statement of written SQL. SQLite compiles it when it first runs, so that opening a store compiles none. */
+/**
+ * A statement of written SQL. SQLite compiles it when it first runs, so that opening a store compiles none. The functions that
+ * run it are fields, so that a repository can offer one of them as a method.
+ */
 export class Statement<P extends Parameters, Row> {
   readonly #compile: () => Database.Statement<unknown[], Row>;
   /** The columns whose values are decoded in every row: booleans, JSON, vectors. */
@@ -28,26 +31,28 @@ export class Statement<P extends Parameters, Row> {
     return new Statement(() => this.#compile().raw());
   }
 
-  get(...parameters: Arguments<P>): Row | undefined {
+  readonly run = (...parameters: Arguments<P>): Database.RunResult => this.#statement().run(...parameters);
+
+  readonly get = (...parameters: Arguments<P>): Row | undefined => {
     const row = this.#statement().get(...parameters);
     if (row !== undefined) this.#decode(row);
     return row;
-  }
+  };
 
-  all(...parameters: Arguments<P>): Row[] {
+  /** Returns the row of a query that always has one. */
+  readonly one = (...parameters: Arguments<P>): Row => this.get(...parameters)!;
+
+  readonly all = (...parameters: Arguments<P>): Row[] => {
     const rows = this.#statement().all(...parameters);
     if (this.#coded.length > 0) for (const row of rows) this.#decode(row);
     return rows;
-  }
+  };
+
+  /** Returns the rows for a list, which the statement reads as JSON. */
+  readonly allOf = (list: readonly number[]): Row[] => this.all(...([JSON.stringify(list)] as unknown as Arguments<P>));
 
   /** Returns the rows one by one, not decoded. */
-  iterate(...parameters: Arguments<P>): IterableIterator<Row> {
-    return this.#statement().iterate(...parameters);
-  }
-
-  run(...parameters: Arguments<P>): Database.RunResult {
-    return this.#statement().run(...parameters);
-  }
+  readonly iterate = (...parameters: Arguments<P>): IterableIterator<Row> => this.#statement().iterate(...parameters);
 
   #statement(): Database.Statement<unknown[], Row> {
     this.#compiled ??= this.#compile();

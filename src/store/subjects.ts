@@ -17,10 +17,10 @@ import {
 import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { GENERATION_AT } from "./generations.ts";
-import type { StoreDatabase } from "./open.ts";
+import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
 import { columns, isAnyOf, type RowOf } from "./statement.ts";
-import { UNION } from "./unions.ts";
+import { type RootAt, UNION } from "./unions.ts";
 
 /** A cluster that takes no more members. */
 export interface SettledCluster {
@@ -63,43 +63,56 @@ export interface SubjectOverview {
 const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
-type At = { root: number; position: number };
-
 /** SQL for a unite `u` of the log that counts at `@position`: its cluster was not dissolved since. */
 const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
   AND NOT EXISTS (SELECT 1 FROM unions d WHERE d.level = 'subject' AND d.node = u.node AND d.kind = 'dissolve'
                   AND d.id > u.id AND d.id <= @position AND d.generation = u.generation)`;
 
-const statements = ({ statement }: StoreDatabase) => ({
+/**
+ * The rows of the log about subjects, and `clusters.subject_parent_id`.
+ *
+ * The subjects of a project are of that project alone. The sessions without a project count as one project, too.
+ */
+export class SubjectRepository extends Repository {
   // Upkeep runs these for each cluster that settled, and a recall or an expansion for each of its results.
-  add: statement<RowOf<typeof UNION>>`${UNION.insert()}`,
-  setRoot: statement<[subject: number | null, cluster: number]>`
-    UPDATE clusters SET subject_parent_id = ? WHERE root_id = ?`,
-  rootOf: statement<[cluster: number], number | null>`SELECT subject_parent_id FROM clusters WHERE root_id = ?`.pluck(),
-  started: statement<At, number | null>`
-    SELECT min(id) FROM unions WHERE node = @root AND level = 'subject' AND generation = ${GENERATION_AT}`.pluck(),
-  rootAt: statement<{ cluster: number; position: number }, number | null>`
-    SELECT CASE kind WHEN 'dissolve' THEN NULL ELSE root END FROM unions
-    WHERE node = @cluster AND level = 'subject' AND id <= @position AND generation = ${GENERATION_AT}
-    ORDER BY id DESC LIMIT 1`.pluck(),
-  messageIds: statement<At, number>`
+  readonly #add = this.statement<RowOf<typeof UNION>>`${UNION.insert()}`;
+  /** Gives a cluster the root of its subject, or none. */
+  readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
+    UPDATE clusters SET subject_parent_id = ? WHERE root_id = ?`.run;
+  /** The root of the subject that a cluster is assigned to now; undefined if it is not assigned. */
+  readonly rootOf = this.statement<[cluster: number], number>`
+    SELECT subject_parent_id FROM clusters WHERE root_id = ? AND subject_parent_id IS NOT NULL`.pluck().get;
+  /** The log position at which a cluster was first assigned, in the generation of `position`; undefined if it never was. */
+  readonly started = this.statement<RootAt, number>`
+    SELECT id FROM unions WHERE node = @root AND level = 'subject' AND generation = ${GENERATION_AT}
+    ORDER BY id LIMIT 1`.pluck().get;
+  /** The root of the subject that a cluster was assigned to at a log position; undefined if it was not assigned. */
+  readonly rootAt = this.statement<RootAt, number>`
+    SELECT root FROM (
+      SELECT kind, root FROM unions
+      WHERE node = @root AND level = 'subject' AND id <= @position AND generation = ${GENERATION_AT}
+      ORDER BY id DESC LIMIT 1)
+    WHERE kind <> 'dissolve'`.pluck().get;
+  /** The messages that a subject held at a log position: session by session, the oldest first, each in order. */
+  readonly messageIds = this.statement<RootAt, number>`
     SELECT m.id
     FROM (SELECT @root AS cluster UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED}) c
     JOIN unions e ON e.root = c.cluster AND e.level = 'cluster' AND e.kind IN ('start', 'join')
       AND e.generation = ${GENERATION_AT}
     JOIN messages m ON m.id = e.node OR (m.step_id = e.node AND m.step_id <> m.id)
     JOIN sessions s ON s.id = m.session_id
-    ORDER BY s.created_at_ms, s.id, m.seq`.pluck(),
+    ORDER BY s.created_at_ms, s.id, m.seq`.pluck().all;
   // Hints for indexes. The plus keeps SQLite from beginning with the sessions: it reads the index of settled clusters from a
   // position on. Few rows of the log come after a position, compared with all that were ever dissolved.
-  settledAfter: statement<{ project: string | null; position: number; limit: number }, SettledRow>`
+  readonly #settledAfter = this.statement<{ project: string | null; position: number; limit: number }, SettledRow>`
     SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject
     FROM clusters c JOIN sessions s ON s.id = c.session_id
-    WHERE c.settled_at > @position AND +s.project IS @project ORDER BY c.settled_at LIMIT @limit`,
-  isDissolvedAfter: statement<[position: number], number>`
-    SELECT EXISTS (SELECT 1 FROM unions NOT INDEXED WHERE id > ? AND level = 'subject' AND kind = 'dissolve')`.pluck(),
+    WHERE c.settled_at > @position AND +s.project IS @project ORDER BY c.settled_at LIMIT @limit`;
+  readonly #isDissolvedAfter = this.statement<[position: number], number>`
+    SELECT EXISTS (SELECT 1 FROM unions NOT INDEXED WHERE id > ? AND level = 'subject' AND kind = 'dissolve')`.pluck();
   // Joins of a table with itself. The root of a cluster is its first message.
-  sessionsOf: statement<[root: number], SubjectSession>`
+  /** The sessions of a subject, in the order in which it began in them. */
+  readonly sessionsOf = this.statement<[root: number], SubjectSession>`
     SELECT s.id AS sessionId, s.title, sum(c.message_count) AS messageCount, min(first.created_at_ms) AS firstAtMs,
            max(last.created_at_ms) AS lastAtMs
     FROM clusters c
@@ -107,32 +120,19 @@ const statements = ({ statement }: StoreDatabase) => ({
     JOIN messages first ON first.id = c.root_id
     JOIN messages last ON last.session_id = c.session_id AND last.seq = c.seq_last
     WHERE c.subject_parent_id = ?
-    GROUP BY s.id ORDER BY firstAtMs, s.id`,
-  crossingCount: statement<[], number>`
+    GROUP BY s.id ORDER BY firstAtMs, s.id`.all;
+  /** The number of clusters that are assigned to a subject of another project. */
+  readonly crossingCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c
     JOIN sessions s ON s.id = c.session_id
     JOIN clusters r ON r.root_id = c.subject_parent_id
     JOIN sessions rs ON rs.id = r.session_id
-    WHERE c.subject_parent_id <> c.root_id AND rs.project IS NOT s.project`.pluck(),
-  strayCount: statement<[], number>`
+    WHERE c.subject_parent_id <> c.root_id AND rs.project IS NOT s.project`.pluck().one;
+  /** The number of rows of the log that unite a cluster with a subject that had not started. */
+  readonly strayCount = this.statement<[], number>`
     SELECT count(*) FROM unions u WHERE u.level = 'subject' AND u.kind = 'unite' AND NOT EXISTS (
       SELECT 1 FROM unions s WHERE s.level = 'subject' AND s.node = u.root AND s.kind = 'start' AND s.id < u.id
-        AND s.generation = u.generation)`.pluck(),
-});
-
-/**
- * The rows of the log about subjects, and `clusters.subject_parent_id`.
- *
- * The subjects of a project are of that project alone. The sessions without a project count as one project, too.
- */
-export class SubjectRepository {
-  readonly #orm;
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    this.#orm = database.orm;
-    this.#statements = statements(database);
-  }
+        AND s.generation = u.generation)`.pluck().one;
 
   /** Projects in which a settled cluster is not assigned to a subject; null stands for the sessions without a project. */
   projectsToAssign(): (string | null)[] {
@@ -140,12 +140,12 @@ export class SubjectRepository {
     // Only settled clusters are assigned. Comparing the counts takes a tenth of comparing the clusters.
     if (this.#clusterCount(isSettled) === this.#clusterCount(isAssigned)) return [];
     const { rootId } = clusters;
-    const assigned = this.#orm.select({ rootId }).from(clusters).where(isAssigned);
-    const waiting = this.#orm
+    const assigned = this.orm.select({ rootId }).from(clusters).where(isAssigned);
+    const waiting = this.orm
       .select({ rootId })
       .from(clusters)
       .where(and(isSettled, notInArray(rootId, assigned)));
-    return this.#orm
+    return this.orm
       .selectDistinct({ project: sessions.project })
       .from(clusters)
       .innerJoin(sessions, eq(sessions.id, clusters.sessionId))
@@ -156,12 +156,12 @@ export class SubjectRepository {
   }
 
   #clusterCount(condition: SQL): number {
-    return this.#orm.select({ count: count() }).from(clusters).where(condition).get()!.count;
+    return this.orm.select({ count: count() }).from(clusters).where(condition).get()!.count;
   }
 
   /** Clusters of a project that settled after a log position, in the order in which they are assigned. */
   settledAfter(project: string | null, position: number, limit: number): SettledCluster[] {
-    const rows = this.#statements.settledAfter.all({ project, position, limit });
+    const rows = this.#settledAfter.all({ project, position, limit });
     return rows.map(({ root, sessionId, centroidSum, settledAt, subject }) => ({
       cluster: { root, sessionId, direction: isUsable(centroidSum) ? normalize(centroidSum) : undefined },
       settledAt,
@@ -171,30 +171,23 @@ export class SubjectRepository {
 
   /** Returns true if a cluster of any project was dissolved after a log position. */
   isDissolvedAfter(position: number): boolean {
-    return this.#statements.isDissolvedAfter.get(position) === 1;
+    return this.#isDissolvedAfter.get(position) === 1;
   }
 
   /** Logs that a cluster is assigned, in one or two rows from `position` on. Returns the position after the last row. */
   assign(generation: number, position: number, { root, sessionId, subject, similarity }: AssignedCluster): number {
     const row = { sessionId, generation, level: "subject", node: root } as const;
-    this.#statements.add.run({ ...row, id: position, kind: "start", root, score: null });
-    this.setRoot(root, subject);
+    this.#add.run({ ...row, id: position, kind: "start", root, score: null });
+    this.setRoot(subject, root);
     if (subject === root) return position + 1;
-    this.#statements.add.run({ ...row, id: position + 1, kind: "unite", root: subject, score: similarity ?? null });
+    this.#add.run({ ...row, id: position + 1, kind: "unite", root: subject, score: similarity ?? null });
     return position + 2;
-  }
-
-  /** @param subject  The root of the cluster's subject; null if it has none. */
-  setRoot(cluster: number, subject: number | null): void {
-    this.#statements.setRoot.run(subject, cluster);
   }
 
   /** The log position at which the first cluster of a session settled; undefined if none did. */
   firstSettled(sessionId: string): number | undefined {
     const first = { settledAt: min(clusters.settledAt) };
-    return (
-      this.#orm.select(first).from(clusters).where(eq(clusters.sessionId, sessionId)).get()?.settledAt ?? undefined
-    );
+    return this.orm.select(first).from(clusters).where(eq(clusters.sessionId, sessionId)).get()?.settledAt ?? undefined;
   }
 
   /**
@@ -204,7 +197,7 @@ export class SubjectRepository {
    * @param position  The log position of the first row to add.
    */
   dissolveFrom(project: string | null, settledFrom: number, generation: number, position: number): void {
-    this.#orm
+    this.orm
       .select({ root: clusters.rootId, sessionId: clusters.sessionId })
       .from(clusters)
       .innerJoin(sessions, eq(sessions.id, clusters.sessionId))
@@ -219,7 +212,7 @@ export class SubjectRepository {
       .all()
       .forEach(({ root, sessionId }, index) => {
         const id = position + index;
-        this.#statements.add.run({
+        this.#add.run({
           id,
           sessionId,
           generation,
@@ -229,7 +222,7 @@ export class SubjectRepository {
           root,
           score: null,
         });
-        this.setRoot(root, null);
+        this.setRoot(null, root);
       });
   }
 
@@ -237,17 +230,17 @@ export class SubjectRepository {
   ofSession(sessionId: string, generation: number): SubjectRow[] {
     const { id, kind, node, root } = unions;
     const isWanted = and(eq(unions.sessionId, sessionId), isOfSubjects(generation));
-    return this.#orm.select({ id, kind, node, root }).from(unions).where(isWanted).orderBy(id).all() as SubjectRow[];
+    return this.orm.select({ id, kind, node, root }).from(unions).where(isWanted).orderBy(id).all() as SubjectRow[];
   }
 
   /** Deletes the rows of the log about clusters of a generation, and about others that were united with them. */
   forget(generation: number, roots: readonly number[]): void {
     const isUnderThem = and(eq(unions.kind, "unite"), isAnyOf(unions.root, roots));
-    this.#orm
+    this.orm
       .delete(unions)
       .where(and(isOfSubjects(generation), isUnderThem))
       .run();
-    this.#orm
+    this.orm
       .delete(unions)
       .where(and(isOfSubjects(generation), isAnyOf(unions.node, roots)))
       .run();
@@ -255,36 +248,16 @@ export class SubjectRepository {
 
   /** Renames a cluster of a generation that lost its first step, and with it its root. */
   rename(generation: number, from: number, to: number): void {
-    this.#orm
+    this.orm
       .update(unions)
       .set({ node: to })
       .where(and(isOfSubjects(generation), eq(unions.node, from)))
       .run();
-    this.#orm
+    this.orm
       .update(unions)
       .set({ root: to })
       .where(and(isOfSubjects(generation), eq(unions.root, from)))
       .run();
-  }
-
-  /** The root of the subject that a cluster is assigned to now; undefined if it is not assigned. */
-  rootOf(cluster: number): number | undefined {
-    return this.#statements.rootOf.get(cluster) ?? undefined;
-  }
-
-  /** The log position at which a cluster was first assigned, in the generation of `position`; undefined if it never was. */
-  started(root: number, position: number): number | undefined {
-    return this.#statements.started.get({ root, position }) ?? undefined;
-  }
-
-  /** The root of the subject that a cluster was assigned to at a log position; undefined if it was not assigned. */
-  rootAt(cluster: number, position: number): number | undefined {
-    return this.#statements.rootAt.get({ cluster, position }) ?? undefined;
-  }
-
-  /** The messages that a subject held at a log position: session by session, the oldest first, each in order. */
-  messageIds(root: number, position: number): number[] {
-    return this.#statements.messageIds.all({ root, position });
   }
 
   /** Subjects of at least two sessions. Those with the most tokens come first, because what recurs most often is boilerplate. */
@@ -293,7 +266,7 @@ export class SubjectRepository {
     const tokenCount = sql<number>`sum(${clusters.tokenCount})`;
     const messageCount = sql<number>`sum(${clusters.messageCount})`;
     const root = sql<number>`${clusters.subjectParentId}`;
-    return this.#orm
+    return this.orm
       .select({ root, project: sessions.project, clusterCount: count(), sessionCount, messageCount, tokenCount })
       .from(clusters)
       .innerJoin(sessions, eq(sessions.id, clusters.sessionId))
@@ -307,28 +280,13 @@ export class SubjectRepository {
       .all();
   }
 
-  /** The sessions of a subject, in the order in which it began in them. */
-  sessionsOf(root: number): SubjectSession[] {
-    return this.#statements.sessionsOf.all(root);
-  }
-
   /** The labels of a subject's clusters, in the order in which they settled. */
   labelsOf(root: number): string[] {
-    const rows = this.#orm.select({ label: clusters.label }).from(clusters).where(eq(clusters.subjectParentId, root));
+    const rows = this.orm.select({ label: clusters.label }).from(clusters).where(eq(clusters.subjectParentId, root));
     return rows
       .orderBy(clusters.settledAt)
       .all()
       .map(({ label }) => label);
-  }
-
-  /** The number of clusters that are assigned to a subject of another project. */
-  crossingCount(): number {
-    return this.#statements.crossingCount.get()!;
-  }
-
-  /** The number of rows of the log that unite a cluster with a subject that had not started. */
-  strayCount(): number {
-    return this.#statements.strayCount.get()!;
   }
 }
 

@@ -1,60 +1,37 @@
 import { and, eq, inArray, isNull, max, sql } from "drizzle-orm";
-import { type Claim, ClaimableRows, type Try } from "./claims.ts";
+import { ClaimableRows, type Done, type Try } from "./claims.ts";
+import type { CostRepository } from "./costs.ts";
 import type { StoreDatabase } from "./open.ts";
 import { spanSummaries, summaries } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
+import { columns } from "./statement.ts";
 
 const SUMMARY = columns(summaries);
 
-export type SummaryRow = RowOf<typeof SUMMARY>;
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
 
-/** A summary with its text: `status` done. */
-export interface DoneSummary extends SummaryRow {
-  title: string;
-  text: string;
-  tokenCount: number;
-}
+/** A theme's summary with its text. */
+export type DoneSummary = Done<typeof summaries>;
 
 /** A summary of another generation stands for a tree that is not in this forest. */
 const IS_STANDING = `status = 'done' AND shown_until IS NULL AND log_position > (SELECT max(log_position) FROM generations)`;
 
-const statements = ({ statement }: StoreDatabase) => ({
-  // Moves of the frontier and renders run these.
-  shown: statement<[sessionId: string], DoneSummary>`
-    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NOT NULL
-    ORDER BY seq_first, id`,
-  waiting: statement<[sessionId: string], DoneSummary>`
-    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL ORDER BY id`,
-  show: statement<[position: number, id: number]>`UPDATE summaries SET shown_from = ? WHERE id = ?`,
-  hide: statement<[position: number, id: number]>`UPDATE summaries SET shown_until = ? WHERE id = ?`,
-});
-
 /** Rows of `summaries`. */
 export class SummaryRepository extends ClaimableRows<typeof summaries> {
-  readonly #statements;
-
-  constructor(database: StoreDatabase) {
-    super(database, summaries);
-    this.#statements = statements(database);
-  }
-
+  // Moves of the frontier and renders run these.
   /** The summaries that the context shows, those of the oldest messages first. */
-  shown(sessionId: string): DoneSummary[] {
-    return this.#statements.shown.all(sessionId);
-  }
-
+  readonly shown = this.statement<[sessionId: string], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NOT NULL
+    ORDER BY seq_first, id`.all;
   /** The finished summaries that the next move of the frontier may show, oldest first. */
-  waiting(sessionId: string): DoneSummary[] {
-    return this.#statements.waiting.all(sessionId);
-  }
+  readonly waiting = this.statement<[sessionId: string], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL ORDER BY id`.all;
+  readonly markShown = this.statement<[position: number, id: number]>`
+    UPDATE summaries SET shown_from = ? WHERE id = ?`.run;
+  readonly markHidden = this.statement<[position: number, id: number]>`
+    UPDATE summaries SET shown_until = ? WHERE id = ?`.run;
 
-  markShown(id: number, position: number): void {
-    this.#statements.show.run(position, id);
-  }
-
-  markHidden(id: number, position: number): void {
-    this.#statements.hide.run(position, id);
+  constructor(database: StoreDatabase, costs: CostRepository) {
+    super(database, summaries, costs);
   }
 
   /** The number of roots, in all sessions, that have a summary which is shown or waits. */
@@ -79,12 +56,6 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
       .run();
   }
 
-  /** Every finished summary of a session, oldest first, even if no context showed it. */
-  finished(sessionId: string): DoneSummary[] {
-    const isFinished = and(eq(summaries.sessionId, sessionId), eq(summaries.status, "done"));
-    return this.orm.select().from(summaries).where(isFinished).orderBy(summaries.id).all() as DoneSummary[];
-  }
-
   /** The ids of a session's failed and parked tries. Their errors may quote messages. */
   tries(sessionId: string): number[] {
     const isTry = and(eq(summaries.sessionId, sessionId), inArray(summaries.status, ["failed", "parked"]));
@@ -92,13 +63,11 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
     return rows.all().map(({ id }) => id);
   }
 
-  /** The newest try of a summarizer since the root's last summary. */
   newestTry(rootId: number, summarizerId: string, promptVersion: number): Try | undefined {
     return this.newestTryWhere(eq(summaries.rootId, rootId), summaries.logPosition, summarizerId, promptVersion);
   }
 
-  /** The claims of a session, oldest first, expired ones included. */
-  claims(sessionId: string): Claim<typeof summaries>[] {
+  claims(sessionId: string) {
     return this.claimsWhere(eq(summaries.sessionId, sessionId));
   }
 
@@ -115,13 +84,8 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
     const [theme, span] = [summaries, spanSummaries].map((t) => {
       const isPausing = sql`${t.pauses} = 1 and ${t.summarizerId} = ${summarizerId} and ${t.nextTryAtMs} > ${nowMs}
         and ${t.createdAtMs} <= ${nowMs} and (${t.status} = 'failed' or ${t.claimant} = ${claimant})`;
-      return (
-        this.orm
-          .select({ untilMs: max(t.nextTryAtMs) })
-          .from(t)
-          .where(isPausing)
-          .get()?.untilMs ?? 0
-      );
+      const untilMs = max(t.nextTryAtMs);
+      return this.orm.select({ untilMs }).from(t).where(isPausing).get()!.untilMs ?? 0;
     });
     return Math.max(theme!, span!) || undefined;
   }

@@ -17,11 +17,12 @@ export function isOfFullText(problem: string): boolean {
  */
 export function fullTextProblems({ database, fullText }: Repositories, wordsOf: WordsOf): string[] {
   try {
-    const { missingCount, strangerCount, totals, counted, hasWords } = database.read(() => ({
-      ...fullText.rowFaults(),
+    const { missingCount, strangerCount, totals, counted, anyWord } = database.read(() => ({
+      missingCount: fullText.missingCount(),
+      strangerCount: fullText.strangerCount(),
       totals: fullText.totals(),
       counted: fullText.countedTotals(),
-      hasWords: fullText.hasWords(),
+      anyWord: fullText.anyWord(),
     }));
     let differentCount = 0;
     for (let afterId = 0; ; ) {
@@ -40,7 +41,7 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
       );
       problems.push(`the full-text index claims to hold ${claimed} messages, but holds ${found}`);
     }
-    if (hasWords !== counted.wordCount > 0)
+    if ((anyWord !== undefined) !== counted.wordCount > 0)
       problems.push("the full-text index holds words although its messages have none, or the reverse");
     return problems;
   } catch (error) {

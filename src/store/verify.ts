@@ -144,7 +144,7 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
   const { client } = database;
   try {
     // SQLite checks the full-text index as it was last read, so it is read first.
-    fullText.hasWords();
+    fullText.anyWord();
   } catch {
     // The checks below report the damage.
   }
@@ -165,7 +165,7 @@ function checkMessages(repositories: Repositories, sessionId: string, note: (tex
     count += 1;
     if (!digestOf(message).equals(digest)) note(`message ${message.id} is not what was appended: its digest differs`);
   }
-  const lost = repositories.messages.lostSeqs(sessionId, LOST_MAX);
+  const lost = repositories.messages.lostSeqs({ sessionId, limit: LOST_MAX });
   const more = lost.length === LOST_MAX ? ", …" : "";
   if (lost.length > 0) note(`no message is at seq ${lost.join(", ")}${more}, and none was forgotten`);
   return count;
@@ -219,7 +219,7 @@ function differencesOf(repositories: Repositories, sessionId: string, derived: D
   compare("clusters", () => clusters.ofSession(sessionId).map(clusterLine), derived.clusters.map(clusterLine));
   compare("themes", () => themes.ofSession(sessionId).map(themeLine), derived.themes.map(themeLine));
   const memberCount = derived.themes.reduce((sum, { theme }) => sum + theme.messageCount, 0);
-  for (const [view, count] of Object.entries(sessions.viewCounts(sessionId))) {
+  for (const [view, count] of Object.entries(sessions.viewCounts({ id: sessionId }))) {
     if (count !== memberCount)
       differences.push(`the view ${view} has ${count} rows; ${memberCount} messages are in the forest`);
   }

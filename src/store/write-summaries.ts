@@ -78,13 +78,13 @@ export function claimSpan(repositories: Repositories, work: SpanWork, lease: Lea
  * lasts a little longer was made while this process waited for its turn to write.
  */
 function liveUntilMs(
-  repository: { delete(id: number): void },
+  repository: { discard(ids: readonly number[]): void },
   claims: readonly { id: number; claimedUntilMs: number }[],
   { nowMs, untilMs }: Lease,
 ): number | undefined {
   for (const { id, claimedUntilMs } of claims) {
     if (nowMs < claimedUntilMs && claimedUntilMs - untilMs < untilMs - nowMs) return claimedUntilMs;
-    repository.delete(id);
+    repository.discard([id]);
   }
   return undefined;
 }
@@ -152,7 +152,7 @@ export function recordSummary(repositories: Repositories, row: NewSummary, claim
           !isCovered(repositories, new Coverage(unions), row)
         : wasHeld;
     if (isWanted) summaries.add(row);
-    else costs.discard(row.sessionId, row.summarizerId, costsOf(row));
+    else costs.discard(row.sessionId, row.summarizerId, row);
     return isWanted;
   });
 }
@@ -174,17 +174,11 @@ export function recordSpan(repositories: Repositories, operation: string, row: N
     const isWanted =
       isUnchanged(repositories, row) && (done?.seqLast ?? -1) < row.seqLast && (wasHeld || row.status === "done");
     if (!isWanted) {
-      if (row.summarizerId) costs.discard(row.sessionId, row.summarizerId, costsOf(row));
+      if (row.summarizerId) costs.discard(row.sessionId, row.summarizerId, row);
       return false;
     }
-    // Read before the row is added: a stand-in replaces only other stand-ins.
-    const standIns = row.standsIn ? spans.standIns(row.sessionId, row.strategy) : undefined;
-    spans.add(row);
-    if (row.status !== "done") return true;
-    for (const id of standIns ?? spans.superseded(row.sessionId, row.strategy, row.seqLast)) {
-      costs.discardSpan(id);
-      spans.delete(id);
-    }
+    const id = spans.add(row);
+    if (row.status === "done") spans.discard(spans.superseded(id, row));
     return true;
   });
 }
@@ -216,8 +210,4 @@ function isCovered({ summaries }: Repositories, coverage: Coverage, row: ThemeWo
 function isUnchanged({ spans }: Repositories, row: SpanWork): boolean {
   const { messageCount, sourceDigest } = spans.contentOf(row.sessionId, row.seqFirst, row.seqLast);
   return messageCount === row.messageCount && sourceDigest === row.sourceDigest;
-}
-
-function costsOf({ inputTokens, outputTokens, costUsd }: { [C in keyof Costs]?: Costs[C] | undefined }): Costs {
-  return { inputTokens: inputTokens ?? null, outputTokens: outputTokens ?? null, costUsd: costUsd ?? null };
 }

@@ -207,9 +207,7 @@ export function dissolveSubjects(
 
 /** Rows of `span_summaries` were found that do not match their messages. */
 export function deleteSpans({ database, spans }: Repositories, ids: readonly number[]): void {
-  database.write("verify --rebuild", () => {
-    for (const id of ids) spans.delete(id);
-  });
+  database.write("verify --rebuild", () => spans.discard(ids));
 }
 
 /**
@@ -241,14 +239,14 @@ export function rebuildSession(repositories: Repositories, sessionId: string, de
     generations.countRewrite();
     for (const { id, parentId } of messages.parents(sessionId)) {
       const parent = derived.parents.get(id) ?? id;
-      if (parent !== parentId) messages.setParent(id, parent);
+      if (parent !== parentId) messages.setParent(parent, id);
     }
     clusters.deleteOf(sessionId);
     themes.deleteOf(sessionId);
     for (const row of derived.clusters) {
       clusters.put(sessionId, row);
-      if (row.settledAt !== null) clusters.settle(row.cluster.root, row.settledAt);
-      if (row.subjectRoot !== null) subjects.setRoot(row.cluster.root, row.subjectRoot);
+      if (row.settledAt !== null) clusters.settle(row.settledAt, row.cluster.root);
+      if (row.subjectRoot !== null) subjects.setRoot(row.subjectRoot, row.cluster.root);
     }
     for (const theme of derived.themes) themes.put(sessionId, theme);
     sessions.countRewrite(sessionId); // so that other processes load the rows again
@@ -262,18 +260,18 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   for (const state of move.clusters) clusters.put(sessionId, state);
   for (const union of move.unions) {
     unions.add(sessionId, generation, union);
-    if (union.kind === "settle") clusters.settle(union.root, union.id);
+    if (union.kind === "settle") clusters.settle(union.id, union.root);
     else if (union.kind !== "unite") messages.setParentOfStep(union.node, union.root);
     else {
-      messages.setParent(union.node, union.root);
+      messages.setParent(union.root, union.node);
       themes.delete(union.node);
     }
   }
   for (const state of move.themes) themes.put(sessionId, state);
   pendingVectors.delete(move.vectorless);
-  for (const id of move.shownSummaries) summaries.markShown(id, move.position);
-  for (const id of move.hiddenSummaries) summaries.markHidden(id, move.position);
-  sessions.moveFrontier(sessionId, move.graduatedSeq, move.evictedSeq);
+  for (const id of move.shownSummaries) summaries.markShown(move.position, id);
+  for (const id of move.hiddenSummaries) summaries.markHidden(move.position, id);
+  sessions.moveFrontier(move.graduatedSeq, move.evictedSeq, sessionId);
 }
 
 /**

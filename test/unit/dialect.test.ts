@@ -25,15 +25,17 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
 const files = readdirSync(STORE).filter((file) => file.endsWith(".ts"));
 const sourceOf = (file: string): string => readFileSync(join(STORE, file), "utf8");
 const withoutComments = (source: string): string => source.replace(/^\s*(\/\/|\*|\/\*\*).*$/gm, "");
-const withoutStatements = (source: string): string => source.replace(/^const statements = [\s\S]*?^\}\);$/gm, "");
-const statementsOf = (source: string): string =>
-  source.match(/^const statements = [\s\S]*?^\}\);$/gm)?.join("\n") ?? "";
+/** The fields at the beginning of a repository: everything before its first method. */
+const fieldsOf = (source: string): string =>
+  /^export class \w+ extends [\s\S]*?(?=^ {2}(?!return )[#*]?\w[^=\n]*\{$)/m.exec(source)?.[0] ?? "";
+const countOf = (pattern: RegExp, source: string): number => source.match(pattern)?.length ?? 0;
+const STATEMENT = /\bthis\.statement</g;
 
 test("the statements are seen", () => {
-  const withStatements = files.filter((file) => statementsOf(sourceOf(file)) !== "");
+  const withStatements = files.filter((file) => STATEMENT.test(fieldsOf(sourceOf(file))));
   expect(withStatements).toContain("messages.ts");
   expect(withStatements.length).toBeGreaterThan(12);
-  expect(statementsOf(sourceOf("messages.ts")).match(/: statement</g)!.length).toBeGreaterThan(15);
+  expect(countOf(STATEMENT, fieldsOf(sourceOf("messages.ts")))).toBeGreaterThan(15);
 });
 
 test("only the listed files prepare statements of the driver", () => {
@@ -42,22 +44,19 @@ test("only the listed files prepare statements of the driver", () => {
   expect(preparing.filter((file) => !Object.hasOwn(SPEAKS_TO_DRIVER, file))).toEqual([]);
 });
 
-test("written SQL is in the statements at the top of a repository, once for each file", () => {
+test("written SQL is in the first fields of a repository", () => {
   const strays = files.filter((file) => {
     const source = withoutComments(sourceOf(file));
-    return /\bstatement</.test(withoutStatements(source)) && !["statement.ts", "full-text.ts"].includes(file);
+    const tagged = countOf(/\bstatement</g, source);
+    return tagged !== countOf(STATEMENT, fieldsOf(source)) && !["statement.ts", "full-text.ts"].includes(file);
   });
   expect(strays).toEqual([]);
-  const split = files.filter((file) => (sourceOf(file).match(/^const statements = /gm)?.length ?? 0) > 1);
-  expect(split).toEqual([]);
 });
 
 test("written SQL begins with the reason for it", () => {
   const unexplained = files.filter((file) => {
-    const source = sourceOf(file);
-    return (
-      statementsOf(source) !== "" && !/^\/\/ .*\nconst statements = |^const statements = .*\n {2}\/\/ /m.test(source)
-    );
+    const fields = fieldsOf(sourceOf(file));
+    return countOf(STATEMENT, fields) > 0 && !/^export class .* \{\n {2}\/\/ /.test(fields);
   });
   expect(unexplained).toEqual([]);
 });
