@@ -14,8 +14,8 @@ export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/
 export type { SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
 export type { ModelUsage } from "./models/usage.ts";
 export type { ExpandOptions, Expansion } from "./recall/expand.ts";
+export type { RecallHit } from "./recall/hits.ts";
 export type { RecallOptions } from "./recall/recall.ts";
-export type { RecallHit } from "./recall/recall-hit.ts";
 export type { RecallQuery } from "./recall/search.ts";
 export type { Resolving } from "./session/background.ts";
 export type { ContextOptions, RenderOptions } from "./session/context-options.ts";

@@ -7,9 +7,6 @@ const COPY_SHARE_MIN = 0.9;
 /** Texts with fewer distinct words may be two people saying "yes, do it" rather than copies. */
 const COPY_WORDS_MIN = 5;
 
-/** The rounding error of a share of whole numbers. */
-const ROUNDING = 1e-6;
-
 /** Characters of each text that are compared. */
 const COMPARED_CHARS = 4_000;
 
@@ -23,7 +20,6 @@ export interface Folded {
  * Returns the first `limit` hits, each with its near copies that rank below it. There are copies if a session was continued in
  * another file, a prompt was pasted again, or a file was read twice.
  *
- * @param textOf  Returns the text of a message.
  * @param isWanted  Called once for each hit that is not a copy. A hit that is not wanted is left out, and the next one counts.
  */
 export function foldCopies(
@@ -60,7 +56,7 @@ function sharedBy(words: ReadonlySet<string>, others: ReadonlySet<string>): numb
   let shared = 0;
   for (const word of fewer) {
     if (more.has(word)) shared += 1;
-    else if (--missing < -ROUNDING) return 0;
+    else if (--missing < -1e-6) return 0;
   }
   return shared / (fewer.size + more.size - shared);
 }

@@ -7,32 +7,31 @@ export interface NamedDate {
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const MONTH =
-  "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
-const DAY = "(\\d{1,2})(?:st|nd|rd|th)?";
-const YEAR = "((?:19|20)\\d{2})";
-const ISO = new RegExp(`\\b${YEAR}-(\\d{2})(?:-(\\d{2}))?\\b`, "g");
-const DAY_MONTH = new RegExp(`\\b${DAY}\\s+(?:of\\s+)?${MONTH}\\b\\.?(?:,?\\s+${YEAR}\\b)?`, "gi");
-const MONTH_DAY = new RegExp(`\\b${MONTH}\\.?\\s+${DAY}\\b(?:,?\\s+${YEAR}\\b)?`, "gi");
-const MONTH_YEAR = new RegExp(`\\b${MONTH}\\.?,?\\s+(?:of\\s+)?${YEAR}\\b`, "gi");
-/** "May" and "march" are also verbs, so they need a day or a year beside them. */
-const MONTH_ALONE = new RegExp(`\\b(?!may\\b|mar(?:ch)?\\b)${MONTH}\\b`, "gi");
+  "(?<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
+const DAY = "(?<day>\\d{1,2})(?:st|nd|rd|th)?";
+const YEAR = "(?<year>(?:19|20)\\d{2})";
+
+/** Each is searched in what the ones before it have left. */
+const PATTERNS = [
+  `\\b${YEAR}-(?<month>\\d{2})(?:-(?<day>\\d{2}))?\\b`,
+  `\\b${DAY}\\s+(?:of\\s+)?${MONTH}\\b\\.?(?:,?\\s+${YEAR}\\b)?`,
+  `\\b${MONTH}\\.?\\s+${DAY}\\b(?:,?\\s+${YEAR}\\b)?`,
+  `\\b${MONTH}\\.?,?\\s+(?:of\\s+)?${YEAR}\\b`,
+  `\\b(?!may\\b|mar(?:ch)?\\b)${MONTH}\\b`, // "may" and "march" are also verbs
+  `\\b${YEAR}\\b`,
+].map((pattern) => new RegExp(pattern, "gi"));
 
 /** Returns the days, months and years that a text names in English or in ISO 8601. Each part of the text counts once. */
 export function namedDates(text: string): NamedDate[] {
   const found: NamedDate[] = [];
   let rest = text;
-  const take = (pattern: RegExp, dateOf: (groups: (string | undefined)[]) => NamedDate) => {
-    rest = rest.replace(pattern, (_, ...groups: (string | undefined)[]) => {
-      found.push(dateOf(groups));
+  for (const pattern of PATTERNS) {
+    rest = rest.replace(pattern, (...match) => {
+      const { year, month, day } = match.at(-1) as Record<string, string | undefined>;
+      found.push({ year: numberOf(year), month: monthOf(month), day: numberOf(day) });
       return " ";
     });
-  };
-  take(ISO, ([year, month, day]) => ({ year: number(year), month: number(month), day: number(day) }));
-  take(DAY_MONTH, ([day, month, year]) => ({ year: number(year), month: monthOf(month!), day: number(day) }));
-  take(MONTH_DAY, ([month, day, year]) => ({ year: number(year), month: monthOf(month!), day: number(day) }));
-  take(MONTH_YEAR, ([month, year]) => ({ year: number(year), month: monthOf(month!), day: undefined }));
-  take(MONTH_ALONE, ([month]) => ({ year: undefined, month: monthOf(month!), day: undefined }));
-  take(new RegExp(`\\b${YEAR}\\b`, "g"), ([year]) => ({ year: number(year), month: undefined, day: undefined }));
+  }
   return found;
 }
 
@@ -51,10 +50,11 @@ export function datedness(dates: readonly NamedDate[], timeMs: number): number {
   );
 }
 
-function number(text: string | undefined): number | undefined {
+function numberOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-function monthOf(name: string): number {
-  return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+function monthOf(text: string | undefined): number | undefined {
+  if (text === undefined || /\d/.test(text)) return numberOf(text);
+  return MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1;
 }

@@ -1,10 +1,17 @@
 import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
-import { idfOf, saturate } from "./bm25.ts";
-import { bestHits, type TextHit } from "./hits.ts";
+import { idfOf } from "./bm25.ts";
 import { holdsPhrases } from "./phrase.ts";
-import { countStems, type IndexedPostings, type Postings, postingsIn, postingsOf } from "./postings.ts";
+import {
+  bestHits,
+  countStems,
+  type IndexedPostings,
+  type Postings,
+  postingsIn,
+  postingsOf,
+  type TextHit,
+} from "./postings.ts";
 import type { Query } from "./query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "./query-terms.ts";
 import { countTail, scanTail, tailCountsOf } from "./tail.ts";
@@ -15,28 +22,22 @@ const COMPARED_MAX = 20_000;
 /** A scope of at most this many messages is read whole if its words are too common elsewhere, at 50 to 100 µs a message. */
 const READ_MAX = 300;
 
-/** The result of a search, and the words that were searched. */
-export interface TextSearch {
-  /** In the order of each hit's `scores`, with their weights. */
-  terms: { stem: string; weight: number }[];
-  hits: TextHit[];
-}
-
 /**
- * Finds the messages that match a query by their words, best first, then newest first. Messages that are not indexed yet are
- * found as well. Nothing is written.
+ * Finds the messages that match a query by their words, best first, then newest first. Messages that are not indexed yet, the
+ * tail, are found as well.
  *
  * The score is BM25 over name and text: for each word of the query that a message holds, the sum of
  * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. Here q is how often the query has the word,
  * n how often the message has it, k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N and df count the
- * messages of the project or the sessions that are searched, or all messages if these are too many. The mean length is that of
- * the index for an indexed message, and that of all messages for any other.
+ * messages of the project or the sessions that are searched, or all messages if these are too many. The mean length of an
+ * indexed message is that of the index.
  *
  * Words too common to be read in time are left out (query-terms.ts), unless at most 300 messages are searched. A message
  * that holds none of the remaining words is not found. A phrase must be in a hit as whole words (phrase.ts). A phrase of
  * stop words is only found beside other words.
  *
  * @param limit  Most messages, from 1.
+ * @returns also the words that were searched, in the order of each hit's `scores`.
  * @throws {StoreError} `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
 export function searchFullText(
@@ -44,7 +45,7 @@ export function searchFullText(
   query: Query,
   scope: SearchScope,
   limit: number,
-): TextSearch {
+): { terms: { stem: string; weight: number }[]; hits: TextHit[] } {
   const { database, fullText } = repositories;
   if (query.words.length === 0) return { terms: [], hits: [] };
   return database.read(() => {
@@ -88,12 +89,11 @@ export function searchFullText(
     wanted.sort((left, right) => left.messageId - right.messageId);
     const joined = postings.map((indexed, index): Postings => {
       const held = holding === undefined ? indexed : heldOf(indexed, holding);
-      const newer = wanted.filter(({ counts }) => counts[index]! > 0);
-      if (newer.length === 0) return held;
-      const shares = newer.map(({ counts, wordCount }) => saturate(counts[index]!, wordCount / wordCountMean));
+      const newer = postingsIn(wanted, index, wordCountMean);
+      if (newer.messageIds.length === 0) return held;
       return {
-        messageIds: [...held.messageIds, ...newer.map(({ messageId }) => messageId)],
-        shares: [...held.shares, ...shares],
+        messageIds: [...held.messageIds, ...newer.messageIds],
+        shares: [...held.shares, ...newer.shares],
       };
     });
     return {
@@ -120,7 +120,7 @@ function bestInScope(
   return best.slice(0, limit);
 }
 
-/** Yields items in chunks of `size`, the last one maybe shorter. Items are read only when their chunk is asked for. */
+/** Yields items in chunks of `size`. Items are read only when their chunk is asked for. */
 export function* chunksOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
   let chunk: T[] = [];
   for (const item of items) {

@@ -1,85 +1,118 @@
-import type { Postings } from "./postings.ts";
+import { formatHandle } from "../core/handle.ts";
+import type { Role } from "../core/message.ts";
+import type { TokenCounter } from "../core/tokens.ts";
+import type { TextRow } from "../store/evidence.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { Folded } from "./copies.ts";
+import { chunksOf } from "./full-text-search.ts";
+import type { Candidate, Ranked, ScoreParts } from "./ranking.ts";
+import { snippetOf } from "./snippet.ts";
 
-/** A message that was found. */
-export interface TextHit {
+/** A message that answers a query, and where it was said. */
+export interface RecallHit {
   messageId: number;
-  /** BM25: positive, and comparable only within one search. */
+  sessionId: string;
+  seq: number;
+  role: Role;
+  name?: string;
+  createdAtMs: number;
+  /** The text of the message as it is embedded and searched. `expand` and `messages` return the original. */
+  text: string;
+  /** Comparable only with the scores of the same call; higher is better. */
   score: number;
-  /** The part of the score from each word; 0 for a word that does not occur. */
-  scores: number[];
+  /** The part of the text that has most of the query's words, which are marked with `**`. */
+  snippet: string;
+  /** The handle of its cluster, for `expand`; null while the message is only in the hot window. */
+  root: string | null;
+  /** The messages before and after it, in order. */
+  neighbors: RecallNeighbor[];
+  /** Messages that say the same nearly word for word and rank below it. */
+  copies: { messageId: number; sessionId: string; seq: number }[];
+  /** The parts of the score, with `explain`. */
+  parts?: ScoreParts;
 }
 
-/**
- * Returns the messages that hold any of the words, best first, then newest first.
- *
- * @param postings  The postings of each word.
- * @param weights  The weight of each word.
- * @param likely  The number of hits that the caller will probably read. Only they are sorted, unless it reads more.
- */
-export function* bestHits(
-  postings: readonly Postings[],
-  weights: readonly number[],
-  likely: number,
-): Generator<TextHit> {
-  const { messageIds, scores } = totalsOf(postings, weights);
-  const least = scores.toSorted()[Math.max(0, scores.length - likely)] ?? 0;
-  for (const isAmongBest of [true, false]) {
-    const indexes: number[] = [];
-    for (let index = 0; index < scores.length; index++)
-      if (scores[index]! >= least === isAmongBest) indexes.push(index);
-    indexes.sort((left, right) => scores[right]! - scores[left]! || messageIds[right]! - messageIds[left]!);
-    for (const index of indexes) {
-      const messageId = messageIds[index]!;
-      yield {
-        messageId,
-        score: scores[index]!,
-        scores: postings.map((list, word) => weights[word]! * shareIn(list, messageId)),
-      };
+export interface RecallNeighbor {
+  messageId: number;
+  seq: number;
+  role: Role;
+  name?: string;
+  /** Like `RecallHit.snippet`: a few lines at most. */
+  snippet: string;
+}
+
+/** Reads the messages and neighbors of hits when they are needed. */
+export class HitReader {
+  readonly #repositories: Repositories;
+  readonly #weights: ReadonlyMap<string, number>;
+  readonly #neighborCount: number;
+  readonly #rows = new Map<number, TextRow>();
+  /** The neighbors of each message, which are first counted against a budget and then shown. */
+  readonly #neighbors = new Map<number, RecallNeighbor[]>();
+
+  constructor(repositories: Repositories, weights: ReadonlyMap<string, number>, neighborCount: number) {
+    this.#repositories = repositories;
+    this.#weights = weights;
+    this.#neighborCount = neighborCount;
+  }
+
+  /** Yields a ranking and reads its messages, `count` at a time, which is faster than one by one. */
+  *loaded(ranking: Iterable<Ranked>, count: number): Generator<Ranked> {
+    for (const chunk of chunksOf(ranking, count)) {
+      const ids = chunk.map(({ candidate }) => candidate.messageId);
+      for (const row of this.#repositories.evidence.texts(ids)) this.#rows.set(row.messageId, row);
+      yield* chunk;
     }
   }
-}
 
-/** Merges the postings: each message once, with the sum of its words' scores. All lists are in the order of the ids. */
-function totalsOf(
-  postings: readonly Postings[],
-  weights: readonly number[],
-): { messageIds: Float64Array; scores: Float64Array } {
-  const countMax = postings.reduce((sum, list) => sum + list.messageIds.length, 0);
-  const messageIds = new Float64Array(countMax);
-  const scores = new Float64Array(countMax);
-  const positions = new Uint32Array(postings.length);
-  const heads = Float64Array.from(postings, (list) => list.messageIds[0] ?? Number.POSITIVE_INFINITY);
-  let count = 0;
-  for (;;) {
-    let next = Number.POSITIVE_INFINITY;
-    for (let word = 0; word < heads.length; word++) if (heads[word]! < next) next = heads[word]!;
-    if (next === Number.POSITIVE_INFINITY) break;
-    let score = 0;
-    for (let word = 0; word < heads.length; word++) {
-      if (heads[word] !== next) continue;
-      const list = postings[word]!;
-      const position = positions[word]!++;
-      score += weights[word]! * list.shares[position]!;
-      heads[word] = list.messageIds[position + 1] ?? Number.POSITIVE_INFINITY;
-    }
-    messageIds[count] = next;
-    scores[count++] = rounded(score);
+  textOf(messageId: number): string {
+    return this.#rows.get(messageId)!.text;
   }
-  return { messageIds: messageIds.subarray(0, count), scores: scores.subarray(0, count) };
-}
 
-/** Returns the share of a message in the postings of a word; 0 if the word does not occur. */
-function shareIn({ messageIds, shares }: Postings, messageId: number): number {
-  let [from, to] = [0, messageIds.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (messageIds[middle]! < messageId) from = middle + 1;
-    else to = middle;
+  snippetOf(messageId: number): string {
+    return snippetOf(this.textOf(messageId), this.#weights);
   }
-  return messageIds[from] === messageId ? shares[from]! : 0;
-}
 
-/** Rounds a score, so that equal scores are equal whatever the order of their sums. */
-function rounded(score: number): number {
-  return Math.round(score * 1e9) / 1e9;
+  /** Returns the tokens of a hit and its neighbors, or only those of the hit if they alone exceed `tokensMax`. */
+  tokensOf({ messageId }: Candidate, tokenCounter: TokenCounter, tokensMax: number): number {
+    const alone = tokenCounter.count(this.textOf(messageId));
+    if (alone > tokensMax) return alone;
+    return this.#neighborsOf(messageId).reduce((sum, { snippet }) => sum + tokenCounter.count(snippet), alone);
+  }
+
+  hitOf({ ranked, copies }: Folded, explain: boolean): RecallHit {
+    const { candidate, score, parts } = ranked;
+    const { messageId, sessionId, seq } = candidate;
+    const { role, name, text, createdAtMs, stepId } = this.#rows.get(messageId)!;
+    const { unions } = this.#repositories;
+    const root = unions.entered(stepId)?.clusterRoot;
+    return {
+      messageId,
+      sessionId,
+      seq,
+      role,
+      ...(name !== null && { name }),
+      createdAtMs,
+      text,
+      score,
+      snippet: this.snippetOf(messageId),
+      root: root === undefined ? null : formatHandle("cluster", root, unions.lastPosition(sessionId)),
+      neighbors: this.#neighborsOf(messageId),
+      copies: copies.map(({ candidate: { messageId, sessionId, seq } }) => ({ messageId, sessionId, seq })),
+      ...(explain && { parts }),
+    };
+  }
+
+  #neighborsOf(messageId: number): RecallNeighbor[] {
+    const known = this.#neighbors.get(messageId);
+    if (known !== undefined || this.#neighborCount === 0) return known ?? [];
+    const { evidence } = this.#repositories;
+    const ids = evidence.around([messageId], this.#neighborCount).filter((id) => id !== messageId);
+    const rows = evidence.texts(ids).sort((left, right) => left.seq - right.seq);
+    const neighbors = rows.map(({ messageId, seq, role, name, text }) => {
+      return { messageId, seq, role, ...(name !== null && { name }), snippet: snippetOf(text, this.#weights) };
+    });
+    this.#neighbors.set(messageId, neighbors);
+    return neighbors;
+  }
 }

@@ -1,13 +1,12 @@
 import * as z from "zod/mini";
-import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, parseOptions, trueOrFalse, whole } from "../core/schema.ts";
-import { type Embedder, isRemote } from "../models/embedder.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { unitVector } from "./unit-vector.ts";
+import { isRemote } from "../models/embedder.ts";
+import { unitVector } from "./query-vector.ts";
+import type { RecallPorts } from "./search.ts";
 
 export interface NearestRootsOptions {
   /** Most clusters to return: 1 to 10,000, by default 10. */
@@ -35,13 +34,6 @@ export interface NearRoot {
   similarity: number;
 }
 
-/** The parts of a store that `nearestRoots` uses. */
-export interface NearestRootsPorts {
-  repositories: Repositories;
-  embedder: Embedder;
-  nearest: NearestClusters;
-}
-
 /**
  * Returns the clusters of all sessions whose centroids are nearest to a text or a vector, best first, then oldest first.
  * Messages that have not graduated are in no cluster.
@@ -53,7 +45,7 @@ export interface NearestRootsPorts {
  *   embedder; `OPTION_INVALID`.
  */
 export function nearestRoots(
-  { repositories, embedder, nearest }: NearestRootsPorts,
+  { repositories, embedder, nearest }: RecallPorts,
   target: string | Float32Array | readonly number[],
   options: NearestRootsOptions = {},
 ): NearRoot[] {
@@ -61,10 +53,13 @@ export function nearestRoots(
   const { database, centroids } = repositories;
   return database.read(() => {
     const generation = centroids.stamp();
-    if (typeof target === "string" && generation !== undefined && generation.embedderId !== embedder.id) {
-      throw new StoreError("EMBEDDER_MISMATCH", { stored: generation.embedderId, given: embedder.id });
-    }
-    const embedding = typeof target === "string" ? localVector(embedder, target) : target;
+    const embed = (text: string): Float32Array | undefined => {
+      const stored = generation?.embedderId ?? embedder.id;
+      if (stored !== embedder.id) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedder.id });
+      if (isRemote(embedder)) throw new StoreError("EMBEDDER_ASYNC", { embedder: embedder.id });
+      return embedder.embed(text);
+    };
+    const embedding = typeof target === "string" ? embed(target) : target;
     if (typeof target === "string" && embedding === undefined) return [];
     const dimension = generation?.dimension ?? embedder.dimension;
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding, dimension);
@@ -74,9 +69,4 @@ export function nearestRoots(
       return { root: handle, level: "cluster" as const, sessionId, size: messageCount, similarity };
     });
   });
-}
-
-function localVector(embedder: Embedder, text: string): Float32Array | undefined {
-  if (isRemote(embedder)) throw new StoreError("EMBEDDER_ASYNC", { embedder: embedder.id });
-  return embedder.embed(text);
 }

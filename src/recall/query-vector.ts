@@ -1,10 +1,36 @@
+import { StoreError } from "../core/errors.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { unitVector } from "./unit-vector.ts";
+import { normalize } from "../vector/vector.ts";
 
 /** How long a search waits for the vector of its query. Without one, it searches by words. */
 export const QUERY_VECTOR_MS_DEFAULT = 2_000;
+
+interface VectorPorts {
+  repositories: Repositories;
+  embedder: Embedder;
+}
+
+export interface QueryVector {
+  embedderId: string;
+  /** Has unit length. */
+  embedding: Float32Array;
+}
+
+/** Returns the vector that embeddings are compared with; undefined if there is none. @param given  The caller's vector, if any. */
+export function queryVector(
+  { repositories, embedder }: VectorPorts,
+  text: string,
+  given: unknown,
+): QueryVector | undefined {
+  const stored = repositories.centroids.stamp();
+  const embedderId = stored?.embedderId ?? embedder.id;
+  const dimension = stored?.dimension ?? embedder.dimension;
+  const embedding = given ?? (embedderId === embedder.id && !isRemote(embedder) ? embedder.embed(text) : undefined);
+  if (embedding === undefined) return undefined;
+  return { embedderId, embedding: unitVector("the query's embedding", embedding, dimension) };
+}
 
 /**
  * Asks a remote embedder for the vector of a query. Returns undefined if none comes in time, if the embedder is local, or if
@@ -14,7 +40,7 @@ export const QUERY_VECTOR_MS_DEFAULT = 2_000;
  * @throws the signal's reason if it is aborted. A failing embedder never rejects.
  */
 export async function remoteQueryVector(
-  { repositories, embedder }: { repositories: Repositories; embedder: Embedder },
+  { repositories, embedder }: VectorPorts,
   text: string,
   msMax: number,
   given: AbortSignal,
@@ -48,4 +74,32 @@ export async function askQueryVector(
   const call = (async () => embedder.embedAll({ texts: [text], task: "query", signal }))();
   const vectors = await untilAborted(call, signal);
   return unitVector("the query's embedding", vectors[0], embedder.dimension);
+}
+
+/**
+ * Returns a copy of a caller's vector with unit length.
+ *
+ * @param name  The caller's name for the vector, for error messages.
+ * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite in 32 bits, and if all are
+ *   zero; `OPTION_INVALID` if it is no vector.
+ */
+export function unitVector(name: string, given: unknown, dimension: number): Float32Array {
+  const refuse = (reason: string, expected: number, actual: number): never => {
+    throw new StoreError("VECTOR_INVALID", { reason, expected, actual });
+  };
+  if (!(given instanceof Float32Array) && !Array.isArray(given)) {
+    const expected = "a Float32Array or an array of numbers";
+    throw new StoreError("OPTION_INVALID", { option: name, expected, actual: given });
+  }
+  if (given.length !== dimension) refuse("its dimension is not the store's", dimension, given.length);
+  // Values that are not numbers become NaN and are refused below. Float32Array would throw on a bigint.
+  const vector = Float32Array.from(given as ArrayLike<unknown>, (value) =>
+    typeof value === "number" ? value : Number.NaN,
+  );
+  const finiteCount = vector.filter(Number.isFinite).length;
+  if (finiteCount < dimension) refuse("not all its numbers are finite in 32 bits", dimension, finiteCount);
+  // Divides by the largest magnitude first: the squares of very small numbers lose precision.
+  const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+  if (largest === 0) refuse("it has no direction: all its numbers are zero", 1, 0);
+  return normalize(vector.map((value) => value / largest));
 }

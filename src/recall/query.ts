@@ -10,8 +10,25 @@ const PHRASES_MAX = 16;
 
 const QUOTED = /"([^"]*)"/g;
 
+/** The weight of a word of asking, relative to a word that names a subject. */
+const ASKING_WEIGHT = 0.55;
+
+/**
+ * Words with which people ask about a conversation. They are not stop words, because "a list of orders" names a subject. In a
+ * small store they are as rare as any other word, so their rarity says nothing.
+ */
+const ASKING_WORDS = `
+  ask answer question tell talk chat mention conversation discuss remember recall
+  list describe explain summarize summary overview show provide include suggest recommend compare
+  decide decision look plan find help
+  different various aspect step approach total exactly currently recently previously throughout
+`;
+
+const ASKING_STEMS: ReadonlySet<string> = new Set(ASKING_WORDS.trim().split(/\s+/).map(searchStem));
+
 /** A text, read as a query. */
 export interface Query {
+  text: string;
   /** One word of each stem, in order, without stop words unless there are no others. */
   words: readonly QueryWord[];
   phrases: readonly Phrase[];
@@ -41,7 +58,7 @@ export function parseQuery(text: string): Query {
     if (known !== undefined) known.count += 1;
     else if (words.size < WORDS_MAX) words.set(stem, { word, stem, count: 1, isQuoted: quotedStems.has(stem) });
   }
-  return { words: [...words.values()], phrases: quoted.map(phraseOf) };
+  return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
 }
 
 /** Returns the phrases in double quotes, as they were written, each once. */
@@ -53,4 +70,9 @@ function quotedIn(text: string): string[] {
     if (phrases.size === PHRASES_MAX) break;
   }
   return [...phrases.values()];
+}
+
+/** Returns the factor for the weight of a word of a query. */
+export function askingWeight(stem: string): number {
+  return ASKING_STEMS.has(stem) ? ASKING_WEIGHT : 1;
 }

@@ -13,14 +13,12 @@ const NEIGHBORHOOD_LENGTH = 1.5;
  */
 const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, vector: 0.2 };
 
-/** The kind of speaker. People state what they want and what is true, assistants conclude, and tools print. */
-export type Speaker = Role;
-
 /**
- * How the speaker changes the score of the words of a message and its neighborhood. `factor` multiplies it. `perLength` is
- * subtracted for each e-fold of tokens, because a short statement is more to the point than a long one.
+ * How the speaker changes the score of the words of a message and its neighborhood. `factor` multiplies it: people state what
+ * they want and what is true, assistants conclude, and tools print. `perLength` is subtracted for each e-fold of tokens,
+ * because a short statement is more to the point than a long one.
  */
-const SPEAKERS: Record<Speaker, { factor: number; perLength: number }> = {
+const SPEAKERS: Record<Role, { factor: number; perLength: number }> = {
   user: { factor: 2, perLength: 0.03 },
   assistant: { factor: 1.6, perLength: 0.09 },
   system: { factor: 1.6, perLength: 0.09 },
@@ -36,7 +34,7 @@ export interface Candidate {
   sessionId: string;
   seq: number;
   /** The role; `tool` for a message in which an assistant only calls tools. */
-  speaker: Speaker;
+  speaker: Role;
   tokenCount: number;
   /** The BM25 score of each word of the query in this message; 0 for a word that does not occur. */
   wordScores: readonly number[];
@@ -71,11 +69,10 @@ export interface Ranked {
 /**
  * Orders candidates by score, best first, then newest first.
  *
- * The words of a query find the messages that repeat the question. An answer often shares few words with the question, but is
- * next to a message that shares many, in a session about the same thing. So the words of the neighbors count as well. Their
- * scores are converted back to frequencies, summed, and saturated as if the neighborhood were one text, so that a word does
- * not count once for each neighbor. The words of a session count in the same way. See Callan, "Passage-level evidence in
- * document retrieval", SIGIR 1994.
+ * An answer often shares few words with the question, but is next to a message that shares many, in a session about the same
+ * thing. So the words of the neighbors count as well, and those of the session. Their scores are converted back to
+ * frequencies, summed, and saturated as if all were one text, so that a word does not count once for each neighbor. See
+ * Callan, "Passage-level evidence in document retrieval", SIGIR 1994.
  *
  * @param candidates  Each message once, in any order, with or without words of the query.
  * @param weights  The positive weight of each word of the query. No word score is more than 2.2 times the weight.
@@ -133,9 +130,9 @@ const READ_TOGETHER = 64;
 const ROUNDING = 1e-6;
 
 /**
- * Adds the similarity of each message to its score, and yields the messages best first. Reading embeddings takes longer than
- * all other steps of a ranking, and a similarity raises a score by at most its weight. So embeddings are read from the best
- * message on, and only as far as the caller asks. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
+ * Adds the similarity of each message to its score, and yields the messages best first. Embeddings are slow to read, and a
+ * similarity raises a score by at most its weight. So embeddings are read from the best message on, and only as far as the
+ * caller asks. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
  *
  * @param ranking  As `rankCandidates` returns it.
  * @param similaritiesOf  Returns the cosine of each message's embedding with the query's, in [-1, 1], if there is one.
@@ -161,7 +158,6 @@ export function* byVectors(
   }
 }
 
-/** Best first, then newest first. */
 function byScore(left: Ranked, right: Ranked): number {
   return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
 }

@@ -17,12 +17,14 @@ import {
 import { isRemote } from "../models/embedder.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { foldCopies } from "./copies.ts";
-import { HitReader } from "./hit-reader.ts";
+import { HitReader, type RecallHit } from "./hits.ts";
 import { parseQuery } from "./query.ts";
 import { QUERY_VECTOR_MS_DEFAULT, remoteQueryVector } from "./query-vector.ts";
 import type { Ranked } from "./ranking.ts";
-import type { RecallHit } from "./recall-hit.ts";
-import { queryVector, type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
+import { type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
+
+/** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
+const SHOWN_TOKENS_MAX = 120;
 
 /** The messages to search, and the number and the content of the hits. */
 export interface RecallOptions extends SearchScope {
@@ -85,12 +87,11 @@ export async function recall(
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
   return ports.repositories.database.read(() => {
-    const vector = queryVector(ports, text, embedding);
-    const { ranking, weights } = search(ports, text, query, vector, scope as SearchScope, limit);
+    const { ranking, weights } = search(ports, query, embedding, scope as SearchScope, limit);
     const reader = new HitReader(ports.repositories, weights, neighbors);
-    let tokensLeft = tokensMax;
+    let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
     const isAffordable = ({ candidate }: Ranked): boolean => {
-      if (tokensLeft === undefined) return true;
+      if (tokensMax === undefined) return true;
       const cost = reader.tokensOf(candidate, ports.tokenCounter, tokensLeft);
       if (cost > tokensLeft) return false;
       tokensLeft -= cost;
@@ -99,4 +100,43 @@ export async function recall(
     const folded = foldCopies(reader.loaded(ranking, limit), limit, (id) => reader.textOf(id), isAffordable);
     return folded.map((hit) => reader.hitOf(hit, explain));
   });
+}
+
+/**
+ * Finds the messages that answer the query of a context. The query is what somebody said, not what they typed into a search
+ * box: quotes are no operators, and a message that repeats the query does not answer it.
+ *
+ * @param limit  Most hits.
+ * @param context  The messages that the context shows anyway, and the tokens that it has room for.
+ * @returns the hits, best first. A snippet is made when it is needed, because most messages are shown whole.
+ */
+export function recallForContext(
+  ports: RecallPorts,
+  asked: RecallQuery,
+  scope: SearchScope,
+  limit: number,
+  { shownIds, tokensMax }: { shownIds: ReadonlySet<number>; tokensMax: number },
+): { messageId: number; score: number; snippet: () => string }[] {
+  const { text, embedding } = textAndEmbedding(asked);
+  const query = { ...parseQuery(text), phrases: [] };
+  return ports.repositories.database.read(() => {
+    const { ranking, weights } = search(ports, query, embedding, scope, limit, shownIds);
+    const reader = new HitReader(ports.repositories, weights, 0);
+    const wanted = within(ranking, 1.5 * tokensMax);
+    const folded = foldCopies(reader.loaded(wanted, limit), limit, (id) => reader.textOf(id));
+    return folded.map(({ ranked: { candidate, score } }) => {
+      const { messageId } = candidate;
+      return { messageId, score, snippet: () => reader.snippetOf(messageId) };
+    });
+  });
+}
+
+/** Yields the first messages of a ranking until their tokens exceed `tokensMax`. */
+function* within(ranking: Iterable<Ranked>, tokensMax: number): Generator<Ranked> {
+  let tokens = 0;
+  for (const ranked of ranking) {
+    yield ranked;
+    tokens += Math.min(ranked.candidate.tokenCount, SHOWN_TOKENS_MAX);
+    if (tokens > tokensMax) return;
+  }
 }

@@ -1,5 +1,5 @@
 import { searchable, searchWords, stemBeginning } from "../models/search-words.ts";
-import type { FullTextRepository } from "../store/full-text.ts";
+import type { FullTextRepository, IndexTotals } from "../store/full-text.ts";
 import type { SearchScope } from "../store/search-scope.ts";
 import { holdsPhrases, type Phrase } from "./phrase.ts";
 import { type CountedMessage, countStems } from "./postings.ts";
@@ -8,21 +8,15 @@ import type { QueryTerm } from "./query-terms.ts";
 /** The number of messages whose words are counted for one search, at 50 to 100 µs each, or `limit` if that is more. */
 const COUNTED_MIN = 300;
 
-/** The most messages from which the length of all is estimated. */
 const SAMPLE_MAX = 64;
-
-/** The messages that are not indexed yet. */
-export interface Tail {
-  messageCount: number;
-  /** The words of all of them. Exact for up to 64 messages, else estimated from a sample. */
-  wordCount: number;
-}
 
 /**
  * Reads the tail once, and notes in each term the messages that hold the beginning of its stem. Takes 5 µs for a message of
  * 600 characters.
+ *
+ * @returns how many messages and words the tail has. The words of more than 64 messages are estimated from a sample.
  */
-export function scanTail(fullText: FullTextRepository, terms: readonly QueryTerm[]): Tail {
+export function scanTail(fullText: FullTextRepository, terms: readonly QueryTerm[]): IndexTotals {
   const beginnings = terms.map(({ stem, tailIds }) => ({ beginning: stemBeginning(stem), tailIds }));
   let messageCount = 0;
   let chars = 0;

@@ -14,7 +14,7 @@ import type { SessionSettings, Strategy } from "../core/options.ts";
 import { parseOptions } from "../core/schema.ts";
 import { tokensMaxOf } from "../core/token-budget.ts";
 import { compactFrontier, windowSteps } from "../forest/window.ts";
-import { recallForContext } from "../recall/recall-for-context.ts";
+import { recallForContext } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import type { SummaryContext } from "../summaries/resolve-run.ts";

@@ -5,7 +5,7 @@ import { cutAtGrapheme } from "../core/text.ts";
 import { minuteOf } from "../core/times.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { Expansion } from "../recall/expand.ts";
-import type { RecallHit } from "../recall/recall-hit.ts";
+import type { RecallHit } from "../recall/hits.ts";
 
 /** The share of a page that one of several messages may take. */
 const MESSAGE_SHARE = 1 / 3;

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import type { Store } from "../../src/index.ts";
 import { searchFullText } from "../../src/recall/full-text-search.ts";
-import type { TextHit } from "../../src/recall/hits.ts";
+import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { Repositories } from "../../src/store/repositories.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bestHits } from "../../../src/recall/hits.ts";
+import { bestHits } from "../../../src/recall/postings.ts";
 
 describe("the best hits", () => {
   test("are worth what their words are worth together", () => {
