@@ -47,7 +47,7 @@ function modernPart(part: JsonValue): JsonValue {
     const { data, url, mimeType, contentType, name, ...rest } = fields;
     const mediaType = stringOf(mimeType) ?? stringOf(contentType) ?? "application/octet-stream";
     const held = typeof data === "string" ? `data:${mediaType};base64,${data}` : (url ?? null);
-    return { type, mediaType, url: held, ...saidOf({ filename: name ?? null }), ...rest };
+    return { type, mediaType, url: held, ...saidOf({ filename: name }), ...rest };
   }
   return part;
 }

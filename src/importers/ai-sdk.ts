@@ -1,10 +1,9 @@
 import { fromUiMessages } from "../adapters/ai-sdk.ts";
 import type { JsonValue, Role } from "../core/message.ts";
-import { adapted } from "./adapted.ts";
 import { modernMessage } from "./ai-sdk-4.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
-import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
+import { adapted, type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { objectOf, objectsOf, stringOf } from "./values.ts";
@@ -55,6 +54,6 @@ function entriesOf({ line, id, value }: ListedMessage): MessageEntry[] | string 
     if (role === "tool") return parts.map((part) => resultEntry(line, stepId, part, createdAt));
     stepId = stepCount === 0 ? id : `${id}/${stepCount}`;
     stepCount += 1;
-    return [messageEntry(line, role, stepId, parts, { createdAt, metadata: { ...(metadata as JsonObject) } })];
+    return [messageEntry(line, role, stepId, parts, createdAt, metadata)];
   });
 }

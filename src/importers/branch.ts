@@ -1,6 +1,6 @@
 import type { MessageEntry } from "./entry.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
-import { messageEvent, notYet } from "./message-event.ts";
+import { checkedEvent, notYet } from "./message-event.ts";
 import { callIdsOf, inOrder } from "./order.ts";
 
 /** The most messages that a branch holds while later entries may still move or drop some of them. */
@@ -14,7 +14,7 @@ export interface BranchOptions {
   session: ImportedSession;
   emit(event: ImportEvent): void;
   /** Returns false while too little is known about the session to announce it before the end of the file. */
-  isReady?(branch: Branch, isFull: boolean): boolean;
+  isReady(branch: Branch, isFull: boolean): boolean;
   /** Set for a fork whose first message names the line that it follows: that line, and the branch that holds it. */
   forkedAt?: { parent: Branch; line: number };
 }
@@ -184,13 +184,13 @@ export class Branch {
 
   #isReady(isFull: boolean): boolean {
     const { forkedAt, isReady } = this.#options;
-    if (isReady?.(this, isFull) === false) return false;
+    if (!isReady(this, isFull)) return false;
     return forkedAt === undefined || (forkedAt.parent.isAnnounced && forkedAt.parent.hasEmittedUpTo(forkedAt.line));
   }
 
   #emit(entries: readonly MessageEntry[], isEnd: boolean): void {
     for (const { message, line } of entries) {
-      const event = messageEvent(this.session.externalId, message, line);
+      const event = checkedEvent({ kind: "message", session: this.session.externalId, message, line });
       if (event.kind === "message" && this.#announced === undefined) {
         if (typeof message.createdAt === "number") this.session.createdAtMs ??= message.createdAt;
         const session = { ...this.session };

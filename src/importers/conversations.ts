@@ -1,14 +1,13 @@
 import { basename, extname, resolve } from "node:path";
 import type { JsonValue } from "../core/message.ts";
-import { derivedId } from "./derived-id.ts";
 import type { Element } from "./document-scanner.ts";
 import { readElements } from "./documents.ts";
 import type { MessageEntry } from "./entry.ts";
 import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { notYet } from "./message-event.ts";
-import { readTranscript, type Transcript, type Translator } from "./transcript.ts";
-import { millisecondsOf, saidOf, stringOf } from "./values.ts";
+import { Translator } from "./translator.ts";
+import { derivedId, millisecondsOf, saidOf, stringOf } from "./values.ts";
 
 /** A message in a list. */
 export interface ListedMessage {
@@ -37,31 +36,28 @@ export interface ListFormat {
  * other than by adding to its end, the store holds a different message under that name, and reports it.
  */
 export function readConversations(file: ImportFile, format: ListFormat): AsyncIterable<ImportEvent> {
-  return readTranscript(file, readElements(file), (transcript) => new ListTranslator(file, format, transcript));
+  return new ListTranslator(file, format).translate(readElements(file));
 }
 
-class ListTranslator implements Translator<Element> {
-  readonly #file: ImportFile;
+class ListTranslator extends Translator<Element> {
   readonly #format: ListFormat;
-  readonly #transcript: Transcript;
   #document = -1;
   #about: JsonObject = {};
   /** Messages of the document so far, including those that could not be read. */
   #count = 0;
 
-  constructor(file: ImportFile, format: ListFormat, transcript: Transcript) {
-    this.#file = file;
+  constructor(file: ImportFile, format: ListFormat) {
+    super(file);
     this.#format = format;
-    this.#transcript = transcript;
   }
 
-  skip(): void {
+  protected override skip(): void {
     this.#count++;
   }
 
-  read({ line, document, key, value }: Element): void {
+  override read({ line, document, key, value }: Element): void {
     if (document !== this.#document) {
-      this.#transcript.finish(true);
+      this.finish(true);
       this.#document = document;
       this.#about = {};
       this.#count = 0;
@@ -69,28 +65,28 @@ class ListTranslator implements Translator<Element> {
     const item = this.#format.messageOf(key, value);
     if (item === undefined) {
       if (key !== undefined) this.#about[key] = value;
-      else this.#transcript.warn(line, "expected a message");
+      else this.warn(line, "expected a message");
       return;
     }
     const index = String(this.#count++);
     if (!isObject(item)) {
-      this.#transcript.warn(line, "expected a message, as an object");
+      this.warn(line, "expected a message, as an object");
       return;
     }
-    if (!this.#file.isFinished && this.#format.isOpen?.(item)) {
-      this.#transcript.warn(line, notYet("the message is still being written"));
+    if (!this.file.isFinished && this.#format.isOpen?.(item)) {
+      this.warn(line, notYet("the message is still being written"));
       return;
     }
     const entries = this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item });
-    if (typeof entries === "string") this.#transcript.warn(line, entries);
-    else this.#transcript.open("", () => this.#session()).add(entries);
+    if (typeof entries === "string") this.warn(line, entries);
+    else this.open("", () => this.#session()).add(entries);
   }
 
   #session(): ImportedSession {
     const { id, chatId, conversation_id, title, name, tools: _, ...rest } = this.#about;
     const own = stringOf(id) ?? stringOf(chatId) ?? stringOf(conversation_id);
     const session: ImportedSession = {
-      externalId: own ?? fileNameOf(this.#file.path, this.#document),
+      externalId: own ?? fileNameOf(this.file.path, this.#document),
       source: this.#format.name,
       metadata: saidOf(rest),
     };

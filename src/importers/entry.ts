@@ -1,5 +1,6 @@
+import type { AdaptedMessage } from "../adapters/shared/message.ts";
+import { StoreError } from "../core/errors.ts";
 import type { MessageInput, Part, Role } from "../core/message.ts";
-import { derivedId } from "./derived-id.ts";
 import type { JsonObject } from "./lines.ts";
 
 /** A message that a translator found in a transcript, with the facts that the pipeline needs to order it. */
@@ -23,21 +24,30 @@ interface EntryMessage extends MessageInput {
   metadata: JsonObject;
 }
 
-/** Returns an entry. `id` is its name, or any values that are the same each time the file is read. */
 export function messageEntry(
   line: number,
   role: Role,
-  id: string | readonly unknown[],
+  id: string,
   parts: Part[],
-  about: { createdAt?: number | undefined; metadata?: JsonObject } = {},
+  createdAt: number | undefined,
+  metadata: Record<string, unknown> = {},
 ): MessageEntry {
-  const { createdAt, metadata = {} } = about;
-  const message: EntryMessage = { id: typeof id === "string" ? id : derivedId(...id), role, parts, metadata };
-  if (createdAt !== undefined) message.createdAt = createdAt;
-  return { line, message };
+  const message = { id, role, parts, metadata: { ...(metadata as JsonObject) } };
+  return { line, message: createdAt === undefined ? message : { ...message, createdAt } };
 }
 
 /** Returns an entry for a tool result, named after the message that called the tool. */
 export function resultEntry(line: number, callerId: string, result: Part, createdAt: number | undefined): MessageEntry {
-  return messageEntry(line, "tool", `${callerId}:${result.toolCallId}`, [result], { createdAt });
+  return messageEntry(line, "tool", `${callerId}:${result.toolCallId}`, [result], createdAt);
+}
+
+/** Returns the messages that an adapter makes, or the reason why it refuses. */
+export function adapted(translate: () => AdaptedMessage[]): AdaptedMessage[] | string {
+  try {
+    return translate();
+  } catch (error) {
+    if (!StoreError.is(error, "MESSAGE_INVALID")) throw error;
+    // The adapter got a list of one, and names `contents[0].speaker`.
+    return `${error.details.path.replace(/^\w+\[0\]\./, "")}: ${error.details.reason}`;
+  }
 }

@@ -1,12 +1,12 @@
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
-import { derivedId } from "./derived-id.ts";
 import { headObjects } from "./detect.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { messageEvent, restoredEvent } from "./message-event.ts";
-import { readTranscript, type Transcript, type Translator } from "./transcript.ts";
+import { checkedEvent } from "./message-event.ts";
+import { Translator } from "./translator.ts";
+import { derivedId } from "./values.ts";
 
 /**
  * Reads the neutral format, which `export` writes: one message a line,
@@ -36,7 +36,7 @@ export const jsonl: Importer = {
     return false;
   },
 
-  read: (file) => readTranscript(file, readJsonLines(file), (transcript) => new JsonlTranslator(transcript)),
+  read: (file) => new JsonlTranslator(file).translate(readJsonLines(file)),
 };
 
 interface SessionSoFar {
@@ -53,16 +53,11 @@ interface SessionSoFar {
 }
 
 /** Messages in this format have their final order and ids, so they leave at once. */
-class JsonlTranslator implements Translator<JsonLine> {
-  readonly #transcript: Transcript;
+class JsonlTranslator extends Translator<JsonLine> {
   readonly #sessions = new Map<string, SessionSoFar>();
 
-  constructor(transcript: Transcript) {
-    this.#transcript = transcript;
-  }
-
-  read({ value, line }: JsonLine): void {
-    const warn = (reason: string) => this.#transcript.warn(line, reason);
+  override read({ value, line }: JsonLine): void {
+    const warn = (reason: string) => this.warn(line, reason);
     const { session: name, project, ...fields } = value;
     if (typeof name !== "string" || name === "") {
       warn("session: expected a name, as a string");
@@ -78,7 +73,8 @@ class JsonlTranslator implements Translator<JsonLine> {
     if (isSessionLine(fields)) this.#introduce(session, fields, warn);
     else if (session.isExported && Number.isSafeInteger(fields.seq)) {
       const { seq, ...message } = fields;
-      this.#transcript.emit(restoredEvent(name, seq as number, message as JsonObject & { role: "user" }, line));
+      const restored = message as JsonObject & { role: "user" };
+      this.emit(checkedEvent({ kind: "restored", session: name, seq: seq as number, message: restored, line }));
     } else this.#addMessage(session, fields, line, warn);
   }
 
@@ -98,13 +94,14 @@ class JsonlTranslator implements Translator<JsonLine> {
       return;
     }
     // `parseMessage` checks the types of the fields. Its refusal becomes the warning.
-    const event = messageEvent(session.name, { ...(fields as JsonObject & { role: "user" }), id }, line);
+    const message = { ...(fields as JsonObject & { role: "user" }), id };
+    const event = checkedEvent({ kind: "message", session: session.name, message, line });
     if (event.kind === "message") {
       session.idLines.set(id, { line, content });
       const { createdAt } = event.message;
       if (!session.isAnnounced) this.#announce(session, createdAt === undefined ? {} : { createdAt });
     }
-    this.#transcript.emit(event);
+    this.emit(event);
   }
 
   /** Announces a session with the line that describes it, unless it has been announced. */
@@ -128,7 +125,7 @@ class JsonlTranslator implements Translator<JsonLine> {
 
   #announce(session: SessionSoFar, known: JsonObject): void {
     session.isAnnounced = true;
-    this.#transcript.emit({ kind: "session", session: sessionOf(session, known) });
+    this.emit({ kind: "session", session: sessionOf(session, known) });
   }
 }
 

@@ -1,9 +1,8 @@
 import { fromOpenai, type OpenaiMessage } from "../adapters/openai.ts";
 import type { JsonValue } from "../core/message.ts";
-import { adapted } from "./adapted.ts";
 import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
-import { type MessageEntry, messageEntry } from "./entry.ts";
+import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { objectOf, stringOf } from "./values.ts";
@@ -58,10 +57,7 @@ function entriesOf({ line, id, value }: ListedMessage): MessageEntry[] | string 
   const messages = adapted(() => fromOpenai(message as unknown as OpenaiMessage));
   if (typeof messages === "string") return messages;
   return messages.map(({ role, parts, name, metadata }) => {
-    const entry = messageEntry(line, role, id, parts, {
-      createdAt: timeOf(value),
-      metadata: { ...(metadata as JsonObject) },
-    });
+    const entry = messageEntry(line, role, id, parts, timeOf(value), metadata);
     if (name !== undefined) entry.message.name = name;
     return entry;
   });

@@ -7,7 +7,7 @@ import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
-import { llxprt } from "./llxprt/importer.ts";
+import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
 import { unpacked } from "./zstd.ts";

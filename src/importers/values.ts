@@ -1,10 +1,15 @@
+import { hash } from "node:crypto";
 import type { JsonValue } from "../core/message.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 
-/** These functions look at values of unknown type. A value of another type than the wanted one counts as absent. */
+// These functions look at values of unknown type. A value of another type than the wanted one counts as absent.
 
 export function stringOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+export function numberOf(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 export function objectOf(value: JsonValue | undefined): JsonObject {
@@ -17,17 +22,14 @@ export function objectsOf(value: JsonValue | undefined): JsonObject[] {
 
 /** Returns the Unix milliseconds of a time given as text or number. */
 export function millisecondsOf(value: JsonValue | undefined): number | undefined {
-  const time = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
-  return Number.isSafeInteger(Math.trunc(time)) ? Math.trunc(time) : undefined;
+  const time = typeof value === "string" ? Date.parse(value) : Math.trunc(numberOf(value) ?? Number.NaN);
+  return Number.isSafeInteger(time) ? time : undefined;
 }
 
-export function numberOf(value: JsonValue | undefined): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-/** Returns the fields that are neither null nor an empty list or object. */
-export function saidOf(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => !isNothing(value)));
+/** Returns the fields that are neither absent, nor null, nor an empty list or object. */
+export function saidOf(object: Record<string, JsonValue | undefined>): JsonObject {
+  const said = Object.entries(object).filter(([, value]) => !isNothing(value));
+  return Object.fromEntries(said) as JsonObject;
 }
 
 function isNothing(value: JsonValue | undefined): boolean {
@@ -38,4 +40,9 @@ function isNothing(value: JsonValue | undefined): boolean {
 /** Returns the name of the folder that a session ran in, which is what people call the project on any machine. */
 export function projectOf(folder: string): string {
   return folder.split(/[\\/]/).filter(Boolean).at(-1) ?? folder;
+}
+
+/** Returns 32 hex digits, the same for equal JSON. They name messages that have no id. */
+export function derivedId(...content: unknown[]): string {
+  return hash("sha256", JSON.stringify(content)).slice(0, 32);
 }

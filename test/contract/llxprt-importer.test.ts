@@ -1,4 +1,4 @@
-import { llxprt } from "../../src/importers/llxprt/importer.ts";
+import { llxprt } from "../../src/importers/llxprt.ts";
 import { describeImporter } from "./importer.contract.ts";
 import { sampleOf, samplesBut } from "./importer-samples.ts";
 

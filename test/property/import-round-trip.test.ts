@@ -12,7 +12,7 @@ import { codex } from "../../src/importers/codex/importer.ts";
 import { geminiCli } from "../../src/importers/gemini-cli/importer.ts";
 import type { Importer } from "../../src/importers/importer.ts";
 import { jsonl } from "../../src/importers/jsonl.ts";
-import { llxprt } from "../../src/importers/llxprt/importer.ts";
+import { llxprt } from "../../src/importers/llxprt.ts";
 import { openai } from "../../src/importers/openai.ts";
 import { opencode } from "../../src/importers/opencode/importer.ts";
 import type { MessageInput, Store } from "../../src/index.ts";

@@ -1,7 +1,6 @@
 import { headObjects } from "../detect.ts";
 import type { Importer } from "../importer.ts";
 import { readJsonLines } from "../lines.ts";
-import { readTranscript } from "../transcript.ts";
 import { stringOf } from "../values.ts";
 import { BOOKKEEPING_TYPES, isJournal } from "./line.ts";
 import { ClaudeCodeTranslator } from "./translator.ts";
@@ -33,7 +32,5 @@ export const claudeCode: Importer = {
     return false;
   },
 
-  read(file) {
-    return readTranscript(file, readJsonLines(file), (transcript) => new ClaudeCodeTranslator(file.path, transcript));
-  },
+  read: (file) => new ClaudeCodeTranslator(file).translate(readJsonLines(file)),
 };

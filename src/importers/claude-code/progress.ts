@@ -1,7 +1,6 @@
 import type { JsonValue } from "../../core/message.ts";
-import { derivedId } from "../derived-id.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { objectOf, objectsOf, stringOf } from "../values.ts";
+import { derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 
 /** Characters of a uuid that Claude Code keeps when it derives a uuid for each block of a message. */
 const UUID_PREFIX_LENGTH = 24;

@@ -1,8 +1,7 @@
 import type { Branch } from "../branch.ts";
-import { derivedId } from "../derived-id.ts";
 import type { MessageEntry } from "../entry.ts";
 import type { JsonObject } from "../lines.ts";
-import { stringOf } from "../values.ts";
+import { derivedId, stringOf } from "../values.ts";
 
 /** A prompt in the queue. If the branch gave up waiting, its entry has no `hold` and is not moved any more. */
 interface QueuedPrompt {

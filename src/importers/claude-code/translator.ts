@@ -2,13 +2,12 @@ import { basename } from "node:path";
 import type { AdaptedMessage } from "../../adapters/anthropic.ts";
 import type { JsonValue } from "../../core/message.ts";
 import type { Branch } from "../branch.ts";
-import { derivedId } from "../derived-id.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import type { ImportedSession } from "../importer.ts";
 import { isObject, type JsonLine, type JsonObject } from "../lines.ts";
 import { callIdsOf } from "../order.ts";
-import type { Transcript, Translator } from "../transcript.ts";
-import { objectOf, projectOf, stringOf } from "../values.ts";
+import { Translator } from "../translator.ts";
+import { derivedId, objectOf, projectOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf } from "./content.ts";
 import {
   BOOKKEEPING_ATTACHMENTS,
@@ -72,23 +71,15 @@ interface SubagentState {
  * The id of a message is the uuid of its line, or of its thought's line. If a line holds both tool results and words of the
  * user, the results get `<uuid>:result`. A line that repeats an earlier one is skipped.
  */
-export class ClaudeCodeTranslator implements Translator<JsonLine> {
-  readonly #path: string;
-  readonly #transcript: Transcript;
+export class ClaudeCodeTranslator extends Translator<JsonLine> {
   /** The external id of the branch is the key. */
   readonly #states = new Map<string, BranchState>();
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();
   readonly #summaries: JsonObject[] = [];
-  #sessionId: string;
+  #sessionId = basename(this.file.path, ".jsonl");
 
-  constructor(path: string, transcript: Transcript) {
-    this.#path = path;
-    this.#transcript = transcript;
-    this.#sessionId = basename(path, ".jsonl");
-  }
-
-  read({ value: line, line: number }: JsonLine): void {
+  override read({ value: line, line: number }: JsonLine): void {
     const { type } = line;
     if (type === "summary") {
       this.#summaries.push(line);
@@ -101,26 +92,26 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
       case "assistant": {
         const { content } = objectOf(line.message);
         if (typeof content === "string" || Array.isArray(content)) this.#addSaid(state, line, number);
-        else this.#transcript.warn(number, `${type} line without message.content`);
+        else this.warn(number, `${type} line without message.content`);
         return;
       }
       case "attachment": {
         const kind = objectOf(line.attachment).type;
         if (kind === "queued_command" || TOLD_ATTACHMENTS.has(kind)) this.#addSaid(state, line, number);
         else if (!BOOKKEEPING_ATTACHMENTS.has(kind)) {
-          this.#transcript.warn(number, `unknown type of attachment: ${JSON.stringify(kind)}`);
+          this.warn(number, `unknown type of attachment: ${JSON.stringify(kind)}`);
         }
         return;
       }
       case "system":
         if (NOTE_SUBTYPES.has(line.subtype)) addNote(state, line, number);
         else if (!BOOKKEEPING_SUBTYPES.has(line.subtype)) {
-          this.#transcript.warn(number, `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`);
+          this.warn(number, `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`);
         }
         return;
       case "queue-operation":
         if (!state.queue.apply(line, () => addNote(state, line, number))) {
-          this.#transcript.warn(number, `unknown queue operation: ${JSON.stringify(line.operation)}`);
+          this.warn(number, `unknown queue operation: ${JSON.stringify(line.operation)}`);
         }
         return;
       case "custom-title":
@@ -133,11 +124,11 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
         this.#followAgent(line, number);
         return;
       default:
-        this.#transcript.warn(number, `unknown type of line: ${JSON.stringify(type)}`);
+        this.warn(number, `unknown type of line: ${JSON.stringify(type)}`);
     }
   }
 
-  end(): void {
+  protected override end(): void {
     for (const { summary, leafUuid } of this.#summaries) {
       // Claude Code also writes the titles of other sessions into a file. Their leaves are not in it.
       const state = this.#stateAt(leafUuid);
@@ -148,13 +139,14 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
     }
   }
 
-  async complete(session: ImportedSession): Promise<void> {
+  protected override async complete(session: ImportedSession): Promise<void> {
     const { agent, cwd } = this.#states.get(session.externalId)!;
     const metadata: JsonObject = {};
     if (agent !== undefined) {
       const { id, sessionId, prompt } = agent;
       const inFile = this.#calls.callOf(id, prompt);
-      const { description, ...call } = inFile ?? (await startingCallBeside(this.#path, sessionId, id, prompt)) ?? {};
+      const { description, ...call } =
+        inFile ?? (await startingCallBeside(this.file.path, sessionId, id, prompt)) ?? {};
       Object.assign(metadata, { agentId: id, ...call });
       if (description !== undefined) session.title ??= description;
     }
@@ -180,13 +172,13 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
     const { type, message, normalizedMessages, agentId } = objectOf(line.data);
     if (!isObject(message) && !Array.isArray(normalizedMessages)) {
       if (!BOOKKEEPING_PROGRESS.has(type)) {
-        this.#transcript.warn(number, `unknown type of progress: ${JSON.stringify(type)}`);
+        this.warn(number, `unknown type of progress: ${JSON.stringify(type)}`);
       }
       return;
     }
     this.#calls.see(line);
     const agent = stringOf(agentId) ?? stringOf(line.parentToolUseID) ?? "unknown";
-    if (hasOwnFile(this.#path, agent)) return;
+    if (hasOwnFile(this.file.path, agent)) return;
     let progress = this.#progressByAgent.get(agent);
     if (progress === undefined) {
       progress = new AgentProgress();
@@ -207,11 +199,7 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
       source: "claude-code",
       ...(agent !== undefined && { parentExternalId: agent.sessionId }),
     });
-    const branches = this.#transcript.open(externalId, describe, {
-      isSubagent: agent !== undefined,
-      isReady: (branch, isFull) => this.#isReady(branch, isFull),
-    });
-    const branch = branches.follow({
+    const branch = this.open(externalId, describe).follow({
       key: stringOf(line.uuid),
       after: stringOf(line.parentUuid),
       line: number,
@@ -233,7 +221,7 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
 
   /** Returns the subagent that a line belongs to: the one it names, or the one whose line it follows. */
   #agentOf(line: JsonObject): SubagentState {
-    const named = stringOf(line.agentId) ?? /^agent-(.+)\.jsonl$/.exec(basename(this.#path))?.[1];
+    const named = stringOf(line.agentId) ?? /^agent-(.+)\.jsonl$/.exec(basename(this.file.path))?.[1];
     const followed = named === undefined ? this.#stateAt(line.parentUuid)?.agent : undefined;
     return followed ?? { id: named ?? stringOf(line.uuid) ?? "unknown", sessionId: this.#sessionId };
   }
@@ -241,18 +229,17 @@ export class ClaudeCodeTranslator implements Translator<JsonLine> {
   #stateAt(uuid: JsonValue | undefined): BranchState | undefined {
     const key = stringOf(uuid);
     if (key === undefined) return undefined;
-    for (const branches of this.#transcript.sessions) {
+    for (const branches of this.sessions) {
       const branch = branches.branchOf(key);
       if (branch !== undefined) return this.#states.get(branch.session.externalId);
     }
     return undefined;
   }
 
-  /** Returns true if everything about a session is known before the end of the file. */
-  #isReady({ session }: Branch, isFull: boolean): boolean {
+  protected override isReady({ session }: Branch, isFull: boolean): boolean {
     const { agent, cwd } = this.#states.get(session.externalId)!;
     if (cwd === undefined && !isFull) return false;
-    const parent = agent && this.#transcript.branches(agent.sessionId)?.root;
+    const parent = agent && this.branches(agent.sessionId)?.root;
     return parent === undefined || (parent.isAnnounced && this.#calls.isSure(agent!.id));
   }
 }
@@ -340,10 +327,7 @@ function entryOf(
   number: number,
   { role, parts, metadata }: AdaptedMessage,
 ): MessageEntry {
-  return messageEntry(number, role, id, parts, {
-    createdAt: timeOf(line),
-    metadata: { ...metadataOf(line), ...(metadata as JsonObject) },
-  });
+  return messageEntry(number, role, id, parts, timeOf(line), { ...metadataOf(line), ...metadata });
 }
 
 /** Returns true for a line that repeats an earlier one. Lines that share a uuid and differ are all kept. */

@@ -1,4 +1,4 @@
-import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
+import type { DataPart, FilePart, JsonValue, Part, TextPart, ToolResultPart } from "../../core/message.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
@@ -75,7 +75,7 @@ function reasoningOf({ type: _, summary, content, ...rest }: JsonObject): Part {
 }
 
 /** Returns the tool result in an item, if it is one. */
-export function resultPartOf(item: JsonObject): Part | undefined {
+export function resultPartOf(item: JsonObject): ToolResultPart | undefined {
   const { type, call_id, output, tools } = item;
   const toolCallId = stringOf(call_id);
   if (toolCallId === undefined) return undefined;
@@ -85,7 +85,7 @@ export function resultPartOf(item: JsonObject): Part | undefined {
   if (Array.isArray(output)) return { type: "tool_result", toolCallId, content: contentPartsOf(output) };
   const { content, content_items, body, success } = objectOf(output);
   const answer = content_items ?? content ?? body ?? output;
-  const part: Part = {
+  const part: ToolResultPart = {
     type: "tool_result",
     toolCallId,
     content: Array.isArray(answer) ? contentPartsOf(answer) : resultTextOf(answer),

@@ -1,10 +1,14 @@
+import { basename } from "node:path";
+import type { Part, ToolResultPart } from "../../core/message.ts";
 import { headObjects } from "../detect.ts";
-import type { Importer } from "../importer.ts";
-import { readJsonLines } from "../lines.ts";
-import { readTranscript } from "../transcript.ts";
-import { objectOf, stringOf } from "../values.ts";
-import { rolloutLineOf } from "./line.ts";
-import { CodexTranslator } from "./translator.ts";
+import { type MessageEntry, messageEntry } from "../entry.ts";
+import type { ImportedSession, Importer } from "../importer.ts";
+import { isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { Translator } from "../translator.ts";
+import { derivedId, millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
+import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
+import { RepeatingEvents } from "./repeating-events.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "session_meta",
@@ -36,7 +40,230 @@ export const codex: Importer = {
     return false;
   },
 
-  read(file) {
-    return readTranscript(file, readJsonLines(file), (transcript) => new CodexTranslator(file.path, transcript));
-  },
+  read: (file) => new CodexTranslator(file).translate(readJsonLines(file)),
 };
+
+/** The beginnings of messages that Codex sends as the user, about the environment. */
+const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
+
+/** Events that are read if they have words, and skipped silently otherwise. */
+const WORDED_EVENTS: ReadonlySet<unknown> = new Set([
+  "agent_message",
+  "agent_reasoning",
+  "agent_reasoning_raw_content",
+  "exited_review_mode",
+  "user_message",
+]);
+
+/** The facts about a line besides its payload. */
+interface LineInfo {
+  line: number;
+  timestamp: string | undefined;
+}
+
+/**
+ * Translates the lines of a rollout.
+ *
+ * The reasoning, words and calls of one model call are on lines of their own. Each line is a message, with reasoning joined
+ * to the line that follows it. A call or an answer that is written again under the same call id counts once. Some models
+ * number their calls from 1 in each turn, so different content under a known id is another call. `compacted` replaces
+ * everything before it for the agent. Here it is a marked message and removes nothing.
+ */
+class CodexTranslator extends Translator<JsonLine> {
+  readonly #repeats = new RepeatingEvents();
+  /** Digests of calls, and of answers since the newest call, by call id. */
+  readonly #calls = new Map<string, Set<string>>();
+  readonly #answers = new Map<string, Set<string>>();
+  /** Digests of items and their times. */
+  readonly #items = new Set<string>();
+  #meta: JsonObject = {};
+  #turn: JsonObject = {};
+  /** The reply to which the next items of the model belong. */
+  #reply: object | undefined;
+
+  override read({ value, line }: JsonLine): void {
+    const found = rolloutLineOf(value);
+    if (found === undefined) {
+      this.warn(line, `unknown type of line: ${JSON.stringify(value.type ?? null)}`);
+      return;
+    }
+    const { type, payload, timestamp } = found;
+    const info: LineInfo = { line, timestamp };
+    switch (type) {
+      case "session_meta":
+        // The file of a fork begins with the fork's own description, and then repeats the session that it was forked from.
+        if (Object.keys(this.#meta).length === 0) this.#meta = payload;
+        return;
+      case "turn_context": {
+        const { model, effort, cwd } = payload;
+        this.#turn = saidOf({ model, effort });
+        if (this.#meta.cwd === undefined && cwd !== undefined) this.#meta = { ...this.#meta, cwd };
+        return;
+      }
+      case "response_item":
+        this.#addItem(payload, info);
+        return;
+      case "event_msg":
+        this.#addEvent(payload, info);
+        return;
+      case "compacted":
+        this.#addCompacted(payload, info);
+        return;
+      case "inter_agent_communication":
+        this.#addWords([{ type: "data", data: payload }], payload, info);
+        return;
+      default:
+        if (BOOKKEEPING_TYPES.has(type)) return;
+        this.warn(line, `unknown type of line: ${JSON.stringify(type)}`);
+    }
+  }
+
+  protected override end(isQuiet: boolean, isPause: boolean): void {
+    if (isQuiet) this.#endTurn();
+    else if (isPause) return;
+    for (const { line, type } of this.#repeats.takeOpen()) {
+      this.warn(line, `${type}: its item is not in the file yet`);
+    }
+  }
+
+  #addItem(item: JsonObject, info: LineInfo): void {
+    const answer = resultPartOf(item);
+    if (answer !== undefined) {
+      this.#addAnswer(answer, info);
+      return;
+    }
+    const parts = assistantPartsOf(item);
+    if (parts !== undefined) {
+      this.#addReply(item, parts, info);
+      return;
+    }
+    if (item.type === "agent_message") {
+      // Agents of one session write to each other. The model gets such a message like words of the user.
+      const { type, author, recipient } = item;
+      this.#addWords(contentPartsOf(item.content), item, info, saidOf({ type, author, recipient }));
+    } else if (item.type === "message") {
+      const content = contentPartsOf(item.content);
+      this.#repeats.seeWords(wordsOf(content));
+      this.#addWords(content, item, info);
+    } else if (!BOOKKEEPING_ITEMS.has(item.type)) {
+      this.warn(info.line, `unknown type of item: ${JSON.stringify(item.type ?? null)}`);
+    }
+  }
+
+  #addReply(item: JsonObject, parts: Part[], { line, timestamp }: LineInfo): void {
+    if (this.#isRepeat(item, timestamp)) return;
+    for (const part of parts) {
+      if (part.type !== "tool_call") continue;
+      if (isRepeated(this.#calls, part.toolCallId, part)) return;
+      this.#answers.delete(part.toolCallId);
+      this.#repeats.seeCall(part.toolCallId);
+    }
+    this.#repeats.seeWords(wordsOf(parts));
+    const id = derivedId("item", timestamp, item);
+    const entry = messageEntry(line, "assistant", id, parts, millisecondsOf(timestamp), this.#turn);
+    this.#reply ??= {};
+    entry.reply = this.#reply;
+    this.#add(entry);
+  }
+
+  #addAnswer(part: ToolResultPart, { line, timestamp }: LineInfo): void {
+    const id = part.toolCallId;
+    if (isRepeated(this.#answers, id, part)) return;
+    this.#repeats.seeCall(id);
+    this.#reply = undefined;
+    this.#add(messageEntry(line, "tool", `${id}:result`, [part], millisecondsOf(timestamp)));
+  }
+
+  #addWords(parts: Part[], item: JsonObject, { line, timestamp }: LineInfo, about: JsonObject = {}): void {
+    if (this.#isRepeat(item, timestamp)) return;
+    // `developer` and `system` are the program's own words. A system message would stay in every context from now on.
+    const metadata = { ...about, ...(item.role === "user" ? {} : saidOf({ role: item.role })) };
+    this.#reply = undefined;
+    const id = derivedId("item", timestamp, item);
+    const entry = messageEntry(line, "user", id, parts, millisecondsOf(timestamp), metadata);
+    this.#add(entry, item.role === "user" && !wordsOf(parts).every((text) => CONTEXT.test(text)));
+  }
+
+  #addEvent(event: JsonObject, info: LineInfo): void {
+    const { type } = event;
+    if (type === "token_count") {
+      const usage = objectOf(event.info).last_token_usage;
+      if (isObject(usage)) this.branches()?.current.amend({ usage });
+    } else if (type === "thread_rolled_back") {
+      this.#endTurn();
+      this.#reply = undefined;
+      this.branches()?.rewindPrompts(numberOf(event.num_turns) ?? 0);
+    } else if (TURN_ENDS.has(type)) this.#endTurn();
+    else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type) && !WORDED_EVENTS.has(type)) {
+      const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
+      this.warn(info.line, `unknown type of event: ${JSON.stringify(kind)}`);
+    }
+  }
+
+  /** Adds the messages in the events of the turn that repeat no item. */
+  #endTurn(): void {
+    for (const entry of this.#repeats.takeUnrepeated()) {
+      this.#reply = undefined;
+      this.#add(entry);
+    }
+  }
+
+  #addCompacted(payload: JsonObject, info: LineInfo): void {
+    const { message, replacement_history: replacement, ...about } = payload;
+    const summary = stringOf(message);
+    const parts: Part[] = summary === undefined ? [] : [{ type: "text", text: summary }];
+    // The replacement repeats prompts of the user. Only the summary in it is new, and may be encrypted.
+    for (const item of Array.isArray(replacement) ? replacement.filter(isObject) : []) {
+      const content = item.type === "message" ? contentPartsOf(item.content) : [];
+      if (!wordsOf(content).every((text) => this.#repeats.hasWords(text))) parts.push(...content);
+      if (item.type === "compaction" || item.type === "context_compaction") parts.push({ type: "data", data: item });
+    }
+    if (parts.length === 0) return;
+    this.#addWords(parts, payload, info, { type: "compacted", isCompactSummary: true, ...saidOf(about) });
+  }
+
+  /** Returns true for a line that is written twice, as some versions do on resume. Without a time, it may be meant twice. */
+  #isRepeat(item: JsonObject, timestamp: string | undefined): boolean {
+    if (timestamp === undefined) return false;
+    const { size } = this.#items;
+    return this.#items.add(derivedId(timestamp, item)).size === size;
+  }
+
+  #add(entry: MessageEntry, isPrompt = false): void {
+    this.open("", () => this.#session()).add([entry], "", isPrompt);
+  }
+
+  #session(): ImportedSession {
+    const {
+      id,
+      cwd,
+      source,
+      forked_from_id: forkedFrom,
+      parent_thread_id: started,
+      timestamp: _,
+      git,
+      ...rest
+    } = this.#meta;
+    const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
+    const session: ImportedSession = {
+      externalId: stringOf(id) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
+      source: "codex",
+    };
+    const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
+    // A rollout that continues in another file names itself as its base.
+    const candidates = [spawn.parent_thread_id, started, forkedFrom, objectOf(base).thread_id].map(stringOf);
+    const parent = candidates.find((candidate) => candidate !== undefined && candidate !== session.externalId);
+    if (parent !== undefined) session.parentExternalId = parent;
+    if (stringOf(cwd)) session.project = projectOf(cwd as string);
+    session.metadata = saidOf({ cwd, git, source, ...about });
+    return session;
+  }
+}
+
+/** Returns true if this part was added under this id before. Remembers it. */
+function isRepeated(known: Map<string, Set<string>>, id: string, part: Part): boolean {
+  const digests = known.get(id) ?? new Set();
+  known.set(id, digests);
+  const { size } = digests;
+  return digests.add(derivedId(part)).size === size;
+}

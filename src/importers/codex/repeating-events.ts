@@ -1,9 +1,8 @@
-import type { JsonValue, Part } from "../../core/message.ts";
-import { derivedId } from "../derived-id.ts";
+import type { Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
-import { millisecondsOf, objectOf, objectsOf, stringOf } from "../values.ts";
+import { derivedId, millisecondsOf, objectOf, objectsOf, stringOf } from "../values.ts";
 import { eventsOfCompleted } from "./completed.ts";
 
 /** Events that say how a call ended. */
@@ -105,8 +104,9 @@ function wordsIn(event: JsonObject): string | undefined {
 }
 
 function entriesOf({ line, timestamp, event, words, callId }: OpenEvent): MessageEntry[] {
-  const about = { createdAt: millisecondsOf(timestamp), metadata: { type: event.type as JsonValue } };
-  const id = ["event", timestamp ?? null, event];
+  const createdAt = millisecondsOf(timestamp);
+  const metadata = { type: event.type };
+  const id = derivedId("event", timestamp, event);
   if (callId !== undefined) {
     const { type, call_id: _, stdout, stderr, aggregated_output, result, ...rest } = event;
     const name = stringOf(rest.tool) ?? String(type).replace(/_end$/, "");
@@ -117,15 +117,17 @@ function entriesOf({ line, timestamp, event, words, callId }: OpenEvent): Messag
     if (isFailed) answer.isError = true;
     const call: Part = { type: "tool_call", toolCallId: callId, name, args: rest };
     return [
-      messageEntry(line, "assistant", `event:${callId}`, [call], about),
-      messageEntry(line, "tool", `event:${callId}:result`, [answer], about),
+      messageEntry(line, "assistant", `event:${callId}`, [call], createdAt, metadata),
+      messageEntry(line, "tool", `event:${callId}:result`, [answer], createdAt, metadata),
     ];
   }
   if (event.type === "user_message") {
-    return [messageEntry(line, "user", id, [{ type: "text", text: words! }, ...attachedTo(event)], about)];
+    const parts: Part[] = [{ type: "text", text: words! }, ...attachedTo(event)];
+    return [messageEntry(line, "user", id, parts, createdAt, metadata)];
   }
   const isThought = event.type === "agent_reasoning" || event.type === "agent_reasoning_raw_content";
-  return [messageEntry(line, "assistant", id, [{ type: isThought ? "reasoning" : "text", text: words! }], about)];
+  const part: Part = { type: isThought ? "reasoning" : "text", text: words! };
+  return [messageEntry(line, "assistant", id, [part], createdAt, metadata)];
 }
 
 /** Returns the attachments of a prompt: images, whole or as a path, and whatever else the user named. */

@@ -1,9 +1,8 @@
 import { fromGemini } from "../../adapters/gemini.ts";
 import { type AdaptedMessage, argsObject } from "../../adapters/shared/message.ts";
 import type { JsonValue, Part } from "../../core/message.ts";
-import { derivedId } from "../derived-id.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { objectOf, objectsOf, stringOf } from "../values.ts";
+import { derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 
 /** A call in the `toolCalls` of a record, with an id even if the record gives none. */
 export type RecordedCall = JsonObject & { id: string };

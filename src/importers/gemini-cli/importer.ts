@@ -1,18 +1,19 @@
+import { basename, dirname } from "node:path";
+import type { JsonValue, Part } from "../../core/message.ts";
+import { fileNameOf } from "../conversations.ts";
 import { headObjects } from "../detect.ts";
 import { headElements, readDocument, shapeOf } from "../documents.ts";
-import type { ImportEvent, Importer, ImportFile } from "../importer.ts";
-import { type DamagedLine, type JsonLine, readJsonLines } from "../lines.ts";
-import { readTranscript } from "../transcript.ts";
-import { objectOf, stringOf } from "../values.ts";
-import { GeminiCliTranslator } from "./translator.ts";
+import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
+import type { ImportedSession, Importer, ImportFile } from "../importer.ts";
+import { type DamagedLine, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { Translator } from "../translator.ts";
+import { derivedId, millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { messagesOf, thoughtPartsOf } from "./content.ts";
 
 /**
  * Reads the recordings of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.jsonl`, those of its subagents in
  * `chats/<session>/`, and the older `session-*.json`, one document each. The format was read in the source of versions up to
- * 0.61.
- *
- * Everything that the user, the model and its tools said becomes messages, thoughts included. Records of type `info`, `warning` and
- * `error` are notices on the screen and are skipped silently.
+ * 0.61. Thoughts are imported too.
  */
 export const geminiCli: Importer = {
   name: "gemini-cli",
@@ -34,10 +35,9 @@ export const geminiCli: Importer = {
     return keys.has("sessionId") && (keys.has("projectHash") || keys.has("messages"));
   },
 
-  async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
+  async *read(file) {
     const { isLines, file: looked } = await shapeOf(file);
-    const items = isLines ? readJsonLines(looked) : readRecords(looked);
-    yield* readTranscript(file, items, (transcript) => new GeminiCliTranslator(file.path, transcript));
+    yield* new GeminiCliTranslator(file).translate(isLines ? readJsonLines(looked) : readRecords(looked));
   },
 };
 
@@ -50,4 +50,168 @@ async function* readRecords(file: ImportFile): AsyncGenerator<JsonLine | Damaged
     else if (element.key !== undefined) yield { line, value: { $set: { [element.key]: element.value } } };
     else yield { line, problem: "expected a field of a recording" };
   }
+}
+
+/** Records by which the program speaks to its user. The model never sees them. */
+const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warning"]);
+
+/**
+ * Translates the records of Gemini CLI.
+ *
+ * The program writes a record again, under its id, each time it knows more: the usage, calls, results. Only the new content is
+ * added: the words as a message with the record's id, and one message for each call and each result. `$rewindTo` takes back
+ * the record that it names and everything after it. A checkpoint, `$set` with `messages`, lists the messages that the model
+ * gets from now on; after a compression they are a summary and the newest messages. Here a checkpoint removes nothing. Its new
+ * content is added, and marked `isCompactSummary` if the checkpoint leaves out earlier records.
+ */
+class GeminiCliTranslator extends Translator<JsonLine> {
+  readonly #about: JsonObject = {};
+  readonly #recordIds = new Set<string>();
+  /** The parts, calls and results so far, each with the id of its record and without. */
+  readonly #known = new Set<string>();
+  /** The newest record. Its messages are one reply. */
+  #open: { id: string; reply: object } | undefined;
+
+  override read({ value: record, line }: JsonLine): void {
+    if (typeof record.$rewindTo === "string") {
+      this.#open = undefined;
+      this.branches()?.rewindTo(record.$rewindTo);
+    } else if (isObject(record.$set)) this.#set(record.$set, line);
+    else if (stringOf(record.id)) this.#addRecord(record.id as string, record, line, false);
+    else if (record.sessionId !== undefined || record.messages !== undefined) this.#set(record, line);
+    else this.warn(line, `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}`);
+  }
+
+  protected override end(): void {
+    const root = this.branches()?.root.session;
+    const title = stringOf(this.#about.summary);
+    if (root !== undefined && title !== undefined) root.title ??= title;
+  }
+
+  #set({ messages, ...about }: JsonObject, line: number): void {
+    Object.assign(this.#about, about);
+    if (!Array.isArray(messages)) return;
+    const records = messages.filter(isObject);
+    if (records.length < messages.length) this.warn(line, "messages: expected a list of objects");
+    const ids = records.map(({ id }) => stringOf(id));
+    const isShorter = this.branches()?.keys.some((key) => !ids.includes(key)) ?? false;
+    for (const record of records) {
+      const id = stringOf(record.id) ?? derivedId(record.type, record.content);
+      this.#addRecord(id, isShorter ? { ...record, isCompactSummary: true } : record, line, true);
+    }
+    if (records.length > 0) this.branches()?.keep(ids);
+  }
+
+  #addRecord(id: string, record: JsonObject, line: number, isCheckpoint: boolean): void {
+    if (BOOKKEEPING_TYPES.has(record.type)) return;
+    if (record.type !== "user" && record.type !== "gemini") {
+      this.warn(line, `unknown type of record: ${JSON.stringify(record.type)}`);
+      return;
+    }
+    const isKnown = this.#recordIds.has(id);
+    this.#recordIds.add(id);
+    const entries = this.#newEntries(id, record, line, isKnown, isCheckpoint);
+    const isOpen = this.#open?.id === id;
+    const reply = isOpen ? this.#open!.reply : {};
+    for (const entry of entries) if (entry.message.role === "assistant") entry.reply = reply;
+    if (isOpen) this.branches()!.current.amend(metadataOf(record), reply);
+    if (entries.length === 0) return;
+    const branches = this.open("", () => this.#session());
+    if (isKnown) branches.extend(entries, id);
+    else {
+      branches.add(entries, id);
+      this.#open = { id, reply };
+    }
+  }
+
+  /** Returns messages with the new content of a record. */
+  #newEntries(id: string, record: JsonObject, line: number, isKnown: boolean, isCheckpoint: boolean): MessageEntry[] {
+    const createdAt = millisecondsOf(record.timestamp);
+    const toolCalls = objectsOf(record.toolCalls).map((call, index) => ({
+      ...call,
+      id: stringOf(call.id) ?? `${id}/call-${index}`,
+    }));
+    const counts = new Map<string, number>();
+    const isNew = (part: Part): boolean => {
+      const { type, toolCallId } = part;
+      if (type === "tool_call") return this.#isNew(id, `call ${JSON.stringify(toolCallId)}`, isCheckpoint);
+      // The turn that passes results to the model repeats those in the record of the calls.
+      const mayRepeat = isCheckpoint || record.type === "user";
+      if (type === "tool_result") return this.#isNew(id, `result ${JSON.stringify(toolCallId)}`, mayRepeat);
+      if (isCheckpoint && isKnown) return false;
+      const digest = derivedId(part);
+      const count = (counts.get(digest) ?? 0) + 1;
+      counts.set(digest, count);
+      return this.#isNew(id, `${digest} ${count}`, isCheckpoint);
+    };
+    const entries: MessageEntry[] = [];
+    for (const [index, { role, parts, metadata }] of messagesOf(record, toolCalls).entries()) {
+      const thoughts = role === "assistant" ? thoughtPartsOf(record.thoughts) : [];
+      const fresh = [...thoughts, ...parts].filter(isNew);
+      if (role === "tool") {
+        for (const part of fresh) {
+          const entry = resultEntry(line, id, part, createdAt);
+          const { status, agentId }: JsonObject = toolCalls.find((call) => call.id === part.toolCallId) ?? {};
+          Object.assign(entry.message.metadata, saidOf({ status, agentId }));
+          entries.push(entry);
+        }
+        continue;
+      }
+      const add = (entryId: string, said: Part[]): void => {
+        const about = { ...metadataOf(record), ...metadata };
+        if (said.length > 0) entries.push(messageEntry(line, role, entryId, said, createdAt, about));
+      };
+      const calls = fresh.filter(({ type }) => type === "tool_call");
+      const words = fresh.filter((part) => !calls.includes(part));
+      add(index === 0 ? id : `${id}/${index}`, words);
+      for (const call of calls) add(`${id}/${call.toolCallId}`, [call]);
+    }
+    return entries;
+  }
+
+  /**
+   * Returns true if this content is new in its record. With `mayRepeat`, it must be new in the file: a checkpoint repeats
+   * earlier content, maybe under other record ids. Any other record may have the same content and call ids as an earlier one.
+   */
+  #isNew(recordId: string, said: string, mayRepeat: boolean): boolean {
+    const own = `${recordId} ${said}`;
+    if (this.#known.has(mayRepeat ? said : own)) return false;
+    this.#known.add(own).add(said);
+    return true;
+  }
+
+  #session(): ImportedSession {
+    const { sessionId, projectHash, directories, kind, summary } = this.#about;
+    const name = stringOf(sessionId) ?? fileNameOf(this.file.path);
+    const session: ImportedSession = { externalId: name, source: "gemini-cli" };
+    const folder = dirname(this.file.path);
+    let chats = folder;
+    if (kind === "subagent") {
+      // The folder is named after the session that started it.
+      session.parentExternalId = basename(folder);
+      session.externalId = `${basename(folder)}/${name}`;
+      chats = dirname(folder);
+    }
+    const project = projectAt(chats, directories);
+    if (project !== undefined) session.project = project;
+    if (stringOf(summary)) session.title = summary as string;
+    session.metadata = saidOf({ projectHash, directories });
+    return session;
+  }
+}
+
+/**
+ * Returns the name of the project. The folder of its recordings, `~/.gemini/tmp/<project>/chats`, is named after it; older
+ * versions use a hash, which says nothing.
+ */
+function projectAt(chats: string, directories: JsonValue | undefined): string | undefined {
+  const folder = basename(dirname(chats));
+  if (basename(chats) === "chats" && folder !== "" && !/^[0-9a-f]{64}$/.test(folder)) return folder;
+  const [first] = Array.isArray(directories) ? directories : [];
+  return typeof first === "string" && first !== "" ? projectOf(first) : undefined;
+}
+
+/** Returns what a record says besides its content: model, tokens, and whatever later versions add. */
+function metadataOf({ id, timestamp, type, content, thoughts, toolCalls, ...rest }: JsonObject): JsonObject {
+  return saidOf(rest);
 }

@@ -1,14 +1,8 @@
 import Database from "better-sqlite3";
 import { StoreError } from "../../core/errors.ts";
-import { isObject, type JsonObject, parseJson } from "../lines.ts";
+import { type DamagedLine, isObject, type JsonObject, parseJson } from "../lines.ts";
 import { stringOf } from "../values.ts";
 import type { StoredMessage } from "./message.ts";
-
-/** A row that cannot be read. */
-export interface RowProblem {
-  row: number;
-  problem: string;
-}
 
 /** Returns true if a database has the tables of opencode. */
 export function isOpencode(path: string): boolean {
@@ -92,30 +86,30 @@ export class OpencodeDatabase {
    *
    * @throws {StoreError} `IMPORT_UNREADABLE` if the database is so damaged that they cannot be listed.
    */
-  *messages(sessionId: string): Generator<({ row: number } & StoredMessage) | RowProblem> {
-    const list = "SELECT rowid AS row, id FROM message WHERE session_id = ? ORDER BY time_created, id";
-    for (const { row, id } of this.#rows<{ row: number; id: string }>(list, sessionId)) {
+  *messages(sessionId: string): Generator<StoredMessage | DamagedLine> {
+    const list = "SELECT rowid AS line, id FROM message WHERE session_id = ? ORDER BY time_created, id";
+    for (const { line, id } of this.#rows<{ line: number; id: string }>(list, sessionId)) {
       let found: { data: unknown }[];
-      let parts: { row: number; id: string; data: unknown }[];
+      let parts: { line: number; id: string; data: unknown }[];
       try {
         found = this.#rows("SELECT data FROM message WHERE id = ?", id);
-        parts = this.#rows("SELECT rowid AS row, id, data FROM part WHERE message_id = ? ORDER BY id", id);
+        parts = this.#rows("SELECT rowid AS line, id, data FROM part WHERE message_id = ? ORDER BY id", id);
       } catch (error) {
-        yield { row, problem: `message ${id}: ${((error as Error).cause as Error).message}` };
+        yield { line, problem: `message ${id}: ${((error as Error).cause as Error).message}` };
         continue;
       }
       const info = objectIn(found[0]?.data);
       if (typeof info === "string") {
-        yield { row, problem: `message ${id}: ${info}` };
+        yield { line, problem: `message ${id}: ${info}` };
         continue;
       }
       const read: JsonObject[] = [];
       for (const part of parts) {
         const value = objectIn(part.data);
-        if (typeof value === "string") yield { row: part.row, problem: `part ${part.id}: ${value}` };
+        if (typeof value === "string") yield { line: part.line, problem: `part ${part.id}: ${value}` };
         else read.push(value);
       }
-      yield { row, id, info, parts: read };
+      yield { line, id, info, parts: read };
     }
   }
 

@@ -1,11 +1,10 @@
 import { StoreError } from "../../core/errors.ts";
-import type { Branches } from "../branches.ts";
-import type { Element } from "../document-scanner.ts";
 import { headElements, readElements } from "../documents.ts";
 import { isDatabase, peek } from "../head.ts";
 import type { ImportEvent, ImportedSession, Importer, ImportFile } from "../importer.ts";
-import type { JsonObject } from "../lines.ts";
-import { readTranscript, Transcript, type Translator } from "../transcript.ts";
+import type { DamagedLine, JsonObject } from "../lines.ts";
+import { isNotYet, notYet } from "../message-event.ts";
+import { Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
 import { isOpencode, OpencodeDatabase } from "./database.ts";
 import { entriesOf, type StoredMessage } from "./message.ts";
@@ -30,11 +29,11 @@ export const opencode: Importer = {
 
   detectDatabase: isOpencode,
 
-  async *read(file: ImportFile): AsyncGenerator<ImportEvent> {
+  async *read(file) {
     const { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
     if (!isDatabase(head)) {
-      const elements = readElements({ ...file, chunks });
-      yield* readTranscript(file, elements, (transcript) => new ExportTranslator(file.isFinished === true, transcript));
+      const info: JsonObject = {};
+      yield* new ExportTranslator(file, info).translate(readExport({ ...file, chunks }, info));
       return;
     }
     // A database is opened by its path.
@@ -43,44 +42,34 @@ export const opencode: Importer = {
   },
 };
 
-/** A suffix for the fingerprint of a session in which a message is not complete. */
-const HOLDING = " holding";
-
-/** Reads a database. If it is followed, messages that are not finished will come later and are no warnings. */
-async function* readDatabase({ path, fingerprints, isFinished = false }: ImportFile): AsyncGenerator<ImportEvent> {
+/** Reads a database. While it is followed, messages that are not finished give no warnings, because they will come later. */
+async function* readDatabase(file: ImportFile): AsyncGenerator<ImportEvent> {
+  const { path, fingerprints, isFinished } = file;
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
   const database = new OpencodeDatabase(path);
   let failure: unknown;
   try {
-    const isFollowed = fingerprints !== undefined;
-    const found = isFollowed ? database.fingerprints() : new Map<string, string>();
-    for (const row of database.sessions()) {
-      const id = String(row.id);
-      const fingerprint = found.get(id);
+    const found = fingerprints === undefined ? undefined : database.fingerprints();
+    for (const session of database.sessions()) {
+      const id = String(session.id);
       const known = fingerprints?.get(id);
-      if (known !== undefined && (known === fingerprint || (!isFinished && known === `${fingerprint}${HOLDING}`)))
-        continue;
-      const transcript = new Transcript();
-      const branches = transcript.open("", () => sessionOf(row));
+      const fingerprint = found?.get(id);
+      // A session in which a message is not complete is read again when the database is finished.
+      const fingerprintHolding = `${fingerprint} holding`;
+      if (known !== undefined && (known === fingerprint || (known === fingerprintHolding && !isFinished))) continue;
       let isHolding = false;
       try {
-        for (const message of database.messages(id)) {
-          if ("problem" in message) transcript.warn(message.row, message.problem);
-          else if (addStored(message, message.row, { transcript, branches, isFinished, isFollowed })) isHolding = true;
-          yield* transcript.takeEvents();
+        for await (const event of new SessionTranslator(file, session).translate(database.messages(id))) {
+          const isHeld = isNotYet(event);
+          isHolding ||= isHeld;
+          if (!isHeld || fingerprints === undefined) yield event;
         }
       } catch (error) {
         // Damage to one session costs no other.
         if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
         failure ??= error;
       }
-      transcript.finish(isFinished);
-      for (const event of transcript.takeEvents()) {
-        if (event.kind === "warning") isHolding = true;
-        if (event.kind !== "warning" || !isFollowed) yield event;
-      }
-      if (fingerprint !== undefined)
-        fingerprints?.set(id, isHolding && !isFinished ? `${fingerprint}${HOLDING}` : fingerprint);
+      if (fingerprint !== undefined) fingerprints?.set(id, isHolding ? fingerprintHolding : fingerprint);
     }
   } finally {
     database.close();
@@ -88,54 +77,49 @@ async function* readDatabase({ path, fingerprints, isFinished = false }: ImportF
   if (failure !== undefined) throw failure;
 }
 
-/** Adds a message. Returns true if words are left out because they are still being written. */
-function addStored(
-  stored: StoredMessage,
-  line: number,
-  to: { transcript: Transcript; branches: Branches; isFinished: boolean; isFollowed?: boolean },
-): boolean {
-  const { entries, problem, isUnfinished = false } = entriesOf(stored, line, to.isFinished);
-  to.branches.add(entries);
-  if (problem !== undefined) to.transcript.warn(line, problem);
-  if (isUnfinished && !to.isFollowed) to.transcript.warn(line, `message ${stored.id} is still being written`);
-  return isUnfinished;
-}
-
-/** Translates an export: the fields of one session. */
-class ExportTranslator implements Translator<Element> {
-  readonly #isFinished: boolean;
-  readonly #transcript: Transcript;
-  #info: JsonObject = {};
-
-  constructor(isFinished: boolean, transcript: Transcript) {
-    this.#isFinished = isFinished;
-    this.#transcript = transcript;
-  }
-
-  read({ line, key, value }: Element): void {
-    const transcript = this.#transcript;
-    if (key === "info") this.#info = objectOf(value);
-    else if (key === undefined) transcript.warn(line, "expected a field of a session");
-    else if (key === "messages") {
-      const { info, parts } = objectOf(value);
-      const { id, sessionID } = objectOf(info);
-      if (!stringOf(id)) {
-        transcript.warn(line, "info.id: expected a string");
-        return;
-      }
-      const branches = transcript.open("", () => sessionOf({ id: sessionID ?? "unknown", ...this.#info }));
-      const stored = { id: id as string, info: objectOf(info), parts: objectsOf(parts) };
-      addStored(stored, line, { transcript, branches, isFinished: this.#isFinished });
+/** Returns the messages in an export, and adds the facts about its session to `session`. */
+async function* readExport(file: ImportFile, session: JsonObject): AsyncGenerator<StoredMessage | DamagedLine> {
+  for await (const element of readElements(file)) {
+    const { line } = element;
+    if ("problem" in element) yield element;
+    else if (element.key === undefined) yield { line, problem: "expected a field of a session" };
+    else if (element.key === "info") Object.assign(session, objectOf(element.value));
+    else if (element.key === "messages") {
+      const message = objectOf(element.value);
+      const info = objectOf(message.info);
+      const id = stringOf(info.id);
+      if (id === undefined) yield { line, problem: "info.id: expected a string" };
+      else yield { line, id, info, parts: objectsOf(message.parts) };
     }
   }
+}
 
-  end(): void {
-    // An export is complete in any case.
-    this.#transcript.finish(true);
+/** Translates the messages of one session. */
+class SessionTranslator extends Translator<StoredMessage> {
+  readonly #session: JsonObject;
+
+  /** @param session  A row of the database, or the `info` of an export. */
+  constructor(file: ImportFile, session: JsonObject) {
+    super(file);
+    this.#session = session;
+  }
+
+  override read(stored: StoredMessage): void {
+    const { line, info } = stored;
+    const { entries, problem, isUnfinished } = entriesOf(stored, this.file.isFinished === true);
+    this.open("", () => sessionOf({ id: info.sessionID ?? "unknown", ...this.#session })).add(entries);
+    if (problem !== undefined) this.warn(line, problem);
+    if (isUnfinished) this.warn(line, notYet(`message ${stored.id} is still being written`));
   }
 }
 
-/** Returns the session in a row of the database or in the `info` of an export. */
+class ExportTranslator extends SessionTranslator {
+  protected override end(): void {
+    // An export is complete in any case.
+    this.finish(true);
+  }
+}
+
 function sessionOf(row: JsonObject): ImportedSession {
   const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = row;
   const session: ImportedSession = { externalId: String(id), source: "opencode" };
@@ -145,6 +129,6 @@ function sessionOf(row: JsonObject): ImportedSession {
   if (stringOf(title)) session.title = title as string;
   const createdAtMs = millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created);
   if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-  session.metadata = saidOf({ cwd: directory ?? null, version: version ?? null, share_url: share_url ?? null });
+  session.metadata = saidOf({ cwd: directory, version, share_url });
   return session;
 }

@@ -1,4 +1,4 @@
-import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../../core/message.ts";
+import type { DataPart, FilePart, Part, TextPart } from "../../core/message.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import { isObject, type JsonObject } from "../lines.ts";
@@ -9,6 +9,8 @@ const BOOKKEEPING_PARTS: ReadonlySet<unknown> = new Set(["patch", "retry", "snap
 
 /** A message as opencode stores it, with its parts in order. */
 export interface StoredMessage {
+  /** Its line in an export, or its row id in a database. */
+  line: number;
   id: string;
   info: JsonObject;
   parts: readonly JsonObject[];
@@ -26,25 +28,28 @@ export interface StoredEntries {
  * Returns the messages in a message of opencode. A message of the assistant holds its calls with their results. A summary that
  * opencode made at a compaction is marked `isCompactSummary`; the prompt that asked for it holds a `compaction` part.
  *
- * @param line  The line for warnings.
  * @param isFinished  True if nothing more will be written, so that what has begun is whole.
  */
-export function entriesOf({ id, info, parts }: StoredMessage, line: number, isFinished: boolean): StoredEntries {
+export function entriesOf({ line, id, info, parts }: StoredMessage, isFinished: boolean): StoredEntries {
   const { role, time, sessionID: _session, id: _id, summary, system: _system, tools: _tools, ...rest } = info;
   const { created, completed } = objectOf(time);
   const metadata = saidOf(rest);
   if (role === "assistant" && summary === true) metadata.isCompactSummary = true;
-  const about = { createdAt: millisecondsOf(created), metadata };
+  const createdAt = millisecondsOf(created);
   const said = parts.filter(({ type }) => !BOOKKEEPING_PARTS.has(type));
   if (role === "user") {
-    return { entries: said.length > 0 ? [messageEntry(line, role, id, said.map(plainPartOf), about)] : [] };
+    const words = said.map(plainPartOf);
+    return { entries: words.length > 0 ? [messageEntry(line, role, id, words, createdAt, metadata)] : [] };
   }
   if (role !== "assistant") {
     return { entries: [], problem: `role: expected user or assistant, got ${JSON.stringify(role ?? null)}` };
   }
   const isWritten = isFinished || completed !== undefined || info.error !== undefined;
   const whole = said.filter((part) => isWritten || !isOpen(part));
-  return { entries: turnEntries(line, id, whole.map(itemOf), about), isUnfinished: whole.length < said.length };
+  return {
+    entries: turnEntries(line, id, whole.map(itemOf), createdAt, metadata),
+    isUnfinished: whole.length < said.length,
+  };
 }
 
 /** A part of a turn, with the result if it is a call; or the end of a model call. */
@@ -58,7 +63,8 @@ function turnEntries(
   line: number,
   id: string,
   items: readonly TurnItem[],
-  about: { createdAt: number | undefined; metadata: JsonObject },
+  createdAt: number | undefined,
+  metadata: JsonObject,
 ): MessageEntry[] {
   const entries: MessageEntry[] = [];
   let reply = {};
@@ -67,7 +73,7 @@ function turnEntries(
   function add(parts: Part[]): string {
     const partId = count === 0 ? id : `${id}/${count}`;
     count++;
-    const entry = messageEntry(line, "assistant", partId, parts, { ...about, metadata: { ...about.metadata } });
+    const entry = messageEntry(line, "assistant", partId, parts, createdAt, metadata);
     entry.reply = reply;
     entries.push(entry);
     return partId;
@@ -83,7 +89,7 @@ function turnEntries(
     }
     const partId = add([...thoughts, item.part]);
     thoughts = [];
-    if (item.result !== undefined) entries.push(resultEntry(line, partId, item.result, about.createdAt));
+    if (item.result !== undefined) entries.push(resultEntry(line, partId, item.result, createdAt));
   }
   if (thoughts.length > 0) add(thoughts);
   return entries;
@@ -118,9 +124,9 @@ function plainPartOf(part: JsonObject): TextPart | FilePart | DataPart {
   const { type, text, url, mime, filename, ...fields } = part;
   if (type === "text" && typeof text === "string") return { type, ...aboutOf(fields), text };
   if (type === "file" && typeof url === "string") {
-    return filePartOf(url, stringOf(mime), saidOf({ ...aboutOf(fields), name: filename ?? null }));
+    return filePartOf(url, stringOf(mime), saidOf({ ...aboutOf(fields), name: filename }));
   }
-  return dataPartOf(saidOf({ type: type as JsonValue, ...(text === undefined ? {} : { text }), ...fields }));
+  return dataPartOf(saidOf({ type, text, ...fields }));
 }
 
 /** Returns what a part says besides its content. Left out are its times, which change, and the ids of its owners. */

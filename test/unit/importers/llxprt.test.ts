@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { llxprt } from "../../../src/importers/llxprt/importer.ts";
+import { llxprt } from "../../../src/importers/llxprt.ts";
 import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 function read(...lines: [type: string, payload: unknown][]) {

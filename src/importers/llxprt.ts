@@ -1,12 +1,30 @@
 import { basename } from "node:path";
-import { fromLlxprt, type LlxprtContent } from "../../adapters/llxprt.ts";
-import type { Part } from "../../core/message.ts";
-import { adapted } from "../adapted.ts";
-import { messageEntry } from "../entry.ts";
-import type { ImportedSession } from "../importer.ts";
-import { isObject, type JsonLine, type JsonObject } from "../lines.ts";
-import type { Transcript, Translator } from "../transcript.ts";
-import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { fromLlxprt, type LlxprtContent } from "../adapters/llxprt.ts";
+import type { Part } from "../core/message.ts";
+import { headObjects } from "./detect.ts";
+import { adapted, messageEntry } from "./entry.ts";
+import type { ImportedSession, Importer } from "./importer.ts";
+import { isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
+import { Translator } from "./translator.ts";
+import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "./values.ts";
+
+/**
+ * Reads the sessions of llxprt-code: `~/.llxprt/tmp/<project>/chats/session-*.jsonl`. The format was read in the source of
+ * its `packages/core/src/recording`. Thinking is imported too.
+ */
+export const llxprt: Importer = {
+  name: "llxprt",
+  isFollowable: true,
+
+  detect(head) {
+    for (const { v, seq, type, payload } of headObjects(head)) {
+      if ((v === 1 || v === 2) && typeof seq === "number" && typeof type === "string" && isObject(payload)) return true;
+    }
+    return false;
+  },
+
+  read: (file) => new LlxprtTranslator(file).translate(readJsonLines(file)),
+};
 
 /** Lines about the program: notices on its screen, folders, checkpoints, and shortened or renumbered copies of contents. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
@@ -27,20 +45,13 @@ const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
  * `rewind` takes back the newest contents, by their number. `compressed` replaces everything before it by a summary for the
  * agent. Here the summary is a marked message and removes nothing; only the next `rewind` counts from it.
  */
-export class LlxprtTranslator implements Translator<JsonLine> {
-  readonly #path: string;
-  readonly #transcript: Transcript;
+class LlxprtTranslator extends Translator<JsonLine> {
   #meta: JsonObject = {};
   #provider: JsonObject = {};
   #title: string | undefined;
   #parent: string | undefined;
 
-  constructor(path: string, transcript: Transcript) {
-    this.#path = path;
-    this.#transcript = transcript;
-  }
-
-  read({ value, line }: JsonLine): void {
+  override read({ value, line }: JsonLine): void {
     const { type } = value;
     const payload = objectOf(value.payload);
     switch (type) {
@@ -61,7 +72,7 @@ export class LlxprtTranslator implements Translator<JsonLine> {
         return;
       case "content":
       case "synthetic_insert":
-        this.#addContent(payload.content, value, line, {});
+        this.#addContent(payload.content, value, line);
         return;
       case "compressed": {
         const { summary, ...about } = payload;
@@ -70,52 +81,55 @@ export class LlxprtTranslator implements Translator<JsonLine> {
       }
       case "rewind": {
         const count = numberOf(payload.itemsRemoved);
-        if (count === undefined || count < 0) this.#transcript.warn(line, "itemsRemoved: expected a number");
-        else this.#transcript.branches()?.rewindBy(count);
+        if (count === undefined || count < 0) this.warn(line, "itemsRemoved: expected a number");
+        else this.branches()?.rewindBy(count);
         return;
       }
       default:
-        if (BOOKKEEPING_TYPES.has(type)) return;
-        this.#transcript.warn(line, `unknown type of line: ${JSON.stringify(type ?? null)}`);
+        if (!BOOKKEEPING_TYPES.has(type)) this.warn(line, `unknown type of line: ${JSON.stringify(type ?? null)}`);
     }
   }
 
-  end(): void {
-    const root = this.#transcript.branches()?.root.session;
+  protected override end(): void {
+    const root = this.branches()?.root.session;
     if (root !== undefined && this.#title !== undefined) root.title ??= this.#title;
   }
 
-  #addContent(content: unknown, envelope: JsonObject, line: number, about: JsonObject): void {
+  /** @param summaryFacts  Given for a summary. */
+  #addContent(content: unknown, { seq, ts }: JsonObject, line: number, summaryFacts?: JsonObject): void {
     if (!isObject(content)) {
-      this.#transcript.warn(line, "content: expected an object");
+      this.warn(line, "content: expected an object");
       return;
     }
     const messages = adapted(() => fromLlxprt(content as unknown as LlxprtContent));
     if (typeof messages === "string") {
-      this.#transcript.warn(line, messages);
+      this.warn(line, messages);
       return;
     }
-    const id = String(numberOf(envelope.seq) ?? line);
+    const id = String(numberOf(seq) ?? line);
     const entries = messages
       .filter(({ parts }) => parts.length > 0)
-      .map(({ role, parts, createdAt: recordedAt, metadata }, index) => {
+      .map(({ role, parts, createdAt, metadata }, index) => {
         // The file gives a summary the model's role, but the model gets it as a message of the user.
-        const isSummary = about.isCompactSummary === true && parts.every(isPlain);
-        return messageEntry(line, isSummary ? "user" : role, index === 0 ? id : `${id}/${index}`, parts, {
-          createdAt: millisecondsOf(envelope.ts) ?? recordedAt,
-          metadata: { ...(role === "assistant" ? this.#provider : {}), ...(metadata as JsonObject), ...about },
+        const roleSeen = summaryFacts !== undefined && parts.every(isPlain) ? "user" : role;
+        const provider = role === "assistant" ? this.#provider : {};
+        const entryId = index === 0 ? id : `${id}/${index}`;
+        return messageEntry(line, roleSeen, entryId, parts, millisecondsOf(ts) ?? createdAt, {
+          ...provider,
+          ...metadata,
+          ...summaryFacts,
         });
       });
     if (entries.length === 0) return;
-    const branches = this.#transcript.open("", () => this.#session());
+    const branches = this.open("", () => this.#session());
     branches.add(entries, id);
-    if (about.isCompactSummary === true) branches.keep([id]);
+    if (summaryFacts !== undefined) branches.keep([id]);
   }
 
   #session(): ImportedSession {
     const { sessionId, cwd, workspaceDirs, projectHash } = this.#meta;
     const session: ImportedSession = {
-      externalId: stringOf(sessionId) ?? basename(this.#path).replace(/\.jsonl$/, ""),
+      externalId: stringOf(sessionId) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
       source: "llxprt",
     };
     const [first] = Array.isArray(workspaceDirs) ? workspaceDirs : [];
@@ -123,14 +137,13 @@ export class LlxprtTranslator implements Translator<JsonLine> {
     if (folder !== undefined) session.project = projectOf(folder);
     if (this.#title !== undefined) session.title = this.#title;
     if (this.#parent !== undefined) session.parentExternalId = this.#parent;
-    const about = { cwd: cwd ?? null, workspaceDirs: workspaceDirs ?? null, projectHash: projectHash ?? null };
-    session.metadata = saidOf(about);
+    session.metadata = saidOf({ cwd, workspaceDirs, projectHash });
     return session;
   }
 }
 
 function providerOf({ provider, model }: JsonObject): JsonObject {
-  return saidOf({ provider: provider ?? null, model: model ?? null });
+  return saidOf({ provider, model });
 }
 
 function isPlain(part: Part): boolean {
