@@ -137,7 +137,9 @@ test("words that are still being written come when they are whole, and are repor
   );
   const events = await read();
   expect(messagesIn(events).map(({ parts }) => parts)).toEqual([[{ type: "text", text: "whole" }]]);
-  expect(warningsIn(events)).toEqual([[1, "not imported yet, because the file may still grow: message m1 is still being written"]]);
+  expect(warningsIn(events)).toEqual([
+    [1, "not imported yet, because the file may still grow: message m1 is still being written"],
+  ]);
 });
 
 test("a summary of its own compaction is marked", async () => {
