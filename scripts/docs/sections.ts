@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../../src/core/errors.ts";
-import { SESSION_OPTIONS } from "../../src/core/options.ts";
+import { SESSION_OPTIONS, type SessionOption } from "../../src/core/options.ts";
 import { openStore } from "../../src/index.ts";
+import { OPTION_MEANINGS } from "./option-meanings.ts";
 import type { Page } from "./pages.ts";
 
 /** One example of each error. The type requires one for each code. */
@@ -78,7 +79,7 @@ function optionsTable(): string {
       ...("words" in option
         ? [option.default, "", "", option.words.map((word) => `\`${word}\``).join(", ")]
         : [number(option.default), number(option.min), number(option.max), option.unit]),
-      option.meaning,
+      OPTION_MEANINGS[name as SessionOption],
     ]),
   );
 }
