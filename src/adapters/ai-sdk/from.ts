@@ -1,10 +1,9 @@
 import type { ModelMessage } from "ai";
-import type { Part } from "../../core/message.ts";
-import { type AdaptedMessage, type ContentPart, foreignBlock, refuse } from "../shared/message.ts";
-import { type Fields, isName, isObject, keep, keepInMetadata } from "../shared/own.ts";
-import { isPlainText } from "../shared/plain-text.ts";
-import { fileOfPart } from "./files.ts";
-import { resultOfPart } from "./outputs.ts";
+import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import { type AdaptedMessage, isPlainText, type Reader, readBlock, refuse, textReader } from "../shared/message.ts";
+import { type Fields, isName, keep, keepInMetadata } from "../shared/own.ts";
+import { readFile } from "./files.ts";
+import { readResult } from "./outputs.ts";
 
 /**
  * Converts model messages of the AI SDK, one to one. Fields that we do not know, such as provider options, are kept
@@ -20,6 +19,16 @@ export function fromAiSdk(messages: ModelMessage | readonly ModelMessage[]): Ada
   return [messages].flat().map((message, index) => messageOf(message as unknown as Fields, `messages[${index}]`));
 }
 
+const CONTENT_READERS = [textReader("aiSdk"), readFile];
+
+/** The parts that a message of each role has. Kinds that we do not know are kept whole in a `data` part. */
+const READERS: Record<AdaptedMessage["role"], Reader<Part>[]> = {
+  system: CONTENT_READERS,
+  user: CONTENT_READERS,
+  assistant: [readReasoning, readCall, ...CONTENT_READERS],
+  tool: [readResult, readApproval],
+};
+
 function messageOf({ role, content, ...fields }: Fields, path: string): AdaptedMessage {
   if (role !== "system" && role !== "user" && role !== "assistant" && role !== "tool") {
     return refuse(`${path}.role`, `the AI SDK has no role ${JSON.stringify(role)}`);
@@ -28,51 +37,35 @@ function messageOf({ role, content, ...fields }: Fields, path: string): AdaptedM
     return { role, parts: [{ type: "text", text: content }], ...keepInMetadata("aiSdk", fields) };
   }
   if (!Array.isArray(content)) return refuse(`${path}.content`, "it is neither text nor a list");
-  const parts = content.map((part, index) => {
-    if (role === "assistant") return partOfSaid(part);
-    if (role !== "tool") return contentOfPart(part);
-    return (
-      resultOfPart(part) ?? approvalOfPart(part) ?? refuse(`${path}.content[${index}]`, "a tool message holds results")
-    );
+  const parts = content.map((block, index) => {
+    const part = readBlock("aiSdk", block, READERS[role]);
+    if (role === "tool" && part.type !== "tool_result") {
+      refuse(`${path}.content[${index}]`, "a tool message holds results");
+    }
+    return part;
   });
-  const isText = role !== "tool" && isPlainText(parts, "aiSdk");
-  return { role, parts, ...keepInMetadata("aiSdk", fields, { content: isText ? "list" : undefined }) };
+  return {
+    role,
+    parts,
+    ...keepInMetadata("aiSdk", fields, { content: isPlainText(parts, "aiSdk") ? "list" : undefined }),
+  };
 }
 
-function contentOfPart(part: unknown): ContentPart {
-  if (!isObject(part)) return foreignBlock("aiSdk", part);
-  if (part.type === "text" && typeof part.text === "string") {
-    const { type: _, text, ...fields } = part as Fields & { text: string };
-    return { type: "text", text, ...keep("aiSdk", fields) };
-  }
-  const file = part.type === "file" || part.type === "image" ? fileOfPart(part) : undefined;
-  return file ?? foreignBlock("aiSdk", part);
+function readReasoning({ type, text, ...fields }: Fields): ReasoningPart | undefined {
+  return type === "reasoning" && typeof text === "string" ? { type, text, ...keep("aiSdk", fields) } : undefined;
 }
 
-function partOfSaid(part: unknown): Part {
-  if (!isObject(part)) return foreignBlock("aiSdk", part);
-  const { type, ...rest } = part;
-  if (type === "reasoning" && typeof rest.text === "string") {
-    const { text, ...fields } = rest as { text: string };
-    return { type, text, ...keep("aiSdk", fields) };
-  }
-  if (type === "tool-call" && isName(rest.toolCallId) && isName(rest.toolName) && rest.providerExecuted !== true) {
-    const { toolCallId, toolName, input, ...fields } = rest as Fields & { toolCallId: string; toolName: string };
-    return { type: "tool_call", toolCallId, name: toolName, args: input, ...keep("aiSdk", fields) };
-  }
-  return contentOfPart(part);
+function readCall({ type, toolCallId, toolName, input, ...fields }: Fields): ToolCallPart | undefined {
+  const isOurs = type === "tool-call" && fields.providerExecuted !== true;
+  if (!isOurs || !isName(toolCallId) || !isName(toolName)) return undefined;
+  return { type: "tool_call", toolCallId, name: toolName, args: input, ...keep("aiSdk", fields) };
 }
 
 /** Converts a person's answer to an approval request. It is stored as the result of a call with the request's id. */
-function approvalOfPart(part: unknown): Part | undefined {
-  if (!isObject(part) || part.type !== "tool-approval-response" || !isName(part.approvalId)) return undefined;
-  const { type, approvalId, reason, ...fields } = part as Fields & { approvalId: string };
+function readApproval({ type, approvalId, reason, ...fields }: Fields): ToolResultPart | undefined {
+  if (type !== "tool-approval-response" || !isName(approvalId)) return undefined;
   const isText = typeof reason === "string";
-  const kept = keep("aiSdk", isText || reason === undefined ? fields : { ...fields, reason }, { as: type });
-  return {
-    type: "tool_result",
-    toolCallId: approvalId,
-    content: isText ? [{ type: "text", text: reason }] : [],
-    ...kept,
-  };
+  const kept = keep("aiSdk", isText ? fields : { ...fields, reason }, { as: type });
+  const content = isText ? [{ type: "text" as const, text: reason }] : [];
+  return { type: "tool_result", toolCallId: approvalId, content, ...kept };
 }

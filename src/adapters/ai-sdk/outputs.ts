@@ -1,90 +1,78 @@
 import type { FilePart, ToolResultPart } from "../../core/message.ts";
-import { type ContentPart, foreignBlock, isForeignBlock, standInFor, textOfContents } from "../shared/message.ts";
-import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
+import {
+  type ContentPart,
+  hasContent,
+  isUnknownBlock,
+  readBlock,
+  standInFor,
+  textOfContents,
+  textReader,
+} from "../shared/message.ts";
+import { asObject, defined, type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
 
 /** The media type of a file at a URL whose type is unknown. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Converts a `tool-result`. Returns undefined for any other part. */
-export function resultOfPart(part: unknown): ToolResultPart | undefined {
-  if (!isObject(part) || part.type !== "tool-result" || !isName(part.toolCallId) || !isName(part.toolName))
-    return undefined;
-  const { type, toolCallId, toolName, output, ...fields } = part as Fields & { toolCallId: string; toolName: string };
-  const read = readOutput(output);
-  if (read === undefined) return undefined;
-  const { fields: inner, form, ...said } = read;
-  return {
-    type: "tool_result",
-    toolCallId,
-    name: toolName,
-    ...said,
-    ...keep("aiSdk", { ...fields, ...nested("output", inner) }, form),
-  };
+const ITEM_READERS = [textReader("aiSdk"), readItemFile];
+
+/** Converts a `tool-result`. */
+export function readResult({ type, toolCallId, toolName, output, ...fields }: Fields): ToolResultPart | undefined {
+  if (type !== "tool-result" || !isName(toolCallId) || !isName(toolName)) return undefined;
+  const said = isObject(output) ? readOutput(output) : undefined;
+  if (said === undefined) return undefined;
+  const { content, isError, inner, as } = said;
+  const result = defined<ToolResultPart>({ type: "tool_result", toolCallId, name: toolName, content, isError });
+  return { ...result, ...keep("aiSdk", { ...fields, ...nested("output", inner) }, { as }) };
 }
 
+/** What a result's output says. `inner` has its other fields, and `as` marks a form that the content does not show. */
 interface Output {
   content: string | ContentPart[];
-  isError?: boolean;
-  fields: Fields;
-  form: Fields;
+  isError?: true | undefined;
+  inner: Fields;
+  as?: string;
 }
 
-function readOutput(output: unknown): Output | undefined {
-  if (!isObject(output)) return undefined;
-  const { type, value, ...fields } = output;
-  const form = {};
+function readOutput({ type, value, ...inner }: Fields): Output | undefined {
+  const isError = type === "error-text" || type === "error-json" ? true : undefined;
   switch (type) {
     case "text":
-      return typeof value === "string" ? { content: value, fields, form } : undefined;
     case "error-text":
-      return typeof value === "string" ? { content: value, isError: true, fields, form } : undefined;
+      return typeof value === "string" ? { content: value, isError, inner } : undefined;
     case "json":
-      return { content: [{ type: "data", data: value }], fields, form };
     case "error-json":
-      return { content: [{ type: "data", data: value }], isError: true, fields, form };
+      return { content: [{ type: "data", data: value }], isError, inner };
     case "content":
-      return Array.isArray(value) ? { content: value.map(contentOfItem), fields, form } : undefined;
+      if (!Array.isArray(value)) return undefined;
+      return { content: value.map((item) => readBlock<ContentPart>("aiSdk", item, ITEM_READERS)), inner };
     case "execution-denied": {
-      const { reason, ...others } = fields;
-      const content = typeof reason === "string" ? reason : "";
-      return { content, isError: true, fields: content === "" ? fields : others, form: { as: type } };
+      const { reason } = inner;
+      if (!isName(reason)) return { content: "", isError: true, inner, as: type };
+      return { content: reason, isError: true, inner: { ...inner, reason: undefined }, as: type };
     }
     default:
       return undefined;
   }
 }
 
-function contentOfItem(item: unknown): ContentPart {
-  if (!isObject(item)) return foreignBlock("aiSdk", item);
-  const { type, ...rest } = item;
-  if (type === "text" && typeof rest.text === "string") {
-    const { text, ...fields } = rest as { text: string };
-    return { type, text, ...keep("aiSdk", fields) };
-  }
-  return fileOfItem(item) ?? foreignBlock("aiSdk", item);
-}
-
-function fileOfItem({ type, data, url, mediaType, filename, ...fields }: Fields): FilePart | undefined {
-  const isNamed = filename === undefined || typeof filename === "string";
-  if (!isNamed || (mediaType !== undefined && !isName(mediaType))) return undefined;
-  const named = filename === undefined ? {} : { name: filename };
-  let file: FilePart | undefined;
-  if (
-    (type === "file-data" || type === "image-data" || type === "media") &&
-    typeof data === "string" &&
-    url === undefined
-  ) {
-    if (mediaType !== undefined) file = { type: "file", mediaType, ...named, data };
-  }
-  if ((type === "file-url" || type === "image-url") && typeof url === "string" && data === undefined) {
-    file = { type: "file", mediaType: mediaType ?? (type === "image-url" ? "image/*" : UNKNOWN_TYPE), ...named, url };
-  }
-  if (file === undefined) return undefined;
-  const form = {
-    as: itemTypeOf(file) === type ? undefined : type,
-    mediaType: mediaType === undefined ? "absent" : undefined,
-  };
-  return { ...file, ...keep("aiSdk", fields, form) };
+function readItemFile({ type, data, url, mediaType, filename: name, ...fields }: Fields): FilePart | undefined {
+  if (name !== undefined && typeof name !== "string") return undefined;
+  if (mediaType !== undefined && !isName(mediaType)) return undefined;
+  let file: FilePart;
+  if (type === "file-data" || type === "image-data" || type === "media") {
+    if (typeof data !== "string" || url !== undefined || mediaType === undefined) return undefined;
+    file = defined({ type: "file", mediaType, name, data });
+  } else if (type === "file-url" || type === "image-url") {
+    if (typeof url !== "string" || data !== undefined) return undefined;
+    file = defined({
+      type: "file",
+      mediaType: mediaType ?? (type === "image-url" ? "image/*" : UNKNOWN_TYPE),
+      name,
+      url,
+    });
+  } else return undefined;
+  const as = itemTypeOf(file) === type ? undefined : type;
+  return { ...file, ...keep("aiSdk", fields, { as, mediaType: mediaType === undefined ? "absent" : undefined }) };
 }
 
 function itemTypeOf({ mediaType, data }: FilePart): string {
@@ -94,7 +82,7 @@ function itemTypeOf({ mediaType, data }: FilePart): string {
 export function partOfResult(part: ToolResultPart, toolName: string): Fields {
   const { fields, form } = ownOf(part, "aiSdk");
   const { output: inner, ...others } = fields;
-  const output = { ...(isObject(inner) ? inner : {}), ...outputOf(part, form) };
+  const output = { ...asObject(inner), ...outputOf(part, form) };
   return { ...others, type: "tool-result", toolCallId: part.toolCallId, toolName, output };
 }
 
@@ -105,7 +93,7 @@ function outputOf({ content, isError }: ToolResultPart, form: Fields): Fields {
     return { type: `${prefix}text`, value: content };
   }
   const [only] = content;
-  const isData = content.length === 1 && only!.type === "data" && !isForeignBlock(only!, "aiSdk");
+  const isData = content.length === 1 && only!.type === "data" && !isUnknownBlock(only!, "aiSdk");
   if (isData) return { type: `${prefix}json`, value: only!.data };
   if (isError !== true) return { type: "content", value: content.map(itemOf) };
   // The SDK's error outputs cannot hold a list of contents.
@@ -113,19 +101,19 @@ function outputOf({ content, isError }: ToolResultPart, form: Fields): Fields {
 }
 
 function itemOf(part: ContentPart): unknown {
-  if (isForeignBlock(part, "aiSdk")) return part.data;
+  if (isUnknownBlock(part, "aiSdk")) return part.data;
   const { fields, form } = ownOf(part, "aiSdk");
   if (part.type === "text") return { ...fields, type: "text", text: part.text };
-  if (part.type === "data" || (part.data ?? part.url) === undefined) return { type: "text", text: standInFor(part) };
+  if (part.type === "data" || !hasContent(part)) return { type: "text", text: standInFor(part) };
   const { mediaType, data, url, name } = part;
   const type = form.as ?? itemTypeOf(part);
   // The SDK has no media type for an image at a URL.
   const isTold = form.mediaType !== "absent" && type !== "image-url";
-  return {
+  return defined({
     ...fields,
     type,
     ...(data === undefined ? { url } : { data }),
-    ...(isTold && { mediaType }),
-    ...(name !== undefined && type === "file-data" && { filename: name }),
-  };
+    mediaType: isTold ? mediaType : undefined,
+    filename: type === "file-data" ? name : undefined,
+  });
 }

@@ -3,14 +3,15 @@ import type { Part } from "../../core/message.ts";
 import {
   type AnyMessage,
   CallNames,
+  hasContent,
   isContent,
-  isForeignBlock,
+  isUnknownBlock,
   partsOf,
   standInFor,
   textOfContents,
+  textOrList,
 } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
-import { textOrList } from "../shared/plain-text.ts";
 import { partOfFile } from "./files.ts";
 import { partOfResult } from "./outputs.ts";
 
@@ -32,30 +33,23 @@ export function toAiSdk(messages: readonly AnyMessage[]): ModelMessage[] {
 
 function modelContent(role: AnyMessage["role"], parts: readonly Part[], form: Fields, names: CallNames): unknown {
   const isList = form.content === "list";
-  if (role === "system" && !isList) {
-    return textOfContents(parts.filter(isContent));
-  }
-  return textOrList(
-    parts.filter((part) => !isForeignBlock(part, "aiSdkUi")).map((part) => partFor(part, names)),
-    isList,
-  );
+  if (role === "system" && !isList) return textOfContents(parts.filter(isContent));
+  const shown = parts.filter((part) => !isUnknownBlock(part, "aiSdkUi"));
+  const blocks = shown.map((part) => partFor(part, names));
+  return textOrList(blocks, isList);
 }
 
 function partFor(part: Part, names: CallNames): unknown {
-  if (isForeignBlock(part, "aiSdk")) return part.data;
+  if (isUnknownBlock(part, "aiSdk")) return part.data;
   const { fields, form } = ownOf(part, "aiSdk");
   switch (part.type) {
     case "text":
     case "reasoning":
       return { ...fields, type: part.type, text: part.text };
-    case "tool_call":
-      return {
-        ...fields,
-        type: "tool-call",
-        toolCallId: part.toolCallId,
-        toolName: part.name,
-        input: part.args === undefined ? {} : part.args,
-      };
+    case "tool_call": {
+      const { toolCallId, name: toolName, args } = part;
+      return { ...fields, type: "tool-call", toolCallId, toolName, input: args === undefined ? {} : args };
+    }
     case "tool_result": {
       if (form.as !== "tool-approval-response") return partOfResult(part, names.nameFor(part));
       const [reason] = typeof part.content === "string" ? [] : part.content;
@@ -63,7 +57,7 @@ function partFor(part: Part, names: CallNames): unknown {
       return { ...fields, type: form.as, approvalId: part.toolCallId, ...told };
     }
     case "file":
-      return (part.data ?? part.url) === undefined ? { type: "text", text: standInFor(part) } : partOfFile(part);
+      return hasContent(part) ? partOfFile(part) : { type: "text", text: standInFor(part) };
     case "data":
       return { type: "text", text: standInFor(part) };
   }

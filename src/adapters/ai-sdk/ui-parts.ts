@@ -1,100 +1,77 @@
-import type { FilePart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
+import type { FilePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
-import { type ContentPart, foreignBlock, isForeignBlock, resultValue, standInFor } from "../shared/message.ts";
-import { type Fields, isName, isObject, keep, ownOf } from "../shared/own.ts";
+import { type ContentPart, hasContent, isUnknownBlock, readBlock, resultValue, standInFor } from "../shared/message.ts";
+import { asObject, defined, type Fields, isName, isObject, keep, ownOf } from "../shared/own.ts";
 
 /** The text that the SDK sends to a model when a person denies a call. */
 const DENIED = "Tool execution denied.";
 
-/** Provider metadata of a UI part is called provider options in a model message. */
-function keptFor(metadata: unknown): Fields {
-  return metadata === undefined ? {} : keep("aiSdk", { providerOptions: metadata });
+/** Keeps a UI part's metadata of the provider, which a model message calls provider options, and its other fields. */
+function kept(providerOptions: unknown, fields: Fields, form?: Fields): Fields {
+  return { ...keep("aiSdk", { providerOptions }), ...keep("aiSdkUi", fields, form) };
 }
 
 function metadataOf(part: Part, key: string): Fields {
-  const { providerOptions } = ownOf(part, "aiSdk").fields;
-  return providerOptions === undefined ? {} : { [key]: providerOptions };
+  return defined({ [key]: ownOf(part, "aiSdk").fields.providerOptions });
 }
 
-/** Converts a text or file part of any message. Other kinds, such as sources, are kept whole in a `data` part. */
+/** Converts a part of a system or user message. Other kinds, such as sources, are kept whole in a `data` part. */
 export function contentOfUiPart(part: unknown): ContentPart {
-  if (!isObject(part)) return foreignBlock("aiSdkUi", part);
-  const { type, providerMetadata, ...rest } = part;
-  if (type === "text" && typeof rest.text === "string") {
-    const { text, ...fields } = rest as { text: string };
-    return { type, text, ...keptFor(providerMetadata), ...keep("aiSdkUi", fields) };
-  }
-  const file = type === "file" ? fileOfUiPart(rest) : undefined;
-  return file === undefined ? foreignBlock("aiSdkUi", part) : { ...file, ...keptFor(providerMetadata) };
+  return readBlock<ContentPart>("aiSdkUi", part, [readText, readFile]);
 }
 
-function fileOfUiPart({ mediaType, filename, url, ...fields }: Fields): FilePart | undefined {
-  if (!isName(mediaType) || typeof url !== "string") return undefined;
-  if (filename !== undefined && typeof filename !== "string") return undefined;
+function readText({ type, text, providerMetadata, ...fields }: Fields): TextPart | undefined {
+  return type === "text" && typeof text === "string" ? { type, text, ...kept(providerMetadata, fields) } : undefined;
+}
+
+function readReasoning({ type, text, providerMetadata, ...fields }: Fields): ReasoningPart | undefined {
+  if (type !== "reasoning" || typeof text !== "string") return undefined;
+  return { type, text, ...kept(providerMetadata, fields) };
+}
+
+function readFile(part: Fields): FilePart | undefined {
+  const { type, mediaType, filename: name, url, providerMetadata, ...fields } = part;
+  if (type !== "file" || !isName(mediaType) || typeof url !== "string") return undefined;
+  if (name !== undefined && typeof name !== "string") return undefined;
   const read = readDataUrl(url);
   // The type in a data URL may differ from the part's.
   const content = read === undefined ? { url } : { data: read.data };
-  const urlType = read === undefined || read.mediaType === mediaType ? undefined : read.mediaType;
-  const named = filename === undefined ? {} : { name: filename };
-  return { type: "file", mediaType, ...named, ...content, ...keep("aiSdkUi", fields, { urlType }) };
+  const urlType = read?.mediaType === mediaType ? undefined : read?.mediaType;
+  return defined<FilePart>({ type, mediaType, name, ...content, ...kept(providerMetadata, fields, { urlType }) });
 }
 
 /** Converts a part of an assistant message. A call that was answered also yields its result. */
-export function saidInUiPart(part: unknown): { said: Part; result: ToolResultPart | undefined } {
-  if (isObject(part) && part.type === "reasoning" && typeof part.text === "string") {
-    const { type, text, providerMetadata, ...fields } = part as Fields & { text: string };
-    const said = { type: "reasoning" as const, text, ...keptFor(providerMetadata), ...keep("aiSdkUi", fields) };
-    return { said, result: undefined };
-  }
-  return callInUiPart(part) ?? { said: contentOfUiPart(part), result: undefined };
+export function saidInUiPart(part: unknown): { said: Part; result?: ToolResultPart } {
+  const call = isObject(part) ? callInUiPart(part) : undefined;
+  return call ?? { said: readBlock<Part>("aiSdkUi", part, [readReasoning, readText, readFile]) };
 }
 
-function callInUiPart(part: unknown): { said: ToolCallPart; result: ToolResultPart | undefined } | undefined {
-  if (!isObject(part) || !isName(part.toolCallId) || part.providerExecuted === true) return undefined;
+function callInUiPart(part: Fields): { said: ToolCallPart; result?: ToolResultPart } | undefined {
+  const { type, toolName: _, toolCallId, input, callProviderMetadata, ...rest } = part;
   const name = nameOfTool(part);
-  if (name === undefined) return undefined;
-  const {
-    type,
-    toolName: _,
-    toolCallId,
-    input,
-    callProviderMetadata,
-    ...rest
-  } = part as Fields & { toolCallId: string };
+  if (!isName(toolCallId) || part.providerExecuted === true || name === undefined) return undefined;
   const { output, errorText, resultProviderMetadata, state, ...others } = rest;
   const outcome = outcomeIn(rest);
   // The fields of an unanswered call must equal those of the answered one, so that both give the same message.
-  const own = outcome !== undefined ? others : state === "input-available" ? { ...rest, state: undefined } : rest;
+  const fields = outcome !== undefined ? others : state === "input-available" ? { ...rest, state: undefined } : rest;
   const form = { as: type === "dynamic-tool" ? type : undefined, input: input === undefined ? "absent" : undefined };
-  const said = {
-    type: "tool_call" as const,
-    toolCallId,
-    name,
-    args: input === undefined ? {} : input,
-    ...keptFor(callProviderMetadata),
-    ...keep("aiSdkUi", own, form),
-  };
-  if (outcome === undefined) return { said, result: undefined };
-  const result = { type: "tool_result" as const, toolCallId, name, ...outcome, ...keptFor(resultProviderMetadata) };
-  return { said, result };
+  const args = input === undefined ? {} : input;
+  const own = kept(callProviderMetadata, fields, form);
+  const said: ToolCallPart = { type: "tool_call", toolCallId, name, args, ...own };
+  if (outcome === undefined) return { said };
+  return { said, result: { type: "tool_result", toolCallId, name, ...outcome, ...kept(resultProviderMetadata, {}) } };
 }
 
 /** Returns the result in a call's part, or undefined while there is none. */
-function outcomeIn({
-  state,
-  output,
-  errorText,
-  approval,
-}: Fields): Pick<ToolResultPart, "content" | "isError"> | undefined {
-  if (state === "output-available" && output !== undefined) return { content: uiOutputContent(output) };
+function outcomeIn(part: Fields): Pick<ToolResultPart, "content" | "isError"> | undefined {
+  const { state, output, errorText, approval } = part;
+  if (state === "output-available" && output !== undefined) {
+    return { content: typeof output === "string" ? output : [{ type: "data", data: output }] };
+  }
   if (state === "output-error" && typeof errorText === "string") return { content: errorText, isError: true };
   if (state !== "output-denied") return undefined;
-  const reason = isObject(approval) && isName(approval.reason) ? approval.reason : DENIED;
-  return { content: reason, isError: true, ...keep("aiSdkUi", {}, { as: state }) };
-}
-
-function uiOutputContent(output: unknown): string | ContentPart[] {
-  return typeof output === "string" ? output : [{ type: "data", data: output }];
+  const { reason } = asObject(approval);
+  return { content: isName(reason) ? reason : DENIED, isError: true, ...keep("aiSdkUi", {}, { as: state }) };
 }
 
 function nameOfTool({ type, toolName }: Fields): string | undefined {
@@ -105,29 +82,26 @@ function nameOfTool({ type, toolName }: Fields): string | undefined {
 
 /** Converts a part back. Returns undefined for a result, which goes into the part of its call. */
 export function uiPartOf(part: Part): unknown {
-  if (isForeignBlock(part, "aiSdkUi")) return part.data;
+  if (isUnknownBlock(part, "aiSdkUi")) return part.data;
   const { fields, form } = ownOf(part, "aiSdkUi");
   switch (part.type) {
     case "text":
     case "reasoning":
       return { ...fields, type: part.type, text: part.text, ...metadataOf(part, "providerMetadata") };
     case "file": {
-      const { mediaType, name, data, url } = part;
-      if (data === undefined && url === undefined) return { type: "text", text: standInFor(part) };
+      if (!hasContent(part)) return { type: "text", text: standInFor(part) };
+      const { mediaType, name: filename, data, url: given } = part;
       const urlType = typeof form.urlType === "string" ? form.urlType : mediaType;
-      const content = { url: data === undefined ? url : dataUrlOf(urlType, data) };
-      const named = name === undefined ? {} : { filename: name };
-      return { ...fields, type: "file", mediaType, ...named, ...content, ...metadataOf(part, "providerMetadata") };
+      const url = data === undefined ? given : dataUrlOf(urlType, data);
+      return defined({ ...fields, type: "file", mediaType, filename, url, ...metadataOf(part, "providerMetadata") });
     }
-    case "tool_call":
-      return {
-        state: "input-available",
-        ...fields,
-        ...(form.as === "dynamic-tool" ? { type: form.as, toolName: part.name } : { type: `tool-${part.name}` }),
-        toolCallId: part.toolCallId,
-        ...(form.input !== "absent" && { input: part.args === undefined ? {} : part.args }),
-        ...metadataOf(part, "callProviderMetadata"),
-      };
+    case "tool_call": {
+      const { toolCallId, name, args = {} } = part;
+      const kind = form.as === "dynamic-tool" ? { type: form.as, toolName: name } : { type: `tool-${name}` };
+      const input = form.input === "absent" ? {} : { input: args };
+      const metadata = metadataOf(part, "callProviderMetadata");
+      return { state: "input-available", ...fields, ...kind, toolCallId, ...input, ...metadata };
+    }
     case "data":
       return { type: "text", text: standInFor(part) };
     case "tool_result":
@@ -142,9 +116,6 @@ export function outcomeOf(part: ToolResultPart): Fields {
   const { as } = ownOf(part, "aiSdkUi").form;
   if (as !== undefined) return { state: as, ...metadata };
   if (part.isError !== true) return { state: "output-available", output, ...metadata };
-  return {
-    state: "output-error",
-    errorText: typeof output === "string" ? output : JSON.stringify(output),
-    ...metadata,
-  };
+  const errorText = typeof output === "string" ? output : JSON.stringify(output);
+  return { state: "output-error", errorText, ...metadata };
 }

@@ -3,12 +3,14 @@ import { legalId } from "../shared/legal-id.ts";
 import {
   argsObject,
   type ContentPart,
-  foreignBlock,
+  hasContent,
   isContent,
-  isForeignBlock,
+  isUnknownBlock,
+  readBlock,
   standInFor,
+  textReader,
 } from "../shared/message.ts";
-import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
+import { asObject, defined, type Fields, isName, keep, nested, ownOf } from "../shared/own.ts";
 
 /** Characters that Anthropic refuses in ids and names. */
 const ILLEGAL = /[^a-zA-Z0-9_-]/g;
@@ -20,52 +22,85 @@ const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const SOME_IMAGE = "image/*";
 const PDF = "application/pdf";
 
+const readText = textReader("anthropic");
+
 /** Converts a block of a user message or a result. Kinds that we do not know are kept whole in a `data` part. */
 export function contentOfBlock(block: unknown): ContentPart {
-  if (!isObject(block)) return foreignBlock("anthropic", block);
-  if (block.type === "text" && typeof block.text === "string") {
-    const { type: _, text, ...fields } = block as Fields & { text: string };
-    return { type: "text", text, ...keep("anthropic", fields) };
-  }
-  return fileOfBlock(block) ?? foreignBlock("anthropic", block);
+  return readBlock<ContentPart>("anthropic", block, [readText, readFile]);
 }
 
-function fileOfBlock({ type, source, ...fields }: Fields): FilePart | undefined {
-  if ((type !== "image" && type !== "document") || !isObject(source)) return undefined;
-  const { type: kind, ...rest } = source;
-  let name: string | undefined;
-  if (type === "document" && isName(fields.title)) {
-    name = fields.title;
-    delete fields.title;
-  }
-  const named = name === undefined ? {} : { name };
-  if (kind === "base64" && isName(rest.media_type) && typeof rest.data === "string") {
-    const { media_type: mediaType, data, ...inner } = rest as { media_type: string; data: string };
-    return marked({ type: "file", mediaType, ...named, data }, type, { ...fields, ...nested("source", inner) });
-  }
-  if (kind === "url" && typeof rest.url === "string") {
-    const { url, ...inner } = rest as { url: string };
-    const mediaType = type === "image" ? SOME_IMAGE : PDF;
-    return marked({ type: "file", mediaType, ...named, url }, type, { ...fields, ...nested("source", inner) });
-  }
-  return undefined;
+/** Converts a block of an assistant message. */
+export function partOfBlock(block: unknown): Part {
+  return readBlock<Part>("anthropic", block, [readThought, readRedactedThought, readCall, readText, readFile]);
 }
 
-function marked(file: FilePart, as: string, fields: Fields): FilePart {
-  return { ...file, ...keep("anthropic", fields, { as: usualBlock(file) === as ? undefined : as }) };
+function readFile({ type, source, ...fields }: Fields): FilePart | undefined {
+  if (type !== "image" && type !== "document") return undefined;
+  const name = type === "document" && isName(fields.title) ? fields.title : undefined;
+  const { type: kind, ...about } = asObject(source);
+  const { media_type, data, url } = about;
+  let file: FilePart;
+  if (kind === "base64" && isName(media_type) && typeof data === "string") {
+    file = defined({ type: "file", mediaType: media_type, name, data });
+    Object.assign(about, { media_type: undefined, data: undefined });
+  } else if (kind === "url" && typeof url === "string") {
+    file = defined({ type: "file", mediaType: type === "image" ? SOME_IMAGE : PDF, name, url });
+    about.url = undefined;
+  } else return undefined;
+  if (name !== undefined) fields.title = undefined;
+  const as = usualBlock(file) === type ? undefined : type;
+  return { ...file, ...keep("anthropic", { ...fields, ...nested("source", about) }, { as }) };
 }
 
 /** Returns the type of block that holds a file, or undefined if Anthropic has none for it. */
-function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
-  if (data === undefined && url === undefined) return undefined;
-  if (mediaType === PDF) return "document";
-  const isImage = data === undefined ? mediaType.startsWith("image/") : IMAGE_TYPES.includes(mediaType);
+function usualBlock(file: FilePart): string | undefined {
+  if (!hasContent(file)) return undefined;
+  if (file.mediaType === PDF) return "document";
+  const isImage = file.data === undefined ? file.mediaType.startsWith("image/") : IMAGE_TYPES.includes(file.mediaType);
   return isImage ? "image" : undefined;
+}
+
+function readThought({ type, thinking, ...fields }: Fields): ReasoningPart | undefined {
+  if (type !== "thinking" || typeof thinking !== "string") return undefined;
+  return { type: "reasoning", text: thinking, ...keep("anthropic", fields) };
+}
+
+/** Keeps an encrypted thought, because Anthropic needs it back as it was. */
+function readRedactedThought({ type, ...fields }: Fields): ReasoningPart | undefined {
+  if (type !== "redacted_thinking") return undefined;
+  return { type: "reasoning", text: "", ...keep("anthropic", fields, { as: type }) };
+}
+
+function readCall({ type, id, name, input = {}, ...fields }: Fields): ToolCallPart | undefined {
+  if (type !== "tool_use" || !isName(id) || !isName(name)) return undefined;
+  return { type: "tool_call", toolCallId: id, name, args: input, ...keep("anthropic", fields) };
+}
+
+/** Converts a block of a user message, which may be a result. */
+export function askedPartOf(block: unknown): Part {
+  return readBlock<Part>("anthropic", block, [readResult, readText, readFile]);
+}
+
+function readResult({ type, tool_use_id, content, is_error, ...fields }: Fields): ToolResultPart | undefined {
+  if (type !== "tool_result" || !isName(tool_use_id)) return undefined;
+  // Anthropic never sends content that is neither a string nor a list. It becomes the only item of a list.
+  const isBare = content !== undefined && typeof content !== "string" && !Array.isArray(content);
+  const said = isBare ? [content] : (content ?? "");
+  const isError = typeof is_error === "boolean" ? is_error : undefined;
+  if (isError === undefined) fields.is_error = is_error;
+  const form = { content: content === undefined ? "absent" : isBare ? "bare" : undefined };
+  const result: ToolResultPart = {
+    type: "tool_result",
+    toolCallId: tool_use_id,
+    content: typeof said === "string" ? said : said.map(contentOfBlock),
+    isError,
+  };
+  return { ...defined(result), ...keep("anthropic", fields, form) };
 }
 
 /** @param takesFiles  False if images and documents are not allowed there; they become text then. */
 export function blockOfContent(part: ContentPart, takesFiles: boolean): unknown {
-  if (isForeignBlock(part, "anthropic")) return part.data;
+  if (isUnknownBlock(part, "anthropic")) return part.data;
   if (part.type === "text") return { ...ownOf(part, "anthropic").fields, type: "text", text: part.text };
   const block = part.type === "file" && takesFiles ? blockOfFile(part) : undefined;
   return block ?? { type: "text", text: standInFor(part) };
@@ -76,82 +111,35 @@ function blockOfFile(part: FilePart): Fields | undefined {
   const { mediaType, data, url, name } = part;
   const type = form.as ?? usualBlock(part);
   if (type === undefined) return undefined;
-  const inner = isObject(fields.source) ? fields.source : {};
-  const source =
-    data === undefined ? { ...inner, type: "url", url } : { ...inner, type: "base64", media_type: mediaType, data };
+  const held = data === undefined ? { type: "url", url } : { type: "base64", media_type: mediaType, data };
+  const source = { ...asObject(fields.source), ...held };
   return { ...fields, type, source, ...(type === "document" && name !== undefined && { title: name }) };
-}
-
-/** Converts a block of an assistant message. */
-export function partOfBlock(block: unknown): Part {
-  if (!isObject(block)) return foreignBlock("anthropic", block);
-  const { type, ...rest } = block;
-  if (type === "thinking" && typeof rest.thinking === "string") {
-    const { thinking, ...fields } = rest as { thinking: string };
-    return { type: "reasoning", text: thinking, ...keep("anthropic", fields) };
-  }
-  // The thought is encrypted. Anthropic needs it back as it was.
-  if (type === "redacted_thinking") return { type: "reasoning", text: "", ...keep("anthropic", rest, { as: type }) };
-  if (type === "tool_use" && isName(rest.id) && isName(rest.name)) {
-    const { id, name, input = {}, ...fields } = rest as Fields & { id: string; name: string };
-    return { type: "tool_call", toolCallId: id, name, args: input, ...keep("anthropic", fields) };
-  }
-  return contentOfBlock(block);
 }
 
 /** Converts a part of an assistant message. Returns undefined for reasoning that Anthropic has not signed. */
 export function blockOfPart(part: Part): unknown {
-  if (isContent(part)) return blockOfContent(part, ownOf(part, "anthropic").form.as !== undefined);
-  if (part.type === "reasoning") return blockOfThought(part);
-  if (part.type === "tool_call") return blockOfCall(part);
-  return undefined;
-}
-
-/** Treats an empty signature as none: proxies for other models write them, and Anthropic refuses them. */
-function blockOfThought(part: ReasoningPart): Fields | undefined {
   const { fields, form } = ownOf(part, "anthropic");
-  if (form.as === "redacted_thinking") return { ...fields, type: "redacted_thinking" };
+  if (isContent(part)) return blockOfContent(part, form.as !== undefined);
+  if (part.type === "tool_call") {
+    const id = legalId(part.toolCallId, ILLEGAL, ID_CHARS_MAX);
+    const name = legalId(part.name, ILLEGAL, NAME_CHARS_MAX);
+    return { ...fields, type: "tool_use", id, name, input: argsObject(part.args) };
+  }
+  if (part.type !== "reasoning") return undefined;
+  if (form.as === "redacted_thinking") return { ...fields, type: form.as };
+  // Proxies for other models write empty signatures, and Anthropic refuses them.
   return isName(fields.signature) ? { ...fields, type: "thinking", thinking: part.text } : undefined;
-}
-
-function blockOfCall(part: ToolCallPart): Fields {
-  const name = legalId(part.name, ILLEGAL, NAME_CHARS_MAX);
-  const { fields } = ownOf(part, "anthropic");
-  return {
-    ...fields,
-    type: "tool_use",
-    id: legalId(part.toolCallId, ILLEGAL, ID_CHARS_MAX),
-    name,
-    input: argsObject(part.args),
-  };
-}
-
-/** Converts a `tool_result` block. Returns undefined for any other block. */
-export function resultOfBlock(block: unknown): ToolResultPart | undefined {
-  if (!isObject(block) || block.type !== "tool_result" || !isName(block.tool_use_id)) return undefined;
-  const { type, tool_use_id, content, is_error, ...fields } = block as Fields & { tool_use_id: string };
-  // Anthropic never sends content that is neither a string nor a list. It becomes the only item of a list.
-  const isBare = content !== undefined && typeof content !== "string" && !Array.isArray(content);
-  const said = isBare ? [content] : (content ?? "");
-  if (is_error !== undefined && typeof is_error !== "boolean") fields.is_error = is_error;
-  return {
-    type: "tool_result",
-    toolCallId: tool_use_id,
-    content: typeof said === "string" ? said : said.map(contentOfBlock),
-    ...(typeof is_error === "boolean" && { isError: is_error }),
-    ...keep("anthropic", fields, { content: content === undefined ? "absent" : isBare ? "bare" : undefined }),
-  };
 }
 
 export function blockOfResult(part: ToolResultPart): Fields {
   const { fields, form } = ownOf(part, "anthropic");
   const said = typeof part.content === "string" ? part.content : part.content.map((item) => blockOfContent(item, true));
   const content = form.content === "bare" && said.length === 1 ? said[0] : said;
-  return {
+  return defined({
     ...fields,
     type: "tool_result",
     tool_use_id: legalId(part.toolCallId, ILLEGAL, ID_CHARS_MAX),
-    ...(content === "" && form.content === "absent" ? {} : { content }),
-    ...(part.isError !== undefined && { is_error: part.isError }),
-  };
+    content: content === "" && form.content === "absent" ? undefined : content,
+    is_error: part.isError ?? fields.is_error,
+  });
 }

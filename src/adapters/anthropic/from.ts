@@ -1,9 +1,8 @@
 import type { Message, MessageParam, TextBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { Part } from "../../core/message.ts";
-import { type AdaptedMessage, refuse } from "../shared/message.ts";
+import { type AdaptedMessage, isPlainText, refuse, runsOf } from "../shared/message.ts";
 import { type Fields, keepInMetadata } from "../shared/own.ts";
-import { isPlainText } from "../shared/plain-text.ts";
-import { contentOfBlock, partOfBlock, resultOfBlock } from "./blocks.ts";
+import { askedPartOf, contentOfBlock, partOfBlock } from "./blocks.ts";
 
 /** A message of a Messages API request, or a reply. */
 export type AnthropicMessage = MessageParam | Message;
@@ -39,50 +38,33 @@ export function fromAnthropic(
 function systemMessages(system: unknown): AdaptedMessage[] {
   if (system === undefined) return [];
   const parts = partsIn(system, "system", contentOfBlock);
-  const isListOfText = Array.isArray(system) && isPlainText(parts, "anthropic");
-  return parts.map((part) => ({
-    role: "system",
-    parts: [part],
-    ...keepInMetadata("anthropic", {}, { content: isListOfText ? "list" : undefined }),
-  }));
+  const kept = keepInMetadata("anthropic", {}, { content: listOf(system, parts) });
+  return parts.map((part) => ({ role: "system", parts: [part], ...kept }));
 }
 
 function messagesOf(message: Fields, path: string, afterResults: boolean): AdaptedMessage[] {
   const { role, content, ...rest } = message;
   const isReply = rest.type === "message";
   const fields = isReply ? {} : rest;
-  const form = { reply: isReply ? rest : undefined };
   if (role === "user") return userMessages(content, path, fields, afterResults);
   if (role !== "assistant" && role !== "system") {
     return refuse(`${path}.role`, `Anthropic has no role ${JSON.stringify(role)}`);
   }
   const parts = partsIn(content, path, role === "system" ? contentOfBlock : partOfBlock);
-  const kept = keepInMetadata("anthropic", fields, {
-    ...form,
+  const form = {
+    reply: isReply ? rest : undefined,
     content: listOf(content, parts),
     place: role === "system" ? "messages" : undefined,
-  });
-  return [{ role, parts, ...kept }];
+  };
+  return [{ role, parts, ...keepInMetadata("anthropic", fields, form) }];
 }
 
-/** Splits a user message into runs of results and runs of other blocks. */
 function userMessages(content: unknown, path: string, fields: Fields, afterResults: boolean): AdaptedMessage[] {
-  const blocks = partsIn(content, path, (block) => resultOfBlock(block) ?? contentOfBlock(block));
-  const runs: AdaptedMessage[] = [];
-  for (const part of blocks) {
-    const role = part.type === "tool_result" ? "tool" : "user";
-    const last = runs.at(-1);
-    if (last?.role === role) (last.parts as Part[]).push(part);
-    else runs.push({ role, parts: [part] });
-  }
-  if (runs.length === 0) runs.push({ role: "user", parts: [] });
-  return runs.map((run, index) => {
+  const parts = partsIn(content, path, askedPartOf);
+  return runsOf(parts, "user").map((run, index) => {
     // `toAnthropic` joins consecutive results. This mark keeps separate messages separate.
     const isApart = index === 0 && run.role === "tool" && afterResults;
-    const form = {
-      content: runs.length === 1 ? listOf(content, run.parts!) : undefined,
-      joined: index > 0 ? true : isApart ? false : undefined,
-    };
+    const form = { content: listOf(content, parts), joined: index > 0 ? true : isApart ? false : undefined };
     return { ...run, ...keepInMetadata("anthropic", index === 0 ? fields : {}, form) };
   });
 }
@@ -92,6 +74,7 @@ function partsIn<P extends Part>(content: unknown, path: string, partOf: (block:
   return Array.isArray(content) ? content.map(partOf) : refuse(`${path}.content`, "it is neither text nor a list");
 }
 
+/** Returns a mark for a list with a single plain text, which could also have been a string. */
 function listOf(content: unknown, parts: readonly Part[]): "list" | undefined {
   return Array.isArray(content) && isPlainText(parts, "anthropic") ? "list" : undefined;
 }

@@ -1,6 +1,5 @@
-import { type AnyMessage, isContent, partsOf } from "../shared/message.ts";
+import { type AnyMessage, isContent, partsOf, textOrList } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
-import { textOrList } from "../shared/plain-text.ts";
 import { blockOfContent, blockOfPart, blockOfResult } from "./blocks.ts";
 import type { AnthropicConversation } from "./from.ts";
 

@@ -1,9 +1,9 @@
 import type { Content } from "@google/genai";
-import type { Part, ToolResultPart } from "../../core/message.ts";
-import { type AdaptedMessage, refuse } from "../shared/message.ts";
-import { type Fields, isObject, keepInMetadata } from "../shared/own.ts";
+import type { Part } from "../../core/message.ts";
+import { type AdaptedMessage, refuse, runsOf } from "../shared/message.ts";
+import { asObject, type Fields, keepInMetadata } from "../shared/own.ts";
 import { contentOfPart, partOfModel } from "./parts.ts";
-import { resultOfPart, withFileBehind } from "./responses.ts";
+import { readResult, withFileBehind } from "./responses.ts";
 
 /** The fields of a `generateContent` request that hold the conversation. `systemInstruction` goes into `config`. */
 export interface GeminiConversation {
@@ -56,52 +56,42 @@ class ContentReader {
       const isApart = index === 0 && run.role === this.#lastRole;
       this.#lastRole = run.role;
       const joined = index > 0 ? true : isApart ? false : undefined;
-      const kept =
-        index === 0 ? keepInMetadata("gemini", fields, { ...form, joined }) : keepInMetadata("gemini", {}, { joined });
-      return { ...run, ...kept };
+      const marks = index === 0 ? { ...form, joined } : { joined };
+      return { ...run, ...keepInMetadata("gemini", index === 0 ? fields : {}, marks) };
     });
   }
 
   #said(parts: readonly unknown[]): AdaptedMessage {
-    const ids = new Set(parts.map(idOfCall));
-    const counts = new Map<string, number>();
+    const ids = new Set(parts.map((part) => asObject(asObject(part).functionCall).id));
+    const numbered = namesWithNumbers();
     const said = parts.map((part) =>
       partOfModel(part, (name) => {
-        let id: string;
-        do {
-          const count = counts.get(name) ?? 0;
-          counts.set(name, count + 1);
-          id = `${name}_${count}`;
-        } while (ids.has(id));
+        let id = numbered(name);
+        while (ids.has(id)) id = numbered(name);
         return id;
       }),
     );
-    this.#waiting = said.flatMap((part) =>
-      part.type === "tool_call" ? [{ name: part.name, id: part.toolCallId }] : [],
-    );
+    const calls = said.filter((part) => part.type === "tool_call");
+    this.#waiting = calls.map(({ name, toolCallId }) => ({ name, id: toolCallId }));
     return { role: "assistant", parts: said };
   }
 
-  #answeredAndAsked(parts: readonly unknown[]): AdaptedMessage[] {
-    const counts = new Map<string, number>();
+  #answeredAndAsked(given: readonly unknown[]): AdaptedMessage[] {
+    const numbered = namesWithNumbers();
     const idFor = (name: string): string => {
-      const count = counts.get(name) ?? 0;
-      counts.set(name, count + 1);
-      return this.#waiting.find((call) => call.name === name)?.id ?? `${name}_${count}`;
+      const id = numbered(name);
+      return this.#waiting.find((call) => call.name === name)?.id ?? id;
     };
-    const runs: { role: "tool" | "user"; parts: Part[] }[] = [];
-    for (const part of parts) {
-      const result = resultOfPart(part, idFor);
+    const parts: Part[] = [];
+    for (const block of given) {
+      const result = readResult(asObject(block), idFor);
       if (result !== undefined) this.#answer(result.toolCallId);
-      const last = runs.at(-1);
-      const grown = last?.role === "tool" ? withFileBehind(last.parts.at(-1) as ToolResultPart, part) : undefined;
-      const ours: Part = result ?? contentOfPart(part);
-      const role = result === undefined ? "user" : "tool";
-      if (grown !== undefined) last!.parts.splice(-1, 1, grown);
-      else if (last?.role === role) last.parts.push(ours);
-      else runs.push({ role, parts: [ours] });
+      const part = result ?? contentOfPart(block);
+      const last = parts.at(-1);
+      if (last?.type === "tool_result" && part.type === "file") parts.splice(-1, 1, withFileBehind(last, part));
+      else parts.push(part);
     }
-    return runs.length > 0 ? runs : [{ role: "user", parts: [] }];
+    return runsOf(parts, "user");
   }
 
   #answer(id: string): void {
@@ -110,8 +100,14 @@ class ContentReader {
   }
 }
 
-function idOfCall(part: unknown): unknown {
-  return isObject(part) && isObject(part.functionCall) ? part.functionCall.id : undefined;
+/** Returns a function that appends 0, 1, … to each name. */
+function namesWithNumbers(): (name: string) => string {
+  const counts = new Map<string, number>();
+  return (name) => {
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
+    return `${name}_${count}`;
+  };
 }
 
 /** Some clients leave the role out for the user, and older ones use `function` for responses. */

@@ -1,7 +1,7 @@
 import type { FilePart, ToolResultPart } from "../../core/message.ts";
 import { type ContentPart, textOfContents } from "../shared/message.ts";
-import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { fileOfPart, kindOf, partOfFile, toolName } from "./parts.ts";
+import { asObject, defined, type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
+import { kindOf, partOfFile, readFile, toolName } from "./parts.ts";
 
 /** The media types of files that Gemini takes in a function response. */
 const FILE_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
@@ -11,70 +11,49 @@ const FILE_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf", 
  *
  * @param idFor  Returns the id of the call that a response without an id answers, given the function's name.
  */
-export function resultOfPart(part: unknown, idFor: (name: string) => string): ToolResultPart | undefined {
-  if (kindOf(part) !== "functionResponse") return undefined;
-  const { functionResponse, ...fields } = part as Fields;
-  if (!isObject(functionResponse) || !isName(functionResponse.name)) return undefined;
-  const { id, name, response, parts, ...inner } = functionResponse as Fields & { name: string };
+export function readResult(part: Fields, idFor: (name: string) => string): ToolResultPart | undefined {
+  const { functionResponse, ...fields } = part;
+  const { id, name, response, parts, ...inner } = asObject(functionResponse);
+  if (kindOf(part) !== "functionResponse" || !isName(name)) return undefined;
   if ((id !== undefined && !isName(id)) || (response !== undefined && !isObject(response))) return undefined;
   const files = filesIn(parts);
-  if (files === undefined && parts !== undefined) inner.parts = parts;
+  if (files === undefined) inner.parts = parts;
   const { content, isError } = responseContent(response);
-  const own = keep(
-    "gemini",
-    { ...fields, ...nested("functionResponse", inner) },
-    { id: id === undefined ? "absent" : undefined, response: response === undefined ? "absent" : undefined },
-  );
-  return {
+  const form = { id: id === undefined ? "absent" : undefined, response: response === undefined ? "absent" : undefined };
+  const isEmpty = response !== undefined && Object.keys(response).length === 0;
+  const result: ToolResultPart = {
     type: "tool_result",
     toolCallId: id ?? idFor(name),
     name,
-    content: files === undefined ? content : [...(isEmpty(response) ? [] : listOf(content)), ...files],
-    ...(isError && { isError }),
-    ...own,
+    content: files === undefined ? content : [...(isEmpty ? [] : listOf(content)), ...files],
+    isError,
   };
+  return { ...defined(result), ...keep("gemini", { ...fields, ...nested("functionResponse", inner) }, form) };
 }
 
-/**
- * Adds a file that follows a response to its result. Clients send files so to models that take none inside a response.
- *
- * @returns undefined if the part is not a file.
- */
-export function withFileBehind(result: ToolResultPart, part: unknown): ToolResultPart | undefined {
-  const kind = kindOf(part);
-  const file = kind === "inlineData" || kind === "fileData" ? fileOfPart(part as Fields, kind) : undefined;
-  if (file === undefined) return undefined;
+/** Adds a file to the result that it follows. Clients send files so to models that take none inside a response. */
+export function withFileBehind(result: ToolResultPart, file: FilePart): ToolResultPart {
   const { fields, form } = ownOf(file, "gemini");
   const behind = { ...file, ...keep("gemini", fields, { ...form, behind: true }) };
   const said = result.content === "" ? [] : listOf(result.content);
   return { ...result, content: [...said, behind] };
 }
 
-/** Returns true for a response that returned files only. */
-function isEmpty(response: Fields | undefined): boolean {
-  return response !== undefined && Object.keys(response).length === 0;
-}
-
 /** Returns the files in a list of parts, or undefined if any part is of another kind. Such parts are kept unchanged. */
 function filesIn(parts: unknown): FilePart[] | undefined {
   if (!Array.isArray(parts) || parts.length === 0) return undefined;
-  const files = parts.map((part) => {
-    const kind = isObject(part) && "inlineData" in part ? "inlineData" : "fileData";
-    return isObject(part) ? fileOfPart(part, kind) : undefined;
-  });
+  const files = parts.map((part) => readFile(asObject(part)));
   return files.every((file) => file !== undefined) ? files : undefined;
 }
 
 /** Reads the keys `output` and `error`, which Gemini documents. A response with other keys becomes data. */
-function responseContent(response: Fields | undefined): { content: string | ContentPart[]; isError: boolean } {
-  if (response === undefined) return { content: "", isError: false };
+function responseContent(response: Fields | undefined): { content: string | ContentPart[]; isError?: true } {
+  if (response === undefined) return { content: "" };
   const [only, ...others] = Object.keys(response);
-  if (others.length > 0 || (only !== "error" && only !== "output")) {
-    return { content: [{ type: "data", data: response }], isError: false };
-  }
-  const value = response[only];
-  if (typeof value === "string") return { content: value, isError: only === "error" };
-  return { content: [{ type: "data", data: only === "error" ? value : response }], isError: only === "error" };
+  const isError = only === "error" && others.length === 0;
+  const value = isError || (only === "output" && others.length === 0) ? response[only] : response;
+  const content = typeof value === "string" ? value : [{ type: "data" as const, data: isError ? value : response }];
+  return isError ? { content, isError } : { content };
 }
 
 function listOf(content: string | ContentPart[]): ContentPart[] {
@@ -90,7 +69,7 @@ function listOf(content: string | ContentPart[]): ContentPart[] {
 export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean): [Fields, ...Fields[]] {
   const { fields, form } = ownOf(part, "gemini");
   const content = listOf(part.content);
-  const files = content.filter((item): item is FilePart => item.type === "file" && isTaken(item));
+  const files = content.filter((item) => item.type === "file").filter(isTaken);
   const said = content.filter((item) => !files.includes(item as FilePart));
   const isError = part.isError === true;
   const inside = files.filter((file) => !isBehind(file));
@@ -99,7 +78,7 @@ export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean
   const response = isOnlyFiles && !isError ? {} : responseOf(isOnlyFiles ? inside : said, isError);
   const isAbsent = form.response === "absent" && response.output === "";
   const functionResponse = {
-    ...(isObject(fields.functionResponse) ? fields.functionResponse : {}),
+    ...asObject(fields.functionResponse),
     ...(hasId && form.id !== "absent" && { id: part.toolCallId }),
     name: toolName(name),
     ...(!isAbsent && { response }),

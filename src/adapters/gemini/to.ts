@@ -1,4 +1,4 @@
-import type { ToolResultPart } from "../../core/message.ts";
+import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type AnyMessage, CallNames, isContent, partsOf } from "../shared/message.ts";
 import { type Fields, isObject, ownOf } from "../shared/own.ts";
 import type { GeminiConversation } from "./from.ts";
@@ -46,7 +46,7 @@ export function toGemini(
       continue;
     }
     const parts =
-      role === "tool" ? calls.answer(given.filter((part) => part.type === "tool_result")) : calls.read(message);
+      role === "tool" ? calls.answer(given.filter((part) => part.type === "tool_result")) : calls.read(given, role);
     const last = drafts.at(-1);
     const isJoined = (form.joined ?? last?.role === role) === true;
     if (isJoined && last !== undefined && (last.role === "assistant") === (role === "assistant")) {
@@ -54,27 +54,28 @@ export function toGemini(
       last.role = role;
     } else if (parts.length > 0 || given.length === 0) drafts.push({ fields, form, role, parts });
   }
-  if (missingSignature !== undefined) for (const draft of drafts) sign(draft, missingSignature);
-  const instruction = { ...system.fields, parts: system.parts };
   const conversation = {
-    ...(system.parts.length > 0 && { systemInstruction: instruction }),
-    contents: drafts.map((draft) => closeContent({ ...draft, parts: calls.inOrder(draft.parts) })),
+    ...(system.parts.length > 0 && { systemInstruction: { ...system.fields, parts: system.parts } }),
+    contents: drafts.map((draft) => {
+      if (missingSignature !== undefined) sign(draft.parts, missingSignature);
+      return closeContent(draft, calls.inOrder(draft.parts));
+    }),
   };
   return conversation as unknown as GeminiConversation;
 }
 
-function closeContent({ fields, form, role, parts }: OpenContent): Fields {
+function closeContent({ fields, form, role }: OpenContent, parts: unknown[]): Fields {
   const isBare = parts.length === 0 && form.parts === "absent";
   const theirs = form.role === "function" ? "function" : role === "assistant" ? "model" : "user";
   return { ...fields, ...(form.role !== "absent" && { role: theirs }), ...(!isBare && { parts }) };
 }
 
 /** Signs the first call of a content. Its signature counts for all calls. */
-function sign({ parts }: OpenContent, thoughtSignature: string): void {
-  const calls = parts.filter((part): part is Fields => isObject(part) && "functionCall" in part);
-  const [first] = calls;
-  if (first === undefined || calls.some((call) => "thoughtSignature" in call)) return;
-  parts[parts.indexOf(first)] = { ...first, thoughtSignature };
+function sign(parts: unknown[], thoughtSignature: string): void {
+  const isCall = (part: unknown): part is Fields => isObject(part) && "functionCall" in part;
+  const calls = parts.filter(isCall);
+  if (calls.length === 0 || calls.some((call) => "thoughtSignature" in call)) return;
+  parts[parts.findIndex(isCall)] = { ...calls[0], thoughtSignature };
 }
 
 /** Remembers the calls made so far, because a response needs its function's name, and an id only if the call has one. */
@@ -86,14 +87,14 @@ class AnsweredCalls {
   readonly #callIndexes = new Map<unknown, number>();
   readonly #files = new Map<unknown, readonly unknown[]>();
 
-  read(message: AnyMessage): unknown[] {
-    const given = partsOf(message);
+  read(given: readonly Part[], role: AnyMessage["role"]): unknown[] {
     this.#names.learn(given);
-    const calls = given.flatMap((part) => (part.type === "tool_call" ? [part] : []));
+    const calls = given.filter((part) => part.type === "tool_call");
     if (calls.length > 0) {
-      this.#unnamed = calls.flatMap((part) => (ownOf(part, "gemini").form.id === "absent" ? [part.toolCallId] : []));
+      const unnamed = calls.filter((part) => ownOf(part, "gemini").form.id === "absent");
+      this.#unnamed = unnamed.map((part) => part.toolCallId);
     }
-    if (message.role === "assistant") return given.map(partOfSaid).filter((part) => part !== undefined);
+    if (role === "assistant") return given.map(partOfSaid).filter((part) => part !== undefined);
     return given.filter(isContent).map((part) => partOfContent(part));
   }
 
@@ -112,17 +113,17 @@ class AnsweredCalls {
    * response with a name to the first call of that name.
    */
   inOrder(parts: readonly unknown[]): unknown[] {
-    const byName = new Map<string, unknown[]>();
-    for (const part of parts) if (this.#callIndexes.has(part)) byName.set(nameOf(part), []);
-    for (const part of [...parts].sort((left, right) => this.#callIndexOf(left) - this.#callIndexOf(right))) {
-      if (this.#callIndexes.has(part)) byName.get(nameOf(part))!.push(part);
-    }
-    const ordered = parts.map((part) => (this.#callIndexes.has(part) ? byName.get(nameOf(part))!.shift() : part));
+    const indexOf = (part: unknown): number => this.#callIndexes.get(part)!;
+    const waiting = parts.filter((part) => this.#callIndexes.has(part)).sort((a, b) => indexOf(a) - indexOf(b));
+    const ordered = parts.map((part) => {
+      if (!this.#callIndexes.has(part)) return part;
+      const [next] = waiting.splice(
+        waiting.findIndex((other) => nameOf(other) === nameOf(part)),
+        1,
+      );
+      return next;
+    });
     return ordered.flatMap((part) => [part, ...(this.#files.get(part) ?? [])]);
-  }
-
-  #callIndexOf(part: unknown): number {
-    return this.#callIndexes.get(part) ?? -1;
   }
 }
 

@@ -1,7 +1,7 @@
-import type { FilePart } from "../../core/message.ts";
+import type { FilePart, TextPart } from "../../core/message.ts";
 import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
-import { type ContentPart, foreignBlock, isForeignBlock, standInFor } from "../shared/message.ts";
-import { type Fields, isObject, keep, nested, ownOf } from "../shared/own.ts";
+import { type ContentPart, isUnknownBlock, readBlock, standInFor, textReader } from "../shared/message.ts";
+import { asObject, defined, type Fields, keep, nested, ownOf } from "../shared/own.ts";
 
 /** The audio formats that OpenAI takes, by media type. */
 const AUDIO_FORMATS: Record<string, string> = {
@@ -17,47 +17,38 @@ const SOME_IMAGE = "image/*";
 
 /** Converts a block of content. Blocks that we do not know are kept whole in a `data` part. */
 export function partOfBlock(block: unknown): ContentPart {
-  if (!isObject(block)) return foreignBlock("openai", block);
-  const { type, ...rest } = block;
-  if (type === "text" && typeof rest.text === "string") {
-    const { text, ...fields } = rest as { text: string };
-    return { type, text, ...keep("openai", fields) };
-  }
-  if (type === "refusal" && typeof rest.refusal === "string") {
-    const { refusal, ...fields } = rest as { refusal: string };
-    return { type: "text", text: refusal, ...keep("openai", fields, { as: "refusal_block" }) };
-  }
-  return fileOfBlock(block) ?? foreignBlock("openai", block);
+  return readBlock<ContentPart>("openai", block, [textReader("openai"), readRefusal, readImage, readAudio, readFile]);
 }
 
-function fileOfBlock({ type, ...rest }: Fields): FilePart | undefined {
-  if (type === "image_url" && isObject(rest.image_url) && typeof rest.image_url.url === "string") {
-    const { image_url, ...fields } = rest as { image_url: Fields };
-    const { url, ...inner } = image_url as { url: string };
-    const file = readDataUrl(url) ?? { mediaType: SOME_IMAGE, url };
-    return kept(file, type, { ...fields, ...nested(type, inner) });
-  }
-  if (type === "input_audio" && isObject(rest.input_audio)) {
-    const { input_audio, ...fields } = rest as { input_audio: Fields };
-    const { data, format, ...inner } = input_audio;
-    const mediaType = AUDIO_TYPES[String(format)];
-    if (typeof data !== "string" || mediaType === undefined) return undefined;
-    return kept({ mediaType, data }, type, { ...fields, ...nested(type, inner) });
-  }
-  if (type === "file" && isObject(rest.file) && typeof rest.file.file_data === "string") {
-    const { file, ...fields } = rest as { file: Fields };
-    const { file_data, filename, ...inner } = file as { file_data: string; filename?: unknown };
-    const bytes = readDataUrl(file_data);
-    if (bytes === undefined || (filename !== undefined && typeof filename !== "string")) return undefined;
-    const named = filename === undefined ? bytes : { ...bytes, name: filename };
-    return kept(named, type, { ...fields, ...nested(type, inner) });
-  }
-  return undefined;
+function readRefusal({ type, refusal, ...fields }: Fields): TextPart | undefined {
+  if (type !== "refusal" || typeof refusal !== "string") return undefined;
+  return { type: "text", text: refusal, ...keep("openai", fields, { as: "refusal_block" }) };
 }
 
-function kept(file: Omit<FilePart, "type">, as: string, fields: Fields): FilePart {
-  const part = { type: "file", ...file } as FilePart;
-  return { ...part, ...keep("openai", fields, { as: as === usualBlock(part) ? undefined : as }) };
+function readImage({ type, image_url, ...fields }: Fields): FilePart | undefined {
+  const { url, ...inner } = asObject(image_url);
+  if (type !== "image_url" || typeof url !== "string") return undefined;
+  return kept(readDataUrl(url) ?? { mediaType: SOME_IMAGE, url }, type, fields, inner);
+}
+
+function readAudio({ type, input_audio, ...fields }: Fields): FilePart | undefined {
+  const { data, format, ...inner } = asObject(input_audio);
+  const mediaType = AUDIO_TYPES[String(format)];
+  if (type !== "input_audio" || typeof data !== "string" || mediaType === undefined) return undefined;
+  return kept({ mediaType, data }, type, fields, inner);
+}
+
+function readFile({ type, file, ...fields }: Fields): FilePart | undefined {
+  const { file_data, filename: name, ...inner } = asObject(file);
+  const bytes = typeof file_data === "string" ? readDataUrl(file_data) : undefined;
+  if (type !== "file" || bytes === undefined || (name !== undefined && typeof name !== "string")) return undefined;
+  return kept({ ...bytes, name }, type, fields, inner);
+}
+
+function kept(file: Omit<FilePart, "type">, type: string, fields: Fields, inner: Fields): FilePart {
+  const part = defined({ type: "file", ...file } as FilePart);
+  const as = type === usualBlock(part) ? undefined : type;
+  return { ...part, ...keep("openai", { ...fields, ...nested(type, inner) }, { as }) };
 }
 
 /** Returns the type of block that holds a file, or undefined if OpenAI has none for it. */
@@ -74,17 +65,19 @@ export function blockOf(part: ContentPart): unknown {
   const { fields, form } = ownOf(part, "openai");
   const { mediaType, data, url, name } = part;
   const type = form.as ?? usualBlock(part);
-  const inner = (key: string): Fields => (isObject(fields[key]) ? fields[key] : {});
   const source = data === undefined ? url : dataUrlOf(mediaType, data);
   if (type === "image_url" && source !== undefined) {
-    return { ...fields, type, image_url: { ...inner(type), url: source } };
+    return { ...fields, type, image_url: { ...asObject(fields.image_url), url: source } };
   }
   if (type === "input_audio" && data !== undefined && mediaType in AUDIO_FORMATS) {
-    return { ...fields, type, input_audio: { ...inner(type), data, format: AUDIO_FORMATS[mediaType] } };
+    return {
+      ...fields,
+      type,
+      input_audio: { ...asObject(fields.input_audio), data, format: AUDIO_FORMATS[mediaType] },
+    };
   }
   if (type === "file" && data !== undefined) {
-    const filename = name === undefined ? {} : { filename: name };
-    return { ...fields, type, file: { ...inner(type), ...filename, file_data: source } };
+    return { ...fields, type, file: defined({ ...asObject(fields.file), filename: name, file_data: source }) };
   }
   return { type: "text", text: standInFor(part) };
 }
@@ -96,7 +89,7 @@ export function textBlockOf(part: ContentPart): unknown {
     if (form.as === "refusal_block") return { ...fields, type: "refusal", refusal: part.text };
     return { ...fields, type: "text", text: part.text };
   }
-  if (isForeignBlock(part, "openai")) return part.data;
+  if (isUnknownBlock(part, "openai")) return part.data;
   if (part.type === "file" && ownOf(part, "openai").form.as !== undefined) return blockOf(part);
   return { type: "text", text: standInFor(part) };
 }

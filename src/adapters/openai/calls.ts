@@ -1,13 +1,14 @@
 import type { DataPart, Part, ToolCallPart } from "../../core/message.ts";
 import { legalId } from "../shared/legal-id.ts";
-import { foreignBlock, isForeignBlock } from "../shared/message.ts";
-import { type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
-import { CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX } from "./forms.ts";
+import { isUnknownBlock, readBlock } from "../shared/message.ts";
+import { asObject, type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
 
 /** Characters that OpenAI refuses in the name of a tool. */
 const ILLEGAL_IN_NAME = /[^a-zA-Z0-9_-]/g;
+const NAME_CHARS_MAX = 64;
 /** Matches nothing: ids may have any character. */
 const ILLEGAL_IN_ID = /(?!)/g;
+const ID_CHARS_MAX = 40;
 /** Marks an entry of `tool_calls` that is not a call. */
 const ODD_CALL = "tool_call";
 
@@ -15,65 +16,63 @@ const ODD_CALL = "tool_call";
 export function callsOf(toolCalls: unknown): (ToolCallPart | DataPart)[] {
   if (!Array.isArray(toolCalls)) return [];
   return toolCalls.map((call) => {
-    return callOf(call) ?? { ...foreignBlock("openai", call), ...keep("openai", {}, { as: ODD_CALL }) };
+    const part = readBlock("openai", call, [functionCallOf, customCallOf]);
+    return part.type === "data" ? { ...part, ...keep("openai", {}, { as: ODD_CALL }) } : part;
   });
 }
 
-function callOf(call: unknown): ToolCallPart | undefined {
-  if (!isObject(call) || !isName(call.id)) return undefined;
-  const { id: toolCallId, type, function: called, custom, ...fields } = call as Fields & { id: string };
-  if (type === "custom" && isObject(custom) && isName(custom.name) && called === undefined) {
-    const { name, input, ...inner } = custom as Fields & { name: string };
-    const own = keep("openai", { ...fields, ...nested("custom", inner) }, { as: "custom" });
-    return typeof input === "string" ? { type: "tool_call", toolCallId, name, args: input, ...own } : undefined;
-  }
-  if ((type !== "function" && type !== undefined) || !isObject(called) || custom !== undefined) return undefined;
-  const { name, arguments: text, ...inner } = called;
-  if (!isName(name) || !isArguments(text)) return undefined;
+function functionCallOf({ id, type, function: called, ...fields }: Fields): ToolCallPart | undefined {
+  const { name, arguments: text, ...inner } = asObject(called);
+  if ((type !== "function" && type !== undefined) || fields.custom !== undefined) return undefined;
+  if (!isName(id) || !isName(name) || !isArguments(text)) return undefined;
   const { args, raw } = readArguments(text);
   // Some servers leave out the type.
-  const own = keep(
-    "openai",
-    { ...fields, ...nested("function", inner) },
-    { raw, as: type === undefined ? "untyped" : undefined },
-  );
-  return { type: "tool_call", toolCallId, name, args, ...own };
+  const form = { raw, as: type === undefined ? "untyped" : undefined };
+  const own = keep("openai", { ...fields, ...nested("function", inner) }, form);
+  return { type: "tool_call", toolCallId: id, name, args, ...own };
+}
+
+function customCallOf({ id, type, custom, ...fields }: Fields): ToolCallPart | undefined {
+  const { name, input, ...inner } = asObject(custom);
+  if (type !== "custom" || fields.function !== undefined) return undefined;
+  if (!isName(id) || !isName(name) || typeof input !== "string") return undefined;
+  const own = keep("openai", { ...fields, ...nested("custom", inner) }, { as: type });
+  return { type: "tool_call", toolCallId: id, name, args: input, ...own };
 }
 
 /** Converts the legacy `function_call`. Its name serves as the id, because its result has no id. */
 export function legacyCallOf(call: unknown): ToolCallPart[] {
-  if (!isObject(call) || !isName(call.name) || !isArguments(call.arguments)) return [];
-  const { name, arguments: text, ...fields } = call as Fields & { name: string; arguments: string | Fields };
+  const { name, arguments: text, ...fields } = asObject(call);
+  if (!isName(name) || !isArguments(text)) return [];
   const { args, raw } = readArguments(text);
   return [{ type: "tool_call", toolCallId: name, name, args, ...keep("openai", fields, { as: "function_call", raw }) }];
 }
 
 /** Returns true if a part of an assistant message goes into `tool_calls`. */
 export function isCall(part: Part): part is ToolCallPart | DataPart {
-  return part.type === "tool_call" || (isForeignBlock(part, "openai") && ownOf(part, "openai").form.as === ODD_CALL);
-}
-
-/** Returns an entry of `tool_calls`, or the value of `function_call` for a legacy call. */
-export function callBlockOf(part: ToolCallPart | DataPart): unknown {
-  if (part.type === "data") return part.data;
-  const { fields, form } = ownOf(part, "openai");
-  const name = legalId(part.name, ILLEGAL_IN_NAME, TOOL_NAME_CHARS_MAX);
-  const inner = (key: string): Fields => (isObject(fields[key]) ? fields[key] : {});
-  if (form.as === "function_call") return { ...fields, name, arguments: argumentsOf(part) };
-  const id = callIdOf(part);
-  if (form.as === "custom" && typeof part.args === "string") {
-    return { ...fields, id, type: "custom", custom: { ...inner("custom"), name, input: part.args } };
-  }
-  const called = { ...inner("function"), name, arguments: argumentsOf(part) };
-  return { ...fields, id, ...(form.as === "untyped" ? {} : { type: "function" }), function: called };
+  return part.type === "tool_call" || (isUnknownBlock(part, "openai") && ownOf(part, "openai").form.as === ODD_CALL);
 }
 
 export function isLegacyCall(part: Part): boolean {
   return ownOf(part, "openai").form.as === "function_call";
 }
 
+/** Returns an entry of `tool_calls`, or the value of `function_call` for a legacy call. */
+export function callBlockOf(part: ToolCallPart | DataPart): unknown {
+  if (part.type === "data") return part.data;
+  const { fields, form } = ownOf(part, "openai");
+  const name = legalId(part.name, ILLEGAL_IN_NAME, NAME_CHARS_MAX);
+  if (form.as === "function_call") return { ...fields, name, arguments: argumentsOf(part) };
+  const id = callIdOf(part);
+  if (form.as === "custom" && typeof part.args === "string") {
+    return { ...fields, id, type: "custom", custom: { ...asObject(fields.custom), name, input: part.args } };
+  }
+  const called = { ...asObject(fields.function), name, arguments: argumentsOf(part) };
+  return { ...fields, id, ...(form.as !== "untyped" && { type: "function" }), function: called };
+}
+
 export function callIdOf({ toolCallId }: { toolCallId: string }): string {
-  return legalId(toolCallId, ILLEGAL_IN_ID, CALL_ID_CHARS_MAX);
+  return legalId(toolCallId, ILLEGAL_IN_ID, ID_CHARS_MAX);
 }
 
 /** Accepts parsed arguments as well, because some programs store them that way. */
@@ -96,6 +95,5 @@ function readArguments(text: string | Fields): { args: unknown; raw: string | un
 function argumentsOf(part: ToolCallPart): string {
   const { raw } = ownOf(part, "openai").form;
   const written = JSON.stringify(part.args === undefined ? {} : part.args);
-  if (typeof raw !== "string") return written;
-  return JSON.stringify(readArguments(raw).args) === written ? raw : written;
+  return typeof raw === "string" && JSON.stringify(readArguments(raw).args) === written ? raw : written;
 }

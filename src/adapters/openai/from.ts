@@ -1,11 +1,12 @@
 import type { ChatCompletionMessage, ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import type { Part } from "../../core/message.ts";
-import { type AdaptedMessage, refuse } from "../shared/message.ts";
+import { type AdaptedMessage, isPlainText, refuse } from "../shared/message.ts";
 import { type Fields, isName, keep, keepInMetadata } from "../shared/own.ts";
-import { isPlainText } from "../shared/plain-text.ts";
 import { partOfBlock } from "./blocks.ts";
 import { callsOf, legacyCallOf } from "./calls.ts";
-import { isLegalName, REASONING_FIELDS } from "./forms.ts";
+
+/** The fields in which OpenAI-compatible servers put a model's reasoning. OpenAI itself does not send it. */
+const REASONING_FIELDS = ["reasoning_content", "reasoning"];
 
 /** A message of a Chat Completions request, or of a choice in a reply. */
 export type OpenaiMessage = ChatCompletionMessageParam | ChatCompletionMessage;
@@ -86,10 +87,8 @@ function toolMessage({ role, ...message }: Fields, path: string): AdaptedMessage
   const { [key]: toolCallId, content, ...fields } = message;
   if (!isName(toolCallId)) refuse(`${path}.${key}`, "a result must name its call");
   const form = formOf(content, path);
-  const kept = keep("openai", fields, {
-    as: role === "function" ? "function" : undefined,
-    content: form === "list" ? undefined : form,
-  });
+  const as = role === "function" ? role : undefined;
+  const kept = keep("openai", fields, { as, content: form === "list" ? undefined : form });
   const result = Array.isArray(content) ? content.map(partOfBlock) : ((content ?? "") as string);
   return { role: "tool", parts: [{ type: "tool_result", toolCallId, content: result, ...kept }] };
 }
@@ -109,8 +108,12 @@ function formOf(content: unknown, path: string): "absent" | "null" | "list" | un
 
 /** Takes the name out of the fields, unless OpenAI would refuse it. */
 function takeName(fields: Fields): { name?: string } {
-  const { name } = fields;
-  if (!isLegalName(name)) return {};
-  delete fields.name;
-  return { name };
+  const named = legalName(fields.name);
+  if (named.name !== undefined) delete fields.name;
+  return named;
+}
+
+/** Returns a speaker's name if OpenAI takes it. */
+export function legalName(name: unknown): { name?: string } {
+  return typeof name === "string" && /^[^\s<|\\/>]{1,64}$/.test(name) && name.isWellFormed() ? { name } : {};
 }

@@ -1,11 +1,10 @@
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import type { DataPart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
-import { type AnyMessage, isContent, partsOf } from "../shared/message.ts";
+import { type AnyMessage, isContent, partsOf, textOrList } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
-import { textOrList } from "../shared/plain-text.ts";
 import { blockOf, textBlockOf } from "./blocks.ts";
 import { callBlockOf, callIdOf, isCall, isLegacyCall } from "./calls.ts";
-import { isLegalName } from "./forms.ts";
+import { legalName } from "./from.ts";
 
 /**
  * Converts our messages, usually those of a rendered context, to `messages` of a Chat Completions request. A message with
@@ -23,7 +22,7 @@ function messagesOf(message: AnyMessage): Fields[] {
   const parts = partsOf(message);
   const { fields, form } = ownOf(message.metadata, "openai");
   const content = parts.filter(isContent);
-  const name = isLegalName(message.name) ? { name: message.name } : {};
+  const name = legalName(message.name);
   switch (message.role) {
     case "tool":
       return parts.flatMap((part) => (part.type === "tool_result" ? [answerOf(part)] : []));

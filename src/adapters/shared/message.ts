@@ -1,7 +1,7 @@
 import { StoreError } from "../../core/errors.ts";
 import type { DataPart, FilePart, Part, PartInput, Role, TextPart, ToolResultPart } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
-import { type Fields, isName, isObject, type Provider } from "./own.ts";
+import { type Fields, isName, isObject, keep, type Provider } from "./own.ts";
 
 /** One of our messages: stored, rendered or about to be appended. */
 export interface AnyMessage {
@@ -34,14 +34,46 @@ export function isContent(part: Part): part is ContentPart {
   return part.type === "text" || part.type === "file" || part.type === "data";
 }
 
-/** Keeps a block that we do not know in a `data` part. Its provider gets it back; others get its JSON as text. */
-export function foreignBlock(provider: Provider, block: unknown): DataPart {
+/** Returns the part for a provider's object, or undefined if the object is of another kind. */
+export type Reader<P extends Part> = (block: Fields) => P | undefined;
+
+/** Converts a block by the first reader that knows it. Any other block is kept whole in a `data` part. */
+export function readBlock<P extends Part>(provider: Provider, block: unknown, readers: Reader<P>[]): P | DataPart {
+  if (isObject(block)) {
+    for (const read of readers) {
+      const part = read(block);
+      if (part !== undefined) return part;
+    }
+  }
   return { type: "data", provider, data: block };
 }
 
-/** Returns true if a part holds an unknown block of this provider. */
-export function isForeignBlock(part: Part, provider: Provider): part is DataPart & { provider: Provider } {
+/** Reads `{ type: "text", text }`, which is a text for most providers. */
+export function textReader(provider: Provider): Reader<TextPart> {
+  return ({ type, text, ...fields }) =>
+    type === "text" && typeof text === "string" ? { type, text, ...keep(provider, fields) } : undefined;
+}
+
+/** Returns true for a part that keeps a block of this provider whole. */
+export function isUnknownBlock(part: Part, provider: Provider): part is DataPart & { provider: Provider } {
   return part.type === "data" && part.provider === provider;
+}
+
+/** Splits parts into messages: runs of results, and runs of other parts. Without parts, there is one empty message. */
+export function runsOf(parts: readonly Part[], roleIfEmpty: "tool" | "user"): AdaptedMessage[] {
+  const runs: AdaptedMessage[] = [];
+  for (const part of parts) {
+    const role = part.type === "tool_result" ? "tool" : "user";
+    const last = runs.at(-1);
+    if (last?.role === role) last.parts.push(part);
+    else runs.push({ role, parts: [part] });
+  }
+  return runs.length > 0 ? runs : [{ role: roleIfEmpty, parts: [] }];
+}
+
+/** Returns true for a file with bytes or a URL. */
+export function hasContent({ data, url }: FilePart): boolean {
+  return (data ?? url) !== undefined;
 }
 
 /** Returns the text that replaces a part that a provider does not accept. */
@@ -55,7 +87,7 @@ export function textOfContents(contents: readonly ContentPart[]): string {
 }
 
 /** Returns a result as a single value: its string, its only data, or the text of all its contents. */
-export function resultValue({ content }: Pick<ToolResultPart, "content">): unknown {
+export function resultValue({ content }: ToolResultPart): unknown {
   if (typeof content === "string") return content;
   const [only] = content;
   return content.length === 1 && only!.type === "data" ? only!.data : textOfContents(content);
@@ -65,6 +97,19 @@ export function resultValue({ content }: Pick<ToolResultPart, "content">): unkno
 export function argsObject(args: unknown): Fields {
   if (args === undefined || args === null) return {};
   return isObject(args) ? args : { input: args };
+}
+
+/** Returns true for a single text without provider fields. It is sent as a string unless it was a list. */
+export function isPlainText(parts: readonly Part[], provider: Provider): boolean {
+  const [only] = parts;
+  return parts.length === 1 && only!.type === "text" && !(provider in only!);
+}
+
+/** Returns a string for a single plain text block that was not a list, else the blocks. */
+export function textOrList(blocks: readonly unknown[], isList: boolean): unknown {
+  const [only] = blocks;
+  const isText = blocks.length === 1 && isObject(only) && only.type === "text" && Object.keys(only).length === 2;
+  return isText && !isList ? only.text : blocks;
 }
 
 /**
@@ -79,7 +124,7 @@ export class CallNames {
   }
 
   /** Returns the result's own name, else its call's, else `unknown`. */
-  nameFor(part: { toolCallId: string; name?: string | undefined }): string {
+  nameFor(part: ToolResultPart): string {
     return isName(part.name) ? part.name : (this.#names.get(part.toolCallId) ?? "unknown");
   }
 }

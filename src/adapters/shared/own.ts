@@ -7,47 +7,37 @@ export type Provider = "openai" | "anthropic" | "gemini" | "aiSdk" | "aiSdkUi" |
 /** The key for marks about the original form of a message, which no provider uses. */
 const FORM = "coppice";
 
-/** A provider's own fields on a part or a message, and the marks about its original form. */
-export interface Own {
-  fields: Fields;
-  form: Fields;
-}
-
-/** Returns one provider's own fields, empty if there are none. */
-export function ownOf(holder: object | undefined, provider: Provider): Own {
-  const own = (holder as Fields | undefined)?.[provider];
-  if (!isObject(own)) return { fields: {}, form: {} };
-  const { [FORM]: form, ...fields } = own;
-  return { fields, form: isObject(form) ? form : {} };
+/** Returns a provider's own fields, and the marks about the original form. Both are empty if there are none. */
+export function ownOf(holder: object | undefined, provider: Provider): { fields: Fields; form: Fields } {
+  const { [FORM]: form, ...fields } = asObject((holder as Fields | undefined)?.[provider]);
+  return { fields, form: asObject(form) };
 }
 
 /** Returns an object to spread into a part or into metadata. It is empty if there is nothing to keep. */
 export function keep(provider: Provider, fields: Fields, form: Fields = {}): Fields {
-  const known = defined(form);
-  const own = isEmpty(known) ? defined(fields) : { ...defined(fields), [FORM]: known };
-  return isEmpty(own) ? {} : { [provider]: own };
+  return nested(provider, { ...fields, ...nested(FORM, form) });
 }
 
 /** Returns a message's `metadata` with the fields to keep, or an empty object. */
 export function keepInMetadata(provider: Provider, fields: Fields, form: Fields = {}): { metadata?: Fields } {
-  const metadata = keep(provider, fields, form);
-  return isEmpty(metadata) ? {} : { metadata };
+  return nested("metadata", keep(provider, fields, form));
 }
 
 /** Returns `{ key: fields }` for the fields of an inner object, or an empty object if there are none. */
 export function nested(key: string, fields: Fields): Fields {
   const known = defined(fields);
-  return isEmpty(known) ? {} : { [key]: known };
+  return Object.keys(known).length === 0 ? {} : { [key]: known };
+}
+
+/** Returns an object as it is, and any other value as an empty object. */
+export function asObject(value: unknown): Fields {
+  return isObject(value) ? value : {};
 }
 
 /** Drops undefined fields: SDKs write them, and JSON cannot hold them. */
-function defined(fields: Fields): Fields {
+export function defined<T extends object>(fields: T): T {
   if (!Object.values(fields).includes(undefined)) return fields;
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-function isEmpty(fields: Fields): boolean {
-  return Object.keys(fields).length === 0;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }
 
 export function isObject(value: unknown): value is Fields {
@@ -56,4 +46,9 @@ export function isObject(value: unknown): value is Fields {
 
 export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
+}
+
+/** Returns true for a text or undefined. */
+export function isOptionalText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === "string";
 }
