@@ -22,12 +22,8 @@ export class CarriedSummaries {
     this.#repositories = repositories;
   }
 
-  /** Returns the summaries of all sessions to keep. If two overlap, only the one that covers more is kept. */
-  list(sessions: ReadonlyMap<string, RegrownSession>): CarriedSummary[] {
-    return [...sessions].flatMap(([sessionId, session]) => this.#ofSession(sessionId, session));
-  }
-
-  #ofSession(sessionId: string, session: RegrownSession): CarriedSummary[] {
+  /** Returns the summaries to keep. If two overlap, only the one that covers more is kept. */
+  ofSession(sessionId: string, session: RegrownSession): CarriedSummary[] {
     const { summaries, unions } = this.#repositories;
     const standing = [...summaries.shown(sessionId), ...summaries.waiting(sessionId)];
     const found = standing.map(({ id, rootId, logPosition }) => {

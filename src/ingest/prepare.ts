@@ -7,7 +7,7 @@ import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.ts";
 import { extractArtifacts } from "../store/extract-artifacts.ts";
 import type { MessageRow } from "../store/messages.ts";
-import { checkedVector } from "./checked-vector.ts";
+import { checkedVector } from "./request-vectors.ts";
 
 export interface PrepareOptions {
   embedder: Embedder;

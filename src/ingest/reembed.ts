@@ -15,26 +15,24 @@ import {
 } from "../store/new-generation.ts";
 import type { Target, UnstagedMessage } from "../store/reembedding.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { CarriedSummaries } from "./carried-summaries.ts";
-import { checkedVector } from "./checked-vector.ts";
 import { RegrownForests } from "./regrown-forests.ts";
+import { checkedVector, requestVectors } from "./request-vectors.ts";
 
-/** Tries after which a failing request ends the run. */
+/** Failures in a row that end the run. */
 const ATTEMPTS_MAX = 6;
 /** If a service asks for a longer delay, the run ends. The next run continues. */
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 10 * 60_000 };
-/** Texts refused one by one, with none accepted in between, before a harmless text shows if the service refuses everything. */
-const REFUSALS_MAX = 3;
+/** Shows if a service that refused a text refuses everything. */
 const HARMLESS_TEXT = "Hello";
 
 /** Most new messages whose vectors are staged inside the transaction of the switch. With more, another round comes first. */
 const LAST_MESSAGES_MAX = 200;
 
 export interface ReembedProgress {
-  /** `embed` makes vectors, `grow` grows the forests, `check` compares them with their log, `switch` puts them in use. */
-  phase: "embed" | "grow" | "check" | "switch";
+  /** `embed` makes vectors, `grow` grows the forests, `switch` puts them in use. */
+  phase: "embed" | "grow" | "switch";
   doneCount: number;
-  /** The total known so far: messages for `embed`, log positions for `grow`, sessions for `check`, 1 for `switch`. */
+  /** The total known so far: messages for `embed`, log positions for `grow`, 1 for `switch`. */
   totalCount: number;
   /** The usage of this run so far. */
   usage: ModelUsage;
@@ -70,8 +68,7 @@ export interface ReembedPorts {
  * 1. Vectors are made for all messages and staged in the file, in small transactions. The next run continues a run that was
  *    stopped. Meanwhile the forest in use serves and grows.
  * 2. The new forest grows in memory, following the log in use.
- * 3. Each session's new log is applied to the stored messages, and must give the same sums and counts.
- * 4. One transaction adds the newest messages and writes the new forest.
+ * 3. One transaction adds the newest messages and writes the new forest.
  *
  * The steps repeat until few messages have been appended meanwhile.
  *
@@ -110,22 +107,16 @@ class ReembedRun {
   readonly #options: ReembedPorts;
   readonly #target: Target;
   #regrowth: RegrownForests;
-  #carried: CarriedSummaries;
   /** The message id up to which every vector is staged. */
   #stagedTo = 0;
   #embeddedCount = 0;
-  /** Texts refused one by one since the last accepted one. */
-  #refusals = 0;
   readonly #usage: ModelUsage = { inputTokens: 0, outputTokens: 0 };
-  /** Sessions that have been compared with their logs. */
-  readonly #checked = new Set<string>();
 
   constructor(repositories: Repositories, options: ReembedPorts) {
     this.#repositories = repositories;
     this.#options = options;
     this.#target = repositories.database.read(() => nextTarget(repositories, options.embedder.id)!);
     this.#regrowth = this.#newForests();
-    this.#carried = new CarriedSummaries(repositories);
   }
 
   get counts(): { embeddedCount: number; usage: ModelUsage } {
@@ -145,8 +136,7 @@ class ReembedRun {
     while (!this.#isOvertaken()) {
       await this.#stageAll();
       if (!(await this.#growAll())) continue;
-      await this.#checkAll();
-      this.#carried.list(this.#regrowth.sessions);
+      this.#regrowth.carriedSummaries(); // the transaction of the switch is then short
       const switched = this.#switch();
       if (switched === undefined) continue;
       await moveVectors(this.#repositories, this.#options.signal).catch(() => {}); // upkeep continues
@@ -155,38 +145,22 @@ class ReembedRun {
     return { carriedSummaryCount: 0, switchMs: 0 };
   }
 
-  /**
-   * Stages every missing vector, except for messages appended after the last batch was read.
-   *
-   * If another process is making the same vectors, this one jumps half-way to the end, and returns for the others later. So
-   * only a few batches are paid for twice.
-   */
+  /** Stages every missing vector, except for messages appended after the last batch was read. */
   async #stageAll(): Promise<void> {
-    const { database, messages, reembedding } = this.#repositories;
+    const { database, reembedding } = this.#repositories;
     const { embedder } = this.#options;
     const limit = isRemote(embedder) ? Math.min(embedder.textsMax, BATCH_MESSAGES_MAX) : BATCH_MESSAGES_MAX;
     const { messageCount } = database.read(() => reembedding.unstagedCount(this.#target));
     const totalCount = this.#embeddedCount + messageCount;
-    let ahead: number | undefined; // after a jump, the message id that was reached
     for (;;) {
       await this.#turn();
-      const batch = database.read(() => reembedding.unstaged(this.#target, ahead ?? this.#stagedTo, limit));
-      if (batch.length === 0 && ahead === undefined) return;
+      const batch = database.read(() => reembedding.unstaged(this.#target, this.#stagedTo, limit));
       const vectors = await this.#vectorsOf(batch);
-      const stagedCount = stageVectors(this.#repositories, this.#target, vectors);
-      if (stagedCount === undefined) return; // another process was faster
-      const lastId = batch.at(-1)?.id ?? 0;
-      if (ahead === undefined) this.#stagedTo = lastId;
+      if (stageVectors(this.#repositories, this.#target, vectors) === undefined) return; // another process was faster
+      this.#stagedTo = batch.at(-1)?.id ?? this.#stagedTo;
       this.#embeddedCount += batch.filter(({ embedding }) => embedding === undefined).length;
-      this.#report("embed", this.#embeddedCount, Math.max(totalCount, this.#embeddedCount));
-      if (batch.length < limit) {
-        if (ahead === undefined) return;
-        ahead = undefined;
-      } else if (stagedCount < batch.length) {
-        ahead = Math.floor((lastId + database.read(() => messages.lastId())) / 2);
-      } else if (ahead !== undefined) {
-        ahead = lastId;
-      }
+      if (batch.length > 0) this.#report("embed", this.#embeddedCount, Math.max(totalCount, this.#embeddedCount));
+      if (batch.length < limit) return;
     }
   }
 
@@ -195,10 +169,8 @@ class ReembedRun {
     if (!isRemote(embedder)) return batch.map((message) => this.#localVector(message));
     const wanting = batch.filter(({ text, embedding }) => embedding === undefined && text.trim() !== "");
     const texts = wanting.map(({ text }) => text);
-    const vectors = texts.length === 0 ? [] : await this.#acceptedVectors(embedder, texts);
-    const byId = new Map(
-      wanting.map(({ id }, index) => [id, vectors[index] && checkedVector(vectors[index], embedder.dimension)]),
-    );
+    const vectors = texts.length === 0 ? [] : await this.#remoteVectors(embedder, texts);
+    const byId = new Map(wanting.map(({ id }, index) => [id, vectors[index]]));
     return batch.map(({ id, embedding }) => ({ id, embedding: embedding ?? byId.get(id) }));
   }
 
@@ -210,46 +182,46 @@ class ReembedRun {
   }
 
   /**
-   * Requests the vectors of texts. If a batch is refused, because of one text perhaps, each half is tried alone. A text that
-   * is refused alone gets no vector, if the service accepts others: any number of such texts must not stop the run.
+   * Requests the vectors of texts. If the service is unavailable or its answer is invalid, it waits, as long as the service asks
+   * if it does. Then, or if the batch is refused, each half is tried alone. A text that is refused alone gets no vector: any
+   * number of such texts must not stop the run.
    */
-  async #acceptedVectors(embedder: RemoteEmbedder, texts: readonly string[]): Promise<(Float32Array | undefined)[]> {
+  async #remoteVectors(
+    embedder: RemoteEmbedder,
+    texts: readonly string[],
+    attempt = 1,
+  ): Promise<(Float32Array | undefined)[]> {
+    const { signal } = this.#options;
+    const onUsage = (usage: ModelUsage): void => this.#count(usage);
+    let next = attempt;
     try {
-      const vectors = await this.#remoteVectors(embedder, texts);
-      this.#refusals = 0;
-      return vectors;
+      return await requestVectors(embedder, texts, signal, onUsage);
     } catch (error) {
-      if (!StoreError.is(error, "MODEL_REFUSED") || isOfAccount(error)) throw error;
-      if (texts.length === 1) {
-        this.#refusals += 1;
-        if (this.#refusals < REFUSALS_MAX) return [undefined];
-        await this.#remoteVectors(embedder, [HARMLESS_TEXT]);
-        this.#refusals = 0;
+      signal.throwIfAborted();
+      const isText = StoreError.is(error, "MODEL_REFUSED") && !isOfAccount(error);
+      if (isText && texts.length === 1) {
+        await requestVectors(embedder, [HARMLESS_TEXT], signal, onUsage);
         return [undefined];
       }
-      const half = Math.ceil(texts.length / 2);
-      const first = await this.#acceptedVectors(embedder, texts.slice(0, half));
-      return [...first, ...(await this.#acceptedVectors(embedder, texts.slice(half)))];
-    }
-  }
-
-  /** Tries again if the service is unavailable or its answer is invalid, after the delay that it asks for, if any. */
-  async #remoteVectors(embedder: RemoteEmbedder, texts: readonly string[]): Promise<Float32Array[]> {
-    const { signal } = this.#options;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const onUsage = (usage: ModelUsage): void => this.#count(usage);
-        return await embedder.embedAll({ texts, task: "document", signal, onUsage });
-      } catch (error) {
-        signal.throwIfAborted();
-        const mayPass = StoreError.is(error, "MODEL_UNAVAILABLE") || StoreError.is(error, "MODEL_ANSWER_INVALID");
-        if (!mayPass || attempt === ATTEMPTS_MAX) throw error;
-        const asked = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details.retryAfterMs : undefined;
-        const waitMs = asked ?? backoffMs(attempt, BACKOFF);
-        if (waitMs > BACKOFF.delayMsMax) throw error;
-        await wait(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      if (!isText) {
+        await this.#pause(error, attempt);
+        next += 1;
       }
     }
+    if (texts.length === 1) return this.#remoteVectors(embedder, texts, next);
+    const half = Math.ceil(texts.length / 2);
+    const first = await this.#remoteVectors(embedder, texts.slice(0, half), next);
+    return [...first, ...(await this.#remoteVectors(embedder, texts.slice(half), next))];
+  }
+
+  /** @throws the error if another try does not help. */
+  async #pause(error: unknown, attempt: number): Promise<void> {
+    const isAway = StoreError.is(error, "MODEL_UNAVAILABLE");
+    const waitMs = (isAway ? error.details.retryAfterMs : undefined) ?? backoffMs(attempt, BACKOFF);
+    const mayPass = isAway || StoreError.is(error, "MODEL_ANSWER_INVALID");
+    if (!mayPass || attempt === ATTEMPTS_MAX || waitMs > BACKOFF.delayMsMax) throw error;
+    const { signal } = this.#options;
+    await wait(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
   /** Follows the log to its end. @returns false if vectors are missing, or if another process has switched meanwhile. */
@@ -265,20 +237,8 @@ class ReembedRun {
       if (followed === "current") return true;
       if (followed === "unstaged") return false;
       if (followed !== "stale") continue;
-      this.#beginAgain();
+      this.#regrowth = this.#newForests();
       if (this.#isOvertaken()) return false;
-    }
-  }
-
-  /** Checks each session once. Rows that are followed later go through the same code. */
-  async #checkAll(): Promise<void> {
-    const { sessions } = this.#regrowth;
-    for (const sessionId of sessions.keys()) {
-      if (this.#checked.has(sessionId)) continue;
-      await this.#turn();
-      this.#repositories.database.read(() => this.#regrowth.check(sessionId));
-      this.#checked.add(sessionId);
-      this.#report("check", this.#checked.size, sessions.size);
     }
   }
 
@@ -314,7 +274,7 @@ class ReembedRun {
       sessions,
       parents: new Map(sessions.flatMap(({ parents }) => [...parents])),
       withoutVector,
-      carried: this.#carried.list(this.#regrowth.sessions),
+      carried: this.#regrowth.carriedSummaries(),
     };
   }
 
@@ -339,12 +299,6 @@ class ReembedRun {
       reembedding.stage(this.#target, id, embedding);
     }
     return withoutVector.map(({ id }) => id);
-  }
-
-  #beginAgain(): void {
-    this.#regrowth = this.#newForests();
-    this.#carried = new CarriedSummaries(this.#repositories);
-    this.#checked.clear();
   }
 
   #newForests(): RegrownForests {

@@ -2,10 +2,10 @@ import { StoreError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { DecidedRow } from "../forest/forest.ts";
 import type { Embedder } from "../models/embedder.ts";
-import { applyLog, clusterLine, type DerivedRows, themeLine } from "../store/derive.ts";
-import { enteringSteps } from "../store/features.ts";
+import type { CarriedSummary } from "../store/new-generation.ts";
 import type { FollowedRow, StagedMessage, Target } from "../store/reembedding.ts";
 import type { Repositories } from "../store/repositories.ts";
+import { CarriedSummaries } from "./carried-summaries.ts";
 import { RegrownSession } from "./regrown-session.ts";
 
 /** Rows of the log in use that are followed in one transaction, which takes about 20 ms. */
@@ -25,6 +25,7 @@ export class RegrownForests {
   readonly #target: Target;
   readonly #embedder: Embedder;
   readonly #sessions = new Map<string, RegrownSession>();
+  readonly #carried: CarriedSummaries;
   /** Identifies the log that is followed. */
   readonly #stamp: string;
   /** The position of the last row followed, in the log in use. */
@@ -36,6 +37,7 @@ export class RegrownForests {
     this.#repositories = repositories;
     this.#target = target;
     this.#embedder = embedder;
+    this.#carried = new CarriedSummaries(repositories);
     this.#stamp = this.#stampNow();
   }
 
@@ -71,33 +73,9 @@ export class RegrownForests {
     return rows.length < PAGE_ROWS ? "current" : "more";
   }
 
-  /**
-   * Reads a session's messages again, applies the new log to them as `verify` does, and compares the result with memory.
-   *
-   * @throws {StoreError} `STORE_CORRUPT` if the two differ.
-   */
-  check(sessionId: string): void {
-    const { database, reembedding, sessions } = this.#repositories;
-    const session = this.#sessions.get(sessionId)!;
-    const refuse = (reason: string): never => {
-      const text = `the new forest of session "${sessionId}" is not what its log says: ${reason}`;
-      throw new StoreError("STORE_CORRUPT", { path: database.path, reason: text });
-    };
-    const row = sessions.byId(sessionId);
-    if (row === undefined || this.#stampNow() !== this.#stamp) return; // forgotten meanwhile: everything is grown again
-    const messages = reembedding.ofSession(this.#target, sessionId, row.graduatedSeq);
-    const entered = new Set(session.log.flatMap(({ kind, node }) => (kind === "start" || kind === "join" ? node : [])));
-    const derived = applyLog(
-      {
-        log: session.log,
-        subjectLog: [],
-        steps: enteringSteps(messages, -1).filter(({ features }) => entered.has(features.id)),
-        dimension: this.#embedder.dimension,
-      },
-      { labelOf: () => "", labelTextChars: 0 }, // labels are not compared
-      refuse,
-    );
-    if (!isSame(derived!, session.rows())) refuse("sums or counts differ");
+  /** Returns the summaries that the new forest keeps. */
+  carriedSummaries(): CarriedSummary[] {
+    return [...this.#sessions].flatMap(([sessionId, session]) => this.#carried.ofSession(sessionId, session));
   }
 
   /** Follows one row. @returns false, with nothing changed, if a vector is missing. */
@@ -137,14 +115,4 @@ export class RegrownForests {
     const { id, rewriteCount } = this.#repositories.generations.newest()!;
     return `${id}.${rewriteCount}`;
   }
-}
-
-function isSame(left: DerivedRows, right: DerivedRows): boolean {
-  const lines = ({ parents, clusters, themes }: DerivedRows): string =>
-    JSON.stringify([
-      [...parents].sort(([a], [b]) => a - b),
-      clusters.map(clusterLine).sort(),
-      themes.map(themeLine).sort(),
-    ]);
-  return lines(left) === lines(right);
 }

@@ -1,20 +1,45 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
+import { StoreError } from "../core/errors.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
+import { isOfAccount } from "../models/refusal.ts";
 import type { OnUsage } from "../models/usage.ts";
+import type { ClaimableVector } from "../store/pending-vectors.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { EmbedRun } from "./embed-run.ts";
+import { claimVectors, storeVectors, vectorsFailed } from "../store/write.ts";
 import { moveAfterVectors } from "./frontier.ts";
+import { CALL_MS_MAX, requestVectors } from "./request-vectors.ts";
 
 /** Calls under way at once. */
 export const EMBED_CONCURRENCY = 4;
+
+/** A claim lasts longer than a call, so that no other process requests the same vectors. */
+const CLAIM_MS = CALL_MS_MAX + 30_000;
 
 /** New vectors of a session after which its frontier moves, although others are still due. Placing them takes about 25 ms. */
 const MOVE_VECTORS = 500;
 
 /** Shortest delay in milliseconds before due vectors are tried again. */
 const LOOK_MS_MIN = 100;
+
+const BACKOFF: Backoff = { delayMsMin: 2_000, delayMsMax: 60 * 60 * 1_000 };
+
+/** A batch that failed is split into this many parts, and again if a part fails. A text that cannot be embedded ends up alone. */
+const PARTS = 4;
+
+/** Tries in which the service was unavailable before a batch is split. */
+const UNAVAILABLE_TRIES = 2;
+
+/** Failed tries after which a single message is given up, if the service embeds others. */
+const TRIES_MAX = 5;
+
+/** Single messages refused in a row, with none accepted, that mean that the service refuses everything. */
+const REFUSALS_MAX = 2;
+
+/** Batches that fail in a row, refusals aside, before the run ends. */
+const FAILURES_MAX = 3;
 
 /** Counts of messages whose vectors were due. */
 export interface EmbedResult {
@@ -56,17 +81,23 @@ export interface VectorCollectorPorts {
   changes: { count: number };
 }
 
+/** What an open store knows about the service of its embedder. */
+interface Service {
+  embedder: RemoteEmbedder;
+  /** Names the open store in its claims. */
+  claimant: string;
+  /** Ids of the messages whose vectors are requested now. They are not claimed a second time. */
+  inFlight: Set<number>;
+  /** True once the service has embedded a text. From then on a refusal is about a text, and not about the account. */
+  hasWorked: boolean;
+  /** Why the account was refused. No request is made from then on, unless the caller passes `again`. */
+  refusal: unknown;
+}
+
 /** Requests the due vectors of a store from a remote embedder. With a local embedder no vector is ever due. */
 export class VectorCollector {
   readonly #ports: VectorCollectorPorts;
-  readonly #claimant = randomUUID();
-  readonly #inFlight = new Set<number>();
-  /** The embedder that the next two fields are about. `reembed` may change it. */
-  #embedder: Embedder | undefined;
-  /** True once the service has embedded a text. From then on a refusal is about a text, and not about the account. */
-  #hasWorked = false;
-  /** Why the account was refused. No request is made from then on, unless the caller passes `again`. */
-  #refusal: unknown;
+  #service: Service | undefined;
 
   constructor(ports: VectorCollectorPorts) {
     this.#ports = ports;
@@ -81,29 +112,24 @@ export class VectorCollector {
    *   store. Vectors written by then stay.
    */
   async embed(options: EmbedOptions): Promise<EmbedResult> {
-    const { inUse, repositories } = this.#ports;
-    const { embedder } = inUse;
-    options.signal.throwIfAborted();
+    const { inUse, repositories, clock } = this.#ports;
+    const { sessionId, signal, waitMsMax = 0 } = options;
+    signal.throwIfAborted();
     const result: EmbedResult = { embedded: 0, failed: 0, refused: 0, waiting: 0 };
-    if (!isRemote(embedder)) return result;
-    if (embedder !== this.#embedder) {
-      this.#embedder = embedder;
-      this.#hasWorked = false;
-      this.#refusal = undefined;
-    }
-    const deadline = performance.now() + (options.waitMsMax ?? 0);
+    if (!isRemote(inUse.embedder)) return result;
+    const service = this.#serviceOf(inUse.embedder);
+    const deadline = performance.now() + waitMsMax;
     for (;;) {
-      if (this.#refusal === undefined || options.again) await this.#walk(embedder, options, result);
-      else result.error = this.#refusal;
-      const { count, nextTryAtMs } = repositories.database.read(() =>
-        repositories.pendingVectors.due(options.sessionId),
-      );
+      if (service.refusal === undefined || options.again)
+        await new EmbedRun(this.#ports, service, options, result).run();
+      else result.error = service.refusal;
+      const { count, nextTryAtMs } = repositories.database.read(() => repositories.pendingVectors.due(sessionId));
       result.waiting = count;
       const left = deadline - performance.now();
-      if (count === 0 || left <= 0 || this.#refusal !== undefined) return result;
-      const pause = Math.max(LOOK_MS_MIN, (nextTryAtMs ?? 0) - this.#ports.clock());
-      await wait(Math.min(pause, left), undefined, { signal: options.signal }).catch(() => {});
-      options.signal.throwIfAborted();
+      if (count === 0 || left <= 0 || service.refusal !== undefined) return result;
+      const pause = Math.max(LOOK_MS_MIN, (nextTryAtMs ?? 0) - clock());
+      await wait(Math.min(pause, left), undefined, { signal }).catch(() => {});
+      signal.throwIfAborted();
     }
   }
 
@@ -113,50 +139,193 @@ export class VectorCollector {
    */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
     const { inUse, repositories } = this.#ports;
-    const { embedder } = inUse;
-    if (!isRemote(embedder) || this.#refusal !== undefined) return undefined;
+    if (!isRemote(inUse.embedder) || this.#serviceOf(inUse.embedder).refusal !== undefined) return undefined;
     return repositories.database.read(() => repositories.pendingVectors.nextTryAfter(sessionId, sinceMs));
   }
 
-  async #walk(embedder: RemoteEmbedder, options: EmbedOptions, result: EmbedResult): Promise<void> {
-    const { repositories, clock } = this.#ports;
-    const { sessionId, signal, onUsage } = options;
-    const before = result.embedded;
-    /** Keyed by session: the vectors stored since its frontier was last moved. */
-    const storedOf = new Map<string, number>();
-    const onStored = (sessionIds: readonly string[], count: number): void => {
-      for (const id of sessionIds) {
-        const stored = (storedOf.get(id) ?? 0) + count;
-        storedOf.set(id, stored < MOVE_VECTORS ? stored : 0);
-        if (stored >= MOVE_VECTORS) this.#move(id);
-      }
-      const { count: waiting } = repositories.pendingVectors.due(sessionId);
-      options.onProgress?.({ embedded: before + run.embedded, waiting });
-    };
-    const run = new EmbedRun(
-      { repositories, embedder, clock, claimant: this.#claimant, inFlight: this.#inFlight },
-      { sessionId, signal, onUsage, onStored },
-      this.#hasWorked,
-    );
-    const workers = Array.from({ length: options.concurrency ?? EMBED_CONCURRENCY }, () => run.work());
-    const ends = await Promise.allSettled(workers);
-    this.#hasWorked ||= run.hasWorked;
+  #serviceOf(embedder: RemoteEmbedder): Service {
+    if (this.#service?.embedder !== embedder) {
+      this.#service = {
+        embedder,
+        claimant: randomUUID(),
+        inFlight: new Set(),
+        hasWorked: false,
+        refusal: undefined,
+      };
+    }
+    return this.#service;
+  }
+}
+
+/**
+ * Requests the vectors that may be tried now, oldest messages first, in several calls at once.
+ *
+ * Each batch is claimed in a short transaction, sent outside any transaction, and stored in another. A message that failed
+ * stays due with a later next try, unless the service refuses it and accepts others.
+ */
+class EmbedRun {
+  readonly #ports: VectorCollectorPorts;
+  readonly #service: Service;
+  readonly #options: EmbedOptions;
+  /** The counts of this run are added. An error in it ends the run. */
+  readonly #result: EmbedResult;
+  /** Messages that failed alone. They are given up if the service embeds others. */
+  readonly #suspects: number[] = [];
+  /** Keyed by session: the vectors stored since its frontier was last moved. */
+  readonly #stored = new Map<string, number>();
+  #refusals = 0;
+  #failuresInRow = 0;
+
+  constructor(ports: VectorCollectorPorts, service: Service, options: EmbedOptions, result: EmbedResult) {
+    this.#ports = ports;
+    this.#service = service;
+    this.#options = options;
+    this.#result = result;
+    service.refusal = undefined;
+    delete result.error;
+  }
+
+  async run(): Promise<void> {
+    const { concurrency = EMBED_CONCURRENCY, signal } = this.#options;
+    const ends = await Promise.allSettled(Array.from({ length: concurrency }, () => this.#work()));
     signal.throwIfAborted();
-    run.end();
-    for (const id of storedOf.keys()) this.#move(id);
-    result.embedded += run.embedded;
-    result.failed += run.failed;
-    result.refused += run.refused;
-    this.#refusal = run.isRefused ? run.error : undefined;
-    if (run.error === undefined) delete result.error;
-    else result.error = run.error;
+    if (this.#service.hasWorked && this.#suspects.length > 0) {
+      this.#result.refused += this.#suspects.length;
+      vectorsFailed(this.#ports.repositories, (pending) => pending.refuse(this.#suspects));
+    }
+    for (const sessionId of this.#stored.keys()) this.#move(sessionId);
     const broken = ends.find((end) => end.status === "rejected");
     if (broken !== undefined) throw broken.reason;
   }
 
+  async #work(): Promise<void> {
+    while (this.#result.error === undefined) {
+      this.#options.signal.throwIfAborted();
+      const batch = this.#claim();
+      if (batch.length === 0) return;
+      await this.#embed(batch);
+    }
+  }
+
+  #claim(): ClaimableVector[] {
+    const { repositories, clock } = this.#ports;
+    const { embedder, claimant, inFlight } = this.#service;
+    const nowMs = clock();
+    return claimVectors(repositories, embedder.id, claimant, nowMs + CLAIM_MS, (pending) => {
+      if (pending.awayUntil(nowMs) !== undefined) return [];
+      const oldest = pending
+        .claimable(nowMs, claimant, this.#options.sessionId, embedder.textsMax + inFlight.size)
+        .filter(({ messageId }) => !inFlight.has(messageId));
+      const size = oldest[0] === undefined ? 1 : batchSize(oldest[0], embedder.textsMax);
+      const end = oldest.findIndex((row, index) => index === size || batchSize(row, embedder.textsMax) < size);
+      return end === -1 ? oldest : oldest.slice(0, end);
+    });
+  }
+
+  async #embed(batch: readonly ClaimableVector[]): Promise<void> {
+    const { inFlight } = this.#service;
+    const { signal } = this.#options;
+    // An aborted run must release its claims at once: a store that is closing closes its file right after the abort.
+    const release = (): void => this.#release(batch);
+    signal.addEventListener("abort", release, { once: true });
+    for (const { messageId } of batch) inFlight.add(messageId);
+    try {
+      await this.#embedClaimed(batch);
+    } catch (error) {
+      release();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", release);
+      for (const { messageId } of batch) inFlight.delete(messageId);
+    }
+  }
+
+  #release(batch: readonly ClaimableVector[]): void {
+    try {
+      vectorsFailed(this.#ports.repositories, (pending) => pending.release(idsOf(batch), this.#service.claimant));
+    } catch {
+      // The claim expires by itself.
+    }
+  }
+
+  async #embedClaimed(batch: readonly ClaimableVector[]): Promise<void> {
+    const { repositories } = this.#ports;
+    const { embedder } = this.#service;
+    const { sessionId, signal, onProgress, onUsage } = this.#options;
+    const texts = batch.map(({ text }) => text);
+    let vectors: Float32Array[];
+    try {
+      vectors = await requestVectors(embedder, texts, signal, onUsage);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#fail(batch, error);
+      return;
+    }
+    signal.throwIfAborted();
+    this.#service.hasWorked = true;
+    this.#failuresInRow = 0;
+    const embeddings = batch.map(({ messageId }, index) => ({ messageId, embedding: vectors[index]! }));
+    const count = storeVectors(repositories, embedder.id, embeddings);
+    this.#result.embedded += count;
+    for (const id of new Set(batch.map((message) => message.sessionId))) {
+      this.#stored.set(id, (this.#stored.get(id) ?? 0) + count);
+      if (this.#stored.get(id)! >= MOVE_VECTORS) this.#move(id);
+    }
+    const { count: waiting } = repositories.pendingVectors.due(sessionId);
+    onProgress?.({ embedded: this.#result.embedded, waiting });
+  }
+
   #move(sessionId: string): void {
     const { repositories, inUse, clock, changes } = this.#ports;
+    this.#stored.delete(sessionId);
     // The state that an open session holds in memory is then out of date.
     if (moveAfterVectors(repositories, sessionId, inUse.embedder, clock)) changes.count += 1;
   }
+
+  #fail(batch: readonly ClaimableVector[], failure: unknown): void {
+    const { repositories, clock } = this.#ports;
+    const { claimant, hasWorked } = this.#service;
+    const ids = idsOf(batch);
+    const errorCode = StoreError.is(failure) ? failure.code : null;
+    const error = failure instanceof Error ? failure.message : String(failure);
+    this.#result.failed += ids.length;
+    if (isOfAccount(failure)) {
+      vectorsFailed(repositories, (pending) => pending.note(ids, claimant, errorCode, error));
+      this.#stop(failure, true);
+      return;
+    }
+    const isAlone = ids.length === 1;
+    const isUnavailable = errorCode === "MODEL_UNAVAILABLE";
+    const isText = errorCode === "MODEL_REFUSED";
+    const askedMs = StoreError.is(failure, "MODEL_UNAVAILABLE") ? Math.ceil(failure.details.retryAfterMs || 0) : 0;
+    const nowMs = clock();
+    const tries = batch.map(({ messageId, attempts }) => {
+      // One of several texts was refused, so the parts of the batch are tried without a delay.
+      const delayMs = isText && !isAlone ? 0 : Math.max(askedMs, backoffMs(attempts + 1, BACKOFF));
+      return { messageId, attempts: attempts + 1, errorCode, error, nextTryAtMs: nowMs + delayMs };
+    });
+    vectorsFailed(repositories, (pending) => pending.fail(claimant, tries));
+    if (isAlone && !isUnavailable && (isText || tries[0]!.attempts >= TRIES_MAX)) this.#suspects.push(ids[0]!);
+    if (isText && isAlone && !hasWorked) {
+      this.#refusals += 1;
+      if (this.#refusals >= REFUSALS_MAX) this.#stop(failure, true);
+    }
+    if (!isText) this.#failuresInRow += 1;
+    if (isUnavailable || this.#failuresInRow === FAILURES_MAX) this.#stop(failure, false);
+  }
+
+  #stop(error: unknown, isRefused: boolean): void {
+    this.#result.error ??= error;
+    if (isRefused) this.#service.refusal ??= error;
+  }
+}
+
+function idsOf(batch: readonly ClaimableVector[]): number[] {
+  return batch.map(({ messageId }) => messageId);
+}
+
+/** Returns the size of the batch in which a message is tried next: the more often it failed, the smaller. */
+function batchSize({ attempts, errorCode }: ClaimableVector, textsMax: number): number {
+  const tries = errorCode === "MODEL_UNAVAILABLE" ? Math.max(0, attempts - UNAVAILABLE_TRIES) : attempts;
+  return Math.max(1, Math.floor(textsMax / PARTS ** tries));
 }

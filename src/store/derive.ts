@@ -47,7 +47,7 @@ export interface AppliedLog {
 }
 
 /** Applies a log to its steps. If log and steps disagree, notes why and returns undefined. */
-export function applyLog(
+function applyLog(
   { log, subjectLog, steps, dimension }: AppliedLog,
   { labelOf, labelTextChars }: DeriveOptions,
   note: (text: string) => void,

@@ -92,9 +92,6 @@ export class ReembeddingRepository extends Repository {
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
     ${JOIN_STAGED} ORDER BY m.seq`;
-  readonly #ofSession = this.statement<Target & { sessionId: string; seqEnd: number }, StagedRow>`
-    SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM messages m ${JOIN_STAGED}
-    WHERE m.session_id = @sessionId AND m.seq < @seqEnd AND m.pinned = 0 ORDER BY m.seq`;
   /** Returns starts, joins and settles of all sessions after a position of the log in use, in order. */
   readonly followed = this.statement<[position: number, limit: number], FollowedRow>`
     SELECT id AS position, ${FOLLOWED} FROM unions NOT INDEXED
@@ -136,11 +133,6 @@ export class ReembeddingRepository extends Repository {
   /** Returns the messages of steps, in order of seq. */
   ofSteps(target: Target, steps: readonly number[]): StagedMessage[] {
     return this.#ofSteps.all({ ...target, steps: JSON.stringify(steps) }).map(stagedMessage);
-  }
-
-  /** Returns the messages of a session before `seqEnd` that are not pinned, in order of seq. */
-  ofSession(target: Target, sessionId: string, seqEnd: number): StagedMessage[] {
-    return this.#ofSession.all({ ...target, sessionId, seqEnd }).map(stagedMessage);
   }
 
   /** Returns the messages that are in the forest with a text and without a vector. */

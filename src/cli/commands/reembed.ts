@@ -17,7 +17,7 @@ interface ReembedFlags {
   yes?: true;
 }
 
-const PHASES = { embed: "embedding", grow: "growing", check: "checking", switch: "switching" } as const;
+const PHASES = { embed: "embedding", grow: "growing", switch: "switching" } as const;
 
 export const reembedCommand: Command<ReembedFlags> = {
   usage: "reembed",

@@ -1,0 +1,51 @@
+import { StoreError } from "../core/errors.ts";
+import { untilAborted } from "../core/until-aborted.ts";
+import type { RemoteEmbedder } from "../models/embedder.ts";
+import type { OnUsage } from "../models/usage.ts";
+import { isUsable } from "../vector/vector.ts";
+
+/** Milliseconds that one call of an embedder may take. */
+export const CALL_MS_MAX = 180_000;
+
+/**
+ * Requests a vector for each text, and checks the vectors.
+ *
+ * @throws the signal's reason once it is aborted; an error of the embedder; {StoreError} `MODEL_UNAVAILABLE` after
+ *   `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`.
+ */
+export async function requestVectors(
+  embedder: RemoteEmbedder,
+  texts: readonly string[],
+  signal: AbortSignal,
+  onUsage: OnUsage | undefined,
+): Promise<Float32Array[]> {
+  const model = embedder.id;
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(new StoreError("MODEL_UNAVAILABLE", { model, reason: `nothing came within ${CALL_MS_MAX} ms` }));
+  }, CALL_MS_MAX);
+  try {
+    const ended = AbortSignal.any([signal, late.signal]);
+    const request = { texts, task: "document" as const, signal: ended, ...(onUsage && { onUsage }) };
+    const vectors = await untilAborted((async () => embedder.embedAll(request))(), ended);
+    if (!Array.isArray(vectors) || vectors.length !== texts.length) {
+      const reason = `it has ${vectors?.length} vectors for ${texts.length} texts`;
+      throw new StoreError("MODEL_ANSWER_INVALID", { model, reason });
+    }
+    return vectors.map((vector) => checkedVector(vector, embedder.dimension));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Returns the vector if it is valid.
+ *
+ * @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil every centroid it is added to.
+ */
+export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
+  if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
+  const reason =
+    vector.length === dimension ? "it is zero, not finite, or not a Float32Array" : "it has another dimension";
+  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual: vector.length });
+}
