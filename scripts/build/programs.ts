@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { transform } from "esbuild";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
+import { chunkOf } from "./chunks.ts";
 import { licensesOf } from "./licenses.ts";
 
 const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -41,6 +42,7 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     dir: out,
     entryFileNames: "[name].js",
     chunkFileNames: "chunk-[name]-[hash].js",
+    codeSplitting: { groups: [{ name: chunkOf(source), debugName: "library" }] },
     // Names are kept, so that stack traces name the source of an error.
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: false } },
     comments: false,

@@ -48,6 +48,15 @@ describe("the tarball", () => {
     expect(mapped).toEqual([]);
   });
 
+  test("is few files to load for a program that imports the library, because each takes time", () => {
+    const loaded = new Set(["index.js"]);
+    for (const file of loaded) {
+      const code = readFileSync(join(installation, "dist", file), "utf8");
+      for (const [, chunk] of code.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) loaded.add(chunk!);
+    }
+    expect(loaded.size).toBeLessThanOrEqual(5);
+  });
+
   test("links only to files that it has", () => {
     const dead = packed.files
       .filter((file) => file.endsWith(".md"))
