@@ -1,6 +1,7 @@
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
-import { jsonSchemaOf, type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
+import { jsonSchemaOf } from "../core/json-schema.ts";
+import { type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import type { ResultBudget } from "../session/result-pages.ts";
 import { failedCall } from "./failure.ts";

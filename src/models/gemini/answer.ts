@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
+import { jsonSchemaOf } from "../../core/json-schema.ts";
 import { once } from "../../core/once.ts";
-import { jsonSchemaOf, safeParse } from "../../core/schema.ts";
+import { safeParse } from "../../core/schema.ts";
 import { issueText } from "./reply.ts";
 
 /** The shape of an answer. A model writes the fields in this order, so it lists events before it draws conclusions. */

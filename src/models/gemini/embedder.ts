@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import { once } from "../../core/once.ts";
 import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import { isUsable, normalize } from "../../vector/vector.ts";
@@ -6,7 +7,7 @@ import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
 import { excerpt } from "../excerpt.ts";
 import { promptText } from "../prompt-text.ts";
 import { Pace } from "../source-reader.ts";
-import { GeminiClient } from "./client.ts";
+import type { GeminiClient } from "./client.ts";
 import { type GeminiOptions, geminiSettings, invalid } from "./options.ts";
 
 export interface GeminiEmbedderOptions extends GeminiOptions {
@@ -52,17 +53,22 @@ export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbed
   wholeNumber("dimension", dimension, 128, 3_072);
   const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
   if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
-  const client = new GeminiClient(geminiSettings(shared, "gemini-embedding-2"));
-  const { prices, requestsPerMinute = TEXTS_MAX } = client.settings;
+  const settings = geminiSettings(shared, "gemini-embedding-2");
+  const { prices, requestsPerMinute = TEXTS_MAX } = settings;
+  // Most programs that import the library never ask Gemini.
+  const client = once(async () => {
+    const { GeminiClient: Client } = await import("./client.ts");
+    return new Client(settings);
+  });
   // A request with more texts than the limit for a minute could never be sent.
   const textsMax = Math.min(TEXTS_MAX, requestsPerMinute);
   return {
-    id: `${client.settings.model}-${dimension}`,
+    id: `${settings.model}-${dimension}`,
     dimension,
     similarityMin,
     textsMax,
     ...(prices !== undefined && { usdPerMillionTokens: prices.input }),
-    embedAll: (request) => embedAll(request, client, dimension, textsMax),
+    embedAll: async (request) => embedAll(request, await client(), dimension, textsMax),
   };
 }
 

@@ -38,6 +38,12 @@ test("the code that opens stores loads no importer and no MCP", () => {
   expect(loaded.filter((name) => /^(importers|imports|mcp|adapters)\/|^@/.test(name))).toEqual([]);
 });
 
+test("importing the library loads nothing that only asks Gemini", () => {
+  const loaded = [...loadedFrom("index.ts")];
+  expect(loaded).toContain("models/gemini/summarizer.ts");
+  expect(loaded.filter((name) => /^p-queue|gemini\/(client|answer)|json-schema/.test(name))).toEqual([]);
+});
+
 test("the MCP server answers a client before the store is loaded", () => {
   const loaded = [...loadedFrom("mcp/server.ts")];
   expect(loaded).toContain("session/inputs.ts");
