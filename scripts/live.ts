@@ -8,8 +8,7 @@ import {
   type Summarizer,
 } from "../src/index.ts";
 import type { OnUsage } from "../src/models/usage.ts";
-import { Chat } from "../src/session/chat.ts";
-import { chatModels } from "../src/session/chat-models.ts";
+import { Chat, chatModels } from "../src/session/chat.ts";
 import { dot } from "../src/vector/vector.ts";
 
 /**

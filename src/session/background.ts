@@ -8,14 +8,6 @@ export interface Resolving extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export interface BackgroundPorts {
-  /** Aborted when the store closes. */
-  closing: AbortSignal;
-  clock: Clock;
-  /** Does the work that is due. @returns when to try the remaining work again, in Unix milliseconds; undefined if unknown. */
-  resolve(signal: AbortSignal): Promise<number | undefined>;
-}
-
 /** Milliseconds between an append and the next run, so that several appends in a row cause one run. */
 const DEBOUNCE_MS = 50;
 
@@ -27,36 +19,39 @@ const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: SLEEP_MS_MAX };
 
 /**
  * Calls `resolve` at once, after each change of the session, and when a failed summary may be tried again. Calls never overlap.
- *
- *     idle      nothing is known to be due          → waiting, on a wake
- *     waiting   a timer runs                        → running, when the timer fires; a wake may shorten the wait
- *     running   `resolve` runs                      → waiting or idle, at its end; a wake is remembered
- *     stopped   the final state
- *
  * Its timers keep no process alive.
  */
 export class Background implements Resolving {
-  readonly #ports: BackgroundPorts;
+  readonly #clock: Clock;
+  readonly #resolve: (signal: AbortSignal) => Promise<number | undefined>;
   readonly #stopping = new AbortController();
+  readonly #signal: AbortSignal;
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #running: Promise<void> | undefined;
   #isWoken = false;
   #failureCount = 0;
 
-  constructor(ports: BackgroundPorts) {
-    this.#ports = ports;
-    ports.closing.addEventListener("abort", this.#close);
+  /**
+   * @param closing  Ends the work.
+   * @param resolve  Does the work that is due. It returns when to try the rest, in Unix milliseconds; undefined if unknown.
+   */
+  constructor(closing: AbortSignal, clock: Clock, resolve: (signal: AbortSignal) => Promise<number | undefined>) {
+    this.#clock = clock;
+    this.#resolve = resolve;
+    this.#signal = AbortSignal.any([closing, this.#stopping.signal]);
     this.#runIn(0);
   }
 
+  /** Says that the session has changed. */
   wake(): void {
     if (this.#running === undefined) this.#runIn(DEBOUNCE_MS);
     else this.#isWoken = true;
   }
 
   async stop(): Promise<void> {
-    this.#close();
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
     await this.#running;
   }
 
@@ -64,16 +59,10 @@ export class Background implements Resolving {
     return this.stop();
   }
 
-  readonly #close = (): void => {
-    this.#stopping.abort(this.#ports.closing.reason);
-    clearTimeout(this.#timer);
-    this.#ports.closing.removeEventListener("abort", this.#close);
-  };
-
   /** Starts the timer, unless one fires earlier. */
   #runIn(delayMs: number): void {
     const atMs = performance.now() + delayMs;
-    if (this.#stopping.signal.aborted || atMs >= this.#timerAtMs) return;
+    if (this.#signal.aborted || atMs >= this.#timerAtMs) return;
     clearTimeout(this.#timer);
     this.#timerAtMs = atMs;
     this.#timer = setTimeout(() => {
@@ -89,22 +78,22 @@ export class Background implements Resolving {
   /** Never rejects: after an error, it tries again later. */
   async #run(): Promise<void> {
     try {
-      const nextTryAtMs = await this.#ports.resolve(this.#stopping.signal);
+      if (this.#signal.aborted) return;
+      const nextTryAtMs = await this.#resolve(this.#signal);
       this.#failureCount = 0;
       if (nextTryAtMs === undefined) return;
-      this.#runIn(Math.min(SLEEP_MS_MAX, Math.max(DEBOUNCE_MS, nextTryAtMs - this.#ports.clock())));
+      this.#runIn(Math.min(SLEEP_MS_MAX, Math.max(DEBOUNCE_MS, nextTryAtMs - this.#clock())));
     } catch (error) {
-      if (this.#stopping.signal.aborted) return;
-      if (StoreError.is(error, "SESSION_NOT_FOUND")) return this.#close(); // forgotten
+      if (this.#signal.aborted) return;
+      if (StoreError.is(error, "SESSION_NOT_FOUND")) return this.#stopping.abort(); // forgotten
       // A locked store or a full disk may be a passing problem.
-      if (this.#failureCount === 0) warn(error);
+      if (this.#failureCount === 0) {
+        const text = error instanceof Error ? error.message : String(error);
+        const warning = `Resolving in the background failed and will be tried again: ${text}`;
+        process.emitWarning(warning, "CoppiceWarning");
+      }
       this.#failureCount += 1;
       this.#runIn(backoffMs(this.#failureCount, BACKOFF));
     }
   }
-}
-
-function warn(error: unknown): void {
-  const text = error instanceof Error ? error.message : String(error);
-  process.emitWarning(`Resolving in the background failed and will be tried again: ${text}`, "CoppiceWarning");
 }

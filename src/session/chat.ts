@@ -3,6 +3,8 @@ import type { JsonValue, Part, ToolCallPart, ToolResultPart } from "../core/mess
 import { tokensMaxOf } from "../core/token-budget.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatMessage, ChatModel, ChatReply } from "../models/chat-model.ts";
+import { geminiChat } from "../models/gemini/chat.ts";
+import { geminiSummarizer } from "../models/gemini/summarizer.ts";
 import type { ModelUsage } from "../models/usage.ts";
 import { QUERY_VECTOR_MS_DEFAULT } from "../recall/query-vector.ts";
 import type { RecallQuery } from "../recall/search.ts";
@@ -46,6 +48,15 @@ export interface ChatOptions {
 }
 
 /**
+ * Returns the models of a chat with Gemini: the one named, by default that of `geminiChat`, and a summarizer.
+ *
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`, before anything is loaded or sent.
+ */
+export function chatModels(model: string | undefined) {
+  return { model: geminiChat(model === undefined ? {} : { model }), summarizer: geminiSummarizer() };
+}
+
+/**
  * Returns the most tokens that a context can get: the number given, or the tokens that the model's window leaves.
  *
  * @throws {StoreError} `OPTION_INVALID` if the number given is more than the window leaves.
@@ -82,7 +93,7 @@ export class Chat {
   #query: { turnSeq: number; query: RecallQuery } | undefined;
   #resolving: Resolving | undefined;
 
-  /** @throws {StoreError} what `contextLimit` throws. */
+  /** @throws what `contextLimit` throws. */
   constructor(store: Store, session: Session, { model, tokenCounter, tokensMax }: ChatOptions) {
     this.session = session;
     this.#model = model;
@@ -127,15 +138,12 @@ export class Chat {
     yield { kind: "done", usage };
   }
 
-  /**
-   * Starts to make the summaries and vectors that are due, while the person reads and types. Failures are recorded in the store
-   * and tried again. Further calls change nothing.
-   */
+  /** Starts to make the summaries and vectors that are due, while the person reads and types. Further calls change nothing. */
   startResolving(): void {
     this.#resolving ??= this.session.startResolving({ contextTokensMax: this.tokensMax });
   }
 
-  /** Stops making summaries, and aborts those in progress. */
+  /** Stops what `startResolving` started. */
   async stop(): Promise<void> {
     await this.#resolving?.stop();
   }
@@ -186,28 +194,24 @@ export class Chat {
     return parts;
   }
 
-  /** @throws {StoreError} `BUDGET_TOO_SMALL` if the newest step does not fit. */
+  /**
+   * Renders with evidence for the query, if the session's strategy supports that.
+   *
+   * @throws {StoreError} `BUDGET_TOO_SMALL` if the newest step does not fit.
+   */
   #context(query: RecallQuery | undefined): ChatMessage[] {
+    const { session, tokensMax } = this;
     try {
-      return this.#contextWithin(this.tokensMax, query);
+      return session.render(query === undefined ? { tokensMax } : { tokensMax, query }).messages;
     } catch (error) {
-      if (!StoreError.is(error, "BUDGET_TOO_SMALL") || error.details.tokensNeeded > this.#tokensLimit) throw error;
-      return this.session.render({ tokensMax: error.details.tokensNeeded }).messages;
-    }
-  }
-
-  /** Renders with evidence for the query, if the session's strategy supports that. */
-  #contextWithin(tokensMax: number, query: RecallQuery | undefined): ChatMessage[] {
-    if (query !== undefined) {
-      try {
-        return this.session.render({ tokensMax, query }).messages;
-      } catch (error) {
-        // The message has no words, or the strategy takes no query.
-        const isStrategy = StoreError.is(error, "OPTION_INVALID") && error.details.option === "strategy";
-        if (!isStrategy && !StoreError.is(error, "QUERY_EMPTY")) throw error;
+      if (StoreError.is(error, "BUDGET_TOO_SMALL") && error.details.tokensNeeded <= this.#tokensLimit) {
+        return session.render({ tokensMax: error.details.tokensNeeded }).messages;
       }
+      // The message has no words, or the strategy takes no query.
+      const isStrategy = StoreError.is(error, "OPTION_INVALID") && error.details.option === "strategy";
+      if (query !== undefined && (isStrategy || StoreError.is(error, "QUERY_EMPTY"))) return this.#context(undefined);
+      throw error;
     }
-    return this.session.render({ tokensMax }).messages;
   }
 
   /** Returns the first message of the newest turn as a query, with its vector if that comes in time. @throws the signal's reason. */
@@ -218,21 +222,16 @@ export class Chat {
     const [message] = this.session.messages({ seqFrom: turnSeq, seqTo: turnSeq });
     if (message === undefined) return undefined;
     const { text } = message;
-    const embedding = await this.#vectorOf(text, signal);
-    const query = embedding === undefined ? text : { text, embedding };
+    let query: RecallQuery = text;
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(QUERY_VECTOR_MS_DEFAULT)]);
+    try {
+      const embedding = await this.#tools.store.embedQuery(text, { signal: inTime });
+      if (embedding !== undefined) query = { text, embedding };
+    } catch {
+      signal.throwIfAborted(); // otherwise the words alone find most messages
+    }
     this.#query = { turnSeq, query };
     return query;
-  }
-
-  async #vectorOf(text: string, signal: AbortSignal): Promise<Float32Array | undefined> {
-    const { store } = this.#tools;
-    const asking = AbortSignal.any([signal, AbortSignal.timeout(QUERY_VECTOR_MS_DEFAULT)]);
-    try {
-      return await store.embedQuery(text, { signal: asking });
-    } catch {
-      signal.throwIfAborted();
-      return undefined; // the words alone find most messages
-    }
   }
 
   /** @throws the signal's reason, and what `runTool` throws. */

@@ -5,7 +5,7 @@ import { once } from "../core/once.ts";
 import type { SessionOptions, SessionSettings } from "../core/options.ts";
 import { identifier, parseValue } from "../core/schema.ts";
 import { sessionOptions, sessionSettings } from "../core/settings.ts";
-import type { NewSession, SessionRow } from "../store/sessions.ts";
+import type { Repositories } from "../store/repositories.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
 import type { SessionPorts } from "./ports.ts";
 
@@ -43,16 +43,20 @@ export function openSession(
   const { repositories, clock, changes } = ports;
   checkId("session id", id);
   const { project, title, ...given } = sessionOptions(options);
-  const parentSessionId = parentOf(ports, origin);
-  const row = rowOf(ports, id);
+  const { database, sessions } = repositories;
+  const { row, parentSessionId, names, forkSeq } = database.read(() => {
+    const parentSessionId = parentOf(repositories, origin);
+    const forkSeq = forkSeqOf(repositories, parentSessionId, origin);
+    return { row: sessions.byId(id), parentSessionId, names: namesOf(repositories, id, origin), forkSeq };
+  });
   if (row === undefined) {
     const known = createSession(repositories, {
       id,
       project,
       title,
-      ...namesOf(ports, id, origin),
+      ...names,
       parentSessionId,
-      forkSeq: origin?.exported?.forkSeq ?? forkSeqOf(ports, parentSessionId, origin?.forkedAfter),
+      forkSeq,
       settings: sessionSettings({ ...origin?.exported?.settings, ...given }),
       metadata: origin?.metadata,
       createdAtMs: origin?.createdAtMs ?? clock(),
@@ -78,61 +82,50 @@ export function openSession(
 }
 
 /** Returns the session id for an imported session. Every import of it gets the same id. */
-export function importedSessionId(ports: SessionPorts, origin: SessionOrigin): string {
-  const { source, externalId, exported } = origin;
+export function importedSessionId({ repositories }: SessionPorts, origin: SessionOrigin): string {
+  const { database, sessions } = repositories;
+  const { source, externalId, createdAtMs, exported } = origin;
   checkId("externalId", externalId);
-  const row = rowOf(ports, externalId);
-  if (exported !== undefined && row !== undefined && isSame(row, origin)) return row.id;
-  // A new session keeps its external id as its id, if that is free here.
-  return idOf(ports, source, externalId) ?? (row === undefined ? externalId : uuidv7());
+  return database.read(() => {
+    const row = sessions.byId(externalId);
+    const isSame =
+      exported !== undefined &&
+      row?.createdAtMs === createdAtMs &&
+      row?.source === (exported.source ?? null) &&
+      row?.externalId === (exported.externalId ?? null);
+    if (isSame) return externalId;
+    // A new session keeps its external id as its id, if that is free here.
+    return sessions.idByExternalId(source, externalId) ?? (row === undefined ? externalId : uuidv7());
+  });
 }
 
-/** Returns true if a session is the exported one: it has the same origin and the same time of creation. */
-function isSame(row: SessionRow, { createdAtMs, exported }: SessionOrigin): boolean {
-  return (
-    row.createdAtMs === createdAtMs &&
-    row.source === (exported?.source ?? null) &&
-    row.externalId === (exported?.externalId ?? null)
-  );
-}
-
-function rowOf({ repositories }: SessionPorts, id: string): SessionRow | undefined {
-  return repositories.database.read(() => repositories.sessions.byId(id));
-}
-
-function idOf({ repositories }: SessionPorts, source: string, externalId: string): string | undefined {
-  return repositories.database.read(() => repositories.sessions.idByExternalId(source, externalId));
-}
-
-function parentOf(ports: SessionPorts, origin: SessionOrigin | undefined): string | undefined {
+function parentOf({ sessions }: Repositories, origin: SessionOrigin | undefined): string | undefined {
   if (origin?.parentExternalId === undefined) return undefined;
   const { source, parentExternalId, exported } = origin;
-  const known = idOf(ports, source, parentExternalId);
-  return known ?? (exported === undefined ? undefined : rowOf(ports, parentExternalId)?.id);
+  const known = sessions.idByExternalId(source, parentExternalId);
+  return known ?? (exported === undefined ? undefined : sessions.byId(parentExternalId)?.id);
 }
 
 function forkSeqOf(
-  { repositories }: SessionPorts,
+  { messages }: Repositories,
   parentSessionId: string | undefined,
-  forkedAfter: string | undefined,
+  origin: SessionOrigin | undefined,
 ): number | undefined {
-  if (parentSessionId === undefined || forkedAfter === undefined) return undefined;
-  return repositories.database.read(() => repositories.messages.byExternalId(parentSessionId, forkedAfter))?.seq;
+  if (origin?.exported?.forkSeq !== undefined) return origin.exported.forkSeq;
+  if (parentSessionId === undefined || origin?.forkedAfter === undefined) return undefined;
+  return messages.byExternalId(parentSessionId, origin.forkedAfter)?.seq;
 }
 
 /**
  * Returns the source and the external id of a new session, by which later imports find it. A session from another store keeps
  * the ones it had there. If its id or they are taken here, its id in the other store becomes its external id.
  */
-function namesOf(
-  ports: SessionPorts,
-  id: string,
-  origin: SessionOrigin | undefined,
-): Pick<NewSession, "source" | "externalId"> {
+function namesOf({ sessions }: Repositories, id: string, origin: SessionOrigin | undefined) {
   const own = { source: origin?.source, externalId: origin?.externalId };
   if (origin?.exported === undefined || id !== origin.externalId) return own;
   const { source, externalId } = origin.exported;
-  const isTaken = source !== undefined && externalId !== undefined && idOf(ports, source, externalId) !== undefined;
+  const isTaken =
+    source !== undefined && externalId !== undefined && sessions.idByExternalId(source, externalId) !== undefined;
   return isTaken ? own : { source, externalId };
 }
 

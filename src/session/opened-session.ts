@@ -155,12 +155,12 @@ export class OpenedSession implements Session {
   }
 
   async resolveDirty(options: ResolveDirtyOptions = {}): Promise<ResolveResult> {
-    return (await this.#resolver.resolveDirty(options)).result;
+    return this.#resolver.resolveDirty(options, true);
   }
 
   /** Like `resolveDirty`, but without the store's upkeep, for callers that resolve many sessions. */
   async resolveAlone(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
-    return (await this.#resolver.resolveDirty(options, false)).result;
+    return this.#resolver.resolveDirty(options, false);
   }
 
   startResolving(options: StartResolvingOptions = {}): Resolving {
@@ -224,8 +224,8 @@ export class OpenedSession implements Session {
    */
   #change<T>(change: (state: SessionState) => T): T {
     const state = this.#held ?? this.#current();
-    this.#ports.active.note(this.id);
-    this.#ports.resident.touch(this.id, () => this.release());
+    this.#ports.changedAtMs.set(this.id, this.#ports.clock());
+    this.#ports.touch(this);
     try {
       return change(state);
     } catch (error) {
@@ -237,7 +237,7 @@ export class OpenedSession implements Session {
   /** Returns the state of the session, including changes by other processes. */
   #current(): SessionState {
     const { database } = this.#ports.repositories;
-    this.#ports.resident.touch(this.id, () => this.release());
+    this.#ports.touch(this);
     database.assertOpen();
     // Usually nobody has written since the last call, and no transaction is needed.
     const held = this.#held;

@@ -171,19 +171,19 @@ export class OpenedStore implements Store {
   }
 
   async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
-    this.#assertWritable("upkeep");
+    this.#database.assertWritable("upkeep");
     const { signal } = parseOptions("upkeep", SIGNAL_OPTIONS(), options);
-    await this.#ports.upkeep.run({ signal: this.#ports.signalOf(signal), includeActive: true });
+    await this.#ports.upkeep.run(this.#ports.signalOf(signal), true);
   }
 
   async embedPending(options: EmbedPendingOptions = {}): Promise<EmbedResult> {
-    this.#assertWritable("embedPending");
+    this.#database.assertWritable("embedPending");
     const { signal, ...wanted } = parseOptions("embedPending", EMBED_PENDING_OPTIONS(), options);
     return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
   }
 
   async reembed(options: ReembedOptions): Promise<ReembedResult> {
-    this.#assertWritable("reembed");
+    this.#database.assertWritable("reembed");
     const { embedder, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
     const result = await reembed(this.#repositories, {
       embedder,
@@ -247,7 +247,7 @@ export class OpenedStore implements Store {
   }
 
   erase(): boolean {
-    this.#assertWritable("erase");
+    this.#database.assertWritable("erase");
     const isIndexGone = this.#ports.nearest.forget();
     return erase(this.#repositories) && isIndexGone;
   }
@@ -316,11 +316,6 @@ export class OpenedStore implements Store {
     } catch {
       // `doctor` and the next search or append report a damaged index or a full disk.
     }
-  }
-
-  #assertWritable(operation: string): void {
-    this.#database.assertOpen();
-    if (this.#database.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
   }
 
   /** Records the embedder of a new store, and refuses another embedder for an old one. Read-only stores accept any embedder. */

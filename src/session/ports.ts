@@ -2,14 +2,15 @@ import { v7 as uuidv7 } from "uuid";
 import { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import { type EmbedderInUse, VectorCollector } from "../ingest/vector-collector.ts";
+import { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { StoreDatabase } from "../store/open.ts";
 import { Repositories } from "../store/repositories.ts";
-import { ActiveSessions } from "./active.ts";
-import { ResidentSessions } from "./resident.ts";
 import { Upkeep } from "./upkeep.ts";
+
+/** The most sessions of one store that keep their window, open clusters and last context in memory. */
+const RESIDENT_MAX = 64;
 
 /** The ports that the caller of `openStore` chose. */
 export interface ChosenPorts {
@@ -20,8 +21,10 @@ export interface ChosenPorts {
 }
 
 /** The parts of an open store that its sessions share. */
-export class SessionPorts {
+export class SessionPorts implements ChosenPorts {
   readonly repositories: Repositories;
+  /** `reembed` replaces it. */
+  embedder: Embedder;
   readonly summarizer: Summarizer;
   readonly tokenCounter: TokenCounter;
   readonly clock: Clock;
@@ -31,43 +34,54 @@ export class SessionPorts {
   readonly closing: AbortSignal;
   /** Counts changes by this connection that its sessions would not notice otherwise, such as new settings and rebuilds. */
   readonly changes = { count: 0 };
-  readonly resident = new ResidentSessions();
-  readonly active = new ActiveSessions();
+  /**
+   * When this process last changed a session, in Unix milliseconds, by its id. The dates of messages do not show that, because a
+   * program may append an old conversation turn by turn.
+   */
+  readonly changedAtMs = new Map<string, number>();
   readonly nearest: NearestClusters;
   readonly vectors: VectorCollector;
   readonly upkeep: Upkeep;
-  readonly #inUse: EmbedderInUse;
+  /** The sessions in memory, the least recently used first. */
+  readonly #resident = new Set<{ release(): void }>();
+  #newest: object | undefined;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts, closing: AbortSignal) {
-    const { embedder, summarizer, tokenCounter, clock } = chosen;
-    const { changes, active } = this;
-    const repositories = new Repositories(database, tokenCounter);
-    const inUse = { embedder };
-    const nearest = new NearestClusters(repositories.centroids, database);
-    const vectors = new VectorCollector({ repositories, inUse, clock, changes });
-    this.repositories = repositories;
-    this.summarizer = summarizer;
-    this.tokenCounter = tokenCounter;
-    this.clock = clock;
+    this.embedder = chosen.embedder;
+    this.summarizer = chosen.summarizer;
+    this.tokenCounter = chosen.tokenCounter;
+    this.clock = chosen.clock;
     this.closing = closing;
-    this.nearest = nearest;
-    this.vectors = vectors;
-    this.upkeep = new Upkeep({ repositories, inUse, clock, changes, active, nearest, vectors });
-    this.#inUse = inUse;
-  }
-
-  get embedder(): Embedder {
-    return this.#inUse.embedder;
+    const repositories = new Repositories(database, chosen.tokenCounter);
+    this.repositories = repositories;
+    this.nearest = new NearestClusters(repositories.centroids, database);
+    this.vectors = new VectorCollector({ repositories, inUse: this, clock: chosen.clock, changes: this.changes });
+    this.upkeep = new Upkeep(this);
   }
 
   /** Uses another embedder from now on. The store must have a generation of it. */
   useEmbedder(embedder: Embedder): void {
-    this.#inUse.embedder = embedder;
+    this.embedder = embedder;
     this.changes.count += 1;
   }
 
   /** Returns a signal that aborts with the caller's, and when the store closes. */
   signalOf(given: AbortSignal | undefined): AbortSignal {
     return given === undefined ? this.closing : AbortSignal.any([given, this.closing]);
+  }
+
+  /**
+   * Records a use of a session, and releases the one that was not used for longest if there are too many in memory. A released
+   * session is loaded again in milliseconds.
+   */
+  touch(session: { release(): void }): void {
+    if (session === this.#newest) return;
+    this.#newest = session;
+    this.#resident.delete(session);
+    this.#resident.add(session);
+    if (this.#resident.size <= RESIDENT_MAX) return;
+    const [oldest] = this.#resident;
+    this.#resident.delete(oldest!);
+    oldest!.release();
   }
 }

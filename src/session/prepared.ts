@@ -48,20 +48,10 @@ export function revived(prepared: PostedMessage): PreparedMessage {
 }
 
 /** Converts a prepared message back into the input of `append`. */
-export function inputOf({
-  role,
-  parts,
-  name,
-  externalId,
-  createdAtMs,
-  pinned,
-  metadata,
-}: PreparedMessage): MessageInput {
+export function inputOf(prepared: PreparedMessage): MessageInput {
+  const { role, parts, name, externalId, createdAtMs: createdAt, pinned, metadata } = prepared;
   return {
-    role,
-    parts,
-    createdAt: createdAtMs,
-    pinned,
+    ...{ role, parts, createdAt, pinned },
     ...(name !== undefined && { name }),
     ...(externalId !== undefined && { id: externalId }),
     ...(metadata !== undefined && { metadata }),

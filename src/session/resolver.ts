@@ -1,6 +1,5 @@
 import { setMaxListeners } from "node:events";
 import * as z from "zod/mini";
-import { StoreError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
 import { STRATEGIES } from "../core/options.ts";
 import { abortSignal, callback, type FieldsOf, type Given, oneWordOf, parseOptions, whole } from "../core/schema.ts";
@@ -10,6 +9,7 @@ import { isRemote } from "../models/embedder.ts";
 import { CallBudget } from "../summaries/call-budget.ts";
 import type { OnResolveEvent } from "../summaries/events.ts";
 import { RESOLVE_CONCURRENCY, type Resolved, resolveDirty } from "../summaries/resolve.ts";
+import type { ResolveResult } from "../summaries/resolve-run.ts";
 import { Background, type Resolving } from "./background.ts";
 import type { ContextOptions } from "./context-options.ts";
 import type { Contexts } from "./contexts.ts";
@@ -72,28 +72,23 @@ export class Resolver {
    * @see Session.resolveDirty
    * @param hasUpkeep  True if the store's upkeep, which looks at every session, runs afterwards.
    */
-  async resolveDirty(given: ResolveDirtyOptions, hasUpkeep = true): Promise<Resolved> {
-    this.#assertWritable("resolveDirty");
+  async resolveDirty(given: ResolveDirtyOptions, hasUpkeep: boolean): Promise<ResolveResult> {
+    this.#ports.repositories.database.assertWritable("resolveDirty");
     const { signal, ...options } = parseOptions("resolveDirty", RESOLVE_OPTIONS(), given);
-    return this.#resolve(options, this.#budgetOf(options), this.#ports.signalOf(signal), hasUpkeep);
+    return (await this.#resolve(options, this.#budgetOf(options), this.#ports.signalOf(signal), hasUpkeep)).result;
   }
 
   /** @see Session.startResolving */
   start(given: StartResolvingOptions): Resolving {
-    this.#ports.repositories.database.assertOpen();
-    this.#assertWritable("startResolving");
+    const { closing, clock, repositories } = this.#ports;
+    repositories.database.assertWritable("startResolving");
     const options = parseOptions("startResolving", START_OPTIONS(), given);
     this.#contextOf(options); // throws if the window is used up
     const budget = this.#budgetOf(options);
     void this.#background?.stop();
-    const { closing, clock } = this.#ports;
-    const background = new Background({
-      closing,
-      clock,
-      resolve: async (signal) => (await this.#resolve(options, budget, signal)).nextTryAtMs,
-    });
-    this.#background = background;
-    return background;
+    const resolve = async (signal: AbortSignal) => (await this.#resolve(options, budget, signal, true)).nextTryAtMs;
+    this.#background = new Background(closing, clock, resolve);
+    return this.#background;
   }
 
   /** Notifies the background work that the session has changed. */
@@ -101,12 +96,11 @@ export class Resolver {
     this.#background?.wake();
   }
 
-  /** @param signal  A signal of this call's own, or the store's. */
   async #resolve(
     options: CheckedOptions,
     budget: CallBudget,
     signal: AbortSignal,
-    hasUpkeep = true,
+    hasUpkeep: boolean,
   ): Promise<Resolved> {
     const { tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
     const { concurrency, onEvent } = options;
@@ -128,7 +122,8 @@ export class Resolver {
     const { result, nextTryAtMs } = await running;
     await embedding;
     if (hasUpkeep) await upkeep.runBehind(signal);
-    return { result, nextTryAtMs: earlier(nextTryAtMs, vectors.nextTryAfter(this.#sessionId, embedFromMs)) };
+    const tries = [nextTryAtMs, vectors.nextTryAfter(this.#sessionId, embedFromMs)].filter((at) => at !== undefined);
+    return { result, nextTryAtMs: tries.length === 0 ? undefined : Math.min(...tries) };
   }
 
   #contextOf({ contextTokensMax, tokensMax: _, ...given }: CheckedOptions) {
@@ -138,14 +133,4 @@ export class Resolver {
   #budgetOf(limits: CheckedOptions): CallBudget {
     return new CallBudget(this.#ports.summarizer.isLocal ? {} : limits);
   }
-
-  #assertWritable(operation: string): void {
-    const { database } = this.#ports.repositories;
-    if (database.readonly) throw new StoreError("STORE_READONLY", { path: database.path, operation });
-  }
-}
-
-function earlier(left: number | undefined, right: number | undefined): number | undefined {
-  if (left === undefined || right === undefined) return left ?? right;
-  return Math.min(left, right);
 }

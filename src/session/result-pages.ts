@@ -64,7 +64,7 @@ export interface ListRemainder {
   pointer: (count: number) => string;
 }
 
-export interface HitItem {
+export interface MemberItem {
   messageId: number;
   sessionId: string;
   seq: number;
@@ -72,11 +72,23 @@ export interface HitItem {
   name?: string;
   /** To the minute, in UTC. */
   time: string;
+  text: string;
+  /** True if the text holds everything of the message. Otherwise `expand` with `from` reads it slice by slice. */
+  whole: boolean;
+}
+
+export interface HitItem extends MemberItem {
   /** Null while the message has not graduated. */
   root: string | null;
-  text: string;
-  /** True if the text is not cut. */
-  whole: boolean;
+}
+
+export interface SliceItem extends MemberItem {
+  /** The first character of the slice. */
+  from: number;
+  /** The number of characters of the whole text. */
+  charCount: number;
+  /** The first character of the next slice; left out at the end. */
+  nextFrom?: number;
 }
 
 /** Writes as many hits as fit, best first: `<hits>` with a `<hit>` each, and a pointer to the others. */
@@ -87,39 +99,18 @@ export function hitsPage(
 ): ResultPage<HitItem> {
   const room = { ...budget, tokensMax: budget.tokensMax - FRAME_TOKENS };
   const itemOf = (hit: RecallHit): PageItem<HitItem> => {
-    const { messageId, sessionId, seq, role, name, createdAtMs, root, text, snippet } = hit;
-    const shown = text.length <= HIT_CHARS_MAX ? text : snippet.replaceAll("**", "");
-    const time = minuteOf(createdAtMs);
-    const attributes = { id: messageId, session: sessionId, seq, role, time, handle: root ?? undefined };
-    return withinBudget(shown, room, (cut) => ({
-      line: element("hit", attributes, escapeText(cut)),
-      value: {
-        messageId,
-        sessionId,
-        seq,
-        role,
-        ...(name !== undefined && { name: visibleText(name) }),
-        time,
-        root,
-        text: visibleText(cut),
-        whole: cut === text,
-      },
-    }));
+    const { messageId: id, sessionId, seq, role, root, text } = hit;
+    const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet.replaceAll("**", "");
+    const about = aboutMessage({ ...hit, id });
+    const attributes = { id, session: sessionId, seq, role, time: about.time, handle: root ?? undefined };
+    return cutDown(room, (charsMax) => {
+      const cut = cutAtGrapheme(shown, charsMax);
+      const line = element("hit", attributes, escapeText(cut));
+      return { line, value: { ...about, root, text: visibleText(cut), whole: cut === text } };
+    });
   };
   const head = `${RECORD_NOTE} expand(id) gives what was said around one.`;
   return pageOf(hits, itemOf, remainder, budget, (lines) => element("hits", {}, `${head}\n${lines}\n`));
-}
-
-export interface MemberItem {
-  messageId: number;
-  sessionId: string;
-  seq: number;
-  role: Role;
-  name?: string;
-  time: string;
-  text: string;
-  /** True if the text holds everything of the message; otherwise `expand` with `from` reads it slice by slice. */
-  whole: boolean;
 }
 
 /**
@@ -133,40 +124,24 @@ export function membersPage(
   remainder: ListRemainder,
   budget: ResultBudget,
 ): ResultPage<MemberItem> {
-  const { tokensMax, tokenCounter } = budget;
-  const share = {
-    tokensMax: members.length === 1 ? tokensMax - FRAME_TOKENS : tokensMax * MESSAGE_SHARE,
-    tokenCounter,
+  const { tokensMax } = budget;
+  const room = { ...budget, tokensMax: members.length === 1 ? tokensMax - FRAME_TOKENS : tokensMax * MESSAGE_SHARE };
+  const itemOf = (message: Message): PageItem<MemberItem> => {
+    const { id, seq, role, name } = message;
+    const more = element("pointer", {}, `expand(${id}, from 0) reads all of it, piece by piece.`);
+    const all = messageText(message);
+    return cutDown(room, (charsMax) => {
+      const { text } = cutMessage(message, charsMax);
+      const whole = text === all.text;
+      const line = element("message", { id, seq, role, name }, escapeText(text));
+      const value = { ...aboutMessage(message), text: visibleText(text), whole };
+      return { line: whole ? line : `${line}\n${more}`, value };
+    });
   };
-  const itemOf = (message: Message): PageItem<MemberItem> => memberItem(message, share);
   const attributes = { handle: root ?? undefined, level, messages: memberCount };
   return pageOf(members, itemOf, remainder, budget, (lines) =>
     element("messages", attributes, `${RECORD_NOTE}\n${lines}\n`),
   );
-}
-
-function memberItem(message: Message, budget: ResultBudget): PageItem<MemberItem> {
-  const { id, seq, role, name } = message;
-  const more = element("pointer", {}, `expand(${id}, from 0) reads all of it, piece by piece.`);
-  const all = messageText(message);
-  return cutDown(budget, (charsMax) => {
-    const { text } = cutMessage(message, charsMax);
-    const whole = text.length === all.text.length && text === all.text; // files and reasoning are never written
-    const line = element("message", { id, seq, role, name }, escapeText(text));
-    return {
-      line: whole ? line : `${line}\n${more}`,
-      value: { ...aboutMessage(message), text: visibleText(text), whole },
-    };
-  });
-}
-
-export interface SliceItem extends MemberItem {
-  /** The first character of the slice. */
-  from: number;
-  /** The number of characters of the whole text. */
-  charCount: number;
-  /** The first character of the next slice; left out at the end. */
-  nextFrom?: number;
 }
 
 /**
@@ -177,29 +152,24 @@ export interface SliceItem extends MemberItem {
 export function sliceOfMessage(message: Message, from: number, budget: ResultBudget): PageItem<SliceItem> | undefined {
   const { id, seq, role, name } = message;
   const { text } = messageText(message);
-  if (from >= text.length) return undefined;
+  const charCount = text.length;
+  if (from >= charCount) return undefined;
   const room = { ...budget, tokensMax: budget.tokensMax - budget.tokenCounter.count(RECORD_NOTE) };
-  return withinBudget(text.slice(from), room, (cut) => {
+  return cutDown(room, (charsMax) => {
+    const cut = cutAtGrapheme(text.slice(from), charsMax);
     const next = from + cut.length;
-    const isLast = next === text.length;
-    const attributes = { id, seq, role, name, from, of: text.length };
-    const slice = element("message", attributes, escapeText(cut));
+    const isLast = next === charCount;
+    const slice = element("message", { id, seq, role, name, from, of: charCount }, escapeText(cut));
     const more = isLast ? "" : `\n${element("pointer", {}, `expand(${id}, from ${next}) goes on.`)}`;
-    return {
-      line: `${RECORD_NOTE}\n${slice}${more}`,
-      value: {
-        ...aboutMessage(message),
-        text: visibleText(cut),
-        whole: from === 0 && isLast,
-        from,
-        charCount: text.length,
-        ...(!isLast && { nextFrom: next }),
-      },
-    };
+    const said = { ...aboutMessage(message), text: visibleText(cut), whole: from === 0 && isLast };
+    const value = { ...said, from, charCount, ...(!isLast && { nextFrom: next }) };
+    return { line: `${RECORD_NOTE}\n${slice}${more}`, value };
   });
 }
 
-function aboutMessage({ id, sessionId, seq, role, name, createdAtMs }: Message) {
+type About = Pick<Message, "id" | "sessionId" | "seq" | "role" | "name" | "createdAtMs">;
+
+function aboutMessage({ id, sessionId, seq, role, name, createdAtMs }: About) {
   const named = name !== undefined && { name: visibleText(name) };
   return { messageId: id, sessionId, seq, role, ...named, time: minuteOf(createdAtMs) };
 }
@@ -237,11 +207,7 @@ export function pageOf<S, T>(
   };
 }
 
-/** Wraps the longest beginning of a text that was found to fit, or the shortest if none fits. */
-function withinBudget<T>(text: string, budget: ResultBudget, wrap: (cut: string) => PageItem<T>): PageItem<T> {
-  return cutDown(budget, (charsMax) => wrap(cutAtGrapheme(text, charsMax)));
-}
-
+/** Makes an item with less and less text until it fits, or until the least text is reached. */
 function cutDown<T>({ tokensMax, tokenCounter }: ResultBudget, make: (charsMax: number) => PageItem<T>): PageItem<T> {
   for (let charsMax = tokensMax * CHARS_PER_TOKEN; ; charsMax *= CHARS_RATIO) {
     const item = make(Math.max(CHARS_MIN, Math.floor(charsMax)));

@@ -27,6 +27,8 @@ export interface RootInfo {
   uncoveredCount?: number;
 }
 
+type RootSize = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
+
 export interface RootSummary {
   /** The handle of the messages that it covers. */
   root: string;
@@ -42,20 +44,17 @@ export interface RootSummary {
 /** Returns the themes or clusters of a session, oldest first. */
 export function rootsOf(repositories: Repositories, sessionId: string, level: SessionLevel): RootInfo[] {
   const { clusters, themes, summaries, unions } = repositories;
-  const overviews = clusters.overviews(sessionId);
+  const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {
+    return { level, sessionId, messageCount, tokenCount, seqFirst, seqLast };
+  };
+  const overviews = clusters.overviews(sessionId).map((cluster) => {
+    return { ...cluster, handle: formatHandle("cluster", cluster.root, cluster.logPosition) };
+  });
   if (level === "cluster") {
-    return overviews.map((cluster) => ({
-      root: formatHandle("cluster", cluster.root, cluster.logPosition),
-      level,
-      sessionId,
-      messageCount: cluster.messageCount,
-      tokenCount: cluster.tokenCount,
-      seqFirst: cluster.seqFirst,
-      seqLast: cluster.seqLast,
-      label: cluster.label,
-      stepCount: cluster.stepCount,
-      settled: cluster.settled,
-    }));
+    return overviews.map((cluster) => {
+      const { handle, label, stepCount, settled } = cluster;
+      return { root: handle, ...sizeOf(cluster), label, stepCount, settled };
+    });
   }
   const coverage = new Coverage(unions);
   const standing = coverage.standing([...summaries.shown(sessionId), ...summaries.waiting(sessionId)]);
@@ -67,14 +66,9 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
       const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
       return {
         root: formatHandle("theme", theme.root, logPosition),
-        level,
-        sessionId,
-        messageCount: theme.messageCount,
-        tokenCount: theme.tokenCount,
-        seqFirst: theme.seqFirst,
-        seqLast: theme.seqLast,
+        ...sizeOf(theme),
         label: members.find(({ root }) => root === theme.root)!.label,
-        clusters: members.map((cluster) => formatHandle("cluster", cluster.root, cluster.logPosition)),
+        clusters: members.map(({ handle }) => handle),
         summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
         uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),
       };
@@ -82,13 +76,7 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
 }
 
 function rootSummary(summary: DoneSummary): RootSummary {
-  return {
-    root: formatHandle("theme", summary.rootId, summary.logPosition),
-    title: summary.title,
-    text: summary.text,
-    messageCount: summary.messageCount,
-    tokenCount: summary.tokenCount,
-    summarizerId: summary.summarizerId,
-    shown: summary.shownFrom !== null,
-  };
+  const { title, text, messageCount, tokenCount, summarizerId } = summary;
+  const root = formatHandle("theme", summary.rootId, summary.logPosition);
+  return { root, title, text, messageCount, tokenCount, summarizerId, shown: summary.shownFrom !== null };
 }

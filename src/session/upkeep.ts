@@ -6,32 +6,24 @@ import { moveIdleSessions } from "../ingest/frontier.ts";
 import { indexTail } from "../ingest/index-texts.ts";
 import { moveVectors } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
-import type { EmbedderInUse, VectorCollector } from "../ingest/vector-collector.ts";
-import { isRemote } from "../models/embedder.ts";
+import type { VectorCollector } from "../ingest/vector-collector.ts";
+import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
-import type { ActiveSessions } from "./active.ts";
 
-/** The parts of a store that its upkeep uses. */
+/** The parts of a store that its upkeep uses: see `SessionPorts`. */
 export interface UpkeepPorts {
   repositories: Repositories;
-  inUse: Readonly<EmbedderInUse>;
+  embedder: Embedder;
   clock: Clock;
   changes: { count: number };
-  active: ActiveSessions;
+  changedAtMs: ReadonlyMap<string, number>;
   nearest: NearestClusters;
   vectors: VectorCollector;
 }
 
-export interface UpkeepOptions {
-  signal: AbortSignal;
-  /** True if sessions that this process has changed within a day may become idle too. */
-  includeActive?: boolean;
-}
-
 /**
- * Maintains all sessions of a store in the background. It requests vectors that are due, lets idle sessions graduate, settles
- * their clusters, assigns settled clusters to subjects, and updates the indexes. It works in small transactions, so that others
- * can write in between. If there is nothing to do, nothing is written.
+ * Maintains all sessions of a store, as `Store.upkeep` describes. It works in small transactions, so that others can write in
+ * between. If there is nothing to do, nothing is written.
  *
  * Runs never overlap, because two would read the same sessions and hold the same subjects in memory.
  */
@@ -49,19 +41,19 @@ export class Upkeep {
   /**
    * Runs every step, after the run in progress. If a step fails, the others still run.
    *
+   * @param includeActive  True if sessions that this process has changed within a day may become idle too.
    * @throws the signal's reason if aborted (completed work stays); otherwise the error of the first failed step.
    */
-  async run({ signal, includeActive = false }: UpkeepOptions): Promise<void> {
+  async run(signal: AbortSignal, includeActive: boolean): Promise<void> {
     const before = this.#running;
     const run = (async () => {
       if (before !== undefined) await untilAborted(before, signal);
       await this.#run(signal, includeActive);
     })();
-    const running = Promise.allSettled([before, run]).then(() => {});
-    this.#running = running;
-    void running.then(() => {
+    const running = Promise.allSettled([before, run]).then(() => {
       if (this.#running === running) this.#running = undefined;
     });
+    this.#running = running;
     return run;
   }
 
@@ -73,13 +65,13 @@ export class Upkeep {
    */
   async runBehind(signal: AbortSignal): Promise<void> {
     if (this.#running !== undefined) return untilAborted(this.#running, signal);
-    await this.run({ signal }).catch(() => signal.throwIfAborted());
+    await this.run(signal, false).catch(() => signal.throwIfAborted());
   }
 
   async #run(signal: AbortSignal, includeActive: boolean): Promise<void> {
-    const { repositories, inUse, nearest, vectors } = this.#ports;
+    const { repositories, embedder, nearest, vectors } = this.#ports;
     const steps = [
-      ...(isRemote(inUse.embedder) ? [() => vectors.embed({ signal })] : []),
+      ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
       () => this.#moveIdle(signal, includeActive),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
@@ -100,13 +92,12 @@ export class Upkeep {
   }
 
   async #moveIdle(signal: AbortSignal, includeActive: boolean): Promise<void> {
-    const { repositories, inUse, clock, changes, active } = this.#ports;
+    const { repositories, embedder, clock, changes, changedAtMs } = this.#ports;
     const nowMs = clock();
-    active.look(nowMs);
     await moveIdleSessions(repositories, {
-      embedder: inUse.embedder,
+      embedder,
       nowMs,
-      isSpared: (sessionId) => !includeActive && active.isActive(sessionId, nowMs - IDLE_AFTER_MS),
+      isSpared: (sessionId) => !includeActive && (changedAtMs.get(sessionId) ?? 0) > nowMs - IDLE_AFTER_MS,
       signal,
       onMoved: () => {
         changes.count += 1;

@@ -76,9 +76,13 @@ export class StoreDatabase {
    * Checks the store's files before the commit, which takes 1.5 µs. SQLite would write to a deleted or replaced file, too.
    */
   write<T>(operation: string, change: () => T): T {
+    this.assertWritable(operation);
+    return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
+  }
+
+  assertWritable(operation: string): void {
     this.assertOpen();
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
-    return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
   }
 
   /** Runs `query` on one snapshot of the file. */

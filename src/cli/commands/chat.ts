@@ -33,8 +33,7 @@ export const chatCommand: Command<ChatFlags> = {
 
   async run({ args: [typed], options: { project, model: wanted, tokensMax }, terminal, json, loadStores }) {
     const { estimatingTokenCounter } = await import("../../core/tokens.ts");
-    const { Chat, contextLimit } = await import("../../session/chat.ts");
-    const { chatModels } = await import("../../session/chat-models.ts");
+    const { Chat, chatModels, contextLimit } = await import("../../session/chat.ts");
     const { ChatInput } = await import("../chat/chat-input.ts");
     const { ChatLoop } = await import("../chat/chat-loop.ts");
     // Without a key, this fails before anything is opened or created.
