@@ -6,10 +6,6 @@ import { callIdsOf, inOrder } from "./order.ts";
 /** The most messages that a branch holds while later entries may still move or drop some of them. */
 const HELD_MAX = 1_000;
 
-const HANDED_OVER_LATER = "the prompt is queued, and the agent has not read it yet";
-const RESULT_DUE = "the call before it has no result yet";
-const THOUGHT_OPEN = "the words or the call that follow the thought are missing";
-
 export interface BranchOptions {
   session: ImportedSession;
   emit(event: ImportEvent): void;
@@ -22,9 +18,8 @@ export interface BranchOptions {
 /**
  * One path through a transcript. It becomes one session.
  *
- * A branch holds the newest reply, because its usage and its results are written later, and each result is moved to its call
- * (see `inOrder`). A message that consists of thoughts waits for the next message of its reply, and the two become one.
- * Everything before the newest reply is emitted at once, so a branch needs the memory of one reply, however long the file is.
+ * A branch holds only the newest reply, because its usage and its results are written later, and each result is moved to its
+ * call (see `inOrder`). A message that consists of thoughts waits for the next message of its reply, and the two become one.
  */
 export class Branch {
   readonly session: ImportedSession;
@@ -112,14 +107,20 @@ export class Branch {
     const { waiting } = inOrder(this.#held.filter((entry) => !queued.includes(entry)));
     const warn = (line: number, reason: string) =>
       this.#options.emit({ kind: "warning", line, reason: notYet(reason) });
-    for (const { line } of queued) warn(line, HANDED_OVER_LATER);
-    for (const { line, isPrompt } of waiting) if (!isPrompt) warn(line, RESULT_DUE);
-    if (this.#thought !== undefined) warn(this.#thought.line, THOUGHT_OPEN);
+    for (const { line } of queued) warn(line, "the prompt is queued, and the agent has not read it yet");
+    for (const { line, isPrompt } of waiting) if (!isPrompt) warn(line, "the call before it has no result yet");
+    if (this.#thought !== undefined) {
+      warn(this.#thought.line, "the words or the call that follow the thought are missing");
+    }
   }
 
   /** Returns true if messages that begin on `line` or before were emitted, and none of those is held. */
   hasEmittedUpTo(line: number): boolean {
-    return this.#emitted.some((one) => one.line <= line) && !this.#held.some((entry) => entry.line <= line);
+    return (
+      this.isAnnounced &&
+      this.#emitted.some((one) => one.line <= line) &&
+      !this.#held.some((entry) => entry.line <= line)
+    );
   }
 
   /** Returns the id of the last message that begins on `line` or before. */
@@ -160,7 +161,9 @@ export class Branch {
   #emitFinal(): void {
     const isFull = this.#held.length > HELD_MAX;
     if (isFull) for (const entry of this.#held) delete entry.hold;
-    if (!this.isAnnounced && !this.#isReady(isFull)) return;
+    const { forkedAt, isReady } = this.#options;
+    const isForkReady = forkedAt === undefined || forkedAt.parent.hasEmittedUpTo(forkedAt.line);
+    if (!this.isAnnounced && !(isReady(this, isFull) && isForkReady)) return;
     const heldAt = this.#held.findIndex(({ hold }) => hold !== undefined);
     const { ordered, waiting } = inOrder(
       this.#held.splice(0, heldAt === -1 ? this.#held.length : this.#replyStart(heldAt)),
@@ -180,12 +183,6 @@ export class Branch {
       start = index;
     }
     return start;
-  }
-
-  #isReady(isFull: boolean): boolean {
-    const { forkedAt, isReady } = this.#options;
-    if (!isReady(this, isFull)) return false;
-    return forkedAt === undefined || (forkedAt.parent.isAnnounced && forkedAt.parent.hasEmittedUpTo(forkedAt.line));
   }
 
   #emit(entries: readonly MessageEntry[], isEnd: boolean): void {

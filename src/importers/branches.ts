@@ -14,7 +14,6 @@ interface RewindPoint {
 /** A line of a transcript whose lines name the line they follow. */
 interface FollowedLine {
   key: string | undefined;
-  /** The key of the line that this one follows. */
   after: string | undefined;
   line: number;
   isPrompt: boolean;
@@ -26,17 +25,15 @@ interface FollowedLine {
  *
  * Messages that the user took back stay in their branch. The next message begins a fork, `<session>/fork-<id of that message>`,
  * after the last message that was kept. So a file that grows in this way changes nothing that was imported before.
- *
- * Some agents write that the user went back (`rewindTo`, `rewindBy`, `rewindPrompts`). In the files of others, each line names
- * the line that it follows (`follow`).
  */
 export class Branches {
   readonly root: Branch;
   readonly all: Branch[] = [];
+  /** The branch to which messages are added. */
+  current: Branch;
   readonly #options: BranchOptions;
-  /** The points that are still part of the conversation, oldest first. */
+  /** The points that can be taken back, oldest first. */
   #points: RewindPoint[] = [];
-  #current: Branch;
   /** Set between a step back and the next message. */
   #forkAfter: { point: RewindPoint | undefined } | undefined;
   /** For `follow`: the branch and the number of each line, by key. */
@@ -46,14 +43,9 @@ export class Branches {
 
   constructor(options: BranchOptions) {
     this.#options = options;
-    this.root = this.#current = this.#begin(options);
+    this.root = this.current = this.#begin(options);
   }
 
-  get current(): Branch {
-    return this.#current;
-  }
-
-  /** The keys that can be taken back, oldest first. */
   get keys(): string[] {
     return this.#points.map(({ key }) => key);
   }
@@ -63,32 +55,27 @@ export class Branches {
     const [first] = entries;
     if (first === undefined) return;
     if (this.#forkAfter !== undefined) this.#forkAt(first.message.id, this.#forkAfter.point);
-    for (const entry of entries) this.#current.add(entry);
-    this.#points.push({ key, branch: this.#current, lastId: entries.at(-1)!.message.id, isPrompt });
+    for (const entry of entries) this.current.add(entry);
+    this.#points.push({ key, branch: this.current, lastId: entries.at(-1)!.message.id, isPrompt });
   }
 
   /** Adds messages that belong to `key`, or to the newest messages if nothing of that key can be taken back. */
   extend(entries: readonly MessageEntry[], key: string): void {
     const point = this.#points.find((one) => one.key === key);
     for (const entry of entries) {
-      (point?.branch ?? this.#current).add(entry);
+      (point?.branch ?? this.current).add(entry);
       if (point !== undefined && point === this.#points.at(-1)) point.lastId = entry.message.id;
     }
   }
 
   /** Takes back `key` and everything after it, or everything if nothing has that key. */
   rewindTo(key: string): void {
-    this.#cut(
-      Math.max(
-        0,
-        this.#points.findIndex((point) => point.key === key),
-      ),
-    );
+    this.#cut(this.#points.findIndex((point) => point.key === key));
   }
 
   /** Takes back the last `count` additions. */
   rewindBy(count: number): void {
-    this.#cut(Math.max(0, this.#points.length - count));
+    this.#cut(this.#points.length - count);
   }
 
   /** Takes back the last `count` prompts and what followed them. */
@@ -109,7 +96,7 @@ export class Branches {
    */
   follow({ key, after, line, isPrompt, isReply }: FollowedLine): Branch {
     const followed = after === undefined ? undefined : this.#lines.get(after);
-    let branch = followed?.branch ?? this.#current;
+    let branch = followed?.branch ?? this.current;
     if (isPrompt && key !== undefined && !this.#lines.has(key)) {
       if (followed !== undefined && followed.line < this.#prompts.get(branch)!.answered) {
         branch = this.#begin({
@@ -123,7 +110,7 @@ export class Branches {
       const prompts = this.#prompts.get(branch)!;
       prompts.answered = prompts.newest;
     }
-    this.#current = branch;
+    this.current = branch;
     if (key !== undefined && !this.#lines.has(key)) this.#lines.set(key, { branch, line });
     return branch;
   }
@@ -134,27 +121,28 @@ export class Branches {
   }
 
   #cut(length: number): void {
-    if (length === this.#points.length) return;
-    this.#points = this.#points.slice(0, length);
+    const kept = this.#points.slice(0, Math.max(0, length));
+    if (kept.length === this.#points.length) return;
+    this.#points = kept;
     this.#forkAfter = { point: this.#points.at(-1) };
   }
 
   #forkAt(firstId: string, point: RewindPoint | undefined): void {
-    this.#current.leave();
-    const session = this.#forkOf(firstId, point?.branch ?? this.#current);
+    this.current.leave();
+    const session = this.#forkOf(firstId, point?.branch ?? this.current);
     if (point !== undefined) session.forkedAfter = point.lastId;
-    this.#current = this.#begin({ ...this.#options, session });
+    this.current = this.#begin({ ...this.#options, session });
     this.#forkAfter = undefined;
   }
 
   #forkOf(firstId: string, parent: Branch): ImportedSession {
     const { externalId, metadata, createdAtMs: _, ...about } = this.root.session;
-    const session = {
+    return {
       ...about,
       externalId: `${externalId}/fork-${firstId}`,
       parentExternalId: parent.session.externalId,
+      ...(metadata !== undefined && { metadata: { ...metadata } }),
     };
-    return metadata === undefined ? session : { ...session, metadata: { ...metadata } };
   }
 
   #begin(options: BranchOptions): Branch {

@@ -18,7 +18,7 @@ export interface ListedMessage {
 }
 
 /** How a format writes the messages in its lists. */
-export interface ListFormat {
+interface ListFormat {
   name: string;
   /** Returns the message in an item of the list `key`, or undefined. `key` is undefined if the file is nothing but a list. */
   messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined;
@@ -43,7 +43,7 @@ class ListTranslator extends Translator<Element> {
   readonly #format: ListFormat;
   #document = -1;
   #about: JsonObject = {};
-  /** Messages of the document so far, including those that could not be read. */
+  /** Messages of the document so far, including those that cannot be read. */
   #count = 0;
 
   constructor(file: ImportFile, format: ListFormat) {

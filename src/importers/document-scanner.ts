@@ -21,11 +21,11 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const LINE_FEED = 0x0a;
+const SPACES = new Set([0x20, 0x0d, 0x09]);
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 
 /**
- * Splits JSON into elements as it arrives, so that a list of any length needs the memory of one item. A file that was cut off
- * still gives its complete items.
+ * Splits JSON into elements as it arrives, so that a list of any length needs the memory of one item.
  *
  * It counts brackets and leaves the elements to `JSON.parse`. An error within an element costs that element. A line feed within
  * quotes, or a bracket that closes nothing, means that the brackets cannot be trusted. The scanner then looks for the next item
@@ -76,7 +76,7 @@ export class DocumentScanner {
         else if (byte === QUOTE) this.#inString = false;
         continue;
       }
-      if (isSpace(byte) || (this.#document === -1 && BYTE_ORDER_MARK.has(byte))) continue;
+      if (SPACES.has(byte) || (this.#document === -1 && BYTE_ORDER_MARK.has(byte))) continue;
       const isItemStart = this.#isLineStart && byte === OPEN_BRACE && column === this.#itemColumn;
       this.#isLineStart = false;
       if (this.#isLost) {
@@ -184,18 +184,15 @@ export class DocumentScanner {
     const key = this.#key;
     const isList = this.#level === 2 || this.#closers[0] === CLOSE_BRACKET;
     if (isList) this.#isItemPerLine = line === this.#line;
-    if (isTooLong) {
-      yield { line, problem: `${length} bytes long; a piece has at most ${LINE_BYTES_MAX}` };
-      return;
-    }
-    if (!isUtf8(bytes)) {
-      yield { line, problem: "not valid UTF-8" };
+    if (isTooLong || !isUtf8(bytes)) {
+      const problem = isTooLong ? `${length} bytes long; a piece has at most ${LINE_BYTES_MAX}` : "not valid UTF-8";
+      yield { line, problem };
       return;
     }
     const text = bytes.toString("utf8");
     if (text.trim() === "") return;
     const parsed = parseJson(isList ? text : `{${text}}`);
-    if ("problem" in parsed) yield { line, problem: parsed.problem };
+    if ("problem" in parsed) yield { line, ...parsed };
     else if (isList) yield { line, document: this.#document, key, value: parsed.value };
     else {
       for (const [name, value] of Object.entries(parsed.value ?? {})) {
@@ -213,8 +210,4 @@ export class DocumentScanner {
     this.#drop();
     return { line, problem: `${reason}; skipped to the next item` };
   }
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0d || byte === 0x09;
 }

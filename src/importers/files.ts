@@ -7,10 +7,10 @@ import type { ImportFile } from "./importer.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Names of files that are read in a folder. A file that the user names is read whatever its name. */
+/** Files in a folder that are read. A file that the user names is read whatever its name. */
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
-/** Names of files that are tried, and skipped if they are something else: settings, caches, databases of other programs. */
+/** Files in a folder that are tried, and skipped if they are something else: settings, caches, databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db)$/;
 
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
@@ -31,13 +31,12 @@ export const QUIET_MS = 10 * 60 * 1_000;
  */
 export async function* walkFiles(
   paths: readonly string[],
-  stdin: AsyncIterable<Uint8Array> = process.stdin,
   onFolder: (path: string) => void = () => {},
 ): AsyncGenerator<ImportFile> {
   const visit: Visit = { visited: new Set(), onFolder };
   for (const path of paths) {
     if (path === "-") {
-      yield { path, chunks: stdin, isFinished: true };
+      yield { path, chunks: process.stdin, isFinished: true };
       continue;
     }
     for (const named of await namedBy(path)) {
@@ -50,7 +49,7 @@ export async function* walkFiles(
   }
 }
 
-/** Returns the paths that a typed path stands for. An existing path is no pattern, and a pattern without matches is a missing file. */
+/** Returns the paths that a typed path stands for. An existing path is no pattern; a pattern without matches is a missing file. */
 async function namedBy(path: string): Promise<string[]> {
   if (!isPattern(path) || (await lstat(path).catch(() => undefined)) !== undefined) return [path];
   const paths = await pathsOf(path);
@@ -63,9 +62,14 @@ interface Visit {
   onFolder: (path: string) => void;
 }
 
+/** Returns true if a file of this name in a folder is tried, and skipped if it is something else. */
+export function isPossibleName(name: string): boolean {
+  return POSSIBLE_NAME.test(name);
+}
+
 /** Returns true if a file of this name in a folder is read or tried. */
 export function isTranscriptName(name: string): boolean {
-  return TRANSCRIPT_NAME.test(name) || POSSIBLE_NAME.test(name);
+  return TRANSCRIPT_NAME.test(name) || isPossibleName(name);
 }
 
 async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerator<ImportFile> {
@@ -112,17 +116,11 @@ function subagentsLast(a: string, b: string): number {
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() ?? false;
 }
 
-/**
- * Returns the bytes of a file. The file is open from the first chunk until the last, or until the reader stops.
- *
- * @throws {StoreError} `FILE_NOT_FOUND`, `IMPORT_UNREADABLE`.
- */
+/** Returns the bytes of a file. @throws {StoreError} `FILE_NOT_FOUND`, `IMPORT_UNREADABLE`. */
 export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const handle = await open(path).catch((error) => {
     throw unreadable(path, error);

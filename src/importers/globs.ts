@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const MAGIC = /[*?[\]{}]/;
 
-/** Returns true if a path is a pattern. Shells that find no match, and programs that use no shell, pass patterns on. */
+/** Returns true if a path is a pattern, as programs that use no shell pass it on. */
 export function isPattern(path: string): boolean {
   return MAGIC.test(path);
 }
@@ -18,10 +18,8 @@ export function isPattern(path: string): boolean {
 export async function pathsOf(pattern: string): Promise<string[]> {
   const found = new Set<string>();
   for (const alternative of alternativesOf(pattern)) {
-    const names = alternative.split("/");
-    // An absolute path begins with an empty name.
-    for (const path of await expand(names[0] === "" ? "/" : "", names[0] === "" ? names.slice(1) : names))
-      found.add(path);
+    const folder = alternative.startsWith("/") ? "/" : "";
+    for (const path of await expand(folder, alternative.split("/"))) found.add(path);
   }
   return [...found].sort();
 }

@@ -5,7 +5,7 @@ export function isPause(chunk: Uint8Array): boolean {
 }
 
 /** The head of a stream, and the whole stream as if the head had not been read. */
-export interface Peeked {
+interface Peeked {
   /** `byteCount` bytes, or fewer if the stream ends or pauses before. */
   head: Buffer;
   /** Every chunk from the first. */
@@ -48,7 +48,6 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
 
 const DATABASE_MARK = Buffer.from("SQLite format 3\u0000");
 
-/** Returns true if a file that begins with `head` is an SQLite database. */
 export function isDatabase(head: Buffer): boolean {
   return head.subarray(0, DATABASE_MARK.length).equals(DATABASE_MARK);
 }

@@ -64,7 +64,7 @@ export const QUIET: Uint8Array = new Uint8Array(0);
 
 /** A file to read. */
 export interface ImportFile {
-  /** For names and messages. Only importers of databases open it. */
+  /** Only importers of databases open it. */
   path: string;
   /**
    * The bytes of the file, cut anywhere. Can be read once. Throws `FILE_NOT_FOUND` or `IMPORT_UNREADABLE` if the file cannot
@@ -87,18 +87,19 @@ export interface ImportFile {
 }
 
 /**
- * Reads the transcripts of one format. An importer writes nothing and does not decide what is new.
+ * Reads the transcripts of one format: turns the bytes of a file into events. It writes nothing and does not decide what is new.
  *
  * The rules that every importer follows (`test/contract/importer.contract.ts` checks them):
  *
  * - Equal bytes give equal events, however the bytes are cut into chunks.
- * - Messages of one session come in conversation order, and `parseMessage` accepts each of them.
- * - A message's id is unique in its session, and the same each time the file is read. If a session already holds an id,
- *   that message was imported before.
+ * - Messages of one session come in conversation order, after its `session`, and the store accepts each of them.
+ * - A message's id is unique in its session, and the same each time the file is read. A message whose id the session already has
+ *   was imported before. So an id never depends on the time, on chance, or on later lines.
  * - A file that has grown gives the same messages first, with the same ids and content, and then new ones. At the end of a
  *   file that is not finished, a message that a later line may still change is a warning.
- * - A damaged line is a warning with its number and costs no other line. `read` throws only if the file is no text at all.
- * - Whatever a line holds becomes a message or a warning, or is known to say nothing about the conversation.
+ * - A damaged line is a warning with its number, and every other line is read. `read` throws only if the file is not text.
+ * - Everything in a line becomes a message or a warning, unless it says nothing about the conversation.
+ * - `detect` recognizes no other format's files.
  */
 export interface Importer {
   /** The name of the format: what `--format` accepts and what sessions get as their `source`. */

@@ -1,9 +1,8 @@
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
-import { headObjects } from "./detect.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
-import { isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
+import type { ExportedOrigin, ImportedSession, Importer } from "./importer.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { checkedEvent } from "./message-event.ts";
 import { Translator } from "./translator.ts";
 import { derivedId } from "./values.ts";
@@ -147,21 +146,14 @@ function isSessionLine(fields: JsonObject): boolean {
 }
 
 function sessionOf({ name, project, isExported }: SessionSoFar, known: JsonObject): ImportedSession {
-  const { title, parent, createdAt, metadata, source, externalId: exportedId, forkSeq, settings } = known;
+  const { title, parent, createdAt, metadata, project: _, ...origin } = known;
   const session: ImportedSession = { externalId: name, source: "jsonl" };
   if (project !== undefined) session.project = project;
   if (title !== undefined) session.title = title as string;
   if (parent !== undefined) session.parentExternalId = parent as string;
   if (createdAt !== undefined) session.createdAtMs = timeOf(createdAt);
   if (metadata !== undefined) session.metadata = metadata as JsonObject;
-  if (isExported) {
-    session.exported = {
-      ...(source !== undefined && { source: source as string }),
-      ...(exportedId !== undefined && { externalId: exportedId as string }),
-      ...(forkSeq !== undefined && { forkSeq: forkSeq as number }),
-      ...(settings !== undefined && { settings: settings as Partial<SessionSettings> }),
-    };
-  }
+  if (isExported) session.exported = origin as ExportedOrigin;
   return session;
 }
 

@@ -20,8 +20,9 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type JsonObject = Record<string, JsonValue>;
 
-/** A line that holds a JSON object. Numbers are 1-based and count blank lines. */
+/** A line that holds a JSON object. */
 export interface JsonLine {
+  /** 1-based; blank lines count. */
   line: number;
   value: JsonObject;
 }
@@ -40,27 +41,21 @@ export interface Pause {
 }
 
 /**
- * Returns the lines of a JSON Lines file, without blank lines, byte order mark and carriage returns. The last line needs no line
- * feed. If it was cut off, it is a damaged line; in a file that is being followed, it waits for its end.
- *
- * Time is linear in the size of the file, and memory is that of its longest line.
+ * Returns the lines of a JSON Lines file that are not blank. The last line needs no line feed. If it was cut off, it is a damaged
+ * line; in a file that is being followed, it waits for its end. Memory is that of the longest line.
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` when the file is binary.
  */
 export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine | DamagedLine | Pause> {
   for await (const found of readLines(file)) {
-    if ("isPause" in found) {
+    if (!("text" in found)) {
       yield found;
       continue;
     }
-    const { line, text, problem } = found;
-    if (text === undefined) {
-      yield { line, problem };
-      continue;
-    }
+    const { line, text } = found;
     if (text.trim() === "") continue;
     const parsed = parseJson(text);
-    if ("problem" in parsed) yield { line, problem: parsed.problem };
+    if ("problem" in parsed) yield { line, ...parsed };
     else if (isObject(parsed.value)) yield { line, value: parsed.value };
     else yield { line, problem: `expected a JSON object, got ${kindOf(parsed.value)}` };
   }
@@ -103,13 +98,13 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A line as text, or the problem with its bytes. */
-export type TextLine =
-  | { line: number; text: string; problem?: undefined }
-  | { line: number; text?: undefined; problem: string }
-  | (Pause & { text?: undefined });
+interface TextLine {
+  line: number;
+  text: string;
+}
 
-export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
+/** Returns the lines of a file as text. */
+export async function* readLines(file: ImportFile): AsyncGenerator<TextLine | DamagedLine | Pause> {
   let line = 1;
   let pieces: Uint8Array[] = [];
   let byteLength = 0;
@@ -119,7 +114,7 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
     if (byteLength <= LINE_BYTES_MAX) pieces.push(piece);
     else pieces = [];
   }
-  function finish(): TextLine {
+  function finish(): TextLine | DamagedLine {
     const finished =
       byteLength > LINE_BYTES_MAX
         ? { line, problem: `${byteLength} bytes long; a line has at most ${LINE_BYTES_MAX}` }
@@ -158,11 +153,10 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine> {
 function lastWhole(line: number, pieces: readonly Uint8Array[]): TextLine | undefined {
   if (pieces.at(-1)?.findLast((byte) => byte > SPACE) !== CLOSING_BRACE) return undefined;
   const last = decode(line, pieces);
-  if (last.text === undefined) return undefined;
-  return "value" in parseJson(last.text) ? last : undefined;
+  return "text" in last && "value" in parseJson(last.text) ? last : undefined;
 }
 
-function decode(line: number, pieces: readonly Uint8Array[]): TextLine {
+function decode(line: number, pieces: readonly Uint8Array[]): TextLine | DamagedLine {
   let bytes = Buffer.concat(pieces);
   if (line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
     bytes = bytes.subarray(BYTE_ORDER_MARK.length);
@@ -184,4 +178,17 @@ export async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array
     throw new StoreError("IMPORT_UNREADABLE", { path: file.path, reason: "it is not a text file" });
   }
   yield* chunks;
+}
+
+/** Lines that are looked at. A file whose first hundred lines are all damaged is not recognized. */
+export const HEAD_LINES = 100;
+
+/** Returns the JSON objects among the first lines of a file. Lines that are cut short or damaged are skipped. */
+export function* headObjects(head: string): Generator<JsonObject> {
+  for (const line of head.split("\n", HEAD_LINES)) {
+    try {
+      const value: unknown = JSON.parse(line);
+      if (isObject(value)) yield value;
+    } catch {}
+  }
 }

@@ -1,10 +1,9 @@
 import { basename } from "node:path";
 import { fromLlxprt, type LlxprtContent } from "../adapters/llxprt.ts";
 import type { Part } from "../core/message.ts";
-import { headObjects } from "./detect.ts";
 import { adapted, messageEntry } from "./entry.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
-import { isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { Translator } from "./translator.ts";
 import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "./values.ts";
 

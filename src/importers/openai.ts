@@ -9,6 +9,9 @@ import { objectOf, stringOf } from "./values.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
 
+/** Fields of messages in similar formats. */
+const FOREIGN_FIELDS = ["session", "type", "parts", "toolInvocations"];
+
 /**
  * Reads messages of OpenAI's Chat Completions API: a list of them, an object with such a list in `messages` (a request, maybe
  * with the answers in `choices`), or either on each line, as in files for fine-tuning.
@@ -33,18 +36,9 @@ function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefi
 }
 
 /** Returns true if this could be a message, and is not one of a similar format. */
-function isMessage({
-  role,
-  content,
-  session,
-  type,
-  parts,
-  toolInvocations,
-  tool_calls,
-  function_call,
-}: JsonObject): boolean {
-  if (session !== undefined || type !== undefined || parts !== undefined || toolInvocations !== undefined) return false;
-  if (!ROLES.has(role)) return false;
+function isMessage(message: JsonObject): boolean {
+  const { role, content, tool_calls, function_call } = message;
+  if (!ROLES.has(role) || FOREIGN_FIELDS.some((field) => message[field] !== undefined)) return false;
   return typeof content === "string" || Array.isArray(content) || (tool_calls ?? function_call) !== undefined;
 }
 

@@ -1,7 +1,6 @@
 import type { Part } from "../core/message.ts";
 import type { MessageEntry } from "./entry.ts";
 
-/** Messages in conversation order. */
 interface OrderedEntries {
   ordered: MessageEntry[];
   /** Messages after a call without a result: pieces of the same reply, and what was said meanwhile. The result may come before them. */
@@ -9,7 +8,7 @@ interface OrderedEntries {
 }
 
 /**
- * Returns the messages in the order of the file, with results moved to their calls.
+ * Returns messages in conversation order: in the order of the file, with results moved to their calls.
  *
  * Agents write down at once what arrives while a tool runs, such as a prompt or a notice, but it reaches the model after the
  * results. Calls of one reply run side by side; here each comes after the result of the one before. Every provider accepts

@@ -2,11 +2,11 @@ import { StoreError } from "../core/errors.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { codex } from "./codex/importer.ts";
-import { closedHead } from "./detect.ts";
 import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
+import { LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
@@ -15,11 +15,9 @@ import { unpacked } from "./zstd.ts";
 /** Increases with each change that makes importers read more, or something else, from files they have read before. */
 export const READING_VERSION = 2;
 
-/** Bytes of a file's head in which its format is looked for first. */
-const HEAD_BYTES = 256 * 1024;
-
-/** Bytes of the head if the first attempt finds nothing: a first line may hold a pasted screenshot. */
-const HEAD_BYTES_MAX = 8 * 1024 * 1024;
+/** Bytes of a file's head in which its format is looked for, until it is found. A first line may hold screenshots. */
+const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, LINE_BYTES_MAX];
+const FIRST_LINE_BYTES = 8 * 1024 * 1024;
 
 /** In the order in which they are asked whether a file is theirs. */
 export const IMPORTERS: readonly Importer[] = [claudeCode, geminiCli, codex, llxprt, opencode, aiSdk, openai, jsonl];
@@ -58,16 +56,17 @@ export async function openImport(given: ImportFile, format = "auto", importers =
       ? (detectImporter(head.toString("utf8"), importers) ?? databaseImporter(head, file.path, importers))
       : importers.find(({ name }) => name === format);
   const file = await unpacked(given);
-  let { head, chunks, close } = await peek(file.chunks, HEAD_BYTES);
-  let importer = importerOf(head);
-  if (importer === undefined && head.length === HEAD_BYTES) {
-    ({ head, chunks, close } = await peek(chunks, HEAD_BYTES_MAX));
-    importer = importerOf(head);
-    if (head.length === HEAD_BYTES_MAX) importer ??= detectImporter(closedHead(head.toString("utf8")), importers);
+  let isBlank = true;
+  for (const byteCount of HEAD_BYTES) {
+    const { head, chunks, close } = await peek(file.chunks, byteCount);
+    file.chunks = chunks;
+    const importer = importerOf(head);
+    if (importer !== undefined) return { format: importer.name, events: importer.read(file) };
+    isBlank = head.toString("utf8").trim() === "";
+    if (head.length === byteCount && (byteCount < FIRST_LINE_BYTES || !head.includes("\n"))) continue;
+    await close();
+    break;
   }
-  if (importer !== undefined) return { format: importer.name, events: importer.read({ ...file, chunks }) };
-  await close();
-  const isBlank = head.length < HEAD_BYTES_MAX && head.toString("utf8").trim() === "";
   if (file.isUncertain || isBlank) return { format: undefined, events: noEvents() };
   throw new StoreError("IMPORT_UNREADABLE", {
     path: file.path,

@@ -10,8 +10,7 @@ const MARK = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const PIECE_BYTES = 1_024;
 
 /**
- * Returns the file as it was before it was compressed with zstd, or unchanged if it is not compressed. Memory is that of the
- * window and a few blocks.
+ * Returns the file as it was before it was compressed with zstd, or unchanged if it is not compressed.
  *
  * If the file is cut off or damaged, its chunks end with `IMPORT_UNREADABLE` after everything that can be decompressed.
  * Checksums are not compared.

@@ -1,26 +1,40 @@
 import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
-import { abortSignal, callback, type FieldsOf, identifier, parseOptions, text, trueOrFalse } from "../core/schema.ts";
+import {
+  abortSignal,
+  callback,
+  type FieldsOf,
+  identifier,
+  listOf,
+  parseOptions,
+  port,
+  text,
+  trueOrFalse,
+} from "../core/schema.ts";
 import { walkFiles } from "../importers/files.ts";
 import type { Importer } from "../importers/importer.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { importerList, importersWith } from "./define-importer.ts";
+import { importersWith } from "./define-importer.ts";
 import { type FileReport, ImportRun } from "./import-run.ts";
 import { type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
 
-export interface ImportFilesOptions {
-  /** `auto` (default) recognizes each file by its content. The name of an importer reads files that it does not recognize. */
-  format?: string;
+/** The options that `importFiles` and `watchFiles` share. */
+export interface ImportOptions {
   /** The project of all sessions, instead of what the files say. */
   project?: string;
   /** Importers of your own. Each file is offered to them before the built-in ones. */
   importers?: readonly Importer[];
+  /** Ends the work after the batch that is being written. Everything written by then stays. */
+  signal?: AbortSignal;
+}
+
+export interface ImportFilesOptions extends ImportOptions {
+  /** `auto` (default) recognizes each file by its content. The name of an importer reads files that it does not recognize. */
+  format?: string;
   /** Makes the summaries that the imported sessions lack, at the end. True by default. */
   summarize?: boolean;
-  /** Ends the import after the batch that is being written. Everything written by then stays. */
-  signal?: AbortSignal;
   /** Called often, between small pieces of work. */
   onProgress?: (progress: ImportProgress) => void;
   /** Called with each report when its file has been read. */
@@ -51,13 +65,18 @@ export interface ImportResult {
   summaries: SummaryCounts;
 }
 
+/** The fields of a schema for `ImportOptions`. */
+export const importFields = once(() => ({
+  project: z.optional(identifier()),
+  importers: z._default(listOf(port<Importer>("an importer, as defineImporter returns it", "detect", "read")), []),
+  signal: z.optional(abortSignal()),
+}));
+
 const OPTIONS = once(() =>
   z.strictObject({
+    ...importFields(),
     format: z._default(text(), "auto"),
-    project: z.optional(identifier()),
-    importers: z._default(importerList(), []),
     summarize: z._default(trueOrFalse(), true),
-    signal: z.optional(abortSignal()),
     onProgress: z.optional(callback<(progress: ImportProgress) => void>()),
     onFile: z.optional(callback<(report: FileReport) => void>()),
   } satisfies FieldsOf<ImportFilesOptions>),
@@ -79,14 +98,9 @@ export async function importFiles(
 ): Promise<ImportResult> {
   const { summarize, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
   const { signal, onProgress } = given;
-  const result = {
-    files: [] as FileReport[],
-    sessionCount: 0,
-    newCount: 0,
-    knownCount: 0,
-    skippedCount: 0,
-    warningCount: 0,
-  };
+  const counts = { sessionCount: 0, newCount: 0, knownCount: 0, skippedCount: 0, warningCount: 0 };
+  const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
+  const result: ImportResult = { files: [], ...counts, summaries: noSummaries };
   const run = new ImportRun(store, {
     ...given,
     importers: importersWith(own),
@@ -108,12 +122,13 @@ export async function importFiles(
     onFile?.(report);
   }
   result.sessionCount = run.sessionIds.size;
-  if (!summarize) return { ...result, summaries: { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 } };
-  const summaries = await summarizeSessions(internalsOf(store), run.sessionIds, {
-    signal,
-    onProgress: (doneCount) => onProgress?.({ phase: "summarize", doneCount, totalCount: run.sessionIds.size }),
-  });
-  return { ...result, summaries };
+  if (summarize) {
+    result.summaries = await summarizeSessions(internalsOf(store), run.sessionIds, {
+      signal,
+      onProgress: (doneCount) => onProgress?.({ phase: "summarize", doneCount, totalCount: run.sessionIds.size }),
+    });
+  }
+  return result;
 }
 
 /** @throws {StoreError} `OPTION_INVALID`. */

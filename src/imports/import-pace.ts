@@ -1,10 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 
-/**
- * The longest that one transaction of an import should hold the file, in milliseconds. Shorter transactions would take more
- * time together, because each writes the pages it touches.
- */
+/** The longest that one transaction of an import should hold the file, in milliseconds. Shorter ones take longer together. */
 const HELD_MS_MAX = 24;
 
 /** The pause in which other processes get the file, in milliseconds. A waiting writer tries about once a millisecond. */

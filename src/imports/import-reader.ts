@@ -13,7 +13,7 @@ const THREAD = new URL(`./import-thread${extname(import.meta.url)}`, import.meta
 /** The bytes from which a file is read in a thread. Starting a thread takes 0.1 s and 30 MB. */
 const THREAD_BYTES_MIN = 1024 * 1024;
 
-/** The thread's heap for new objects. It posts what it makes at once, so a larger heap would only hold garbage. */
+/** The thread's heap for new objects. A larger one would only hold garbage. */
 const YOUNG_MB_MAX = 8;
 
 /** How long a thread waits for another file before it ends, in milliseconds. */
@@ -27,7 +27,6 @@ export type ReadEvent =
 export interface ReadOptions {
   /** `auto`, or the name of an importer. */
   format: string;
-  /** The importers to choose from, in the order in which they are asked. */
   importers: readonly Importer[];
   /** True if the store accepts messages that were prepared in a thread. */
   takesPrepared: boolean;

@@ -36,19 +36,16 @@ export interface FileReport {
 }
 
 export interface ImportRunOptions {
-  /** `auto`, which is the default, or the name of an importer. */
+  /** As in `ImportFilesOptions`, but `importers` includes the built-in ones. */
   format?: string;
-  /** The importers to choose from, in the order in which they are asked. */
   importers?: readonly Importer[];
-  /** The project of all sessions, instead of what the files say. */
   project?: string | undefined;
-  /** Ends the import after the batch that is being written. */
   signal?: AbortSignal | undefined;
   /** Called after each batch. */
   onProgress?: ((report: FileReport) => void) | undefined;
   /** Called while the import waits for vectors. */
   onEmbedding?: ((progress: { embedded: number; waiting: number }) => void) | undefined;
-  /** Returns true if this many new messages need not wait for their vectors, because something else collects the vectors. */
+  /** Returns true if something else collects the vectors of this many new messages. */
   mayLackVectors?: (newCount: number) => boolean;
 }
 
@@ -69,11 +66,8 @@ interface OpenImport {
 }
 
 /**
- * Imports files into one store, one file after another.
- *
- * Transactions are short, with pauses in between, so that other processes get their turn. An import that was stopped loses
- * nothing: the next one recognizes stored messages by their external ids. A message that the store refuses is reported, and
- * all others are appended.
+ * Imports files into one store, one file after another. A message that the store refuses is reported, and all others are
+ * appended. An import that was stopped loses nothing, because the next one recognizes stored messages by their external ids.
  */
 export class ImportRun {
   readonly #store: OpenedStore;
@@ -91,21 +85,13 @@ export class ImportRun {
   /**
    * Adds what is new in a file to the store. A file that cannot be read is reported, not thrown.
    *
-   * @throws {StoreError} errors that concern every file: `STORE_BUSY`, `FILE_NOT_USABLE`, `OPTION_INVALID` for the format or
-   *   the project, and the error of an embedder that fails for ten minutes; or the signal's reason. Everything read before
-   *   is in the store.
+   * @throws {StoreError} errors that concern every file, as `importFiles` does; or the signal's reason. Everything read before is
+   *   in the store.
    */
   async read(file: ImportFile): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
-    const report: FileReport = {
-      path: file.path,
-      format: null,
-      sessionIds: [],
-      newCount: 0,
-      knownCount: 0,
-      warnings: [],
-      error: null,
-    };
+    const counts = { newCount: 0, knownCount: 0 };
+    const report: FileReport = { path: file.path, format: null, sessionIds: [], ...counts, warnings: [], error: null };
     const open = new Map<string, OpenImport>();
     let pendingCount = 0;
     const flush = async (): Promise<void> => {
@@ -144,7 +130,7 @@ export class ImportRun {
     return report;
   }
 
-  /** Yields the events of a file as far as it can be read, and notes its format and its error in the report. */
+  /** Yields the events of a file as far as it can be read. */
   async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
     const { format = "auto", importers = IMPORTERS } = this.#options;
     try {
@@ -162,10 +148,7 @@ export class ImportRun {
     }
   }
 
-  /**
-   * Waits for the vectors of the appended messages. Without the wait, messages would fill the windows and enter the forest
-   * without vectors.
-   */
+  /** Waits for vectors. Without the wait, messages would fill the windows and enter the forest without vectors. */
   async #embed(): Promise<void> {
     const { onEmbedding, signal } = this.#options;
     const { waiting, error } = await this.#store.embedPending({
@@ -200,8 +183,8 @@ export class ImportRun {
   }
 
   /**
-   * Appends what is pending, and warns if the file was rewritten: if a new message is before known ones in the file, but
-   * after them in the session. A tool result may be, because other messages may be written while a tool runs.
+   * Appends what is pending, and warns if the file was rewritten: if a new message is before known ones in the file, but after
+   * them in the session. A tool result may be, because other messages may be written while a tool runs.
    */
   async #flush(open: OpenImport, report: FileReport): Promise<void> {
     const pending = open.pending.splice(0);
@@ -258,8 +241,7 @@ export class ImportRun {
   }
 
   /**
-   * Appends the new parts of a message that has grown since it was imported, as a message of its own. Its id is derived, so
-   * that the next import recognizes it.
+   * Appends the new parts of a message that has grown since it was imported, as a message of its own.
    *
    * @returns false if the stored message is not the beginning of this one.
    */

@@ -14,5 +14,5 @@ export { type ImportFilesOptions, type ImportProgress, type ImportResult, import
 export type { FileReport, ImportWarning } from "./import-run.ts";
 export type { SummaryCounts } from "./summarize-sessions.ts";
 export { findAgentLocations, type SurveyedLocation, surveyLocations } from "./survey.ts";
-export type { WatchEvent } from "./watch/watch-events.ts";
+export type { WatchEvent } from "./watch/followed-files.ts";
 export { type WatchFilesOptions, type WatchResult, watchFiles } from "./watch-files.ts";

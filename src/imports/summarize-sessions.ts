@@ -4,11 +4,6 @@ import type { Session } from "../session/session.ts";
 
 export type SummaryCounts = Awaited<ReturnType<Session["resolveDirty"]>>;
 
-export interface SummarizeSessionsOptions {
-  signal?: AbortSignal | undefined;
-  onProgress?: ((doneCount: number) => void) | undefined;
-}
-
 /**
  * Does the store's upkeep, makes the summaries that sessions lack, and adds these to their contexts. Writes nothing if
  * nothing is due. A session that was forgotten meanwhile is skipped.
@@ -18,7 +13,7 @@ export interface SummarizeSessionsOptions {
 export async function summarizeSessions(
   store: OpenedStore,
   sessionIds: Iterable<string>,
-  { signal, onProgress }: SummarizeSessionsOptions,
+  { signal, onProgress }: { signal?: AbortSignal | undefined; onProgress?: ((doneCount: number) => void) | undefined },
 ): Promise<SummaryCounts> {
   const total = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const withSignal = signal === undefined ? {} : { signal };

@@ -1,22 +1,15 @@
 import * as z from "zod/mini";
 import { once } from "../core/once.ts";
-import { abortSignal, callback, type FieldsOf, identifier, parseOptions, trueOrFalse } from "../core/schema.ts";
-import type { Importer } from "../importers/importer.ts";
+import { callback, type FieldsOf, parseOptions, trueOrFalse } from "../core/schema.ts";
 import type { Store } from "../session/store.ts";
-import { importerList, importersWith } from "./define-importer.ts";
-import { checkedPaths } from "./import-files.ts";
-import type { WatchEvent } from "./watch/watch-events.ts";
+import { importersWith } from "./define-importer.ts";
+import { checkedPaths, type ImportOptions, importFields } from "./import-files.ts";
+import type { WatchEvent } from "./watch/followed-files.ts";
 import { WatchRun } from "./watch/watch-run.ts";
 
-export interface WatchFilesOptions {
-  /** The project of all sessions, instead of what the files say. */
-  project?: string;
-  /** Importers of your own. Each file is offered to them before the built-in ones. */
-  importers?: readonly Importer[];
+export interface WatchFilesOptions extends ImportOptions {
   /** Imports and summarizes what exists, and ends. False by default. */
   once?: boolean;
-  /** Ends the watch after the batch that is being written. Without it, the watch ends with the process. */
-  signal?: AbortSignal;
   /** Called with each event. */
   onEvent?: (event: WatchEvent) => void;
 }
@@ -28,10 +21,8 @@ export interface WatchResult {
 
 const OPTIONS = once(() =>
   z.strictObject({
-    project: z.optional(identifier()),
-    importers: z._default(importerList(), []),
+    ...importFields(),
     once: z._default(trueOrFalse(), false),
-    signal: z.optional(abortSignal()),
     onEvent: z.optional(callback<(event: WatchEvent) => void>()),
   } satisfies FieldsOf<WatchFilesOptions>),
 );
@@ -39,8 +30,8 @@ const OPTIONS = once(() =>
 /**
  * Imports what files and folders hold, and then what is written to them, about a quarter of a second later. Ends by the signal.
  *
- * Paths need not exist yet. A store that is locked or full is tried again until it accepts the messages. Everything that
- * an event reports is in the store. A watch that was killed loses nothing.
+ * Paths need not exist yet. A store that is locked or full is tried again until it accepts the messages. A watch that was killed
+ * loses nothing.
  *
  * @param paths  Files and folders, such as those of `findAgentLocations()`.
  * @returns when the signal was aborted; with `once`, when everything that exists is imported and summarized.

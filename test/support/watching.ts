@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import type { WatchEvent } from "../../src/imports/watch/watch-events.ts";
+import type { WatchEvent } from "../../src/imports/watch/followed-files.ts";
 import { WatchRun } from "../../src/imports/watch/watch-run.ts";
 import type { Store } from "../../src/index.ts";
 

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
 import type { SurveyedLocation } from "../../imports/survey.ts";
-import type { WatchEvent } from "../../imports/watch/watch-events.ts";
+import type { WatchEvent } from "../../imports/watch/followed-files.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { type Column, tableLines } from "../table.ts";

@@ -1,13 +1,13 @@
 import { type AdaptedMessage, type AnthropicMessage, fromAnthropic } from "../../adapters/anthropic.ts";
 import type { JsonValue, Part } from "../../core/message.ts";
-import type { JsonObject } from "../lines.ts";
+import { isObject, type JsonObject } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
+import { timeOf } from "./line.ts";
 
-/**
- * Returns the messages in content of Anthropic's Messages API. Tool results and other words of a user are separate messages.
- *
- * @param content  A string is one text block. A value that is neither string nor list is one block.
- */
+/** The longest field of a `toolUseResult` that is kept, in UTF-16 units of its JSON. */
+const RESULT_FIELD_CHARS_MAX = 300;
+
+/** Returns the messages in content of Anthropic's Messages API. Tool results and other words of a user are separate messages. */
 export function messagesOf(role: "user" | "assistant", content: JsonValue): AdaptedMessage[] {
   const blocks = typeof content === "string" || Array.isArray(content) ? content : [content];
   return fromAnthropic({ role, content: blocks } as unknown as AnthropicMessage);
@@ -34,4 +34,38 @@ export function attachmentPartsOf(attachment: JsonObject): Part[] {
   }
   if (type === "text" && typeof text === "string") return [{ type: "text", text }, data];
   return [{ type: "data", data: attachment }];
+}
+
+/**
+ * Returns what a line says besides its content, under the line's own names, such as `cwd`, `requestId`, `isMeta` and
+ * `message: { id, model, usage, stop_reason }`. Left out are nulls and what the message or its session already says.
+ */
+export function metadataOf(line: JsonObject): JsonObject {
+  const { type, uuid, timestamp, message, attachment, content, toolUseResult, ...about } = line;
+  const { sessionId, agentId, isSidechain, userType, ...metadata } = about;
+  if (type !== "user" && type !== "assistant") metadata.type = type as JsonValue;
+  if (timestamp !== undefined && timeOf(line) === undefined) metadata.timestamp = timestamp;
+  if (isObject(message)) {
+    const { role: _role, content: _content, type: _type, ...rest } = message;
+    if (Object.keys(rest).length > 0) metadata.message = withoutNulls(rest);
+  }
+  const result = shortFieldsOf(toolUseResult);
+  if (result !== undefined) metadata.toolUseResult = result;
+  return withoutNulls(metadata);
+}
+
+/**
+ * Returns the short fields of a `toolUseResult`. It repeats a tool result for display, which makes up 40 % of a transcript. Only
+ * its short fields say something new, such as the meaning of an exit code, or the id and cost of a subagent.
+ */
+function shortFieldsOf(toolUseResult: JsonValue | undefined): JsonObject | undefined {
+  if (!isObject(toolUseResult)) return undefined;
+  const short = Object.entries(toolUseResult).filter(
+    ([, value]) => JSON.stringify(value).length <= RESULT_FIELD_CHARS_MAX,
+  );
+  return short.length === 0 ? undefined : Object.fromEntries(short);
+}
+
+function withoutNulls(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }

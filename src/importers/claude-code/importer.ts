@@ -1,9 +1,27 @@
-import { headObjects } from "../detect.ts";
-import type { Importer } from "../importer.ts";
-import { readJsonLines } from "../lines.ts";
-import { stringOf } from "../values.ts";
-import { BOOKKEEPING_TYPES, isJournal } from "./line.ts";
-import { ClaudeCodeTranslator } from "./translator.ts";
+import { basename } from "node:path";
+import type { AdaptedMessage } from "../../adapters/anthropic.ts";
+import type { JsonValue } from "../../core/message.ts";
+import type { Branch } from "../branch.ts";
+import { type MessageEntry, messageEntry } from "../entry.ts";
+import type { ImportedSession, Importer } from "../importer.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { callIdsOf } from "../order.ts";
+import { Translator } from "../translator.ts";
+import { derivedId, objectOf, objectsOf, projectOf, stringOf } from "../values.ts";
+import { attachmentPartsOf, messageOfRole, messagesOf, metadataOf } from "./content.ts";
+import {
+  BOOKKEEPING_ATTACHMENTS,
+  BOOKKEEPING_PROGRESS,
+  BOOKKEEPING_SUBTYPES,
+  BOOKKEEPING_TYPES,
+  isJournal,
+  NOTE_SUBTYPES,
+  TOLD_ATTACHMENTS,
+  timeOf,
+} from "./line.ts";
+import { AgentProgress } from "./progress.ts";
+import { PromptQueue } from "./prompt-queue.ts";
+import { hasOwnFile, StartingCalls, startingCallBeside } from "./starting-calls.ts";
 
 const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", "queue-operation"]);
 
@@ -11,9 +29,8 @@ const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", 
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
  * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session).
  *
- * Everything that the user, the model, its tools and its subagents said becomes messages. So do compaction summaries, boundaries and
- * lines marked `isMeta`, with the mark in their metadata; they replace nothing. `line.ts` lists what is skipped silently;
- * anything unknown is a warning.
+ * Compaction summaries, boundaries and lines marked `isMeta` become messages too, with the mark in their metadata; they replace
+ * nothing. `line.ts` lists what is skipped silently; anything unknown is a warning.
  */
 export const claudeCode: Importer = {
   name: "claude-code",
@@ -34,3 +51,320 @@ export const claudeCode: Importer = {
 
   read: (file) => new ClaudeCodeTranslator(file).translate(readJsonLines(file)),
 };
+
+/** An answer of the model. Claude Code writes a line for each block of its content. */
+interface ModelReply {
+  messageId: string;
+  requestId: string | undefined;
+  callIds: Set<string>;
+  /** A thought that waits for the words or the call that follow it. */
+  thought: MessageEntry | undefined;
+}
+
+/** The facts about a branch besides its messages. */
+interface BranchState {
+  branch: Branch;
+  queue: PromptQueue;
+  reply?: ModelReply | undefined;
+  /** Digests of what the lines said. */
+  contentByUuid: Map<string, string>;
+  cwd?: string | undefined;
+  /** The newest title of each kind. */
+  titles: { custom?: string | undefined; ai?: string | undefined; summary?: string | undefined };
+  /** Set for a subagent. */
+  agent?: SubagentState;
+}
+
+interface SubagentState {
+  id: string;
+  sessionId: string;
+  /** The first message that it got. */
+  prompt?: string;
+}
+
+/**
+ * Translates a file of Claude Code, which may hold several sessions.
+ *
+ * The lines of a session have its `sessionId`. Lines with `isSidechain` belong to the subagent that `agentId` names, or in older
+ * versions the line at the root of the `parentUuid` chain. A subagent becomes a session, `<session>/agent-<id>`. A prompt whose
+ * `parentUuid` is before an answered prompt begins a fork.
+ *
+ * Claude Code writes a line for each content block as soon as the block is there. Each line is a message, so that a file that
+ * was read while it grew gives the same messages; only a thought is joined to the words or the call that follow it. Lines
+ * with equal `message.id` and `requestId` are one reply, unless another message of the model is between them, or a prompt is
+ * between them and they have no `requestId`. (Proxies for other models write no request ids and repeat their message ids.)
+ *
+ * The id of a message is the uuid of its line, or of its thought's line. If a line holds both tool results and words of the
+ * user, the results get `<uuid>:result`. A line that repeats an earlier one is skipped.
+ */
+class ClaudeCodeTranslator extends Translator<JsonLine> {
+  /** The external id of the branch is the key. */
+  readonly #states = new Map<string, BranchState>();
+  readonly #progressByAgent = new Map<string, AgentProgress>();
+  readonly #calls = new StartingCalls();
+  readonly #summaries: JsonObject[] = [];
+  #sessionId = basename(this.file.path, ".jsonl");
+
+  override read({ value: line, line: number }: JsonLine): void {
+    const { type } = line;
+    if (type === "summary") {
+      this.#summaries.push(line);
+      return;
+    }
+    if (BOOKKEEPING_TYPES.has(type) || isJournal(line)) return;
+    const state = this.#stateFor(line, number);
+    switch (type) {
+      case "user":
+      case "assistant": {
+        const { content } = objectOf(line.message);
+        if (typeof content === "string" || Array.isArray(content)) this.#addSaid(state, line, number);
+        else this.warn(number, `${type} line without message.content`);
+        return;
+      }
+      case "attachment": {
+        const kind = objectOf(line.attachment).type;
+        if (kind === "queued_command" || TOLD_ATTACHMENTS.has(kind)) this.#addSaid(state, line, number);
+        else if (!BOOKKEEPING_ATTACHMENTS.has(kind)) {
+          this.warn(number, `unknown type of attachment: ${JSON.stringify(kind)}`);
+        }
+        return;
+      }
+      case "system":
+        if (NOTE_SUBTYPES.has(line.subtype)) addNote(state, line, number);
+        else if (!BOOKKEEPING_SUBTYPES.has(line.subtype)) {
+          this.warn(number, `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`);
+        }
+        return;
+      case "queue-operation":
+        if (!state.queue.apply(line, () => addNote(state, line, number))) {
+          this.warn(number, `unknown queue operation: ${JSON.stringify(line.operation)}`);
+        }
+        return;
+      case "custom-title":
+        state.titles.custom = stringOf(line.customTitle) ?? state.titles.custom;
+        return;
+      case "ai-title":
+        state.titles.ai = stringOf(line.aiTitle) ?? state.titles.ai;
+        return;
+      case "progress":
+        this.#followAgent(line, number);
+        return;
+      default:
+        this.warn(number, `unknown type of line: ${JSON.stringify(type)}`);
+    }
+  }
+
+  protected override end(): void {
+    for (const { summary, leafUuid } of this.#summaries) {
+      // Claude Code also writes the titles of other sessions into a file. Their leaves are not in it.
+      const state = this.#stateAt(leafUuid);
+      if (state !== undefined) state.titles.summary = stringOf(summary) ?? state.titles.summary;
+    }
+    for (const { branch, titles } of this.#states.values()) branch.title = titles.custom ?? titles.ai ?? titles.summary;
+  }
+
+  protected override async complete(session: ImportedSession): Promise<void> {
+    const { agent, cwd } = this.#states.get(session.externalId)!;
+    const metadata: JsonObject = {};
+    if (agent !== undefined) {
+      const { id, sessionId, prompt } = agent;
+      const inFile = this.#calls.callOf(id, prompt);
+      const { description, ...call } =
+        inFile ?? (await startingCallBeside(this.file.path, sessionId, id, prompt)) ?? {};
+      Object.assign(metadata, { agentId: id, ...call });
+      if (description !== undefined) session.title ??= description;
+    }
+    if (cwd !== undefined) {
+      metadata.cwd = cwd;
+      session.project = projectOf(cwd);
+    }
+    session.metadata = metadata;
+  }
+
+  #addSaid(state: BranchState, line: JsonObject, number: number): void {
+    this.#calls.see(line);
+    const { content = null, id: messageId } = objectOf(line.message);
+    if (isRepeat(state, line, line.attachment ?? content)) return;
+    const id = stringOf(line.uuid) ?? derivedId(line.timestamp, line.message, line.attachment);
+    if (line.type === "assistant") addReply(state, line, id, number, stringOf(messageId) ?? id);
+    else if (line.type === "attachment") addAttachment(state, line, id, number);
+    else addUser(state, line, id, number, content);
+  }
+
+  /** Follows a subagent through the progress lines of its session, unless it has a file of its own. */
+  #followAgent(line: JsonObject, number: number): void {
+    const { type, message, normalizedMessages, agentId } = objectOf(line.data);
+    if (!isObject(message) && !Array.isArray(normalizedMessages)) {
+      if (!BOOKKEEPING_PROGRESS.has(type)) {
+        this.warn(number, `unknown type of progress: ${JSON.stringify(type)}`);
+      }
+      return;
+    }
+    this.#calls.see(line);
+    const agent = stringOf(agentId) ?? stringOf(line.parentToolUseID) ?? "unknown";
+    if (hasOwnFile(this.file.path, agent)) return;
+    const progress = this.#progressByAgent.get(agent) ?? new AgentProgress();
+    this.#progressByAgent.set(agent, progress);
+    for (const value of progress.linesOf(line)) {
+      this.read({ value: { ...value, isSidechain: true, agentId: agent }, line: number });
+    }
+  }
+
+  #stateFor(line: JsonObject, number: number): BranchState {
+    this.#sessionId = stringOf(line.sessionId) ?? this.#sessionId;
+    const agent = line.isSidechain === true ? this.#agentOf(line) : undefined;
+    const externalId = agent === undefined ? this.#sessionId : `${agent.sessionId}/agent-${agent.id}`;
+    const describe = (): ImportedSession => ({
+      externalId,
+      source: "claude-code",
+      ...(agent !== undefined && { parentExternalId: agent.sessionId }),
+    });
+    const branch = this.open(externalId, describe).follow({
+      key: stringOf(line.uuid),
+      after: stringOf(line.parentUuid),
+      line: number,
+      isPrompt: agent === undefined && isPrompt(line),
+      isReply: agent === undefined && line.type === "assistant",
+    });
+    const { externalId: name, parentExternalId: parent } = branch.session;
+    let state = this.#states.get(name);
+    if (state === undefined) {
+      state = { branch, queue: new PromptQueue(branch), contentByUuid: new Map(), titles: {} };
+      if (agent !== undefined) state.agent = agent;
+      // A fork runs where its parent ran.
+      else if (parent !== undefined) state.cwd = this.#states.get(parent)?.cwd;
+      this.#states.set(name, state);
+    }
+    state.cwd ??= stringOf(line.cwd);
+    return state;
+  }
+
+  #agentOf(line: JsonObject): SubagentState {
+    const named = stringOf(line.agentId) ?? /^agent-(.+)\.jsonl$/.exec(basename(this.file.path))?.[1];
+    const followed = named === undefined ? this.#stateAt(line.parentUuid)?.agent : undefined;
+    return followed ?? { id: named ?? stringOf(line.uuid) ?? "unknown", sessionId: this.#sessionId };
+  }
+
+  #stateAt(uuid: JsonValue | undefined): BranchState | undefined {
+    const key = stringOf(uuid);
+    if (key === undefined) return undefined;
+    for (const branches of this.sessions) {
+      const branch = branches.branchOf(key);
+      if (branch !== undefined) return this.#states.get(branch.session.externalId);
+    }
+    return undefined;
+  }
+
+  protected override isReady({ session }: Branch, isFull: boolean): boolean {
+    const { agent, cwd } = this.#states.get(session.externalId)!;
+    if (cwd === undefined && !isFull) return false;
+    const parent = agent && this.branches(agent.sessionId)?.root;
+    return parent === undefined || (parent.isAnnounced && this.#calls.isSure(agent!.id));
+  }
+}
+
+function addReply(state: BranchState, line: JsonObject, id: string, number: number, messageId: string): void {
+  const requestId = stringOf(line.requestId);
+  const { parts, metadata } = messagesOf("assistant", objectOf(line.message).content ?? null)[0]!;
+  if (state.reply?.messageId !== messageId || state.reply.requestId !== requestId) {
+    state.reply = { messageId, requestId, callIds: new Set(), thought: undefined };
+  }
+  const { reply } = state;
+  const fresh = parts.filter((part) => part.type !== "tool_call" || !reply.callIds.has(part.toolCallId));
+  if (fresh.length === 0 && parts.length > 0) return;
+  for (const callId of callIdsOf(fresh)) reply.callIds.add(callId);
+  const entry = entryOf(line, id, number, { role: "assistant", parts: fresh, ...(metadata && { metadata }) });
+  entry.reply = reply;
+  if (reply.thought !== undefined) {
+    const { id: thoughtId, metadata: known } = reply.thought.message;
+    // Later lines have newer counts of the usage, and the stop reason.
+    const message = { ...objectOf(known.message), ...objectOf(entry.message.metadata.message) };
+    const uuids = [...(Array.isArray(known.uuids) ? known.uuids : [thoughtId]), id];
+    entry.message.metadata = { uuids, ...(metadata as JsonObject), message };
+  }
+  state.branch.add(entry);
+  const isThought = fresh.length > 0 && fresh.every(({ type }) => type === "reasoning");
+  reply.thought = isThought ? (reply.thought ?? entry) : undefined;
+}
+
+function addUser(state: BranchState, line: JsonObject, id: string, number: number, content: JsonValue): void {
+  if (state.reply !== undefined) state.reply.thought = undefined;
+  const said = messagesOf("user", content);
+  const results = messageOfRole("tool", said);
+  const words = messageOfRole("user", said);
+  if (results !== undefined)
+    state.branch.add(entryOf(line, words === undefined ? id : `${id}:result`, number, results));
+  if (words === undefined) return;
+  const entry = entryOf(line, id, number, words);
+  entry.isPrompt = line.isMeta !== true;
+  state.branch.add(entry);
+  if (!entry.isPrompt) return;
+  if (!state.reply?.requestId) state.reply = undefined;
+  notePrompt(state, entry);
+}
+
+/** Records words of the user that call for an answer. */
+function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
+  queue.see(entry);
+  const [first] = entry.message.parts;
+  if (agent && first?.type === "text") agent.prompt ??= first.text;
+}
+
+function addAttachment(state: BranchState, line: JsonObject, id: string, number: number): void {
+  const { prompt, ...about } = objectOf(line.attachment);
+  const isQueued = about.type === "queued_command" && prompt !== undefined;
+  const said: AdaptedMessage = isQueued
+    ? wordsOf(prompt)
+    : { role: "user", parts: attachmentPartsOf(objectOf(line.attachment)) };
+  const entry = addAside(state, entryOf(line, id, number, said));
+  if (!isQueued) return;
+  entry.message.metadata.attachment = about;
+  notePrompt(state, entry);
+}
+
+/**
+ * Adds a remark, the `content` of a `system` or `queue-operation` line, as a message of the user. The model gets such remarks
+ * in this form, and a system message would stay in every context from now on.
+ */
+function addNote(state: BranchState, line: JsonObject, number: number): MessageEntry | undefined {
+  const { content = null } = line;
+  if (isRepeat(state, line, content)) return undefined;
+  const id = stringOf(line.uuid) ?? derivedId(line.type, line.timestamp, content);
+  return addAside(state, entryOf(line, id, number, wordsOf(content)));
+}
+
+function addAside(state: BranchState, entry: MessageEntry): MessageEntry {
+  entry.isPrompt = false;
+  entry.isAside = true;
+  state.branch.add(entry);
+  return entry;
+}
+
+function entryOf(line: JsonObject, id: string, number: number, said: AdaptedMessage): MessageEntry {
+  const { role, parts, metadata } = said;
+  return messageEntry(number, role, id, parts, timeOf(line), { ...metadataOf(line), ...metadata });
+}
+
+/** Returns true for a line that repeats an earlier one. Lines that share a uuid and differ are all kept. */
+function isRepeat({ contentByUuid }: BranchState, line: JsonObject, content: JsonValue): boolean {
+  const uuid = stringOf(line.uuid);
+  if (uuid === undefined) return false;
+  const digest = derivedId(content);
+  const earlier = contentByUuid.get(uuid);
+  if (earlier === undefined) contentByUuid.set(uuid, digest);
+  return earlier === digest;
+}
+
+/** Returns a remark as one message of the user. */
+function wordsOf(content: JsonValue): AdaptedMessage {
+  const said = messagesOf("user", content);
+  return { ...said[0], role: "user", parts: said.flatMap(({ parts }) => parts) };
+}
+
+/** Returns true for words that the user typed on a line of their own: no results, no reminders. */
+function isPrompt({ type, uuid, isMeta, isCompactSummary, message }: JsonObject): boolean {
+  if (type !== "user" || isMeta === true || isCompactSummary === true || !stringOf(uuid)) return false;
+  const { content } = objectOf(message);
+  if (typeof content === "string") return true;
+  return Array.isArray(content) && !objectsOf(content).some((block) => block.type === "tool_result");
+}

@@ -8,10 +8,9 @@ const UUID_PREFIX_LENGTH = 24;
 /**
  * Restores the lines of a subagent from the `progress` lines of its session.
  *
- * A progress line shows the newest message of the subagent (`data.message`) and, in some versions, also all messages so far,
- * one content block each (`data.normalizedMessages`). Either may lack a block that the other has, and the uuid of a block is
- * that of its message or is derived from it. So equal blocks are counted: in each list, and over all newest messages. If
- * either count exceeds the number of copies that were added before, the block is added once more.
+ * A progress line shows the newest message of the subagent (`data.message`) and, in some versions, also all messages so far, one
+ * content block each (`data.normalizedMessages`). Either may lack a block that the other has. So equal blocks are counted: in
+ * each list, and over all newest messages. If either count exceeds the number of copies added before, the block is added again.
  */
 export class AgentProgress {
   readonly #held = new Map<string, number>();

@@ -24,7 +24,7 @@ interface QueuedPrompt {
  */
 export class PromptQueue {
   readonly #branch: Branch;
-  /** Typed and not handed over to the agent, oldest first. */
+  /** Oldest first. */
   #waiting: QueuedPrompt[] = [];
   /** Handed over. If the next prompt has the same words, it is the same prompt; a later one is a repetition by the user. */
   #handedOver: QueuedPrompt[] = [];
@@ -35,12 +35,7 @@ export class PromptQueue {
     this.#branch = branch;
   }
 
-  /**
-   * Applies a line to the queue.
-   *
-   * @param addNote  Adds the words of the line as a message.
-   * @returns False for an unknown operation.
-   */
+  /** @param addNote  Adds the words of the line as a message. @returns false for an unknown operation. */
   apply(line: JsonObject, addNote: () => MessageEntry | undefined): boolean {
     switch (line.operation) {
       case "enqueue": {

@@ -2,13 +2,12 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { StoreError } from "../../core/errors.ts";
 import { chunksOf } from "../files.ts";
-import { type JsonObject, readLines } from "../lines.ts";
+import { type JsonObject, parseJson, readLines } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
 /** The tool call that started a subagent. */
-export interface StartingCall {
+interface StartingCall {
   toolCallId: string;
-  /** A few words about the subagent's task. */
   description?: string;
   /** `Explore`, `general-purpose`, … */
   agentType?: string;
@@ -78,20 +77,15 @@ export async function startingCallBeside(
   const calls = new StartingCalls();
   try {
     // The file is read once for each of its subagents, so only the lines that may matter are parsed.
-    for await (const { text } of readLines({ path: parent, chunks: chunksOf(parent) })) {
-      if (text?.includes(agentId) || text?.includes('"prompt"')) calls.see(parseOrEmpty(text));
+    for await (const found of readLines({ path: parent, chunks: chunksOf(parent) })) {
+      const text = "text" in found ? found.text : "";
+      if (!text.includes(agentId) && !text.includes('"prompt"')) continue;
+      const parsed = parseJson(text);
+      if ("value" in parsed) calls.see(objectOf(parsed.value));
     }
   } catch (error) {
     // A file that cannot be read is reported when it is imported itself.
     if (!StoreError.is(error)) throw error;
   }
   return calls.callOf(agentId, prompt);
-}
-
-function parseOrEmpty(text: string): JsonObject {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    return {};
-  }
 }

@@ -1,9 +1,8 @@
 import { basename } from "node:path";
 import type { Part, ToolResultPart } from "../../core/message.ts";
-import { headObjects } from "../detect.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
-import { isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
 import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
@@ -21,8 +20,8 @@ const TYPES: ReadonlySet<unknown> = new Set([
 /**
  * Reads the rollouts of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`, and those in `archived_sessions`.
  *
- * Everything that the user, the model and its tools said becomes messages. So do prompts of the program (`developer`), with their role
- * in the metadata. `line.ts` lists what is skipped silently; anything unknown is a warning.
+ * Prompts of the program (`developer`) become messages too, with their role in the metadata. `line.ts` lists what is skipped
+ * silently; anything unknown is a warning.
  */
 export const codex: Importer = {
   name: "codex",
@@ -45,15 +44,6 @@ export const codex: Importer = {
 
 /** The beginnings of messages that Codex sends as the user, about the environment. */
 const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
-
-/** Events that are read if they have words, and skipped silently otherwise. */
-const WORDED_EVENTS: ReadonlySet<unknown> = new Set([
-  "agent_message",
-  "agent_reasoning",
-  "agent_reasoning_raw_content",
-  "exited_review_mode",
-  "user_message",
-]);
 
 /** The facts about a line besides its payload. */
 interface LineInfo {
@@ -194,7 +184,7 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#reply = undefined;
       this.branches()?.rewindPrompts(numberOf(event.num_turns) ?? 0);
     } else if (TURN_ENDS.has(type)) this.#endTurn();
-    else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type) && !WORDED_EVENTS.has(type)) {
+    else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type)) {
       const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
       this.warn(info.line, `unknown type of event: ${JSON.stringify(kind)}`);
     }
@@ -234,16 +224,7 @@ class CodexTranslator extends Translator<JsonLine> {
   }
 
   #session(): ImportedSession {
-    const {
-      id,
-      cwd,
-      source,
-      forked_from_id: forkedFrom,
-      parent_thread_id: started,
-      timestamp: _,
-      git,
-      ...rest
-    } = this.#meta;
+    const { id, cwd, source, forked_from_id, parent_thread_id, timestamp: _, git, ...rest } = this.#meta;
     const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
     const session: ImportedSession = {
       externalId: stringOf(id) ?? basename(this.file.path).replace(/\.jsonl$/, ""),
@@ -251,7 +232,9 @@ class CodexTranslator extends Translator<JsonLine> {
     };
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
     // A rollout that continues in another file names itself as its base.
-    const candidates = [spawn.parent_thread_id, started, forkedFrom, objectOf(base).thread_id].map(stringOf);
+    const candidates = [spawn.parent_thread_id, parent_thread_id, forked_from_id, objectOf(base).thread_id].map(
+      stringOf,
+    );
     const parent = candidates.find((candidate) => candidate !== undefined && candidate !== session.externalId);
     if (parent !== undefined) session.parentExternalId = parent;
     if (stringOf(cwd)) session.project = projectOf(cwd as string);

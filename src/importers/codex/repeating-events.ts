@@ -1,9 +1,8 @@
-import type { Part } from "../../core/message.ts";
+import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
-import { derivedId, millisecondsOf, objectOf, objectsOf, stringOf } from "../values.ts";
-import { eventsOfCompleted } from "./completed.ts";
+import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 /** Events that say how a call ended. */
 const CALL_ENDS: ReadonlySet<unknown> = new Set([
@@ -57,7 +56,7 @@ export class RepeatingEvents {
     const words = wordsIn(event);
     const callId = CALL_ENDS.has(event.type) ? stringOf(event.call_id) : undefined;
     if (words === undefined && callId === undefined) return false;
-    this.#open.push({ ...info, event, words, callId });
+    if (words !== "") this.#open.push({ ...info, event, words, callId });
     return true;
   }
 
@@ -86,18 +85,17 @@ function digestOf(words: string): string {
   return derivedId(words.trim());
 }
 
+/** Returns the words of an event, maybe "". @returns undefined if events of this type have none. */
 function wordsIn(event: JsonObject): string | undefined {
   switch (event.type) {
     case "user_message":
     case "agent_message":
-      return stringOf(event.message);
+      return stringOf(event.message) ?? "";
     case "agent_reasoning":
     case "agent_reasoning_raw_content":
-      return stringOf(event.text);
-    case "exited_review_mode": {
-      const { overall_explanation } = objectOf(event.review_output);
-      return stringOf(overall_explanation);
-    }
+      return stringOf(event.text) ?? "";
+    case "exited_review_mode":
+      return stringOf(objectOf(event.review_output).overall_explanation) ?? "";
     default:
       return undefined;
   }
@@ -137,4 +135,67 @@ function attachedTo({ images, local_images: paths, others }: JsonObject): Part[]
   );
   const local = (Array.isArray(paths) ? paths : []).map((path) => dataPartOf({ type: "local_image", path }));
   return [...files, ...local, ...objectsOf(others).map(dataPartOf)];
+}
+
+/** Completed items whose outcome is in an item of the model, or that say nothing about the conversation. */
+const BOOKKEEPING: ReadonlySet<unknown> = new Set([
+  "ContextCompaction",
+  "ImageGeneration",
+  "ImageView",
+  "Sleep",
+  "SubAgentActivity",
+  "WebSearch",
+]);
+
+/**
+ * Converts an `item_completed` event to the events that older versions wrote instead.
+ *
+ * @returns undefined for an unknown kind of item.
+ */
+function eventsOfCompleted(item: JsonObject): JsonObject[] | undefined {
+  const { type, id = null, content, text } = item;
+  switch (type) {
+    case "UserMessage": {
+      const inputs = objectsOf(content);
+      const words = inputs.flatMap((input) => (input.type === "text" ? (stringOf(input.text) ?? []) : []));
+      const images = inputs.flatMap((input) => (input.type === "image" ? (stringOf(input.image_url) ?? []) : []));
+      const others = inputs.filter((input) => input.type !== "text" && input.type !== "image");
+      return [{ type: "user_message", id, message: words.join(""), images, others }];
+    }
+    case "HookPrompt":
+      return textsOf(item.fragments).map((message) => ({ type: "user_message", id, message }));
+    case "AgentMessage":
+      return textsOf(content).map((message) => ({ type: "agent_message", id, message }));
+    case "Plan":
+      return stringOf(text) === undefined ? [] : [{ type: "agent_message", id, message: text! }];
+    case "Reasoning":
+      return [...textsOf(item.summary_text), ...textsOf(item.raw_content)].map((thought) => {
+        return { type: "agent_reasoning", id, text: thought };
+      });
+    case "CommandExecution":
+      return callEnd("exec_command_end", item);
+    case "FileChange":
+      return callEnd("patch_apply_end", item);
+    case "McpToolCall":
+    case "DynamicToolCall":
+    case "CollabAgentToolCall": {
+      const { error, result, content_items: items, agents_states: states, ...about } = item;
+      const told = result ?? items ?? objectOf(error).message ?? error ?? states ?? null;
+      return callEnd(type === "McpToolCall" ? "mcp_tool_call_end" : "tool_call_end", { ...about, result: told });
+    }
+    default:
+      return BOOKKEEPING.has(type) ? [] : undefined;
+  }
+}
+
+/** Returns the event for the end of a call. */
+function callEnd(type: string, { type: _, id = null, status = null, ...rest }: JsonObject): JsonObject[] {
+  const isFailed = status === "failed" || status === "declined";
+  return [saidOf({ type, call_id: id, ...rest, status, success: isFailed ? false : null })];
+}
+
+/** Returns the texts in a list of texts or objects with a `text`. One text is a list of one. */
+function textsOf(value: JsonValue | undefined): string[] {
+  const list = Array.isArray(value) ? value : [value ?? null];
+  return list.flatMap((item) => stringOf(item) ?? stringOf(objectOf(item).text) ?? []);
 }

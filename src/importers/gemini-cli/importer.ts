@@ -1,11 +1,10 @@
 import { basename, dirname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf } from "../conversations.ts";
-import { headObjects } from "../detect.ts";
 import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importer.ts";
-import { type DamagedLine, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { type DamagedLine, headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
 import { messagesOf, thoughtPartsOf } from "./content.ts";

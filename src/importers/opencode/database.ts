@@ -4,7 +4,6 @@ import { type DamagedLine, isObject, type JsonObject, parseJson } from "../lines
 import { stringOf } from "../values.ts";
 import type { StoredMessage } from "./message.ts";
 
-/** Returns true if a database has the tables of opencode. */
 export function isOpencode(path: string): boolean {
   let database: Database.Database | undefined;
   try {
@@ -18,10 +17,7 @@ export function isOpencode(path: string): boolean {
   }
 }
 
-/**
- * Reads an opencode database without changing it. Each message is read whole even while opencode writes; the next import
- * reads what comes later.
- */
+/** Reads an opencode database without changing it. */
 export class OpencodeDatabase {
   readonly #path: string;
   readonly #database: Database.Database;
@@ -115,11 +111,8 @@ export class OpencodeDatabase {
 
   #rows<Row>(sql: string, ...values: string[]): Row[] {
     try {
-      let statement = this.#statements.get(sql);
-      if (statement === undefined) {
-        statement = this.#database.prepare(sql);
-        this.#statements.set(sql, statement);
-      }
+      const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
       return statement.all(...values) as Row[];
     } catch (error) {
       throw unreadable(this.#path, error);

@@ -16,7 +16,7 @@ export interface StoredMessage {
   parts: readonly JsonObject[];
 }
 
-export interface StoredEntries {
+interface StoredEntries {
   entries: MessageEntry[];
   /** The reason why the message cannot be read. */
   problem?: string;
@@ -27,8 +27,6 @@ export interface StoredEntries {
 /**
  * Returns the messages in a message of opencode. A message of the assistant holds its calls with their results. A summary that
  * opencode made at a compaction is marked `isCompactSummary`; the prompt that asked for it holds a `compaction` part.
- *
- * @param isFinished  True if nothing more will be written, so that what has begun is whole.
  */
 export function entriesOf({ line, id, info, parts }: StoredMessage, isFinished: boolean): StoredEntries {
   const { role, time, sessionID: _session, id: _id, summary, system: _system, tools: _tools, ...rest } = info;

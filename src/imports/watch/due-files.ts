@@ -16,10 +16,7 @@ interface DueFile {
   dueAtMs: number;
 }
 
-/**
- * The files to visit, and when. Files that are due come before those that existed at the start. Times come from a monotonic
- * clock, in milliseconds.
- */
+/** The files to visit, and when. Times come from a monotonic clock, in milliseconds. */
 export class DueFiles {
   readonly #due = new Map<string, DueFile>();
   readonly #found = new Set<string>();
@@ -37,7 +34,7 @@ export class DueFiles {
     this.#due.set(path, { changedAtMs, dueAtMs: Math.max(pausedAtMs, this.#breakUntilMs.get(path) ?? 0) });
   }
 
-  /** Schedules a file that existed at the start, for when there is time. */
+  /** Schedules a file that existed at the start, for when no other is due. */
   addFound(path: string): void {
     this.#found.add(path);
   }

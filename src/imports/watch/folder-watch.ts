@@ -1,7 +1,7 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename, join } from "node:path";
 
-export interface FolderWatchOptions {
+interface FolderWatchOptions {
   /** Called when a file or folder may be new, changed or gone. */
   onChange: (path: string) => void;
   /** Called when the system has no more watches to give. */
@@ -12,10 +12,8 @@ export interface FolderWatchOptions {
 const EXHAUSTED: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
 /**
- * Watches folders, each without its subfolders. One watch reports every file in its folder, so thousands of files cost
- * nothing.
- *
- * The caller adds each folder before reading it, and adds new subfolders. A folder that replaced another is added again.
+ * Watches folders, each without its subfolders. The caller adds each folder before reading it, and adds new subfolders. A folder
+ * that replaced another is added again.
  */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;

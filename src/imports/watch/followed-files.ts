@@ -6,26 +6,26 @@ import { canFollow, IMPORTERS, READING_VERSION } from "../../importers/registry.
 import type { OpenedStore } from "../../session/opened-store.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import { LiveFile } from "./live-file.ts";
-import type { WatchEvent } from "./watch-events.ts";
 
-/** The result of a visit to a file. */
-export interface Visit {
-  path: string;
-  format: string | null;
-  sessionIds: readonly string[];
-  newCount: number;
-  /** The warnings that no earlier visit reported. */
-  warnings: FileReport["warnings"];
-  /** The reason why the file cannot be read, unless an earlier visit reported it. */
-  error: FileReport["error"];
-}
+/** An event of a watch. */
+export type WatchEvent =
+  /** New messages of a file are in the store. */
+  | { event: "imported"; path: string; format: string | null; sessionIds: readonly string[]; newCount: number }
+  /** Something in a file did not become a message. Without a line, the warning is about the whole file. */
+  | { event: "warning"; path: string; line: number | null; reason: string }
+  /** Everything that existed at the start is in the store. */
+  | { event: "caught_up"; fileCount: number; newCount: number }
+  /** The store or its embedder accepts nothing at the moment. Nothing is lost. */
+  | { event: "waiting"; code: string; reason: string; retryInMs: number }
+  /** The system watches no more folders. All folders are scanned regularly instead. */
+  | { event: "polling"; reason: string; everyMs: number };
 
-/** Remembers from one watch to the next in which state each file was imported completely. */
-type ImportedFileStates = Pick<OpenedStore, "hasImportedFile" | "forgetCount" | "noteImportedFiles">;
+/** The result of a visit to a file: what no earlier visit has reported. */
+export type Visit = Omit<FileReport, "knownCount">;
 
 interface FollowedFile {
   path: string;
-  /** True if the file is skipped silently when it is in no known format. */
+  /** See `ImportFile`. */
   isUncertain: boolean;
   /** The file's reader, while the file is likely to grow. */
   live: LiveFile | undefined;
@@ -37,7 +37,6 @@ interface FollowedFile {
   forgetCount: number;
   /** The time at which the file was last seen to change, in Unix milliseconds. */
   changedAtMs: number;
-  /** For a database: see `ImportFile.fingerprints`. */
   fingerprints: Map<string, string>;
   /** The newest report of the file's reader. */
   report: FileReport | undefined;
@@ -47,7 +46,7 @@ interface FollowedFile {
   reasonsReported: Set<string>;
 }
 
-/** The number of live readers, for the files that have grown last. A reader holds a few words for each message of its file. */
+/** The number of live readers, for the files that have grown last. */
 const LIVE_MAX = 32;
 
 /** A reader whose file has not grown for this long is dropped, in milliseconds. If the file grows later, it is read again. */
@@ -60,23 +59,22 @@ const DATABASE_NAME = /\.db$/;
  * The files of a watch, and how much of each is in the store.
  *
  * The reader of a transcript with an entry on each line stays alive and reads on. Any other file is read again when it has
- * changed; messages that are in the store are not appended again.
+ * changed.
  */
 export class FollowedFiles {
   readonly #run: ImportRun;
-  readonly #states: ImportedFileStates;
+  readonly #store: OpenedStore;
   readonly #importers: readonly Importer[];
   readonly #files = new Map<string, FollowedFile>();
   /** Files that were imported whole since the last `keep`. */
   readonly #unkept = new Set<FollowedFile>();
 
-  constructor(run: ImportRun, states: ImportedFileStates, importers = IMPORTERS) {
+  constructor(run: ImportRun, store: OpenedStore, importers = IMPORTERS) {
     this.#run = run;
-    this.#states = states;
+    this.#store = store;
     this.#importers = importers;
   }
 
-  /** @param isUncertain  True if the file is skipped silently when it is in no known format. */
   add(path: string, isUncertain: boolean): void {
     if (this.#files.has(path)) return;
     this.#files.set(path, {
@@ -94,12 +92,11 @@ export class FollowedFiles {
     });
   }
 
-  /** Returns true if the file has a live reader, so that only new lines will be read. */
+  /** Returns true if only new lines of the file will be read. */
   isLive(path: string): boolean {
     return this.#files.get(path)?.live !== undefined;
   }
 
-  /** Takes the run's report of a file after each batch. */
   note(report: FileReport): void {
     const file = this.#files.get(report.path);
     if (file !== undefined) file.report = report;
@@ -124,12 +121,10 @@ export class FollowedFiles {
     const isQuiet = nowMs - file.changedAtMs > QUIET_MS;
     if (stamp === file.stamp && (file.isComplete || !isQuiet)) return undefined;
     const isGrowing = isLikelyToGrow(file, nowMs);
-    if (file.stamp === undefined && isQuiet && !isGrowing) {
-      if (this.#states.hasImportedFile(path, this.#stateOf(stamp))) {
-        file.stamp = stamp;
-        file.isComplete = true;
-        return undefined;
-      }
+    if (file.stamp === undefined && isQuiet && !isGrowing && this.#store.hasImportedFile(path, this.#stateOf(stamp))) {
+      file.stamp = stamp;
+      file.isComplete = true;
+      return undefined;
     }
     try {
       if (isGrowing) await this.#readOn(file, isQuiet);
@@ -171,7 +166,7 @@ export class FollowedFiles {
   keep(): void {
     if (this.#unkept.size === 0) return;
     const states = new Map<string, string>();
-    const forgetCount = this.#states.forgetCount();
+    const forgetCount = this.#store.forgetCount();
     for (const file of this.#unkept) {
       const { path, stamp, isComplete, report } = file;
       // A later version of somebody's own importer may read more from the same file.
@@ -179,12 +174,8 @@ export class FollowedFiles {
       if (stamp === undefined || !isComplete || file.forgetCount !== forgetCount || isOwnFormat) continue;
       states.set(path, this.#stateOf(stamp));
     }
-    if (states.size > 0) this.#states.noteImportedFiles(states, forgetCount);
+    if (states.size > 0) this.#store.noteImportedFiles(states, forgetCount);
     this.#unkept.clear();
-  }
-
-  get unkeptCount(): number {
-    return this.#unkept.size;
   }
 
   /** The state as the store keeps it. Other importers, or other versions of them, may read more from the same file. */
@@ -207,14 +198,14 @@ export class FollowedFiles {
 
   #startReader(file: FollowedFile): void {
     this.#reset(file);
-    file.forgetCount = this.#states.forgetCount();
+    file.forgetCount = this.#store.forgetCount();
     file.live = new LiveFile(file.path, this.#run);
   }
 
   async #readWhole(file: FollowedFile, isFinished: boolean, byteLength: number): Promise<void> {
     this.#reset(file);
     const { path, isUncertain } = file;
-    file.forgetCount = this.#states.forgetCount();
+    file.forgetCount = this.#store.forgetCount();
     const fingerprints = new Map(file.fingerprints);
     const chunks = chunksOf(path);
     file.report = await this.#run.read({ path, chunks, byteLength, isUncertain, isFinished, fingerprints });
@@ -230,9 +221,8 @@ export class FollowedFiles {
   }
 
   async #closeReader(file: FollowedFile): Promise<void> {
-    const { live } = file;
+    const live = file.live!;
     file.live = undefined;
-    if (live === undefined) return;
     try {
       file.report = await live.close();
     } catch (error) {
@@ -251,7 +241,6 @@ export class FollowedFiles {
   }
 }
 
-/** Yields the events of a visit. A visit that brought nothing has none. */
 export function* eventsOfVisit({ path, format, sessionIds, newCount, warnings, error }: Visit): Generator<WatchEvent> {
   for (const { line, reason } of warnings) yield { event: "warning", path, line, reason };
   if (error !== null) yield { event: "warning", path, line: null, reason: error.message };

@@ -1,6 +1,7 @@
-import { GrowingFile, type Growth } from "../../importers/growing-file.ts";
+import { ReadableStream, type ReadableStreamDefaultController } from "node:stream/web";
 import { PAUSE, QUIET } from "../../importers/importer.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
+import { GrowingFile, type Growth } from "./growing-file.ts";
 
 const LINE_FEED = 0x0a;
 
@@ -10,15 +11,15 @@ type LiveGrowth = Growth | "over";
 /** A growing transcript with the importer that has read it so far. New lines are read once, however long the file is. */
 export class LiveFile {
   readonly #bytes: GrowingFile;
-  readonly #chunks = new ChunkChannel();
+  readonly #channel = new ChunkChannel();
   readonly #reading: Promise<FileReport>;
   #hasLine = false;
   #hasPaused = false;
 
   constructor(path: string, run: ImportRun) {
     this.#bytes = new GrowingFile(path);
-    this.#reading = run.read({ path, chunks: this.#chunks });
-    const end = (): void => this.#chunks.end();
+    this.#reading = run.read({ path, chunks: this.#channel.chunks });
+    const end = (): void => this.#channel.end();
     this.#reading.then(end, end);
   }
 
@@ -42,7 +43,7 @@ export class LiveFile {
     const growth = await this.#bytes.look(async (chunk) => {
       this.#hasLine ||= chunk.includes(LINE_FEED);
       await this.#give(chunk);
-      return !this.#chunks.isEnded;
+      return !this.#channel.isEnded;
     });
     if (growth === "other" || (growth === "same" && !isQuiet)) return growth;
     // The format cannot be recognized before the first line is complete.
@@ -50,66 +51,55 @@ export class LiveFile {
       await this.#give(isQuiet ? QUIET : PAUSE);
       this.#hasPaused = true;
     }
-    return this.#chunks.isEnded ? "over" : growth;
+    return this.#channel.isEnded ? "over" : growth;
   }
 
   /** Ends the file, and imports everything that the importer still holds. @throws what `ImportRun.read` throws. */
   close(): Promise<FileReport> {
-    this.#chunks.end();
+    this.#channel.end();
     return this.#reading;
   }
 
   /** Returns when the importer has processed the chunk, or has ended. */
   async #give(chunk: Uint8Array): Promise<void> {
-    await this.#chunks.give(chunk);
-    if (this.#chunks.isEnded) await this.#reading;
+    await this.#channel.give(chunk);
+    if (this.#channel.isEnded) await this.#reading;
   }
 }
 
 /** Passes chunks from a giver to a reader, one at a time. */
-class ChunkChannel implements AsyncIterableIterator<Uint8Array> {
-  #given: Uint8Array | undefined;
+class ChunkChannel {
   /** True if nobody gives or reads any more. */
   isEnded = false;
-  #wakeReader: (() => void) | undefined;
-  #wakeGiver: (() => void) | undefined;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #wakeGiver: () => void = () => {};
+  readonly chunks = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      pull: () => this.#wakeGiver(),
+      cancel: () => this.#stop(),
+    },
+    { highWaterMark: 0 },
+  );
 
   /** Returns when the reader asks for the next chunk, or will ask for no more. */
-  give(chunk: Uint8Array): Promise<void> {
-    if (this.isEnded) return Promise.resolve();
-    this.#given = chunk;
-    this.#wakeReader?.();
-    return new Promise((resolve) => {
+  async give(chunk: Uint8Array): Promise<void> {
+    if (this.isEnded) return;
+    await new Promise<void>((resolve) => {
       this.#wakeGiver = resolve;
+      this.#controller!.enqueue(chunk);
     });
   }
 
   end(): void {
+    if (!this.isEnded) this.#controller!.close();
+    this.#stop();
+  }
+
+  #stop(): void {
     this.isEnded = true;
-    this.#wakeReader?.();
-    this.#wakeGiver?.();
-  }
-
-  async next(): Promise<IteratorResult<Uint8Array>> {
-    if (this.#given === undefined) {
-      this.#wakeGiver?.();
-      if (!this.isEnded) {
-        await new Promise<void>((resolve) => {
-          this.#wakeReader = resolve;
-        });
-      }
-    }
-    const value = this.#given;
-    this.#given = undefined;
-    return value === undefined ? { done: true, value } : { done: false, value };
-  }
-
-  async return(): Promise<IteratorResult<Uint8Array>> {
-    this.end();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    this.#wakeGiver();
   }
 }

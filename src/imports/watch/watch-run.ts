@@ -8,19 +8,16 @@ import type { Store } from "../../session/store.ts";
 import { ImportRun } from "../import-run.ts";
 import { summarizeSessions } from "../summarize-sessions.ts";
 import { DueFiles } from "./due-files.ts";
-import { eventsOfVisit, FollowedFiles, type Visit } from "./followed-files.ts";
+import { eventsOfVisit, FollowedFiles, type Visit, type WatchEvent } from "./followed-files.ts";
 import { SummaryFollower } from "./summary-follower.ts";
-import type { WatchEvent } from "./watch-events.ts";
 import { WatchedPaths } from "./watched-paths.ts";
 
+/** As in `WatchFilesOptions`, but `importers` includes the built-in ones. */
 export interface WatchRunOptions {
   paths: readonly string[];
-  /** The importers to choose from, in the order in which they are asked. */
   importers?: readonly Importer[];
-  /** The project of all sessions, instead of what the files say. */
   project?: string | undefined;
   onEvent?: ((event: WatchEvent) => void) | undefined;
-  /** Ends the watch after the batch that is being written. */
   signal?: AbortSignal | undefined;
 }
 
@@ -49,9 +46,7 @@ const POLL_MS = 30_000;
 /**
  * A watch over files and folders. It imports what exists, and then what is written, within about a second.
  *
- * It visits one file at a time. A write that the store refuses is tried again until the store accepts it. Nothing is
- * remembered outside the store, so a watch that was killed loses nothing. When nothing changes, the watch sleeps, except for
- * a regular check of the clock.
+ * It visits one file at a time. A write that the store refuses is tried again until the store accepts it.
  */
 export class WatchRun {
   readonly #options: WatchRunOptions;
@@ -70,7 +65,8 @@ export class WatchRun {
   #isCaughtUp = false;
   /** True once their sessions are summarized. A watch that is killed earlier reads all of the files again. */
   #isComplete = false;
-  #newCount = 0;
+  /** Messages that the watch has added to the store. */
+  newCount = 0;
   #rescanMs = RESCAN_MS;
   #wake: () => void = () => {};
 
@@ -100,11 +96,6 @@ export class WatchRun {
       onUnreadable: (path, error) => this.#unreadable(path, error),
       onExhausted: (reason) => this.#poll(reason),
     });
-  }
-
-  /** Messages that the watch has added to the store. */
-  get newCount(): number {
-    return this.#newCount;
   }
 
   /** Imports and summarizes what exists, and ends. @throws like `follow`. */
@@ -169,7 +160,7 @@ export class WatchRun {
       fileCount += 1;
     }
     this.#isCaughtUp = true;
-    this.#options.onEvent?.({ event: "caught_up", fileCount, newCount: this.#newCount });
+    this.#options.onEvent?.({ event: "caught_up", fileCount, newCount: this.newCount });
     return sessionIds;
   }
 
@@ -186,7 +177,7 @@ export class WatchRun {
   }
 
   #report(visit: Visit): void {
-    this.#newCount += visit.newCount;
+    this.newCount += visit.newCount;
     for (const event of eventsOfVisit(visit)) this.#options.onEvent?.(event);
   }
 
@@ -198,7 +189,7 @@ export class WatchRun {
     this.#tryToKeep();
   }
 
-  /** Tries to keep the files' states. If the store refuses, a later try follows, or the next watch reads the files again. */
+  /** Keeps the files' states. If the store refuses, a later try follows, or the next watch reads the files again. */
   #tryToKeep(): void {
     if (!this.#isComplete) return;
     try {

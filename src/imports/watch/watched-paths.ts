@@ -1,9 +1,9 @@
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { isTranscriptName, walkFiles } from "../../importers/files.ts";
+import { isPossibleName, isTranscriptName, walkFiles } from "../../importers/files.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
-export interface WatchedPathsOptions {
+interface WatchedPathsOptions {
   /** Called for each file that may be new or changed. */
   onFile: (path: string, isUncertain: boolean) => void;
   /** Called for each folder that cannot be read. */
@@ -12,9 +12,6 @@ export interface WatchedPathsOptions {
   onExhausted: (reason: string) => void;
 }
 
-/** Watched paths are never standard input. */
-const NO_INPUT = (async function* (): AsyncGenerator<Uint8Array> {})();
-
 /** The files next to a database that hold its newest changes. */
 const BESIDE_DATABASE = /-(wal|journal)$/;
 
@@ -22,18 +19,16 @@ const BESIDE_DATABASE = /-(wal|journal)$/;
  * Finds every file below the paths of a watch, and every file that is created or changed there. The paths need not exist.
  *
  * For a path that does not exist, the nearest existing folder above it is watched. For one that exists, the folder above is
- * watched too, so that its deletion is noticed. For a link, the folder of its target is watched. Changes that the system
- * does not report are found by the next `scan`.
+ * watched too, so that its deletion is noticed. For a link, the folder of its target is watched.
  */
 export class WatchedPaths {
   readonly #roots: readonly string[];
   readonly #options: WatchedPathsOptions;
   readonly #folders: FolderWatch;
-  /** Folders to scan. */
   readonly #unscanned = new Set<string>();
   #scanning: Promise<void> | undefined;
   #isClosed = false;
-  /** The link to each target. The target changes, but the link is followed. */
+  /** The target changes, but the link is followed. */
   readonly #linkByTarget = new Map<string, string>();
 
   constructor(paths: readonly string[], options: WatchedPathsOptions) {
@@ -65,11 +60,10 @@ export class WatchedPaths {
     if (isFolder(path)) this.#requestScan(path);
     else if (isRoot || isTranscriptName(basename(file))) {
       this.#watchTarget(file);
-      this.#options.onFile(file, !isRoot && isUncertain(file));
+      this.#options.onFile(file, !isRoot && isPossibleName(file));
     }
   }
 
-  /** Scans one folder at a time. A folder that is requested twice before its turn is scanned once. */
   #requestScan(path: string): void {
     this.#unscanned.add(path);
     this.#scanning ??= this.#scan().finally(() => {
@@ -77,12 +71,13 @@ export class WatchedPaths {
     });
   }
 
+  /** Scans one folder at a time. A folder that is requested twice before its turn is scanned once. */
   async #scan(): Promise<void> {
     for (const path of this.#unscanned) {
       this.#unscanned.delete(path);
       if (this.#roots.includes(path)) this.#watchAbove(path);
       if (!existsSync(path)) continue;
-      for await (const file of walkFiles([path], NO_INPUT, (folder) => this.#folders.add(folder))) {
+      for await (const file of walkFiles([path], (folder) => this.#folders.add(folder))) {
         if (this.#isClosed) return;
         if (!isFolder(file.path)) {
           this.#watchTarget(file.path);
@@ -127,8 +122,4 @@ function isFolder(path: string): boolean {
 
 async function firstOf(chunks: AsyncIterable<Uint8Array>): Promise<void> {
   await chunks[Symbol.asyncIterator]().next();
-}
-
-function isUncertain(path: string): boolean {
-  return !/\.jsonl(\.zst)?$/.test(path);
 }

@@ -80,11 +80,7 @@ describe("a followed file", () => {
   test("is noted as imported if nothing is held back and nothing was forgotten since it was read", async () => {
     const { path, store, files } = scene(PROMPT + THOUGHT);
     const restedMs = Date.now() + 2 * 24 * 60 * MINUTE_MS;
-    const isKnown = async () => {
-      const next = followed(store, path);
-      await next.visit(path, restedMs);
-      return next.unkeptCount === 0;
-    };
+    const isKnown = async () => (await followed(store, path).visit(path, restedMs)) === undefined;
     await files.visit(path, Date.now());
     files.keep();
     expect(await isKnown()).toBe(false);

@@ -16,7 +16,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { chunksOf } from "../../../../src/importers/files.ts";
 import { ImportRun } from "../../../../src/imports/import-run.ts";
-import type { WatchEvent } from "../../../../src/imports/watch/watch-events.ts";
+import type { WatchEvent } from "../../../../src/imports/watch/followed-files.ts";
 import { WatchRun } from "../../../../src/imports/watch/watch-run.ts";
 import type { Store } from "../../../../src/index.ts";
 import { samplesBut } from "../../../contract/importer-samples.ts";

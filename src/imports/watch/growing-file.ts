@@ -3,37 +3,31 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** The number of bytes before the new ones that are compared first. In a file that was rewritten, they differ. */
+/** Bytes before the new ones that are compared first. In a file that was rewritten, they differ. */
 const SEAM_BYTES = 4 * 1024;
 
 /** A file is unchanged, longer, or another file: replaced, cut back or rewritten. No bytes of another file are passed on. */
 export type Growth = "same" | "grown" | "other";
 
 /**
- * A file that others append to. Each look reads the bytes that were added since the last one.
+ * A file that others append to. Each look reads the bytes that were added since the last one. The file is open only meanwhile.
  *
- * The file is open only during a look, so that any number of files can be followed and a moved or deleted file is released.
  * Another file under the same name is recognized by its inode, by a size below what was read, by different bytes before the
  * new ones, and, if nothing was added, by its modification time.
  */
 export class GrowingFile {
-  readonly path: string;
+  readonly #path: string;
   #offset = 0;
   #seam: Buffer = Buffer.alloc(0);
   #seen: Stats | undefined;
 
   constructor(path: string) {
-    this.path = path;
+    this.#path = path;
   }
 
   /** The modification time of the file at the last look, in Unix milliseconds; 0 before the first. */
   get writtenAtMs(): number {
     return this.#seen?.mtimeMs ?? 0;
-  }
-
-  /** Bytes read so far. */
-  get byteLength(): number {
-    return this.#offset;
   }
 
   /**
@@ -43,7 +37,7 @@ export class GrowingFile {
    * @throws errors of the file system, such as `ENOENT`.
    */
   async look(take: (chunk: Buffer) => Promise<boolean>): Promise<Growth> {
-    const handle = await open(this.path);
+    const handle = await open(this.#path);
     try {
       const found = await handle.stat();
       if (this.#seen !== undefined) {
