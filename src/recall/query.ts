@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { once } from "../core/once.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
 
@@ -24,7 +25,7 @@ const ASKING_WORDS = `
   different various aspect step approach total exactly currently recently previously throughout
 `;
 
-const ASKING_STEMS: ReadonlySet<string> = new Set(ASKING_WORDS.trim().split(/\s+/).map(searchStem));
+const askingStems = once(() => new Set(ASKING_WORDS.trim().split(/\s+/).map(searchStem)));
 
 /** A text, read as a query. */
 export interface Query {
@@ -74,5 +75,5 @@ function quotedIn(text: string): string[] {
 
 /** Returns the factor for the weight of a word of a query. */
 export function askingWeight(stem: string): number {
-  return ASKING_STEMS.has(stem) ? ASKING_WEIGHT : 1;
+  return askingStems().has(stem) ? ASKING_WEIGHT : 1;
 }
