@@ -59,7 +59,6 @@ export class Branch {
     this.#held.push(entry);
   }
 
-  /** Removes a held message. */
   drop(entry: MessageEntry): void {
     this.#held = this.#held.filter((other) => other !== entry);
   }

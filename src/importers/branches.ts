@@ -11,7 +11,7 @@ interface RewindPoint {
   isPrompt: boolean;
 }
 
-/** A line of a transcript whose lines name the line they follow. */
+/** A line of a transcript whose lines name the line that they follow. */
 interface FollowedLine {
   key: string | undefined;
   after: string | undefined;

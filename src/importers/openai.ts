@@ -35,7 +35,6 @@ function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefi
   return key === "choices" ? (objectOf(item).message ?? null) : undefined;
 }
 
-/** Returns true if this could be a message, and is not one of a similar format. */
 function isMessage(message: JsonObject): boolean {
   const { role, content, tool_calls, function_call } = message;
   if (!ROLES.has(role) || FOREIGN_FIELDS.some((field) => message[field] !== undefined)) return false;

@@ -32,7 +32,7 @@ const BATCHES_AHEAD = 2;
 const BATCH_CHARS_MAX = 256 * 1024;
 
 // The reading thread of an import. It turns files into events, and messages into the rows that a store keeps, so that the
-// main thread only writes. It reads one file after another, and posts a batch only when one is wanted.
+// main thread only writes. It posts a batch only when one is wanted.
 
 const requests = on(parentPort!, "message") as AsyncIterableIterator<[ReadRequest | "more"]>;
 for await (const [request] of requests) {

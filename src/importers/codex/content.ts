@@ -94,7 +94,6 @@ export function resultPartOf(item: JsonObject): ToolResultPart | undefined {
   return part;
 }
 
-/** Returns the texts of parts, including reasoning. */
 export function wordsOf(parts: readonly Part[]): string[] {
   return parts.flatMap((part) => (part.type === "text" || part.type === "reasoning" ? [part.text] : []));
 }

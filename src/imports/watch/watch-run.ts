@@ -98,7 +98,7 @@ export class WatchRun {
     });
   }
 
-  /** Imports and summarizes what exists, and ends. @throws like `follow`. */
+  /** Imports and summarizes what exists. @throws like `follow`. */
   async once(): Promise<void> {
     await this.#untilStopped(async () => {
       const sessionIds = await this.#catchUp();
