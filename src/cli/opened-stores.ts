@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
-import { readingEmbedder, replacedEmbedder, storedEmbedder, triedEmbedder } from "../session/embedder-choice.ts";
+import { readingEmbedder, silentEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
 import { openStore } from "../session/opened-store.ts";
 import type { OpenOptions, Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
@@ -37,7 +37,7 @@ export class OpenedStores {
 
   /** Opens the store although its embedder may be unknown, so that another can replace it. */
   openToReembed(): Store {
-    return this.#open({ readonly: false, mustExist: true, embedder: replacedEmbedder });
+    return this.#open({ readonly: false, mustExist: true, embedder: silentEmbedder });
   }
 
   /** Opens a copy that `close` deletes. Changes to the copy never reach the store. */
@@ -46,7 +46,7 @@ export class OpenedStores {
     this.#folders.push(folder);
     const path = join(folder, "copy.db");
     if (existsSync(this.#path)) await this.openToRead().backup(path);
-    const store = openStore(path, { embedder: triedEmbedder });
+    const store = openStore(path, { embedder: silentEmbedder });
     this.#opened.push(store);
     return store;
   }

@@ -44,9 +44,8 @@ export interface ToolPorts {
 /**
  * Runs a call. If something is wrong with the call, the result tells the model how to correct it.
  *
- * @param tokensMax  The most tokens of the result's text, besides about 100 that every result needs. A pointer counts the
- *   messages that do not fit.
- * @throws the signal's reason if aborted; {StoreError} for an error of the store: `STORE_CLOSED`, `STORE_CORRUPT` and others.
+ * @param tokensMax  The most tokens of the result's text, besides about 100 that every result needs.
+ * @throws the signal's reason if aborted; {StoreError} for an error of the store.
  */
 export async function runTool(
   call: ToolCallPart,

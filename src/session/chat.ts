@@ -17,7 +17,7 @@ import type { Store } from "./store.ts";
 /** The most rounds of tool calls in one turn. After that the model must answer. */
 export const TOOL_ROUNDS_MAX = 8;
 
-/** The most calls of one reply that are run. The others are answered with an error. */
+/** The most calls of one reply that are run. */
 const CALLS_MAX = 8;
 
 /** The most tokens of all results of one reply: a share of the context, and an upper bound. */
@@ -71,15 +71,12 @@ export function contextLimit({ model, tokenCounter, tokensMax }: ChatOptions): n
 }
 
 /**
- * A conversation between a person and a model in one session. Each turn is stored as it happens, so that the next turn can
- * continue even if the last one failed.
+ * A conversation between a person and a model in one session, one turn at a time. The next turn can continue even if the last one
+ * failed:
  *
  * - The person's message is stored before anything is sent.
- * - A reply is stored at its end. If it breaks off, or its calls cannot be run, the text so far is stored without the calls, and
- *   `metadata.interrupted` has the error's code or `aborted`.
- * - A reply with tool calls is stored in one transaction with their results: a call is never stored without its result.
- *
- * A chat has one turn at a time, and knows nothing of terminals.
+ * - A reply is stored at its end, in one transaction with the results of its calls. If it breaks off, or its calls cannot be run,
+ *   the text so far is stored without the calls, and `metadata.interrupted` has the error's code or `aborted`.
  */
 export class Chat {
   readonly session: Session;
@@ -181,15 +178,12 @@ export class Chat {
 
     const { parts } = reply;
     const said = { role: "assistant", parts: [...parts], metadata: this.#metadata(usage) } as const;
-    if (calls.length === 0) this.session.append(said);
-    else {
-      // The events come after the append: a reader that stops in between must not lose the reply.
-      this.session.appendAll([said, { role: "tool", parts: results }]);
-      for (const [index, { name, args }] of calls.entries()) {
-        const { isError = false, content } = results[index]!;
-        yield { kind: "call", name, args: args as JsonValue };
-        yield { kind: "result", name, isError, text: String(content) };
-      }
+    this.session.appendAll(calls.length === 0 ? [said] : [said, { role: "tool", parts: results }]);
+    // The events come after the append: a reader that stops in between must not lose the reply.
+    for (const [index, { name, args }] of calls.entries()) {
+      const { isError = false, content } = results[index]!;
+      yield { kind: "call", name, args: args as JsonValue };
+      yield { kind: "result", name, isError, text: String(content) };
     }
     return parts;
   }
@@ -214,7 +208,7 @@ export class Chat {
     }
   }
 
-  /** Returns the first message of the newest turn as a query, with its vector if that comes in time. @throws the signal's reason. */
+  /** Returns the first message of the newest turn as a query, with its vector if that comes in time. */
   async #asked(signal: AbortSignal): Promise<RecallQuery | undefined> {
     const { turnSeq = -1 } = this.session.newest() ?? {};
     if (turnSeq < 0) return undefined;
@@ -234,17 +228,17 @@ export class Chat {
     return query;
   }
 
-  /** @throws the signal's reason, and what `runTool` throws. */
   async #run(calls: readonly ToolCallPart[], signal: AbortSignal): Promise<ToolResultPart[]> {
     const all = Math.min(RESULTS_TOKENS_MAX, Math.floor(this.tokensMax * RESULTS_SHARE));
     const tokensMax = Math.floor(all / Math.min(calls.length, CALLS_MAX));
     const results: ToolResultPart[] = [];
-    for (const [index, call] of calls.entries()) {
+    for (const call of calls.slice(0, CALLS_MAX)) {
       signal.throwIfAborted();
-      const { toolCallId, name } = call;
-      const content = `Not run: of one reply at most ${CALLS_MAX} calls are.`;
-      if (index < CALLS_MAX) results.push(await runTool(call, tokensMax, this.#tools, signal));
-      else results.push({ type: "tool_result", toolCallId, name, content, isError: true });
+      results.push(await runTool(call, tokensMax, this.#tools, signal));
+    }
+    const content = `Not run: of one reply at most ${CALLS_MAX} calls are.`;
+    for (const { toolCallId, name } of calls.slice(CALLS_MAX)) {
+      results.push({ type: "tool_result", toolCallId, name, content, isError: true });
     }
     return results;
   }

@@ -36,18 +36,19 @@ export function contextPage(
   options: Omit<RenderOptions, "tokensMax">,
   budget: ResultBudget,
 ): ContextPage {
-  let page = pageOfRender(session, session.render({ ...options, tokensMax: budget.tokensMax }), budget);
   let { tokensMax } = budget;
-  for (let tries = 1; page.tokenCount > budget.tokensMax && tries < TRIES_MAX; tries++) {
-    tokensMax = Math.floor(tokensMax * TOKENS_RATIO);
+  let page: ContextPage | undefined;
+  for (let tries = 1; tries <= TRIES_MAX; tries++) {
     try {
       page = pageOfRender(session, session.render({ ...options, tokensMax }), budget);
     } catch (error) {
-      if (!StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
+      if (page === undefined || !StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
       break; // it can be no shorter
     }
+    if (page.tokenCount <= budget.tokensMax) break;
+    tokensMax = Math.floor(tokensMax * TOKENS_RATIO);
   }
-  return page;
+  return page!;
 }
 
 function pageOfRender(session: Session, result: RenderResult, { tokenCounter }: ResultBudget): ContextPage {

@@ -7,7 +7,6 @@ import { type Findings, renderContext } from "../context/render.ts";
 import type { ContinuityWriter, RenderResult } from "../context/result.ts";
 import { stableTokensMax } from "../context/split-budget.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
-import type { RenderView } from "../context/view.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings, Strategy } from "../core/options.ts";
@@ -50,12 +49,7 @@ interface ColdPart {
   continuity: ContinuityWriter;
 }
 
-/**
- * Renders one session, and keeps results that the next render can use again.
- *
- * The steps of a render: the session's state and its cold part → the view of the strategy → the prepared view → the memory
- * block → evidence, if there is a query → `renderContext`.
- */
+/** Renders one session, and keeps results that the next render can use again. */
 export class Contexts {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
@@ -72,7 +66,6 @@ export class Contexts {
     this.#access = access;
   }
 
-  /** Drops everything that can be loaded again. */
   release(): void {
     this.#coldPart = undefined;
     this.#beforeWindow = undefined;
@@ -85,7 +78,7 @@ export class Contexts {
     this.#notes = undefined;
   }
 
-  /** Returns the context that the checked options of a call, and the session's settings, ask for. */
+  /** Returns the context that checked options and the session's settings ask for. */
   asked(options: ContextOptions): SummaryContext & { strategy: Strategy } {
     const state = this.#access.current();
     const tokensMax = tokensMaxOf(options, state.settings.contextTokensMax);
@@ -103,11 +96,8 @@ export class Contexts {
     const { strategy, tokensMax } = this.asked(wanted);
     if (query === undefined) return copyOf(this.#renderPlain(strategy, tokensMax));
     if (strategy === "union-find") return copyOf(this.#renderFor(query, scope, tokensMax));
-    throw new StoreError("OPTION_INVALID", {
-      option: "strategy",
-      expected: "union-find with a query",
-      actual: strategy,
-    });
+    const expected = "union-find with a query";
+    throw new StoreError("OPTION_INVALID", { option: "strategy", expected, actual: strategy });
   }
 
   /** @see Session.pressure */
@@ -117,12 +107,14 @@ export class Contexts {
       const { state, cold } = this.#current();
       const view = strategyView(strategy, this.#source(state, cold), tokensMax);
       const compactableTo = this.#compactableTo(strategy, state, tokensMax);
+      let rendered: RenderResult | { tokensNeeded: number };
       try {
-        return pressureOf(state, view, compactableTo, tokensMax, this.#renderPlain(strategy, tokensMax));
+        rendered = this.#renderPlain(strategy, tokensMax);
       } catch (error) {
         if (!StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
-        return pressureOf(state, view, compactableTo, tokensMax, error.details);
+        rendered = error.details;
       }
+      return pressureOf(state, view, compactableTo, tokensMax, rendered);
     });
   }
 
@@ -177,10 +169,8 @@ export class Contexts {
       const stable = stableTokensMax(view, tokensMax, tokenCounter);
       // The newest step is always shown, so it is not evidence: a question does not answer itself.
       const newest = state.window.filter(({ stepId }) => stepId === state.window.at(-1)!.stepId);
-      const room = {
-        shownIds: new Set(newest.map(({ id }) => id)),
-        tokensMax: tokensMax - Math.min(stable, tokensMax / 2),
-      };
+      const shownIds = new Set(newest.map(({ id }) => id));
+      const room = { shownIds, tokensMax: tokensMax - Math.min(stable, tokensMax / 2) };
       const hits = recallForContext(this.#ports, query, searched, limit, room);
       if (scope === "session") {
         const plain = this.#renderThemes(view, cold, tokensMax);
@@ -206,26 +196,22 @@ export class Contexts {
   }
 
   #source(state: SessionState, cold: ColdPart): StrategySource {
-    const { repositories } = this.#ports;
+    const { repositories, tokenCounter } = this.#ports;
+    const { window, graduatedSeq, settings } = state;
     return {
       repositories,
       state,
       unpinnedFrom: (seq) => this.#unpinnedFrom(state, seq),
-      themesView: () => this.#themesView(state, cold),
-    };
-  }
-
-  #themesView(state: SessionState, cold: ColdPart): RenderView {
-    const { window, graduatedSeq, settings } = state;
-    return {
-      ...cold.view,
-      ...normalWindow(window, graduatedSeq, settings, this.#ports.tokenCounter),
-      toolPreviewCharsMax: settings.toolPreviewCharsMax,
-      sessionId: this.#sessionId,
-      messageCount: messageCountOf(state),
-      pinned: state.pinned,
-      evictedSeq: state.evictedSeq,
-      openStepId: state.openStep?.id,
+      themesView: () => ({
+        ...cold.view,
+        ...normalWindow(window, graduatedSeq, settings, tokenCounter),
+        toolPreviewCharsMax: settings.toolPreviewCharsMax,
+        sessionId: this.#sessionId,
+        messageCount: messageCountOf(state),
+        pinned: state.pinned,
+        evictedSeq: state.evictedSeq,
+        openStepId: state.openStep?.id,
+      }),
     };
   }
 
@@ -265,7 +251,7 @@ export class Contexts {
   }
 }
 
-/** Copies a result deeply, so that a caller who changes it does not change the kept one. */
+/** Copies a result, so that a caller who changes it does not change the kept one. */
 function copyOf<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyOf) as T;
   if (typeof value !== "object" || value === null) return value;

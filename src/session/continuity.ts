@@ -23,11 +23,10 @@ const FIRST_MAX = 16;
 export interface ColdNotes {
   /** The seq of the first message that has not left the window. */
   seqEnd: number;
-  /** The notes of the newest messages. */
   newest: NotedMessage[];
-  /** The notes of the users' messages of the newest turns, in order. */
+  /** The users' messages of the newest turns, in order. */
   asked: NotedMessage[];
-  /** The notes of the first messages of the session. */
+  /** The first messages of the session. */
   first: NotedMessage[];
 }
 

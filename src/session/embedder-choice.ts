@@ -1,11 +1,8 @@
 import { StoreError } from "../core/errors.ts";
-import { type Embedder, isRemote, type LocalEmbedder, type RemoteEmbedder } from "../models/embedder.ts";
+import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.ts";
 import { embedderById } from "../models/embedders.ts";
 import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
-
-/** Replaces the key of an embedder that is never called. */
-const NO_KEY = "none";
 
 /**
  * Returns the embedder that a person names: `hashing`, `gemini`, or an id.
@@ -19,7 +16,7 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
     const expected = "left out, except with gemini";
     throw new StoreError("OPTION_INVALID", { option: "dimension", expected, actual: dimension });
   }
-  const make = (options: { apiKey?: string }): Embedder => {
+  const make: MakeEmbedder = (options) => {
     if (name === "hashing") return hashingEmbedder;
     if (name === "gemini") return geminiEmbedder(dimension === undefined ? options : { ...options, dimension });
     return embedderById(name, options);
@@ -47,28 +44,20 @@ export function readingEmbedder(id: string): Embedder {
   }
 }
 
-/** Replaces the old embedder during `reembed`, which never calls it. */
-export function replacedEmbedder(id: string, dimension: number): RemoteEmbedder {
-  return {
-    id,
-    dimension,
-    similarityMin: 0,
-    textsMax: 1,
-    embedAll: () => Promise.reject(new StoreError("EMBEDDER_MISMATCH", { stored: id, given: "another" })),
-  };
-}
-
-/** Replaces the embedder of a temporary copy, so that no vector is requested, paid or waited for. */
-export function triedEmbedder(id: string, dimension: number): LocalEmbedder {
+/** Replaces an embedder that is not to be called: the one that `reembed` replaces, and the one of a temporary copy. */
+export function silentEmbedder(id: string, dimension: number): LocalEmbedder {
   return { id, dimension, similarityMin: 0, embed: () => undefined };
 }
 
-function orKeyless(make: (options: { apiKey?: string }) => Embedder): Embedder {
+type MakeEmbedder = (options: { apiKey?: string }) => Embedder;
+
+/** Makes an embedder, even if there is no key. It then fails when it is called. */
+function orKeyless(make: MakeEmbedder): Embedder {
   try {
     return make({});
   } catch (error) {
     if (!StoreError.is(error, "MODEL_KEY_MISSING")) throw error;
-    const embedder = make({ apiKey: NO_KEY });
+    const embedder = make({ apiKey: "none" });
     return isRemote(embedder) ? { ...embedder, embedAll: () => Promise.reject(error) } : embedder;
   }
 }

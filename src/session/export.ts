@@ -59,19 +59,17 @@ export interface ExportOptions {
 
 /**
  * Yields the lines of the neutral format, one object each: a session, then its messages in order, then the next session. A
- * session comes after the one that started it.
+ * session comes after the one that started it. What is derived from messages is not exported.
  *
- * Everything that was appended is exported, but not what is derived from it: forest, summaries, embeddings. Memory does not grow
- * with the history. No transaction stays open between two lines, so others can write meanwhile. Messages that they append to a
- * session after its first line are not exported.
+ * Memory does not grow with the history. No transaction stays open between two lines, so others can write meanwhile. Messages
+ * that they append to a session after its first line are not exported.
  *
  * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if there is no `onUnreadable`.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
   const { database, sessions, messages } = repositories;
   for (const row of database.read(() => rowsInOrder(repositories, options.sessions))) {
-    const isThere = database.read(() => sessions.byId(row.id) !== undefined);
-    if (!isThere) continue; // forgotten meanwhile
+    if (database.read(() => sessions.byId(row.id)) === undefined) continue; // forgotten meanwhile
     const lastSeq = database.read(() => messages.lastSeq(row.id)?.seq ?? -1);
     yield sessionLine(row);
     for (let first = 0; first <= lastSeq; ) {
@@ -127,32 +125,32 @@ function readable(
 }
 
 function sessionLine(row: SessionRow): ExportedSession {
-  const line: ExportedSession = { session: row.id, createdAt: row.createdAtMs, settings: row.settings };
-  if (row.project !== null) line.project = row.project;
-  if (row.title !== null) line.title = row.title;
-  if (row.source !== null) line.source = row.source;
-  if (row.externalId !== null) line.externalId = row.externalId;
-  if (row.parentSessionId !== null) line.parent = row.parentSessionId;
-  if (row.forkSeq !== null) line.forkSeq = row.forkSeq;
-  if (row.metadata !== null) line.metadata = row.metadata;
-  return line;
+  return {
+    session: row.id,
+    createdAt: row.createdAtMs,
+    settings: row.settings,
+    ...(row.project !== null && { project: row.project }),
+    ...(row.title !== null && { title: row.title }),
+    ...(row.source !== null && { source: row.source }),
+    ...(row.externalId !== null && { externalId: row.externalId }),
+    ...(row.parentSessionId !== null && { parent: row.parentSessionId }),
+    ...(row.forkSeq !== null && { forkSeq: row.forkSeq }),
+    ...(row.metadata !== null && { metadata: row.metadata }),
+  };
 }
 
-function messageLine(message: Message): ExportedMessage {
-  const { sessionId: session, seq, role, parts, createdAtMs: createdAt } = message;
-  const text = plainTextOf(parts);
-  const said = text === undefined ? { parts } : { content: text };
-  const line: ExportedMessage = { session, seq, role, ...said, createdAt };
-  if (message.name !== undefined) line.name = message.name;
-  if (message.externalId !== undefined) line.id = message.externalId;
-  // A system message is always pinned, and a result is pinned with its call.
-  if (message.pinned && (role === "user" || role === "assistant")) line.pinned = true;
-  if (message.metadata !== undefined) line.metadata = message.metadata;
-  return line;
-}
-
-/** Returns the text of parts that consist of one plain text. */
-function plainTextOf([part, ...others]: readonly Part[]): string | undefined {
-  if (part?.type !== "text" || others.length > 0) return undefined;
-  return Object.keys(part).length === 2 ? part.text : undefined;
+function messageLine({ sessionId, seq, role, parts, createdAtMs, name, externalId, pinned, metadata }: Message) {
+  const [part, ...others] = parts;
+  const isPlain = part?.type === "text" && others.length === 0 && Object.keys(part).length === 2;
+  return {
+    session: sessionId,
+    ...{ seq, role },
+    ...(isPlain ? { content: part.text } : { parts }),
+    createdAt: createdAtMs,
+    ...(name !== undefined && { name }),
+    ...(externalId !== undefined && { id: externalId }),
+    // A system message is always pinned, and a result is pinned with its call.
+    ...(pinned && (role === "user" || role === "assistant") && { pinned }),
+    ...(metadata !== undefined && { metadata }),
+  };
 }

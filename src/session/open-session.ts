@@ -34,12 +34,7 @@ export interface SessionOrigin {
  * @returns the session's id, which differs from `id` if another process has just created a session with the same origin.
  * @throws {StoreError} `SESSION_CONFLICT`, `OPTION_INVALID`, `STORE_READONLY`.
  */
-export function openSession(
-  ports: SessionPorts,
-  id: string,
-  options: SessionOptions,
-  origin: SessionOrigin | undefined,
-): string {
+export function openSession(ports: SessionPorts, id: string, options: SessionOptions, origin?: SessionOrigin): string {
   const { repositories, clock, changes } = ports;
   checkId("session id", id);
   const { project, title, ...given } = sessionOptions(options);

@@ -35,14 +35,10 @@ const MESSAGES_OPTIONS = once(() =>
 
 const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
-/** The most tries of one `sync` while others write to the session. */
+/** The most tries of one `sync` while others write. */
 const SYNC_ATTEMPTS_MAX = 10;
 
-/**
- * The one implementation of `Session`.
- *
- * Methods that `Session` does not have are internal: see `internalsOf`.
- */
+/** The one implementation of `Session`. Methods that `Session` does not have are internal: see `internalsOf`. */
 export class OpenedSession implements Session {
   readonly id: string;
   readonly #ports: SessionPorts;
@@ -75,9 +71,7 @@ export class OpenedSession implements Session {
   appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
     if (rows.length === 0) return [];
     const { repositories, embedder, clock } = this.#ports;
-    const results = this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
-    this.#resolver.wake();
-    return results;
+    return this.#change((state) => append(repositories, state, rows, { embedder, clock, seqExpected }));
   }
 
   /**
@@ -173,7 +167,6 @@ export class OpenedSession implements Session {
     switch (strategy) {
       case "union-find": {
         const isMoved = this.#change((state) => compact(repositories, state, embedder));
-        this.#resolver.wake();
         return isMoved ? { compacted: true } : { compacted: false, reason: "nothing_to_compress" };
       }
       case "full":
@@ -202,7 +195,7 @@ export class OpenedSession implements Session {
     const { database, messages } = this.#ports.repositories;
     return database.read(() => {
       const last = messages.lastOf(this.id);
-      return last === undefined ? undefined : messages.range(this.id, last.seq, last.seq, 1)[0];
+      return last && messages.range(this.id, last.seq, last.seq, 1)[0];
     });
   }
 
@@ -219,15 +212,15 @@ export class OpenedSession implements Session {
     return overview;
   }
 
-  /**
-   * Runs a change of the session. If it fails, memory may differ from the file, so the session is loaded again at its next use.
-   */
+  /** Changes the session. If it fails, memory may differ from the file, so the session is loaded again at its next use. */
   #change<T>(change: (state: SessionState) => T): T {
     const state = this.#held ?? this.#current();
     this.#ports.changedAtMs.set(this.id, this.#ports.clock());
     this.#ports.touch(this);
     try {
-      return change(state);
+      const result = change(state);
+      this.#resolver.wake();
+      return result;
     } catch (error) {
       this.#state = undefined;
       throw error;
@@ -246,7 +239,7 @@ export class OpenedSession implements Session {
     return held;
   }
 
-  /** Drops kept values that other processes made invalid by moving the frontier or forgetting messages. */
+  /** Drops what is no longer true if another process has moved the frontier or forgotten messages. */
   #dropForgotten({ foreignMoves }: SessionState): void {
     if (foreignMoves === this.#foreignMovesSeen) return;
     this.#foreignMovesSeen = foreignMoves;
@@ -254,7 +247,7 @@ export class OpenedSession implements Session {
     this.#contexts.dropNotes();
   }
 
-  /** Drops everything that can be loaded again, for callers that read many sessions. */
+  /** Drops everything that can be loaded again. */
   release(): void {
     this.#state = undefined;
     this.#contexts.release();

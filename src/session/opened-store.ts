@@ -52,9 +52,11 @@ import {
 } from "./store-options.ts";
 import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
 
-/** The most messages that `close` adds to the full-text index, and the most milliseconds. A search scans the others in about 10 ms. */
+/** The most messages that `close` adds to the full-text index, and the most milliseconds. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;
 const CLOSING_MS_MAX = 250;
+
+const LABELS = { labelOf, labelTextChars: LABEL_TEXT_CHARS };
 
 /**
  * Opens a store file, or creates it. One file holds any number of sessions, and any number of processes may open it.
@@ -113,7 +115,12 @@ export class OpenedStore implements Store {
     this.#database = database;
     this.#ports = new SessionPorts(database, chosen, this.#closing.signal);
     this.#repositories = this.#ports.repositories;
-    this.#startGeneration();
+    if (database.readonly) return;
+    const { embedder, clock } = chosen;
+    const { embedderId } = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
+    if (embedderId !== embedder.id) {
+      throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: embedder.id });
+    }
   }
 
   get path(): string {
@@ -121,7 +128,7 @@ export class OpenedStore implements Store {
   }
 
   session(id: string = uuidv7(), options: SessionOptions = {}): OpenedSession {
-    return this.#sessionObject(openSession(this.#ports, id, options, undefined));
+    return this.#sessionObject(openSession(this.#ports, id, options));
   }
 
   resume(id: string): OpenedSession {
@@ -201,7 +208,7 @@ export class OpenedStore implements Store {
   }
 
   query(sql: string): QueryRow[] {
-    return [...queryRows(this.#database, sql)];
+    return [...this.queryRows(sql)];
   }
 
   stats(): StoreStats {
@@ -210,13 +217,7 @@ export class OpenedStore implements Store {
 
   verify(options: VerifyOptions = {}): VerifyReport {
     const { rebuild, onProgress = () => {} } = parseOptions("verify", VERIFY_OPTIONS(), options);
-    const report = verifyStore(this.#repositories, {
-      rebuild,
-      onProgress,
-      labelOf,
-      labelTextChars: LABEL_TEXT_CHARS,
-      searchWords,
-    });
+    const report = verifyStore(this.#repositories, { ...LABELS, rebuild, onProgress, searchWords });
     if (rebuild) this.#ports.changes.count += 1;
     return report;
   }
@@ -237,11 +238,10 @@ export class OpenedStore implements Store {
 
   forget(sessionId: string, options: ForgetOptions = {}): ForgetReport {
     const { messageIds } = parseOptions("forget", FORGET_OPTIONS(), options);
-    const labels = { labelOf, labelTextChars: LABEL_TEXT_CHARS };
     const forgotten =
       messageIds === undefined
         ? forgetSession(this.#repositories, sessionId)
-        : forgetMessages(this.#repositories, sessionId, messageIds, this.#ports.clock(), labels);
+        : forgetMessages(this.#repositories, sessionId, messageIds, this.#ports.clock(), LABELS);
     this.#ports.changes.count += 1;
     return { ...forgotten, erased: this.erase() };
   }
@@ -279,7 +279,7 @@ export class OpenedStore implements Store {
     return isUsual(this.#ports);
   }
 
-  /** Returns true if the file was imported whole in this state, and nothing was forgotten since, so it need not be read again. */
+  /** Returns true if the file was imported whole in this state, and nothing was forgotten since. */
   hasImportedFile(path: string, state: string): boolean {
     return this.#database.read(() => this.#repositories.importedFiles.has(path, state));
   }
@@ -300,15 +300,11 @@ export class OpenedStore implements Store {
   }
 
   #sessionObject(id: string): OpenedSession {
-    let session = this.#sessions.get(id);
-    if (session === undefined) {
-      session = new OpenedSession(this.#ports, id);
-      this.#sessions.set(id, session);
-    }
+    const session = this.#sessions.get(id) ?? new OpenedSession(this.#ports, id);
+    this.#sessions.set(id, session);
     return session;
   }
 
-  /** Adds messages to the full-text index. Errors are ignored, because searches scan messages that are not in the index. */
   #indexTail(): void {
     try {
       this.#database.waitNoMore();
@@ -316,14 +312,5 @@ export class OpenedStore implements Store {
     } catch {
       // `doctor` and the next search or append report a damaged index or a full disk.
     }
-  }
-
-  /** Records the embedder of a new store, and refuses another embedder for an old one. Read-only stores accept any embedder. */
-  #startGeneration(): void {
-    if (this.#database.readonly) return;
-    const { embedder, clock } = this.#ports;
-    const { embedderId } = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
-    if (embedderId === embedder.id) return;
-    throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: embedder.id });
   }
 }

@@ -26,8 +26,6 @@ export interface Pressure {
 }
 
 /**
- * Computes the pressure from a session in memory and its context.
- *
  * @param view  The view of the strategy.
  * @param compactableTo  The first seq that `compact` would leave in the window.
  * @param rendered  The context without a query, or the tokens of the smallest context.
@@ -43,17 +41,17 @@ export function pressureOf(
   const notInForest = [...state.pinned, ...state.window.filter(({ seq }) => seq >= state.graduatedSeq)];
   const isTooSmall = "tokensNeeded" in rendered;
   const contextTokens = isTooSmall ? rendered.tokensNeeded : rendered.tokenCount;
-  const verbatim = new Set(
-    isTooSmall ? [] : rendered.sources.map((source) => (source.how === "verbatim" ? source.messageId : 0)),
-  );
+  const sources = isTooSmall ? [] : rendered.sources;
+  const verbatim = new Set(sources.map((source) => (source.how === "verbatim" ? source.messageId : 0)));
+  const hot = [...pinned, ...window];
   return {
     tokensMax,
     fullTokens: forestTokens + tokenSum(notInForest),
     contextTokens,
     share: contextTokens / tokensMax,
     isTooSmall,
-    hotTokens: tokenSum([...pinned, ...window]),
-    hiddenTokens: tokenSum([...pinned, ...window].filter(({ id }) => !verbatim.has(id))),
+    hotTokens: tokenSum(hot),
+    hiddenTokens: tokenSum(hot.filter(({ id }) => !verbatim.has(id))),
     compactableTokens: tokenSum(window.filter(({ seq }) => seq < compactableTo)),
     unsummarizedCount: themes.reduce((sum, { uncoveredCount }) => sum + uncoveredCount, 0),
   };

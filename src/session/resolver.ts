@@ -23,10 +23,9 @@ export interface StartResolvingOptions extends Omit<ContextOptions, "tokensMax">
   /** The most calls to begin; by default any number. A local summarizer is not limited. */
   callsMax?: number;
   /**
-   * The most tokens to send and receive; by default any number. The service's own count applies if it reports one. Before a call,
-   * and if nothing is reported, the count is estimated: the messages and summaries sent, plus the longest reply. A summary whose
-   * estimate exceeds the remaining tokens is not begun. The estimate does not include instructions and the model's thoughts, so
-   * the total may be a little higher.
+   * The most tokens to send and receive; by default any number. A summary is not begun if its estimate, the sources plus the
+   * longest reply, exceeds what remains. Instructions and the model's thoughts are not estimated, so the total may be a little
+   * higher. The service's own count replaces the estimate.
    */
   tokensMax?: number;
   /** Called with each event of a summary: started, resolved, failed, and so on. */
@@ -91,7 +90,7 @@ export class Resolver {
     return this.#background;
   }
 
-  /** Notifies the background work that the session has changed. */
+  /** Says that the session has changed. */
   wake(): void {
     this.#background?.wake();
   }
@@ -130,7 +129,7 @@ export class Resolver {
     return this.#contexts.asked(contextTokensMax === undefined ? given : { ...given, tokensMax: contextTokensMax });
   }
 
-  #budgetOf(limits: CheckedOptions): CallBudget {
-    return new CallBudget(this.#ports.summarizer.isLocal ? {} : limits);
+  #budgetOf({ callsMax, tokensMax }: CheckedOptions): CallBudget {
+    return this.#ports.summarizer.isLocal ? new CallBudget() : new CallBudget(callsMax, tokensMax);
   }
 }

@@ -35,7 +35,7 @@ export interface ResultBudget {
   tokenCounter: TokenCounter;
 }
 
-/** Returns the most messages that need to be read for a page. */
+/** The most messages that need to be read for a page. */
 export function pageLength(limit: number, { tokensMax }: ResultBudget): number {
   return Math.min(limit, Math.ceil(tokensMax / ITEM_TOKENS_MIN));
 }
@@ -48,9 +48,8 @@ export interface PageItem<T> {
 
 /** A page of a list, for a model. */
 export interface ResultPage<T> {
-  /** The page as one element, with a pointer to the items after it. The texts in it are escaped. */
+  /** One element, with a pointer to the items after the page. The texts in it are escaped. */
   text: string;
-  /** The items of the page, in order. */
   items: T[];
   /** The number of items after the page. */
   left: number;
@@ -114,10 +113,8 @@ export function hitsPage(
 }
 
 /**
- * Writes the members of an expansion: `<messages>` with a `<message>` each, and a pointer to the members after the page. A
- * long message is cut, and a pointer says how to read all of it.
- *
- * @param remainder  The members after those of the expansion.
+ * Writes the members of an expansion: `<messages>` with a `<message>` each, and a pointer to the others. A long message is cut,
+ * and a pointer says how to read all of it.
  */
 export function membersPage(
   { root, level, members, memberCount }: Omit<Expansion, "level"> & { level: string },
@@ -144,11 +141,7 @@ export function membersPage(
   );
 }
 
-/**
- * Writes as much of a message's text as fits, from a character on, and a pointer to the next slice.
- *
- * @returns undefined if the text has no such character.
- */
+/** Writes as much of a message's text as fits, from a character on. @returns undefined if the text has no such character. */
 export function sliceOfMessage(message: Message, from: number, budget: ResultBudget): PageItem<SliceItem> | undefined {
   const { id, seq, role, name } = message;
   const { text } = messageText(message);

@@ -32,8 +32,7 @@ export interface Session {
   readonly project: string | null;
 
   /**
-   * Appends one message. When this returns, the message is on disk, and so is its vector if the embedder is local. A remote
-   * embedder makes the vector later: see `Store.embedPending`.
+   * Appends one message. When this returns, the message is on disk, and so is its vector if the embedder is local.
    *
    * @param options.seq  The seq that the message must get. If the session's next seq is another, `SESSION_CHANGED` is thrown.
    * @returns the message's id and seq. A message whose `id` is already stored with the same content is not appended again.
@@ -76,10 +75,10 @@ export interface Session {
   render(options?: RenderOptions): RenderResult;
 
   /**
-   * Returns how full the context for the next model call is, and how many tokens `compact` would free. There is no query, because
-   * a context with evidence always fills its budget.
+   * Returns how full the context for the next model call is, and how many tokens `compact` would free. If the budget is too
+   * small, the result says so.
    *
-   * @throws {StoreError} `OPTION_INVALID`. If the budget is too small, the result says so, and nothing is thrown.
+   * @throws {StoreError} `OPTION_INVALID`.
    */
   pressure(options?: ContextOptions): Pressure;
 
@@ -87,13 +86,12 @@ export interface Session {
    * Makes the summaries that are due. Call it while your own model works, for example. With `union-find`, contexts show the
    * summaries after the next move of the frontier. With `flat` and `sandwich`, one summary is due if a context of
    * `contextTokensMax` is fuller than the trigger, or if `compact` has marked it; contexts show it at once. Vectors that are due
-   * are requested at the same time (see `Store.embedPending`). Then the store does its upkeep, whose errors are not thrown.
+   * are requested at the same time. Then the store does its upkeep, whose errors are not thrown.
    *
-   * No summary is paid for twice: a claim is stored before each call, and other processes skip the claimed summary. A claim
-   * expires after 45 s unless its owner renews it. After a failure, the next try waits for a delay that doubles each time, or
-   * that the service asks for. A summary that the model refused is not requested again until the theme grows or the summarizer
-   * changes. If the key or the settings were refused, the next try is made after an hour or in a newly opened store. If a
-   * summary could not be made, the extractive summarizer makes a stand-in.
+   * No summary is paid for twice: other processes skip it while it is made, and for 45 s if this process dies. After a failure,
+   * the next try waits for a delay that doubles each time, or that the service asks for. A summary that the model refused is not
+   * requested again until the theme grows or the summarizer changes. If the key or the settings were refused, the next try is
+   * made after an hour or in a newly opened store. Until then the extractive summarizer makes a stand-in.
    *
    * @returns the numbers of themes by result.
    * @throws the signal's reason within milliseconds of an abort; {StoreError} `STORE_CLOSED` when the store closes; `STORE_BUSY`
@@ -105,7 +103,7 @@ export interface Session {
   /**
    * Runs `resolveDirty` in the background until it is stopped or the store closes: now, after each append of this process, and
    * when a failed summary may be tried again. The limits apply to all runs together. An error does not end it. It does not keep
-   * the process alive, and uses no time while nothing is due. A second call stops the work that the first one started.
+   * the process alive. A second call stops the work that the first one started.
    *
    * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`, `STORE_CLOSED`.
    */

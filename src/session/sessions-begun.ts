@@ -3,8 +3,8 @@ import type { Store } from "./store.ts";
 /**
  * Returns the ids of the sessions whose own or external id begins with a text.
  *
- * The ids of imported subagents are `<session>/agent-…`. The beginning of each half is enough, so that the shortened ids in lists
- * can be typed. If all other matches are sessions that one match has started, only that one is returned.
+ * Of the id of a subagent, `<session>/agent-…`, the beginning of each half is enough. If all other matches are sessions that one
+ * match has started, only that one is returned.
  *
  * @param project  Only sessions of this project match.
  * @returns the ids, shortest first; none for an empty text.
@@ -21,7 +21,6 @@ export function sessionsBegun(store: Store, typed: string, project?: string): st
       return others.every((piece, index) => pieces[index]?.startsWith(piece));
     });
   }
-  found.sort((left, right) => left.length - right.length);
-  const [shortest] = found;
+  const [shortest] = found.sort((left, right) => left.length - right.length);
   return found.every((id) => id === shortest || id.startsWith(`${shortest}/`)) ? found.slice(0, 1) : found;
 }

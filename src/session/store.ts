@@ -85,22 +85,18 @@ export interface Store {
   /**
    * Returns the session with this id, and creates it if there is none. Without an id, it creates one under a new UUIDv7.
    *
-   * If the session exists, the given options change its settings. A title or a project is set only if the session has none: a
-   * different title is ignored, and a different project is an error.
+   * If the session exists, the given options change its settings. A title or a project is set only if the session has none.
    *
    * @param id  1 to 512 characters without control characters.
-   * @throws {StoreError} `SESSION_CONFLICT` for a different project; `OPTION_INVALID`; `STORE_READONLY` if the store is read-only
-   *   and the session must be created or changed.
+   * @throws {StoreError} `SESSION_CONFLICT` for a different project; `OPTION_INVALID`; `STORE_READONLY` if the session must be
+   *   created or changed.
    */
   session(id?: string, options?: SessionOptions): Session;
 
-  /** @throws {StoreError} `SESSION_NOT_FOUND` if the store does not hold this session. */
+  /** @throws {StoreError} `SESSION_NOT_FOUND`. */
   resume(id: string): Session;
 
-  /**
-   * Returns the ids of the sessions whose id begins with `prefix`, in alphabetical order. The external id of an imported session
-   * counts too. With `project`, only its sessions are returned.
-   */
+  /** Returns the ids of the sessions whose own or external id begins with `prefix`, in alphabetical order. */
   sessionIds(options: { prefix: string; project?: string }): string[];
 
   /** Returns the sessions, the most recently used first. */
@@ -114,15 +110,12 @@ export interface Store {
    */
   expand(target: string | number, options?: ExpandOptions): Expansion;
 
-  /**
-   * Returns the subjects that have clusters of at least two sessions, those with the most tokens first. Pass their handles to
-   * `expand` to read them.
-   */
+  /** Returns the subjects that have clusters of at least two sessions, those with the most tokens first. */
   subjects(options?: SubjectsOptions): SubjectInfo[];
 
   /**
-   * Finds the messages that answer a query, in any session, best first. Each hit has its neighbors and the handle of its cluster.
-   * Any text is a query. A phrase in double quotes must occur exactly. A message can be found as soon as it is appended.
+   * Finds the messages that answer a query, in any session, best first. Any text is a query. A phrase in double quotes must occur
+   * exactly. A message can be found as soon as it is appended.
    *
    * If a remote embedder fails, or takes longer than `vectorMsMax`, messages are found by their words only.
    *
@@ -155,24 +148,23 @@ export interface Store {
   nearestRoots(target: string | Float32Array | readonly number[], options?: NearestRootsOptions): NearRoot[];
 
   /**
-   * Does the store's background maintenance now, in small transactions:
+   * Does the store's background maintenance now:
    *
    * - Vectors that are due are requested.
    * - A session whose newest message is a day old is idle: all its steps except the newest enter the forest.
    * - The clusters of an idle session settle when it has been silent for longer than it lasted, or for thirty days.
    * - Settled clusters are assigned to subjects, and the indexes are brought up to date.
    *
-   * `resolveDirty` does the same at its end, but skips sessions that this process has changed within a day. `upkeep` skips
-   * none, so call it after you import old conversations. Calls run one after another. If a part fails, the others still run.
+   * `resolveDirty` does the same at its end, but skips sessions that this process has changed within a day. Call `upkeep` after
+   * you import old conversations.
    *
    * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed.
    */
   upkeep(options?: { signal?: AbortSignal }): Promise<void>;
 
   /**
-   * Requests the vectors that are due from a remote embedder. Messages are stored first and wait for their vectors in the hot
-   * window. `resolveDirty` and `upkeep` also request vectors. When you append a long history, call this between the parts,
-   * because messages that overfill a window enter the forest without a vector. With a local embedder it does nothing.
+   * Requests the vectors that are due from a remote embedder, as `resolveDirty` and `upkeep` do. When you append a long history,
+   * call this between the parts, because messages that overfill a window enter the forest without a vector.
    *
    * @returns the numbers of messages that got a vector, failed, were refused permanently, and still wait; and the error that
    *   ended the call early, if any. An error of the embedder does not reject.
@@ -181,14 +173,12 @@ export interface Store {
   embedPending(options?: EmbedPendingOptions): Promise<EmbedResult>;
 
   /**
-   * Grows a new generation of every session's forest with another embedder, and switches to it. The old generation serves
-   * until the new one is complete and checked; one transaction then replaces it. The new generation includes messages that
-   * any process appends meanwhile.
+   * Grows a new generation of every session's forest with another embedder. The old generation serves until the new one is
+   * complete; one transaction then replaces it. The new generation includes messages that any process appends meanwhile.
    *
-   * If a run is stopped, the old generation stays in use, and the vectors made so far are kept for the next run with the same
-   * embedder. Handles keep their meaning. A summary stays if the new forest has a theme with exactly its messages; `resolveDirty`
-   * makes the others again, and until then contexts show or name their messages. Processes that opened the store with the old
-   * embedder can still read, and search by words only. Their appends throw `EMBEDDER_MISMATCH`.
+   * If a run is stopped, the vectors made so far are kept for the next run with the same embedder. Handles keep their meaning. A
+   * summary stays if the new forest has a theme with exactly its messages; `resolveDirty` makes the others again. Processes that
+   * opened the store with the old embedder can still read, and search by words only. Their appends throw `EMBEDDER_MISMATCH`.
    *
    * If the given embedder is already in use, only messages that entered the forest without a vector are a reason to run.
    *
@@ -210,10 +200,8 @@ export interface Store {
   verify(options?: VerifyOptions): VerifyReport;
 
   /**
-   * Copies the whole store to another file while this and other processes may write. The copy is a snapshot, it is checked, and
-   * only its owner may read it. A store in memory can be saved in this way.
-   *
-   * The promise resolves when the copy is on disk under its path. If it rejects, no new file is left.
+   * Copies the whole store to another file while this and other processes may write. The copy is a checked snapshot, and only its
+   * owner may read it. If the promise rejects, no new file is left.
    *
    * @throws {StoreError} `FILE_EXISTS` unless `overwrite` is given, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`.
    */
@@ -228,20 +216,18 @@ export interface Store {
   export(options?: ExportOptions): Generator<ExportLine>;
 
   /**
-   * Returns findings about the store, and how to fix problems: its file and permissions, other processes, the disk, its pages,
-   * embedder, summaries and index. Writes nothing. It reads every page once, and waits up to a second for the write of another
-   * process. `verify` checks more: every message and every derived row.
+   * Returns findings about the store, and how to fix problems. Writes nothing. It reads every page once, and waits up to a second
+   * for the write of another process. `verify` checks more: every message and every derived row.
    */
   doctor(): Finding[];
 
   /**
    * Forgets a session, or some of its messages with their steps, permanently. Summaries of these messages are deleted, and
-   * clusters and themes become as if the messages had never been appended. The seqs of other messages do not change. Sessions
-   * that a forgotten session started stay.
+   * clusters and themes become as if the messages had never been appended. The seqs of other messages do not change.
    *
-   * Then the index of clusters is deleted, and the file is rewritten without the freed space, which takes as long as copying
-   * it. If `erased` is false in the result, another process was reading or the disk was full, and the old bytes are still in the
-   * file: call `erase` later. Backups are not changed.
+   * Then the file is rewritten without the freed space, which takes as long as copying it. If `erased` is false in the result,
+   * another process was reading or the disk was full, and the old bytes are still in the file: call `erase` later. Backups are
+   * not changed.
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `STORE_READONLY`.
    */
@@ -250,10 +236,7 @@ export interface Store {
   /** Rewrites the file without the forgotten messages. @returns false if another process is reading or the disk is full. */
   erase(): boolean;
 
-  /**
-   * Closes the file. A running `resolveDirty` rejects with `STORE_CLOSED`; summaries recorded by then stay. Before the file is
-   * closed, new messages are added to the full-text index for at most a quarter of a second.
-   */
+  /** Closes the file, after at most a quarter of a second of indexing. A running `resolveDirty` rejects with `STORE_CLOSED`. */
   close(): void;
 
   [Symbol.dispose](): void;

@@ -1,11 +1,3 @@
-/** Limits for the calls of a model. */
-export interface CallLimits {
-  /** Most calls; no limit unless given. */
-  callsMax?: number | undefined;
-  /** Most tokens sent and received, as the service reports them, else estimated; no limit unless given. */
-  tokensMax?: number | undefined;
-}
-
 /** Calls and their tokens, reserved or spent. */
 export interface Reservation {
   callCount: number;
@@ -17,9 +9,9 @@ export class CallBudget {
   #calls: number;
   #tokens: number;
 
-  constructor({ callsMax, tokensMax }: CallLimits) {
-    this.#calls = callsMax ?? Number.POSITIVE_INFINITY;
-    this.#tokens = tokensMax ?? Number.POSITIVE_INFINITY;
+  constructor(callsMax = Number.POSITIVE_INFINITY, tokensMax = Number.POSITIVE_INFINITY) {
+    this.#calls = callsMax;
+    this.#tokens = tokensMax;
   }
 
   /** Reserves calls. @returns false, with nothing reserved, if too little remains. */

@@ -4,10 +4,7 @@ import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type HeldClaim, type Lease, type NoClaim, releaseClaims, renewClaims } from "../store/write-summaries.ts";
 
-/**
- * Milliseconds after which a claim expires unless it is renewed. If a process dies, others wait that long for its summary. If
- * a process is suspended for longer, another may make the summary.
- */
+/** Milliseconds after which a claim expires unless it is renewed. If a process dies, others wait that long for its summary. */
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
 

@@ -14,11 +14,8 @@ const NEW_SHARE_MIN = 2 / 3;
 const FULL_READING_TOKENS_MAX = 10_000;
 
 /**
- * Returns true if the summary of a theme is due.
- *
- * The first summary is due when `resolveTokensMin` tokens are uncovered. A later one repeats the earlier ones, so it is due
- * only when enough is new. So the total cost stays in proportion to the length of the theme. Until a summary is due, contexts
- * show the uncovered messages word for word, if there is room.
+ * Returns true if the summary of a theme is due. The first is due when `resolveTokensMin` tokens are uncovered. A later one repeats
+ * the earlier ones, so it is due only when enough is new: the total cost stays in proportion to the length of the theme.
  *
  * @param summaryTokens  The tokens of each of the theme's summaries.
  */
@@ -33,7 +30,6 @@ export function isDue(uncoveredTokens: number, summaryTokens: readonly number[],
  * Decides if the next summary is made from its sources alone, or from earlier summaries and the messages that they do not
  * cover. The total cost of full readings stays in proportion to the sources, because each covers mostly new messages.
  *
- * @param parts  The earlier summaries.
  * @param tokenCount  The tokens of all sources.
  * @returns `readingDepth` is the depth of the next summary: 0 for a full reading, else one more than that of the deepest part.
  */

@@ -3,9 +3,8 @@
  *
  * - `started`: the summarizer was called.
  * - `resolved`: the summarizer made the summary.
- * - `failed`: the summarizer failed. A later call tries again, from `nextTryAtMs` on.
- * - `parked`: the summarizer failed, and the same request would fail again. The next try waits until there is more to
- *   summarize, or until `nextTryAtMs` if given.
+ * - `failed`: the summarizer failed. It is tried again from `nextTryAtMs` on.
+ * - `parked`: the same request would fail again. The next try waits for more to summarize, or for `nextTryAtMs` if given.
  * - `deferred`: the summarizer was not called, for the given `reason`.
  * - `stood_in`: the extractive summarizer made a stand-in, at no cost.
  */
@@ -20,7 +19,7 @@ export interface ResolveEvent {
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /** True if more messages had joined by then, or if the summary was not stored because it was no longer of use; with `resolved`. */
+  /** True if more messages had joined by then, or if the summary was of no more use and was not stored; with `resolved`. */
   isStale?: boolean;
   /** Why there is no summary; with `failed` and `parked`. */
   error?: string;

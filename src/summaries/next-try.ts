@@ -6,7 +6,7 @@ import type { Try } from "../store/claims.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** Milliseconds before the next try after a refused key, refused settings or a failed hook: somebody may have fixed it. */
+/** Milliseconds until somebody may have fixed a refused key, refused settings or a failed hook. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
 
 /** The longest delay in milliseconds that a service may ask for. A service that asks for more is probably wrong. */
@@ -44,15 +44,12 @@ export interface Consequence {
  *     too many requests                failed; nothing is tried before the service's delay (a day at most) or ours is over
  *     anything else                    failed; tried again after a delay that doubles, up to an hour
  *
- * Delays are shortened at random by up to a half, so that processes that failed together do not come back together.
- *
  * @param attempts  Failures in a row, this one included.
- * @param random  From 0 to 1.
+ * @param random  From 0 to 1. It shortens our delay by up to a half, so that processes that failed together come back apart.
  */
 export function consequenceOf(error: unknown, attempts: number, nowMs: number, random: number): Consequence {
-  const text = cutLine(textOf(error), ERROR_CHARS_MAX);
   const errorCode = StoreError.is(error) ? error.code : null;
-  const failure = { error: text, errorCode };
+  const failure = { error: cutLine(textOf(error), ERROR_CHARS_MAX), errorCode };
   const isRefused = isOfAccount(error);
   if (errorCode === "MODEL_REFUSED" && !isRefused) {
     return { ...failure, status: "parked", nextTryAtMs: null, pauses: false };
@@ -72,7 +69,6 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   };
 }
 
-/** Returns the message of a thrown value. */
 function textOf(error: unknown): string {
   if (error instanceof Error) return String(error.message);
   return typeof error === "object" ? "an object was thrown that is no error" : String(error);

@@ -30,10 +30,7 @@ export interface Filling {
 }
 
 /** The span that the next summary covers, both seqs included. */
-export interface Split {
-  seqFirst: number;
-  seqLast: number;
-}
+export type Split = { seqFirst: number; seqLast: number };
 
 /** Why there is nothing to summarize: there are no steps between those that stay, or they have too few messages. */
 export type NoSplit = "nothing_to_compress" | "middle_too_small";

@@ -29,7 +29,7 @@ export interface Reading {
   sources: readonly Message[];
   /** The tokens of all messages that the summary covers. */
   sourceTokenCount: number;
-  /** Most tokens of the summary's text. */
+  /** The most tokens of the summary's text. */
   tokensMax: number;
 }
 
@@ -41,12 +41,11 @@ export interface ReadingPlan extends Reading {
 }
 
 interface PlannedCall {
-  sources: readonly SourceText[];
+  sources: SourceText[];
   /** The tokens sent, plus those of the longest reply. */
   tokenCount: number;
 }
 
-/** The result of a reading. */
 export type Outcome =
   | { status: "done"; title: string; text: string; tokenCount: number }
   /** The summary is not shorter than its sources. */
@@ -57,11 +56,11 @@ export function planReading(reading: Reading, tokenCounter: TokenCounter): Readi
   const { previous, tokensMax } = reading;
   const countTokens = (text: string): number => tokenCounter.count(text);
   const previousTokens = previous.reduce((sum, { text }) => sum + countTokens(text), 0);
-  const calls = portionsOf(reading.sources, countTokens).map(({ sources, tokenCount }, index) => {
+  const calls = portionsOf(reading.sources, countTokens);
+  for (const [index, call] of calls.entries()) {
     // Each call after the first is sent the reply of the one before.
-    const known = index === 0 ? previousTokens : tokensMax;
-    return { sources, tokenCount: known + tokenCount + tokensMax };
-  });
+    call.tokenCount += (index === 0 ? previousTokens : tokensMax) + tokensMax;
+  }
   const tokenCount = calls.reduce((sum, call) => sum + call.tokenCount, 0);
   return { ...reading, calls, estimate: { callCount: calls.length, tokenCount } };
 }
@@ -76,31 +75,24 @@ export async function summarize(reading: ReadingPlan, options: SummarizeOptions)
   const countTokens = (text: string): number => tokenCounter.count(text);
   const request = { tokensMax, countTokens, signal, ...(onUsage !== undefined && { onUsage }) };
   let previous: readonly SummaryText[] = reading.previous.map(({ title, text }) => ({ title, text }));
-  let tokenCount: number;
   try {
-    for (const { sources, tokenCount: callTokens } of reading.calls) {
-      onCall?.(callTokens);
+    for (const { sources, tokenCount } of reading.calls) {
+      onCall?.(tokenCount);
       const summary = (async () => summarizer.summarize({ ...request, previous, sources }))();
       previous = [checked(await untilAborted(summary, signal), tokensMax, countTokens)];
     }
     const { title, text } = previous[0]!;
-    tokenCount = countTokens(text) + countTokens(title);
+    const tokenCount = countTokens(text) + countTokens(title);
+    if (tokenCount < sourceTokenCount) return { status: "done", title, text, tokenCount };
+    return { status: "inflated", error: `inflated: ${tokenCount} tokens for sources of ${sourceTokenCount}` };
   } catch (error) {
     return { status: "failed", error };
   }
-  if (tokenCount >= sourceTokenCount) {
-    return { status: "inflated", error: `inflated: ${tokenCount} tokens for sources of ${sourceTokenCount}` };
-  }
-  const { title, text } = previous[0]!;
-  return { status: "done", title, text, tokenCount };
 }
 
-/** Splits the sources into portions of at most `CALL_TOKENS_MAX`. Returns one empty portion if there are no sources. */
-function portionsOf(
-  messages: readonly Message[],
-  countTokens: (text: string) => number,
-): { sources: SourceText[]; tokenCount: number }[] {
-  let portion: { sources: SourceText[]; tokenCount: number } = { sources: [], tokenCount: 0 };
+/** Splits the sources into portions of at most `CALL_TOKENS_MAX`, at least one. Their tokens are those of the sources only. */
+function portionsOf(messages: readonly Message[], countTokens: (text: string) => number): PlannedCall[] {
+  let portion: PlannedCall = { sources: [], tokenCount: 0 };
   const portions = [portion];
   for (const { seq, role, name, text, createdAtMs } of messages) {
     const cost = countTokens(text);
