@@ -30,7 +30,6 @@ export interface NearestOptions {
   accepts?: Accepts;
 }
 
-/** The counts of clusters by how they are found, and what went wrong with the index. */
 export interface IndexState {
   /** Clusters in the graph. */
   indexedCount: number;

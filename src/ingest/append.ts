@@ -90,7 +90,6 @@ export function assertEmbedder({ embedderId }: SessionState, { id }: EmbedderTer
   if (embedderId !== id) throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: id });
 }
 
-/** Returns the message that the session holds under the id of `row`. */
 function knownMessage(
   repositories: Repositories,
   sessionId: string,
@@ -104,7 +103,6 @@ function knownMessage(
   return known;
 }
 
-/** Returns the row as the session's next message. */
 function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState, row: MessageRow, id: number): Message {
   const answersOpenStep =
     openStep !== undefined &&
@@ -134,7 +132,6 @@ function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState,
   return message;
 }
 
-/** Adds an inserted message to `state`. */
 function follow(state: SessionState, message: Message): void {
   (message.pinned ? state.pinned : state.window).push(message);
   state.nextSeq = message.seq + 1;

@@ -6,7 +6,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { loadSessionState, type SessionState } from "../store/session-state.ts";
 import { changeSession } from "../store/write.ts";
 import { assertEmbedder, catchUp } from "./append.ts";
-import { type EmbedderTerms, isUnderPressure, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
+import { type EmbedderTerms, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
 
 // Moves of the frontier without an append.
 
@@ -36,12 +36,6 @@ export function moveAfterVectors(
   embedder: EmbedderTerms,
   clock: Clock,
 ): boolean {
-  const isWaiting = repositories.database.read(() => {
-    const session = repositories.sessions.byId(sessionId);
-    if (session === undefined) return false;
-    return isUnderPressure({ ...session, window: repositories.messages.windowFrom(sessionId, session.evictedSeq) });
-  });
-  if (!isWaiting) return false;
   return changeSession(repositories, "compact", (session) => {
     const state = loadSessionState(repositories, sessionId);
     if (state === undefined) return false;

@@ -44,12 +44,8 @@ export function planCompactMove(
   state: SessionState,
   similarityMin: number,
 ): FrontierMove | undefined {
-  const next = compactFrontier(
-    stepsOf(state),
-    state,
-    state.settings,
-    repositories.pendingVectors.firstDue(state.sessionId),
-  );
+  const dueFrom = repositories.pendingVectors.firstDue(state.sessionId);
+  const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
   if (next === undefined && repositories.summaries.waiting(state.sessionId).length === 0) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state);
 }
@@ -84,13 +80,8 @@ function stepsOf({ window, openStep }: SessionState): WindowStep[] {
 }
 
 /** Returns false only if `nextFrontier` would not move. It is cheap, and most appends need no more than this check. */
-export function isUnderPressure({
-  window,
-  graduatedSeq,
-  settings: { hotSize, evictBatch, hotTokensMax },
-}: Pick<SessionState, "graduatedSeq" | "settings"> & {
-  window: readonly { seq: number; tokenCount: number }[];
-}): boolean {
+function isUnderPressure({ window, graduatedSeq, settings }: SessionState): boolean {
+  const { hotSize, evictBatch, hotTokensMax } = settings;
   if (window.length >= hotSize + 2 * evictBatch) return true;
   let waiting = 0;
   let tokens = 0;

@@ -20,7 +20,7 @@ export async function indexTail(repositories: Repositories, options: { signal?: 
 }
 
 /**
- * Adds messages that are missing in the full-text index, synchronously.
+ * Adds missing messages synchronously.
  *
  * @param options.countMax  Most messages, rounded up to a batch of a hundred.
  * @param options.timeMsMax  Milliseconds after which no further batch begins.

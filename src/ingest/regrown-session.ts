@@ -9,7 +9,7 @@ import type { DerivedRows } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";
 import type { GraduatingMessage } from "../store/messages.ts";
 
-/** A cluster of the new forest. Its texts are kept until it settles and gets its label. */
+/** Its texts are kept until it settles and gets its label. */
 interface DraftCluster {
   cluster: OpenCluster;
   logPosition: number;

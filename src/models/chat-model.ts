@@ -1,7 +1,6 @@
 import type { JsonValue, Part, ReasoningPart, Role, TextPart, ToolCallPart } from "../core/message.ts";
 import type { OnUsage } from "./usage.ts";
 
-/** A message of a rendered context. */
 export interface ChatMessage {
   role: Role;
   parts: readonly Part[];
@@ -9,7 +8,6 @@ export interface ChatMessage {
   metadata?: Record<string, JsonValue>;
 }
 
-/** A tool that a model may call. */
 export interface ChatTool {
   name: string;
   description: string;

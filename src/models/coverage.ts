@@ -1,4 +1,3 @@
-/** An item to choose from. */
 export interface CoverageItem {
   /** The terms it covers: indexes into the weights, each at most once. */
   terms: readonly number[];

@@ -10,7 +10,6 @@ import { forEachWord } from "./words.ts";
 
 /** The most statements to choose from. If there are more, the least valuable are left out. */
 const STATEMENTS_MAX = 1_000;
-/** The most UTF-16 units of a line. A line of the user may be longer. */
 const LINE_CHARS_MAX = 240;
 const USER_LINE_CHARS_MAX = 360;
 const LINE_CHARS_MIN = 60;
@@ -29,7 +28,6 @@ const HAS_WORDS = /[\p{L}\p{N}]/u;
 
 /** The worth of a covered term. Pieces count little, because they come with their name. */
 const TERM_WEIGHT = { whole: 2, word: 1, gram: 0.5, piece: 0.3 };
-
 /** The number of lines from which a term's weight stops growing, so that a common topic does not hide a rare one. */
 const TERM_COUNT_MAX = 25;
 
@@ -161,7 +159,6 @@ async function linesOf(statements: readonly Statement[], tokensMax: number, pace
   };
 }
 
-/** Returns the line of as many files as fit, heaviest first, or "" if none does. */
 function filesThatFit(files: readonly string[], fits: (line: string) => boolean): string {
   let line = "";
   for (let count = 1; count <= Math.min(files.length, FILES_MAX); count++) {
@@ -172,7 +169,6 @@ function filesThatFit(files: readonly string[], fits: (line: string) => boolean)
   return line;
 }
 
-/** Returns the user's first request, or the label of the statements if there is none. */
 function titleOf(statements: readonly Statement[], files: readonly string[]): string {
   const request = statements.find(({ speaker, text }) => speaker === "user" && isProse(text));
   if (request !== undefined) return cutLine(request.text, TITLE_CHARS_MAX);

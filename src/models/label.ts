@@ -4,8 +4,7 @@ import { forEachWord, type WordKind } from "./words.ts";
 export const LABEL_TEXT_CHARS = 500;
 const TEXTS_MAX = 16;
 const WORDS_MAX = 4;
-/** The most characters of a word. Longer names are mostly generated. */
-const WORD_CHARS_MAX = 40;
+const WORD_CHARS_MAX = 40; // longer names are mostly generated
 /** The length at which a word has full weight. Short words are mostly common ones. */
 const LONG_WORD_CHARS = 8;
 
@@ -24,11 +23,9 @@ const GENERIC = new Set(
 const GENERIC_FACTOR = 0.3;
 
 const CALL_NAME_LINE = /^[A-Za-z][\w.:-]{1,63}\n/;
-/** Matches hexadecimal and long numbers, and line numbers. */
 const ID = /^(?=.*\d)[0-9a-f-]{6,}$|\d{5}|:\d+$/;
 /** Matches two letters in a row, or a character beyond ASCII, but not `e.g`. */
 const HAS_LETTERS = /\p{L}{2}|[^\x00-\x7f]/u;
-/** Matches the names of people who are addressed. */
 const MENTION = /(?<![\w@/])@[\w-]+(?![\w/.-])/g;
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]+$/u;
 const WORD_CHARACTER = /[\p{L}\p{N}_]/u;

@@ -1,12 +1,28 @@
 import { graphemesIn } from "../core/graphemes.ts";
 
-/** Terminal escapes: colors, cursor moves, titles. */
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
 /** The longest grapheme that is kept whole, in UTF-16 units. Longer ones (stacked accents) may be cut. */
 const GRAPHEME_CHARS_MAX = 32;
+
+/** The length of an excerpt, in UTF-16 units. */
+const EXCERPT_CHARS_MAX = 8_000;
+/** The share of an excerpt that the beginning of the text gets. */
+const HEAD_SHARE = 3 / 4;
+
+/** Returns the beginning and the end of a long text, with `…` at both cuts. */
+export function excerpt(
+  text: string,
+  charsMax = EXCERPT_CHARS_MAX,
+  headChars = Math.ceil(charsMax * HEAD_SHARE),
+): string {
+  if (text.length <= charsMax) return text;
+  const head = text.slice(0, headChars).replace(/[\ud800-\udbff]$/, "");
+  const tail = text.slice(text.length - (charsMax - headChars)).replace(/^[\udc00-\udfff]/, "");
+  return `${head}…\n…${tail}`;
+}
 
 /** Removes terminal escapes and control characters, and replaces unpaired surrogates with U+FFFD. Keeps line breaks and tabs. */
 export function plainText(text: string): string {

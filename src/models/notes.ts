@@ -1,7 +1,7 @@
 import type { JsonValue, Part, Role } from "../core/message.ts";
 import type { Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
-import { cutLine, oneLine, plainText } from "./lines.ts";
+import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
 import { sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
 import { withoutHarness } from "./statements.ts";
@@ -10,8 +10,7 @@ import { withoutHarness } from "./statements.ts";
 const NOTED_CHARS_MAX = 1_500;
 const NOTED_END_CHARS = 500;
 
-/** The fewest characters of a request. "yes" and "continue" do not describe the work. */
-const REQUEST_CHARS_MIN = 10;
+const REQUEST_CHARS_MIN = 10; // "yes" and "continue" do not describe the work
 const REQUEST_CHARS_MAX = 300;
 const LINE_CHARS_MAX = 200;
 const ACTION_CHARS_MAX = 80;
@@ -45,7 +44,7 @@ const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "p
 export function notesOf({ role, text, parts }: { role: Role; text: string; parts: readonly Part[] }): Notes {
   const calls = parts.filter((part) => part.type === "tool_call");
   const results = parts.filter((part) => part.type === "tool_result");
-  const words = plainText(text.length <= NOTED_CHARS_MAX ? text : beginningAndEnd(text));
+  const words = plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
   return {
     files: filesOf(role, words, calls),
     said: saidIn(role, text, words, parts),
@@ -58,12 +57,6 @@ export function notesOf({ role, text, parts }: { role: Role; text: string; parts
       return { callId: toolCallId, failed, ...verdictIn(words, failed) };
     }),
   };
-}
-
-function beginningAndEnd(text: string): string {
-  const beginning = text.slice(0, NOTED_CHARS_MAX - NOTED_END_CHARS).replace(/[\ud800-\udbff]$/, "");
-  const end = text.slice(-NOTED_END_CHARS).replace(/^[\udc00-\udfff]/, "");
-  return `${beginning}…\n…${end}`;
 }
 
 function filesOf(role: Role, words: string, calls: readonly { args: unknown }[]): Notes["files"] {
@@ -113,7 +106,6 @@ function saidByUser(words: string, isDocument: boolean): Notes["said"] {
   ];
 }
 
-/** Returns the sentences that match, without questions and announcements. */
 function tellingSentences(text: string, pattern: RegExp): string[] {
   return sentencesOf(plainText(text)).flatMap(({ kind, text: sentence }) => {
     const isTelling =
@@ -134,8 +126,7 @@ function verdictIn(words: string, failed: boolean): { error: string | undefined;
   };
 }
 
-/** Describes a call by its file's name, or by its command up to the first pipe. */
-function callSummary({ text, isCommand }: MainArgument): string {
+function callSummary({ text, isCommand }: { text: string; isCommand: boolean }): string {
   const beginning = text.slice(0, NOTED_CHARS_MAX);
   if (isCommand) return oneLine(beginning.replace(/\s\d?>&\d/g, "").split(/\s\|\s/)[0]!);
   const [path] = filesIn(beginning);
@@ -144,12 +135,7 @@ function callSummary({ text, isCommand }: MainArgument): string {
   return isPath ? path.slice(path.lastIndexOf("/") + 1) : oneLine(beginning);
 }
 
-interface MainArgument {
-  text: string;
-  isCommand: boolean;
-}
-
-function mainArgument(args: JsonValue): MainArgument | undefined {
+function mainArgument(args: JsonValue): { text: string; isCommand: boolean } | undefined {
   if (typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
   const key = [...COMMAND_ARGUMENTS, ...PATH_ARGUMENTS, ...Object.keys(args)].find(
     (name) => argumentText(args[name]) !== "",

@@ -1,11 +1,10 @@
 import { StoreError } from "../core/errors.ts";
 import { element, escapeText } from "../core/markup.ts";
-import { excerpt } from "./excerpt.ts";
-import { oneLine, plainText } from "./lines.ts";
+import { excerpt, oneLine, plainText } from "./lines.ts";
 
 const PLAIN: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"' };
 
-/** Takes a text and returns it without anything that must not leave the machine. */
+/** Returns a text without anything that must not leave the machine. */
 export type Redact = (text: string) => string;
 
 /**

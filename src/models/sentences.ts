@@ -19,7 +19,6 @@ const HEADING = /^\s*#{1,6}\s+/;
 const QUOTE = /^\s*>\s?/;
 const ROW = /^\s*\|.*\|\s*$/;
 const RULE = /^[\s|:=_*#~+-]*$/;
-/** Matches the space after sentence punctuation, if the beginning of a sentence follows. */
 const SENTENCE_END =
   /(?<=[.!?…]["'”’)\]*_`]{0,3})(?<!\b(?:e\.g|i\.e|vs|cf|al|Dr|Mr|Ms|Mrs)\.)\s+(?=["'“‘([*_]{0,3}(?:[\p{Lu}\p{Lt}\p{Lo}\p{N}]|`))|(?<=[。！？])/u;
 

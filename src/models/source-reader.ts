@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { filesIn, parseFilesLine, WorkingSet } from "../core/working-set.ts";
-import { excerpt } from "./excerpt.ts";
+import { excerpt } from "./lines.ts";
 import { FILE_WEIGHT } from "./notes.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
@@ -16,7 +16,6 @@ const FILES_PER_OUTPUT_MAX = 20;
 /** The cost factor of earlier lines. At full cost, each summary would lose about half of the oldest lines. */
 const PREVIOUS_COST_FACTOR = 0.5;
 
-/** The material for a summary. */
 export interface Reading {
   /** In order, earlier summaries first. */
   statements: Statement[];
@@ -53,7 +52,6 @@ export function wordlessLine(count: number): string {
   return count === 1 ? "1 message without words" : `${count} messages without words`;
 }
 
-/** Reads the sources of a summary. */
 export async function readSources(request: SummarizeRequest, pace: Pace): Promise<Reading> {
   const { previous, sources, tokensMax, countTokens } = request;
   const statements: Statement[] = [];

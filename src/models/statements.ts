@@ -37,7 +37,6 @@ const CALL_CHARS_MAX = 100;
 const NAME_CHARS_MAX = 40;
 const REPORT_CHARS_MIN = 60;
 
-/** Tags in which an agent's harness adds text to messages. */
 const HARNESS_TAG = /<(\/?)(system-reminder|command-message|local-command-caveat)>/g;
 const TAG = /<\/?([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,200})?>/g;
 const CLOSING_TAG = /<\/([a-zA-Z][\w-]{0,40})>/g;
@@ -51,7 +50,6 @@ const ANNOUNCEMENT =
 
 const VERDICT = /\S*\d\S*|\b(?:pass(?:ed|ing)?|fail(?:ed|ing)?|succeeded|skipped|total|ok)\b|[^\p{L}\p{N}]/gu;
 
-/** A tool's name alone on a line. */
 const CALL_NAME = /^[A-Za-z][\w.:-]{1,63}$/;
 const BEGINS_SENTENCE = /^\p{Lu}/u;
 const TASK_STATUS = /^(?:pending|in_progress|completed|cancelled)$/;
@@ -74,7 +72,7 @@ export function firstLineOf(source: SourceText): Statement[] {
   return first === undefined ? [] : [statement(speakerOf(source), first, VALUE.other)];
 }
 
-/** Turns a line of an earlier summary back into a statement. */
+/** Reads a line of an earlier summary. */
 export function statementOfLine(line: string): Statement {
   const [, speaker, text] = /^(user|tool|todo|call): (.*)$/.exec(line) ?? [];
   if (text === undefined) return statement(undefined, line, VALUE.assistant * tellingOf(line));
@@ -84,7 +82,6 @@ export function statementOfLine(line: string): Statement {
   return ofOutputLine(text, speaker)[0] ?? output(speaker, text, VALUE.report);
 }
 
-/** Returns the line of a summary for a statement. */
 export function lineOf({ speaker, text }: Statement): string {
   return speaker === undefined ? text : `${speaker}: ${text}`;
 }
@@ -180,18 +177,17 @@ function ofOutputLine(line: string, speaker: string | undefined): Statement[] {
   return report ? [output(speaker, text, VALUE.report)] : [];
 }
 
-/** Makes a statement of an output line. Its key ignores numbers and ids, so the line of a later run has the same key. */
+/** The key ignores numbers and ids, so the line of a later run has the same key. */
 function output(speaker: string | undefined, text: string, value: number): Statement {
   return { ...statement(speaker, text, value), key: `output ${text.toLowerCase().replace(/\S*\d\S*/g, "0")}` };
 }
 
-/** Makes a statement of a count or verdict. Its key ignores the verdict, so only the last one is current. */
+/** The key ignores the verdict, so only the last one is current. */
 function outcome(speaker: string | undefined, text: string): Statement {
   const subject = text.toLowerCase().replace(VERDICT, " ");
   return { ...statement(speaker, text, VALUE.outcome), key: `outcome ${oneLine(subject)}` };
 }
 
-/** Makes a statement of the open tasks. Only the last list is current. */
 function todo(text: string): Statement {
   return { ...statement("todo", text, VALUE.todo), key: "todo" };
 }
@@ -201,7 +197,6 @@ function statement(speaker: string | undefined, words: string, value: number): S
   return { speaker, text, value, costFactor: 1, key: text.toLowerCase() };
 }
 
-/** Weighs a sentence of the model: conclusions more, announcements less. */
 function tellingOf(text: string): number {
   if (CONCLUSION.test(text)) return CONCLUSION_FACTOR.assistant;
   return ANNOUNCEMENT.test(text) ? ANNOUNCEMENT_FACTOR : 1;

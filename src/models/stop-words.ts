@@ -23,12 +23,7 @@ const STOP_WORDS: readonly string[] = `
 const TABLE = new WordTable();
 for (const word of STOP_WORDS) TABLE.add(word, 0, word.length);
 
-/** Returns true for a lower-case English stop word. */
-export function isStopWord(word: string): boolean {
-  return isStopRange(word, 0, word.length);
-}
-
-/** Returns true if the word in `[start, end)` of a text is a stop word. */
-export function isStopRange(text: string, start: number, end: number): boolean {
+/** Returns true if the word in `[start, end)` of a text, by default all of it, is a stop word. */
+export function isStopWord(text: string, start = 0, end = text.length): boolean {
   return TABLE.indexOf(text, start, end) !== -1;
 }

@@ -1,4 +1,4 @@
-import { isStopRange } from "./stop-words.ts";
+import { isStopWord } from "./stop-words.ts";
 
 /**
  * - `word`: a word of prose;
@@ -16,7 +16,6 @@ type RangeVisitor = (source: string, start: number, end: number, kind: WordKind)
 
 /** The most characters of a word. Longer runs are data: base64, a hash, a minified line. */
 const WORD_CHARS_MAX = 40;
-/** The most characters of an identifier, a path or a compound as a whole. */
 const WHOLE_CHARS_MAX = 120;
 
 // The classes of a character, as bits. A character that cannot be part of a word has none.
@@ -24,14 +23,11 @@ const LOWER = 1;
 const UPPER = 2;
 /** Digits and marks, which stay with the letter before them. */
 const DIGIT = 4;
-/** Letters without case. */
 const CASELESS = 8;
 const LETTER_OR_DIGIT = LOWER | UPPER | DIGIT | CASELESS;
 const GLUE = 16;
 const IN_RUN = LETTER_OR_DIGIT | GLUE;
-/** Joins two runs: the `/` and the `.` of `src/a.ts`. */
 const JOINT = 32;
-/** Characters of a script without spaces between words. */
 const UNSPACED = 64;
 const NOT_ASCII = 128;
 const SECOND_HALF_OF_PAIR = 256;
@@ -57,7 +53,7 @@ const IS_UNSPACED = new RegExp(UNSPACED_RUN.source, "u");
 const HAS_OTHERS = /[^\x00-\x7f]/;
 
 const ASCII_CLASSES = Uint8Array.from({ length: 128 }, (_, code) => computeClasses(String.fromCharCode(code)));
-/** The classes of characters beyond ASCII that occurred so far, by code point. */
+/** By code point. */
 const otherClasses = new Map<number, number>();
 
 /**
@@ -76,7 +72,7 @@ export function forEachWord(text: string, visit: (word: string, kind: WordKind) 
   forEachWordRange(text, (source, start, end, kind) => visit(source.slice(start, end).toLowerCase(), kind));
 }
 
-/** Does what `forEachWord` does, and builds no strings for ASCII words. It takes a third of the time of regular expressions. */
+/** Does what `forEachWord` does, and builds no strings for ASCII words. That takes a third of the time of regular expressions. */
 export function forEachWordRange(given: string, visit: RangeVisitor): void {
   const text = HAS_OTHERS.test(given) ? given.normalize("NFKC") : given;
   const classes = classesOf(text);
@@ -122,7 +118,6 @@ function visitCompound(
   }
 }
 
-/** Visits the bigrams of scripts without spaces, and the words between them. */
 function visitUnspaced(text: string, classes: Uint16Array, start: number, end: number, visit: RangeVisitor): void {
   let last = start;
   for (const { 0: run, index } of text.slice(start, end).matchAll(UNSPACED_RUN)) {
@@ -194,10 +189,9 @@ function holdsRange(pieces: readonly number[], text: string, start: number, end:
   return false;
 }
 
-/** Visits a word unless it is too short, too long or a stop word. */
 function visitTelling(text: string, start: number, end: number, kind: WordKind, visit: RangeVisitor): void {
   const length = end - start;
-  if (length > 1 && length <= WORD_CHARS_MAX && !isStopRange(text, start, end)) visit(text, start, end, kind);
+  if (length > 1 && length <= WORD_CHARS_MAX && !isStopWord(text, start, end)) visit(text, start, end, kind);
 }
 
 /** Returns the classes of each UTF-16 unit. Both halves of a surrogate pair have those of the pair. */

@@ -1,8 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { SessionOptions } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import type { ReembedProgress, ReembedResult } from "../ingest/reembed.ts";
-import type { ReembedEstimate } from "../ingest/reembed-estimate.ts";
+import type { ReembedEstimate, ReembedProgress, ReembedResult } from "../ingest/reembed.ts";
 import type { EmbedResult } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";

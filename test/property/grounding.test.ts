@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { sourcePieces } from "../../src/models/gemini/evidence.ts";
-import { groundName, groundStatement } from "../../src/models/gemini/grounding.ts";
+import { groundName, groundStatement, sourcePieces } from "../../src/models/gemini/grounding.ts";
 import { Pace } from "../../src/models/source-reader.ts";
 
 const pace = new Pace(new AbortController().signal);

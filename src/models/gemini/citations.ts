@@ -1,4 +1,3 @@
-/** The mark of a statement that no source confirms. */
 export const UNVERIFIED = "[unverified]";
 
 /** The labels of all lines but those about events. The last two begin lists, whose entries are separated by `, `. */

@@ -155,7 +155,6 @@ export class GeminiClient {
   }
 }
 
-/** The parameters of a streamed request without the model, which the client adds. */
 export type StreamParameters = Omit<Parameters<GoogleGenAI["models"]["generateContentStream"]>[0], "model">;
 
 async function loadSdk({ apiKey, baseUrl }: GeminiSettings): Promise<GoogleGenAI> {

@@ -5,11 +5,11 @@ import type { FilePart, JsonValue, Part, ToolCallPart } from "../../core/message
 import { describeFile } from "../../core/text.ts";
 import type { ChatMessage } from "../chat-model.ts";
 import { type Redact, redacted } from "../prompt-text.ts";
+import type { GeminiSettings } from "./options.ts";
 
 /** Replaces the signature of a call that another model made, as Google documents. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
-/** Matches models that refuse calls without a signature. */
 const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
 
 /**
@@ -27,20 +27,7 @@ const READABLE = new RegExp(
   "i",
 );
 
-/** Replaces an empty text, which Gemini refuses. */
-const NO_TEXT = "…";
-
-interface ContentsOptions {
-  /** The model that gets them. */
-  model: string;
-  redact: Redact | undefined;
-}
-
-export interface Contents {
-  /** The text of each system message. */
-  system: string[];
-  contents: Content[];
-}
+const NO_TEXT = "…"; // Gemini refuses an empty text
 
 /**
  * Converts a rendered context for a chat with Gemini. In contrast to `toGemini`, it leaves out or replaces everything that
@@ -54,7 +41,10 @@ export interface Contents {
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
-export function contentsOf(messages: readonly ChatMessage[], { model, redact }: ContentsOptions): Contents {
+export function contentsOf(
+  messages: readonly ChatMessage[],
+  { model, redact }: Pick<GeminiSettings, "model" | "redact">,
+): { system: string[]; contents: Content[] } {
   const said = messages.filter(({ role }) => role !== "system");
   const sent = said.flatMap((message, index): ChatMessage[] => {
     const isOwn = message.metadata?.model === model;

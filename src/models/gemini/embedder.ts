@@ -4,7 +4,7 @@ import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import { isUsable, normalize } from "../../vector/vector.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
-import { excerpt } from "../excerpt.ts";
+import { excerpt } from "../lines.ts";
 import { promptText } from "../prompt-text.ts";
 import { Pace } from "../source-reader.ts";
 import type { GeminiClient } from "./client.ts";
@@ -23,7 +23,6 @@ export interface GeminiEmbedderOptions extends GeminiOptions {
   similarityMin?: number;
 }
 
-/** The most texts in one request. */
 const TEXTS_MAX = 100;
 /** The most estimated tokens in one request: two thirds of the free tier's limit for a minute. A larger request never succeeds. */
 const REQUEST_TOKENS_MAX = 20_000;
@@ -98,13 +97,11 @@ async function embedAll(
   return vectors;
 }
 
-/** Cuts a text to `TEXT_TOKENS_MAX`. */
 function shortened(text: string): string {
   const tokens = estimateTokens(text);
   return tokens <= TEXT_TOKENS_MAX ? text : excerpt(text, Math.floor((text.length * TEXT_TOKENS_MAX) / tokens));
 }
 
-/** Groups texts into batches, each small enough for one request. */
 function batchesOf(texts: readonly string[], textsMax: number): string[][] {
   const batches: string[][] = [];
   let batchTokens = 0;
@@ -123,12 +120,9 @@ function batchesOf(texts: readonly string[], textsMax: number): string[][] {
 }
 
 /**
- * Returns the vectors of a reply, normalized because shortened vectors of `gemini-embedding-001` are not. Equal replies give
- * equal bits.
+ * Returns the vectors of a reply, normalized because shortened vectors of `gemini-embedding-001` are not.
  *
  * @param response  The SDK's response, of any shape.
- * @param count  The number of texts that were sent.
- * @throws {StoreError} `MODEL_ANSWER_INVALID` for a wrong number of vectors, a wrong dimension, or a zero vector.
  */
 function replyVectors(response: unknown, count: number, dimension: number, model: string): Float32Array[] {
   const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });

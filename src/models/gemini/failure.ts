@@ -3,7 +3,6 @@ import { cutLine, oneLine } from "../lines.ts";
 import { OF_ACCOUNT } from "../refusal.ts";
 import type { GeminiSettings } from "./options.ts";
 
-/** The most characters of a service's own error message. */
 const REASON_CHARS_MAX = 300;
 
 /** HTTP statuses below 500 that are worth another try: too many requests, and timeouts. */

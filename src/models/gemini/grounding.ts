@@ -3,9 +3,9 @@ import { replyLine } from "../prompt-text.ts";
 import type { Pace } from "../source-reader.ts";
 import { words } from "../words.ts";
 import type { Claim } from "./answer.ts";
-import { LABEL, takeCitations } from "./citations.ts";
-import { piecesNaming, type SourcePiece, wordShare } from "./evidence.ts";
-import { isShortFigure, namesIn, patternOf } from "./names.ts";
+import { LABEL, statementsIn, takeCitations } from "./citations.ts";
+import { hintOf, isShortFigure, namesIn, patternOf } from "./names.ts";
+import type { PromptTexts } from "./prompt.ts";
 
 /** A claim after its check against the sources. */
 export interface GroundedClaim {
@@ -20,10 +20,8 @@ const STATEMENT_CHARS_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
 /** The share of its words that a text must contain to become the source of a statement that cites none. */
 const OVERLAP_MIN = 0.5;
-/** The cost of looking for a name in one text, in characters read. */
-const LOOK_CHARS = 4;
+const LOOK_CHARS = 4; // the cost of looking for a name in one text, in characters read
 
-/** Quotes and parentheses that models put around a name. */
 const WRAPPING = /^[`"']+|(?:\(\))?[`"']*$/g;
 const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
 
@@ -102,7 +100,6 @@ export async function groundName(
   return { text: first.spelling, seqs: cited.length > 0 ? cited : [...first.piece.seqs], isVerified: true };
 }
 
-/** Returns true if every name in a title occurs in the sources. */
 export function isGrounded(text: string, pieces: readonly SourcePiece[]): boolean {
   return namesIn(text).every((name) => piecesNaming(pieces, name).length > 0);
 }
@@ -140,4 +137,67 @@ async function closestTo(
 
 function seqsOf(pieces: readonly SourcePiece[]): number[] {
   return [...new Set(pieces.flatMap(({ seqs }) => seqs))];
+}
+
+export class SourcePiece {
+  /** The seq of its message. For a line of an earlier summary, the seqs that it cites, possibly none. */
+  readonly seqs: readonly number[];
+  readonly text: string;
+  readonly lowerText: string;
+  #words: ReadonlySet<string> | undefined;
+
+  constructor(seqs: readonly number[], text: string) {
+    this.seqs = seqs;
+    this.text = text;
+    this.lowerText = text.toLowerCase();
+  }
+
+  /** The characters that must be read before `words` is known; 0 afterwards. */
+  get unreadChars(): number {
+    return this.#words === undefined ? this.text.length : 0;
+  }
+
+  get words(): ReadonlySet<string> {
+    this.#words ??= new Set(words(this.text));
+    return this.#words;
+  }
+}
+
+/**
+ * Returns the texts that can be sources of claims: each message, and each line of an earlier summary. Lines marked as
+ * unverified are left out; otherwise the next summary would present them as verified.
+ */
+export function sourcePieces({ previous, sources }: PromptTexts): SourcePiece[] {
+  const lines = previous
+    .flatMap(({ title, text }) => [title, ...text.split("\n")])
+    .flatMap(statementsIn)
+    .map(takeCitations)
+    .filter(({ isMarked, text }) => !isMarked && text !== "");
+  return [
+    ...lines.map(({ seqs, text }) => new SourcePiece(seqs, text)),
+    ...sources.map(({ seq, text, name = "" }) => new SourcePiece([seq], `${name} ${text}`)),
+  ];
+}
+
+/** Returns the pieces that contain a name, with its spelling there. Case counts, unless no piece matches it. */
+function piecesNaming(pieces: readonly SourcePiece[], name: string): { piece: SourcePiece; spelling: string }[] {
+  const hint = hintOf(name);
+  const candidates = pieces.filter(({ lowerText }) => lowerText.includes(hint));
+  if (candidates.length === 0) return [];
+  for (const pattern of [patternOf(name, "u"), patternOf(name, "iu")]) {
+    const naming = candidates.flatMap((piece) => {
+      const found = pattern.exec(piece.text);
+      return found === null ? [] : [{ piece, spelling: found[0] }];
+    });
+    if (naming.length > 0) return naming;
+  }
+  return [];
+}
+
+/** Returns the share of a statement's words that a piece contains, from 0 to 1. */
+function wordShare(statement: ReadonlySet<string>, piece: SourcePiece): number {
+  if (statement.size === 0) return 0;
+  let shared = 0;
+  for (const word of statement) if (piece.words.has(word)) shared++;
+  return shared / statement.size;
 }

@@ -1,4 +1,4 @@
-/** Runs without white space, quotes, commas and brackets. Scripts that write no spaces between words are excluded. */
+/** Scripts that write no spaces between words are excluded. */
 const TOKEN =
   /(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}])[\p{L}\p{M}\p{N}_$@#~./\\:-]|(?<=\d),(?=\d{3}))+/gu;
 const LEADING = /^(?!--\p{L})[:#~-]+|^\.(?![\w/.])/u;

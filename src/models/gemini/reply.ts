@@ -48,8 +48,6 @@ export interface Chunk {
 }
 
 /**
- * Reads a chunk of a reply.
- *
  * @param response  The SDK's response, of any shape.
  * @throws {StoreError} `MODEL_REFUSED` if the prompt is blocked; `MODEL_ANSWER_INVALID` for another shape.
  */
@@ -70,8 +68,6 @@ export function parseChunk(response: unknown, model: string): Chunk {
 }
 
 /**
- * Checks that a reply is complete.
- *
  * @param isEmpty  True if the reply has no text and no call.
  * @throws {StoreError} `MODEL_REFUSED` if it was blocked; `MODEL_ANSWER_INVALID` if it is cut off or empty.
  */
@@ -100,12 +96,10 @@ export function replyText(response: unknown, model: string): string {
   return text;
 }
 
-/** Makes any text from the service short enough for an error message. */
 function serverWord(word: string): string {
   return cutLine(oneLine(word), 60);
 }
 
-/** Describes the first difference from the expected shape. */
 export function issueText({ issues: [issue] }: z.core.$ZodError): string {
   return `${issue?.path.join(".") || "it"}: ${issue?.message ?? "has another shape"}`;
 }

@@ -7,8 +7,14 @@ import type { SummarizeRequest, Summarizer, SummaryText } from "../summarizer.ts
 import { type Answer, answerJsonSchema, parseAnswer } from "./answer.ts";
 import { takeCitations } from "./citations.ts";
 import { GeminiClient } from "./client.ts";
-import { type SourcePiece, sourcePieces } from "./evidence.ts";
-import { type GroundedClaim, groundName, groundStatement, isGrounded } from "./grounding.ts";
+import {
+  type GroundedClaim,
+  groundName,
+  groundStatement,
+  isGrounded,
+  type SourcePiece,
+  sourcePieces,
+} from "./grounding.ts";
 import type { GeminiSettings } from "./options.ts";
 import { promptOf, promptTexts, SYSTEM } from "./prompt.ts";
 import { type GroundedAnswer, mostImportant, writeSummary } from "./write-summary.ts";
@@ -101,7 +107,6 @@ async function groundAnswer(answer: Answer, pieces: readonly SourcePiece[], pace
   };
 }
 
-/** Merges claims with the same text, and joins their seqs. */
 function mergeEqual(claims: readonly (GroundedClaim | undefined)[]): GroundedClaim[] {
   const byText = new Map<string, GroundedClaim>();
   for (const claim of claims) {

@@ -51,7 +51,6 @@ export async function writeSummary(
   return textWith(answer, chosen) || beginningOf(candidates[0], fits);
 }
 
-/** Returns the first claim to get room, or undefined if there is no claim. */
 export function mostImportant(answer: GroundedAnswer): GroundedClaim | undefined {
   return candidatesOf(answer)[0];
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sourcePieces } from "../../../../src/models/gemini/evidence.ts";
-import { groundName, groundStatement, isGrounded } from "../../../../src/models/gemini/grounding.ts";
+import { groundName, groundStatement, isGrounded, sourcePieces } from "../../../../src/models/gemini/grounding.ts";
 import { Pace } from "../../../../src/models/source-reader.ts";
 import { turnsDuring } from "../../../support/turns.ts";
 
