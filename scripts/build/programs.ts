@@ -1,10 +1,10 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { transform } from "esbuild";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import { chunkOf } from "./chunks.ts";
 import { licensesOf } from "./licenses.ts";
+import { breakLines } from "./lines.ts";
 
 const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 
@@ -44,14 +44,12 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     chunkFileNames: "chunk-[name]-[hash].js",
     codeSplitting: { groups: [{ name: chunkOf(source), debugName: "library" }] },
     // Names are kept, so that stack traces name the source of an error.
-    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: false } },
+    minify: { compress: true, mangle: { keepNames: true }, codegen: true },
     comments: false,
   });
-  // An uncaught error prints the line it came from, so lines must not hold a whole file.
   for (const { fileName } of output.output) {
     const file = join(out, fileName);
-    const { code } = await transform(readFileSync(file, "utf8"), { minifyWhitespace: true, lineLimit: 160 });
-    writeFileSync(file, code);
+    writeFileSync(file, breakLines(readFileSync(file, "utf8")));
   }
   chmodSync(join(out, "cli.js"), 0o755);
   writeFileSync(join(out, "licenses.txt"), licensesOf(modulesOf(output)));
