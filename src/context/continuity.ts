@@ -2,8 +2,7 @@ import { element, escapeText } from "../core/markup.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import { fileList } from "../core/working-set.ts";
-import { type NotedLine, pathOfActions, rankedFiles, resultLines, saidLines } from "./continuity-lines.ts";
+import { fileList, WorkingSet } from "../core/working-set.ts";
 import { lineTokens } from "./costs.ts";
 import type { Continuity, RenderOptions } from "./result.ts";
 
@@ -14,23 +13,18 @@ const SHARE_OF_WORK = 0.25;
 const SHARE_OF_TALK = 0.1;
 const CONTINUITY_TOKENS_MAX = 1_000;
 
-/** Returns the block's share. Work with tools has files, actions and errors to list; a conversation without calls has less. */
+/** Returns the block's share. A conversation without calls has no files, actions and errors to list. */
 export function continuityShare(notes: readonly NotedMessage[]): number {
   return notes.some(({ calls }) => calls.length > 0) ? SHARE_OF_WORK : SHARE_OF_TALK;
 }
 
-/**
- * Returns the tokens reserved for the block if the context leaves anything out. They cannot depend on the block's text, because
- * the text depends on the start of the window, which depends on these tokens.
- *
- * @param free  The tokens that the pinned messages leave.
- */
+/** Returns the tokens reserved for the block if the context leaves anything out. @param free  The tokens that the pinned messages leave. */
 export function continuityTokensMax(free: number, { continuity }: Pick<RenderOptions, "continuity">): number {
   const tokens = Math.min(CONTINUITY_TOKENS_MAX, Math.floor(free * (continuity?.share ?? 0)));
   return tokens < TOKENS_MIN ? 0 : tokens;
 }
 
-/** The share of the block for each kind of line, and its most lines. Tokens that one kind does not use go to the next. */
+/** The share of the block for each kind of line, and its most lines. What one kind does not use goes to the next. */
 const SAID = {
   asked: { share: 0.2, most: 4 },
   error: { share: 0.1, most: 3 },
@@ -44,7 +38,7 @@ const OUTCOMES_MAX = 3;
 /** A line that has no room is cut to this many characters. */
 const CUT_CHARS = 100;
 
-/** With fewer tokens there is no block, because it would say less than its frame costs. */
+/** A smaller block would say less than its frame costs. */
 const TOKENS_MIN = 80;
 
 /**
@@ -68,7 +62,7 @@ export function buildContinuity(
     for (const topic of topics) {
       if (!isSecondRound) room += topic.share * total;
       if (chosenTopics.has(topic)) continue;
-      for (const line of topic.ways) {
+      for (const line of topic.ways()) {
         const cost = lineTokens(line.text, tokenCounter);
         if (cost > room) continue;
         room -= cost;
@@ -93,44 +87,42 @@ export function buildContinuity(
 interface Topic {
   /** The share of the block that this topic adds to the room for itself and the topics after it. */
   share: number;
-  ways: Iterable<Line>;
+  ways: () => Iterable<Line>;
 }
 
 /** Returns the topics in the order in which they get room: first their shares, then the remaining tokens. */
 function topicsOf(notes: readonly NotedMessage[]): Topic[] {
   const { asked, rules, decided } = saidLines(notes);
   const { errors, outcomes } = resultLines(notes);
+  const actions = pathOfActions(notes);
+  const files = rankedFiles(notes).slice(0, FILES_MAX);
   const saidTopics = (name: keyof typeof SAID, lines: readonly NotedLine[]): Topic[] => {
     const { share, most } = SAID[name];
-    const ways = lines.slice(0, most).map((line) => ({ share: 0, ways: saidWays(name, line) }));
-    return [{ share, ways: [] }, ...ways];
+    const ways = lines.slice(0, most).map((line) => ({ share: 0, ways: () => saidWays(name, line) }));
+    return [{ share, ways: () => [] }, ...ways];
   };
   return [
     ...saidTopics("asked", asked),
     ...saidTopics("error", errors),
     ...saidTopics("rule", rules),
     ...saidTopics("found", [...outcomes.slice(0, OUTCOMES_MAX), ...decided]),
-    { share: DID_SHARE, ways: fewerAndFewer(pathOfActions(notes), didLine) },
-    { share: FILES_SHARE, ways: fewerAndFewer(rankedFiles(notes).slice(0, FILES_MAX), filesLine) },
+    { share: DID_SHARE, ways: () => fewerAndFewer(actions, didLine) },
+    { share: FILES_SHARE, ways: () => fewerAndFewer(files, filesLine) },
   ];
 }
-
-type Origin = { messageId: number; seq: number };
 
 interface Line {
   name: (typeof ORDER)[number];
   text: string;
-  from: readonly Origin[];
+  from: readonly { messageId: number; seq: number }[];
 }
 
-/** The order of the lines in the text. */
 const ORDER = ["asked", "rule", "found", "did", "error", "files"] as const;
 
 function inOrder(left: Line, right: Line): number {
   return ORDER.indexOf(left.name) - ORDER.indexOf(right.name) || left.from[0]!.seq - right.from[0]!.seq;
 }
 
-/** Returns the whole line, then its beginning if it is long. */
 function saidWays(name: keyof typeof SAID, { text, messageId, seq }: NotedLine): Line[] {
   const ways = text.length <= CUT_CHARS ? [text] : [text, `${cutAtGrapheme(text, CUT_CHARS)}…`];
   return ways.map((way) => ({ name, text: element(name, { seq }, escapeText(way)), from: [{ messageId, seq }] }));
@@ -153,16 +145,112 @@ function spanning(name: Line["name"], text: string, lines: readonly NotedLine[])
 }
 
 /** Yields one line that joins all given lines, then one that joins fewer of the first, and so on. */
-function fewerAndFewer(lines: readonly NotedLine[], lineOf: (lines: readonly NotedLine[]) => Line): Iterable<Line> {
-  return {
-    *[Symbol.iterator]() {
-      for (let count = lines.length; count > 0; count -= Math.max(1, Math.floor(count / 8))) {
-        yield lineOf(lines.slice(0, count));
-      }
-    },
-  };
+function* fewerAndFewer(lines: readonly NotedLine[], lineOf: (lines: readonly NotedLine[]) => Line): Generator<Line> {
+  for (let count = lines.length; count > 0; count -= Math.max(1, Math.floor(count / 8))) {
+    yield lineOf(lines.slice(0, count));
+  }
 }
 
 function frame(lines: readonly string[]): string {
   return element("continuity", {}, `\n${[NOTE, ...lines].join("\n")}\n`);
+}
+
+interface NotedLine {
+  text: string;
+  messageId: number;
+  seq: number;
+}
+
+/** A file named this many messages ago counts half. Values from 60 to 250 give about equal results. */
+const HALVING_MESSAGES = 120;
+
+const ACTIONS_MAX = 16;
+
+/**
+ * Returns the user's requests, the limits that the user set, and the decisions, each text once. The first request comes first,
+ * because all others serve it. After it, the newest comes first.
+ */
+export function saidLines(notes: readonly NotedMessage[]): Record<"asked" | "rules" | "decided", NotedLine[]> {
+  const newest = notes.toReversed().flatMap(({ messageId, seq, said }) => {
+    return said.toReversed().map(({ kind, text }) => ({ kind, text, messageId, seq }));
+  });
+  const first = newest.findLast(({ kind }) => kind === "request" || kind === "rule");
+  const seen = new Set<string>();
+  const others = newest.filter((line) => {
+    const key = line.text.toLowerCase();
+    return line !== first && !seen.has(key) && seen.add(key);
+  });
+  const asked = others.filter(({ kind }) => kind === "request");
+  return {
+    asked: first === undefined ? asked : [first, ...asked],
+    rules: others.filter(({ kind }) => kind === "rule"),
+    decided: others.filter(({ kind }) => kind === "decision"),
+  };
+}
+
+/**
+ * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts,
+ * so a success removes an earlier error. An error or outcome in the text of a result counts only if the call was a command,
+ * because a file that was read may contain the errors of others.
+ */
+export function resultLines(notes: readonly NotedMessage[]): Record<"errors" | "outcomes", NotedLine[]> {
+  const calls = new Map<string, NotedMessage["calls"][number]>();
+  const last = new Map<string, { kind: "errors" | "outcomes"; line: NotedLine } | undefined>();
+  for (const { messageId, seq, stepId, calls: made, results } of notes) {
+    for (const call of made) calls.set(`${stepId} ${call.callId}`, call);
+    for (const { callId, failed, error, outcome } of results) {
+      const call = calls.get(`${stepId} ${callId}`);
+      if (call === undefined) continue; // the call is too old to be noted
+      const action = actionOf(call);
+      const keep = (kind: "errors" | "outcomes", text: string) => {
+        last.set(action, { kind, line: { text: `${action}: ${text}`, messageId, seq } });
+      };
+      last.delete(action); // the newest goes to the end of the map
+      if (failed || (call.isCommand && error !== undefined)) keep("errors", error ?? "failed");
+      else if (call.isCommand && outcome !== undefined) keep("outcomes", outcome);
+    }
+  }
+  const newest = [...last.values()].reverse();
+  const linesOf = (kind: string) => newest.flatMap((kept) => (kept?.kind === kind ? [kept.line] : []));
+  return { errors: linesOf("errors"), outcomes: linesOf("outcomes") };
+}
+
+function actionOf({ name, about }: { name: string; about: string }): string {
+  return about === "" ? name : `${name} ${about}`;
+}
+
+/** Returns the actions, newest first. Repeated calls are one action. A call with nothing to name, such as a file, is skipped. */
+export function pathOfActions(notes: readonly NotedMessage[]): NotedLine[] {
+  const path: (NotedLine & { count: number })[] = [];
+  for (const { messageId, seq, calls } of notes.toReversed()) {
+    for (const call of calls.toReversed()) {
+      if (call.about === "") continue;
+      const action = actionOf(call);
+      const last = path.at(-1);
+      if (last?.text === action) last.count++;
+      else if (path.length === ACTIONS_MAX) return pathLines(path);
+      else path.push({ text: action, messageId, seq, count: 1 });
+    }
+  }
+  return pathLines(path);
+}
+
+function pathLines(path: readonly (NotedLine & { count: number })[]): NotedLine[] {
+  return path.map(({ count, ...line }) => (count === 1 ? line : { ...line, text: `${line.text} ×${count}` }));
+}
+
+/** Returns the files, ranked by the weight of what was done with each and by how long ago that was. */
+export function rankedFiles(notes: readonly NotedMessage[]): NotedLine[] {
+  const set = new WorkingSet();
+  const lastNamed = new Map<string, { messageId: number; seq: number }>();
+  const end = notes.at(-1)?.seq ?? 0;
+  for (const { messageId, seq, files } of notes) {
+    const recency = 2 ** ((seq - end) / HALVING_MESSAGES);
+    for (const { path, weight } of files) {
+      // A weight must stay above 0 at any distance.
+      set.add(path, weight * Math.max(recency, Number.MIN_VALUE / weight));
+      lastNamed.set(path, { messageId, seq });
+    }
+  }
+  return set.ranked().map((path) => ({ text: path, ...lastNamed.get(path)! }));
 }

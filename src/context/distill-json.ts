@@ -1,11 +1,10 @@
-import { type Child, childrenOf, compactJson, type Span } from "./json-text.ts";
-import { sharesOf } from "./shares.ts";
+import { sharesOf } from "./shorten.ts";
 
 /** Fewest characters to which a value of an object, or an item of an array, is cut. Shorter values are shown whole. */
 const VALUE_CHARS_MIN = 24;
 const ITEM_CHARS_MIN = 80;
 
-/** Fewest characters to which a string is cut. Fewer would say nothing. */
+/** Fewest characters to which a string is cut. */
 const STRING_CHARS_MIN = 16;
 
 /** Replaces a value that has no room. */
@@ -32,7 +31,7 @@ export function distillJson(
   const written = write({ start: 0, end: json.length }, charsMax, 0);
   return written === NO_ROOM ? undefined : written;
 
-  function write({ start, end }: Span, room: number, depth: number): string {
+  function write({ start, end }: Omit<Child, "key">, room: number, depth: number): string {
     if (end - start <= room) return json!.slice(start, end);
     switch (json![start]) {
       case '"':
@@ -101,4 +100,84 @@ function endsOf(children: readonly Child[], room: number): { head: Child[]; tail
 
 function keyChars({ key }: Child): number {
   return key === undefined ? 0 : key.length + 1;
+}
+
+/** The range of a value, and its key with quotes. An item of an array has no key. */
+interface Child {
+  key: string | undefined;
+  start: number;
+  end: number;
+}
+
+/**
+ * Removes the white space between the tokens of a JSON text. Returns undefined if it is not an object or array.
+ *
+ * It works on the text because parsed values would change long numbers, and the order of keys and repeated keys.
+ */
+function compactJson(text: string): string | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const pieces: string[] = [];
+  let from = 0;
+  for (let quote = text.indexOf('"'); quote !== -1; quote = text.indexOf('"', from)) {
+    const end = stringEnd(text, quote);
+    pieces.push(text.slice(from, quote).replace(/\s+/g, ""), text.slice(quote, end));
+    from = end;
+  }
+  pieces.push(text.slice(from).replace(/\s+/g, ""));
+  return pieces.join("");
+}
+
+/** Returns the children of the object or array at `start` of a compact JSON text. */
+function childrenOf(json: string, start: number): Child[] {
+  const children: Child[] = [];
+  const isObject = json[start] === "{";
+  let at = start + 1;
+  while (json[at] !== "}" && json[at] !== "]") {
+    if (json[at] === ",") at++;
+    const keyEnd = isObject ? stringEnd(json, at) : at;
+    const key = isObject ? json.slice(at, keyEnd) : undefined;
+    const valueStart = isObject ? keyEnd + 1 : at;
+    at = valueEnd(json, valueStart);
+    children.push({ key, start: valueStart, end: at });
+  }
+  return children;
+}
+
+function valueEnd(json: string, start: number): number {
+  let depth = 0;
+  for (let at = start; ; at++) {
+    switch (json[at]) {
+      case '"':
+        at = stringEnd(json, at) - 1;
+        break;
+      case "{":
+      case "[":
+        depth++;
+        break;
+      case "}":
+      case "]":
+        if (depth === 0) return at; // the enclosing object or array ends after a number or word
+        depth--;
+        break;
+      case ",":
+        if (depth === 0) return at;
+        continue;
+      default:
+        continue;
+    }
+    if (depth === 0) return at + 1;
+  }
+}
+
+function stringEnd(json: string, start: number): number {
+  for (let quote = json.indexOf('"', start + 1); ; quote = json.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (json[quote - 1 - backslashes] === "\\") backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
 }

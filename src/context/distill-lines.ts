@@ -1,5 +1,4 @@
-import { diffWeights, isDiff } from "./diff-weights.ts";
-import { FOREIGN_FRAME, outputWeights, REPEATED, WEIGHT_MAX } from "./output-weights.ts";
+import { diffWeights, FOREIGN_FRAME, isDiff, outputWeights, REPEATED, WEIGHT_MAX } from "./line-weights.ts";
 import { cutMiddle } from "./shorten.ts";
 
 /** The share of the room for the first lines, and the same share for the last lines. They say what was run and how it ended. */
@@ -49,7 +48,6 @@ function byWeight(weights: Int32Array): number[] {
   return Array.from(keys.subarray(0, count).sort(), (key) => key % lineCount);
 }
 
-/** The lines selected so far. */
 class LineSelection {
   readonly #lines: readonly string[];
   readonly #lineCharsMax: number;

@@ -1,7 +1,10 @@
+import { formatHandle, parseHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
-import type { ThemePlace } from "./view.ts";
+import { Coverage } from "../store/coverage.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { groupSteps } from "./steps.ts";
+import type { RenderView, ThemePlace } from "./view.ts";
 
-/** A message that a search has found. */
 export interface EvidenceHit {
   messageId: number;
   /** Comparable with the scores of the other hits; higher is better. */
@@ -24,9 +27,93 @@ export interface EvidenceStep {
   cold: ThemePlace | undefined;
 }
 
-/** A message that the evidence block shows. */
 export interface EvidenceMessage {
   message: Message;
   how: "verbatim" | "shortened";
   cold: ThemePlace | undefined;
+}
+
+/** The exponent of a hit's score relative to the best score. Chosen on LoCoMo, where 5 to 8 differ by less than half a point. */
+const WORTH_EXPONENT = 5;
+
+/** The factor for a message that ends in a question, which is less likely to be an answer. */
+const QUESTION_SHARE = 0.5;
+
+const QUESTION = /[?？؟]\s*$/u;
+
+/** The worth of a hit's neighbor, relative to the hit. It is small because most neighbors that matter are hits themselves. */
+const NEIGHBOR_SHARE = 0.02;
+
+const NEIGHBORED_MAX = 20;
+
+/**
+ * Reads the steps of the hits and of their neighbors.
+ *
+ * @param hits  Best first, of any sessions.
+ * @returns the steps, best first.
+ */
+export function loadEvidence(
+  repositories: Repositories,
+  hits: readonly EvidenceHit[],
+  view: RenderView,
+): EvidenceStep[] {
+  const { evidence, messages, unions } = repositories;
+  const best = hits[0]?.score ?? 0;
+  const found = new Map(hits.filter(({ score }) => score > 0).map((hit) => [hit.messageId, hit]));
+  const neighbored = new Set([...found.keys()].slice(0, NEIGHBORED_MAX));
+  const loaded = messages.byIds([...new Set([...found.keys(), ...evidence.around([...neighbored], 1)])]);
+  const known = new Set(loaded.map(({ id }) => id));
+  const others = messages.idsOfSteps([...new Set(loaded.map(({ stepId }) => stepId))]).filter((id) => !known.has(id));
+  const all = [...loaded, ...messages.byIds(others)].sort((left, right) => left.seq - right.seq);
+
+  const hitWorth = ({ id, role, text }: Message): number => {
+    const hit = found.get(id);
+    if (hit === undefined) return 0;
+    return (hit.score / best) ** WORTH_EXPONENT * (role !== "tool" && QUESTION.test(text) ? QUESTION_SHARE : 1);
+  };
+  const neighborWorths = new Map<string, number>();
+  for (const message of all) {
+    if (!neighbored.has(message.id)) continue;
+    const worth = NEIGHBOR_SHARE * hitWorth(message);
+    for (const seq of [message.seq - 1, message.seq + 1]) {
+      const key = `${seq} ${message.sessionId}`;
+      neighborWorths.set(key, Math.max(worth, neighborWorths.get(key) ?? 0));
+    }
+  }
+
+  const coverage = new Coverage(unions);
+  const positions = new Map<string, number>();
+  for (const sessionId of new Set(all.map((message) => message.sessionId))) {
+    positions.set(sessionId, unions.lastPosition(sessionId));
+  }
+  return groupSteps(all)
+    .map(({ messages: step }): EvidenceStep => {
+      const { sessionId, stepId, seq } = step[0]!;
+      const entry = unions.entered(stepId);
+      const isCold = entry !== undefined && sessionId === view.sessionId && seq < view.evictedSeq;
+      return {
+        sessionId,
+        messages: step,
+        snippets: new Map(step.flatMap(({ id }) => (found.has(id) ? [[id, found.get(id)!.snippet] as const] : []))),
+        worth: Math.max(
+          ...step.map((message) => Math.max(hitWorth(message), neighborWorths.get(`${message.seq} ${sessionId}`) ?? 0)),
+        ),
+        handle: entry === undefined ? null : formatHandle("cluster", entry.clusterRoot, positions.get(sessionId)!),
+        cold: isCold ? coldPlace(view, coverage, entry.clusterRoot, entry.position) : undefined,
+      };
+    })
+    .filter(({ worth }) => worth > 0)
+    .sort((left, right) => right.worth - left.worth || left.messages[0]!.id - right.messages[0]!.id);
+}
+
+/** Returns the theme that holds a cluster, and its summary that covers what entered the cluster at a log position. */
+function coldPlace(view: RenderView, coverage: Coverage, root: number, position: number): ThemePlace | undefined {
+  const themeRoot = coverage.themeOf(root);
+  const theme = view.themes.findIndex(({ handle }) => parseHandle(handle).root === themeRoot);
+  if (theme === -1) return undefined;
+  const summary = view.themes[theme]!.summaries.findIndex(({ handle }) => {
+    const { root: rootId, position: logPosition = 0 } = parseHandle(handle);
+    return coverage.covers({ rootId, logPosition }, root, position);
+  });
+  return { theme, summary: summary === -1 ? undefined : summary };
 }

@@ -1,10 +1,9 @@
 import { StoreError } from "../core/errors.ts";
+import { element } from "../core/markup.ts";
 import type { Message } from "../core/message.ts";
 import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
 import { continuityTokensMax } from "./continuity.ts";
 import { tokenSum } from "./costs.ts";
-import { gapTokensMax } from "./gap.ts";
-import { type HotLimit, limitAt, placeHotStart } from "./hot-start.ts";
 import { buildMemory, type Memory } from "./memory.ts";
 import type { PreparedView } from "./prepare.ts";
 import type { Continuity, RenderOptions } from "./result.ts";
@@ -16,7 +15,6 @@ export interface FittedWindow {
   earlier: PricedMessage[];
   /** The newest step; empty if the window is empty. */
   newest: PricedMessage[];
-  /** The messages of the window that are not shown. */
   hidden: Message[];
   /** The memory block that leaves room for the shown messages. */
   memory: Memory;
@@ -28,7 +26,7 @@ export interface FittedWindow {
  *
  * The newest step is always shown, whole if possible. To make room for it, the memory block is halved as often as necessary,
  * then continuity is dropped, until only a pointer line remains. A step that does not fit beside that line is shortened to half
- * of the window's share, even if it is not the newest. If the newest step is a user message, it is never shortened.
+ * of the window's share. If the newest step is a user message, it is never shortened.
  *
  * @param memory  The block at its full share.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and pointer line do not fit.
@@ -97,9 +95,8 @@ interface FittedStep {
 }
 
 /**
- * Returns a step unchanged if it may be shown whole, else shortened.
- *
- * An open step is measured as if its calls stayed unanswered, so that closing it does not change how it is shown.
+ * Returns a step unchanged if it may be shown whole, else shortened. An open step is measured as if its calls stayed
+ * unanswered, so that closing it does not change how it is shown.
  *
  * @param aloneTokensMax  A step that costs more is shortened.
  * @param shortenedTokens  The target size of a shortened step. Its shortest form may cost more.
@@ -119,4 +116,110 @@ function fitStep(
   if (shortestTokens >= closedTokens) return asIs; // the markers of a cut cost tokens too
   const cost = Math.max(shortestTokens, Math.floor(shortenedTokens));
   return { costs: [cost], render: () => renderStep(shortenStep(step, cost, tokenCounter), isOpen, tokenCounter) };
+}
+
+/** The tokens that the window may use at one size of the memory block. */
+export interface HotLimit {
+  /** If the window is shown from its first step. */
+  whole: number;
+  /** If steps of the window are hidden, which takes a pointer line. */
+  cut: number;
+}
+
+/**
+ * Finds the step from which the window is shown.
+ *
+ * A provider caches the prefix of a prompt, so the start must not move with every message. The function walks over all
+ * messages since the frontier, as if a context had been rendered after each. When the shown messages no longer fit, the
+ * start moves far enough to free half of the room, and stays until that half is used up. So the next render finds the same
+ * start without storing it.
+ *
+ * If the newest step is larger than the window's share, the memory block shrinks: the first of `limits` at which the step fits
+ * applies until the start moves again.
+ *
+ * @param steps  The tokens of each message of each step, in order.
+ * @param limits  At least one. Each leaves the window more room than the one before.
+ * @returns the index of the first step that is shown, the index into `limits`, and the tokens of the shown steps, which are
+ *   more than the last limit if not even the newest step fits.
+ */
+export function placeHotStart(
+  steps: readonly (readonly number[])[],
+  limits: readonly HotLimit[],
+): { start: number; level: number; tokenCount: number } {
+  const last = limits.length - 1;
+  const stepTokens = steps.map((costs) => costs.reduce((sum, cost) => sum + cost, 0));
+
+  let start = 0;
+  let level = 0;
+  let used = 0;
+  steps.forEach((costs, newest) => {
+    let own = 0;
+    for (const cost of costs) {
+      own += cost;
+      used += cost;
+      if (used <= limitAt(limits[level]!, start)) continue;
+      // Older steps get half of the room that the newest step leaves. With half of all the room, a large newest step would
+      // hide all of them.
+      const usedMax = own + Math.max(0, limits[0]!.cut - own) / 2;
+      while (start < newest && used > usedMax) used -= stepTokens[start++]!;
+      level = 0;
+      while (level < last && used > limitAt(limits[level]!, start)) level++;
+    }
+  });
+  return { start, level, tokenCount: used };
+}
+
+export function limitAt(limit: HotLimit, start: number): number {
+  return start === 0 ? limit.whole : limit.cut;
+}
+
+/** The messages that one pointer line names: the hidden ones of the window, and all cold ones if there is no memory block. */
+export interface Gap {
+  seqFirst: number;
+  seqLast: number;
+  /** Pinned messages, and shown results of a step that began in the gap, do not count. */
+  messageCount: number;
+}
+
+/** @param hidden  The hidden messages of the window, by step. @param memory  The memory block that is shown. */
+export function gapOf(view: PreparedView, hidden: readonly Message[], memory: Memory): Gap | undefined {
+  const coldCount = memory.text === undefined ? view.coldCount : 0;
+  if (coldCount + hidden.length === 0) return undefined;
+  return {
+    seqFirst: coldCount > 0 ? 0 : hidden[0]!.seq,
+    // Steps may interleave, so the last message of the last step need not be the newest.
+    seqLast: hidden.length > 0 ? Math.max(...hidden.map(({ seq }) => seq)) : view.evictedSeq - 1,
+    messageCount: coldCount + hidden.length,
+  };
+}
+
+export function gapElement({ seqFirst, seqLast, messageCount }: Gap): string {
+  const attributes = { seq: `${seqFirst}-${seqLast}`, messages: messageCount };
+  return element("pointer", attributes, "Left out for lack of room; session.messages reads them by seq.");
+}
+
+/** Returns the most tokens that a pointer line costs. A fixed number keeps one more digit from moving the start of the window. */
+export function gapTokensMax(tokenCounter: TokenCounter): number {
+  const large = 9_999_999; // a session of ten million messages
+  return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, messageCount: large }));
+}
+
+/** The tokens that evidence gets before anything else, apart from the pinned messages and the newest step. */
+const EVIDENCE_FIRST = 2_000;
+
+/** The share of the remaining tokens that evidence gets. Its first few thousand tokens answer most questions. */
+const EVIDENCE_SHARE = 1 / 3;
+
+/**
+ * Returns the tokens for the part of a context that does not depend on the query.
+ *
+ * With a small budget, evidence gets everything except the pinned messages, the newest step and a pointer line. With a larger
+ * one, the memory block and the window get most.
+ */
+export function stableTokensMax(view: PreparedView, tokensMax: number, tokenCounter: TokenCounter): number {
+  const newest = view.steps.at(-1);
+  const newestTokens = newest === undefined ? 0 : tokenSum(renderStep(newest, false, tokenCounter));
+  const least = view.pinnedTokens + newestTokens + MESSAGE_TOKENS + gapTokensMax(tokenCounter);
+  const beyondFirst = Math.max(0, tokensMax - EVIDENCE_FIRST);
+  return Math.min(tokensMax, Math.max(least, Math.floor(beyondFirst * (1 - EVIDENCE_SHARE))));
 }

@@ -3,8 +3,7 @@ import { element, escapeText } from "../core/markup.ts";
 import type { Message, Part, ToolResultPart } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
 import { distill } from "./distill.ts";
-import { sharesOf } from "./shares.ts";
-import { shorten } from "./shorten.ts";
+import { sharesOf, shorten } from "./shorten.ts";
 
 export interface MessageElement {
   text: string;
@@ -46,7 +45,6 @@ export function cutMessage({ id, parts }: Message, charsMax: number): MessageEle
   return { text: cut.join("\n"), whole: false };
 }
 
-/** Writes all parts of a message that can be written as text. */
 export function messageText({ parts }: Pick<Message, "parts">): MessageElement {
   return joined(parts.map(partText));
 }

@@ -2,27 +2,22 @@ import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { shortenToolMessage } from "./shorten-step.ts";
+import type { RenderView } from "./view.ts";
 
 /** Most tokens that a message of the window may cost, depending on its age. */
-export type NormalLimits = Pick<SessionSettings, "oldMessageTokensMax" | "messageTokensMax" | "recentTokensMax">;
+type NormalLimits = Pick<SessionSettings, "oldMessageTokensMax" | "messageTokensMax" | "recentTokensMax">;
 
-/** A window, and the ids of the messages that were cut. */
-export interface NormalWindow {
-  window: readonly Message[];
-  shortened: ReadonlySet<number>;
-}
-
-/** A cache of cut messages. Cutting a message of megabytes takes long, and a message is rendered many times. */
+/** A cache, because cutting a message of megabytes takes long, and a message is rendered many times. */
 const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; normal: Message }>();
 
 /**
  * Cuts the results and arguments of messages that cost more than their age allows: recent messages `messageTokensMax`, old
  * messages `oldMessageTokensMax`. Gemini CLI has the same two limits, but another age.
  *
- * Age is the number of tokens, as appended, between a message and the first message that has not graduated. Messages that
- * have not graduated are recent, and so are those within `recentTokensMax` tokens before them. Over as many more tokens, the
- * limit falls linearly from one value to the other. So age changes only when the frontier moves. If it were measured from the
- * newest message, each append would change earlier messages, and prompt caches would miss.
+ * Age is the number of tokens, as appended, between a message and the first message that has not graduated. So it changes only
+ * when the frontier moves. If it were measured from the newest message, prompt caches would miss. Messages that have not
+ * graduated are recent, and so are those within `recentTokensMax` tokens before them. Over as many more tokens, the limit
+ * falls linearly from one value to the other.
  *
  * Texts, reasoning and files stay. A message within its limit is returned as the same object.
  *
@@ -34,7 +29,7 @@ export function normalWindow(
   graduatedSeq: number,
   limits: NormalLimits,
   tokenCounter: TokenCounter,
-): NormalWindow {
+): Pick<RenderView, "window" | "shortened"> {
   let age = window.reduce((sum, { seq, tokenCount }) => sum + (seq < graduatedSeq ? tokenCount : 0), 0);
   const shortened = new Set<number>();
   const messages = window.map((message) => {

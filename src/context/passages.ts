@@ -10,7 +10,6 @@ const NEIGHBOR_CHARS_MAX = 160;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** A step as the evidence block shows it. */
 export interface ShownStep {
   step: EvidenceStep;
   messages: EvidenceMessage[];
@@ -18,7 +17,6 @@ export interface ShownStep {
   texts: string[];
 }
 
-/** Shows all texts of a step. */
 export function showWhole(step: EvidenceStep): ShownStep {
   return showStep(step, messageText);
 }
@@ -55,7 +53,6 @@ export function stepLines({ messages, texts }: ShownStep, isNamed: boolean): str
   });
 }
 
-/** Writes the tags of a passage that holds one step. */
 export function passageFrame(shown: ShownStep): string {
   return passageElement([shown], shown.step, []);
 }
@@ -84,7 +81,7 @@ export function inPassageOrder(shown: readonly ShownStep[]): ShownStep[] {
   });
 }
 
-/** Writes the passages, one after the other. @param ordered  As `inPassageOrder` returns it. */
+/** @param ordered  As `inPassageOrder` returns it. */
 export function passagesText(ordered: readonly ShownStep[]): string {
   const passages: ShownStep[][] = [];
   let key: string | undefined;

@@ -1,5 +1,5 @@
-import type { TokenCounter } from "../core/tokens.ts";
-import { acceptableMessages } from "./acceptable.ts";
+import type { Message, Part } from "../core/message.ts";
+import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
 import type { ContextMessage } from "./result.ts";
 import { groupSteps, type PricedMessage, priced, renderStep, type Step } from "./steps.ts";
@@ -22,7 +22,6 @@ const OPENING: ContextMessage = {
   parts: [{ type: "text", text: "[This conversation begins with the assistant.]" }],
 };
 
-/** Computes the values that do not depend on the budget, once for each render. */
 export function prepareView(stored: RenderView, tokenCounter: TokenCounter): PreparedView {
   const view = { ...stored, ...acceptableMessages(stored, tokenCounter) };
   const coldCount = view.messageCount - view.pinned.length - view.window.length;
@@ -37,4 +36,94 @@ export function prepareView(stored: RenderView, tokenCounter: TokenCounter): Pre
       ? pinned.toSpliced(firstIndex === -1 ? pinned.length : firstIndex, 0, priced(OPENING, tokenCounter))
       : pinned;
   return { ...view, coldCount, steps, pinnedMessages, pinnedTokens: tokenSum(pinnedMessages) };
+}
+
+/** Replaces missing content, because every provider refuses a message without content. */
+const NO_TEXT: Part = { type: "text", text: "[no text]" };
+
+/**
+ * Returns the messages of a view in a form that every provider accepts. A message that needs no change is returned as the same
+ * object. In the others:
+ *
+ * - Texts of white space are removed. If nothing else is left, the message gets `[no text]`. Reasoning does not count, because
+ *   it is not sent to every provider.
+ * - If an earlier call has the same id, the call and its result get a new one, `call_0_2`. Some providers number their calls
+ *   from zero in every answer, and Anthropic refuses a request in which two calls share an id.
+ *
+ * The form of a message depends only on the messages before it, so a prefix stays a prefix. A changed message has the
+ * `tokenCount` of its new parts.
+ */
+export function acceptableMessages(
+  { pinned, window }: RenderView,
+  tokenCounter: TokenCounter,
+): Pick<RenderView, "pinned" | "window"> {
+  const callIds = new CallIds();
+  const accept = (message: Message): Message => {
+    const parts = callIds.separate(message, withoutBlanks(message));
+    if (parts === message.parts) return message;
+    return { ...message, parts, tokenCount: messageTokens({ ...message, parts }, tokenCounter) };
+  };
+  return { pinned: pinned.map(accept), window: window.map(accept) };
+}
+
+/** Returns the same list if no part is blank. */
+function withoutBlanks({ role, parts }: Message): Part[] {
+  if (role === "tool") return mapped(parts, withoutBlankContent);
+  const said = parts.some(isBlank) ? parts.filter((part) => !isBlank(part)) : parts;
+  return said.some((part) => part.type !== "reasoning") ? said : [...said, NO_TEXT];
+}
+
+function withoutBlankContent(part: Part): Part {
+  if (part.type !== "tool_result" || typeof part.content === "string" || !part.content.some(isBlank)) return part;
+  return { ...part, content: part.content.filter((item) => !isBlank(item)) };
+}
+
+function isBlank(part: Part): boolean {
+  return part.type === "text" && !/\S/.test(part.text);
+}
+
+/** Returns the same list if no item changes. */
+function mapped(parts: Part[], change: (part: Part) => Part): Part[] {
+  const changed = parts.map(change);
+  return changed.every((part, index) => part === parts[index]) ? parts : changed;
+}
+
+/** Gives each call an id that no earlier call has. */
+class CallIds {
+  readonly #taken = new Set<string>();
+  /** The number to try next, by id. */
+  readonly #next = new Map<string, number>();
+  /** Keyed by step: the ids of the calls that wait for a result, as appended and as rendered. */
+  readonly #waiting = new Map<number, { before: string; after: string }[]>();
+
+  /** Returns the same list if no id changes. A result answers the first waiting call of its step that has its id. */
+  separate({ stepId }: Message, parts: Part[]): Part[] {
+    return mapped(parts, (part) => {
+      if (part.type === "tool_call") return withCallId(part, this.#call(stepId, part.toolCallId));
+      if (part.type === "tool_result") return withCallId(part, this.#result(stepId, part.toolCallId));
+      return part;
+    });
+  }
+
+  #call(stepId: number, before: string): string {
+    let after = before;
+    let number = this.#next.get(before) ?? 2;
+    while (this.#taken.has(after)) after = `${before}_${number++}`;
+    if (after !== before) this.#next.set(before, number);
+    this.#taken.add(after);
+    const waiting = this.#waiting.get(stepId);
+    if (waiting === undefined) this.#waiting.set(stepId, [{ before, after }]);
+    else waiting.push({ before, after });
+    return after;
+  }
+
+  #result(stepId: number, before: string): string {
+    const waiting = this.#waiting.get(stepId) ?? [];
+    const index = waiting.findIndex((call) => call.before === before);
+    return index === -1 ? before : waiting.splice(index, 1)[0]!.after;
+  }
+}
+
+function withCallId<P extends Part & { toolCallId: string }>(part: P, toolCallId: string): P {
+  return part.toolCallId === toolCallId ? part : { ...part, toolCallId };
 }

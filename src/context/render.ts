@@ -1,15 +1,14 @@
 import { assert } from "../core/assert.ts";
 import { MESSAGE_TOKENS } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
-import type { EvidenceStep } from "./evidence.ts";
+import type { EvidenceMessage, EvidenceStep } from "./evidence.ts";
 import { buildEvidenceBlock } from "./evidence-block.ts";
-import { type FittedWindow, fitWindow } from "./fit-window.ts";
-import { gapElement, gapOf } from "./gap.ts";
-import { type Memory, renderMemory } from "./memory.ts";
+import { type FittedWindow, fitWindow, type Gap, gapElement, gapOf } from "./fit-window.ts";
+import { type Memory, renderMemory, unshownCount } from "./memory.ts";
 import type { PreparedView } from "./prepare.ts";
-import { coverageSources, evidenceSources, memorySources, messageSources } from "./provenance.ts";
-import type { MessageSource, RenderOptions, RenderResult } from "./result.ts";
+import type { MessageSource, Omission, RenderOptions, RenderResult, SummarySource } from "./result.ts";
 import type { PricedMessage } from "./steps.ts";
+import type { ThemePlace } from "./view.ts";
 
 /** The results of a search for evidence. */
 export interface Findings {
@@ -35,20 +34,17 @@ export interface Findings {
  * the newest step is too large for the window's share, the block shrinks.
  *
  * **Prefix.** Until the frontier moves, and with the same `tokensMax`, each context begins with the bytes of the one before
- * it, so that prompt caches hit. The memory block depends only on the cold part. Continuity depends only on what comes
- * before the shown window. The start of the window moves seldom and far: when the window no longer fits, half of its room
- * is freed at once. The prefix breaks at such a move.
+ * it, so that prompt caches hit. The memory block depends only on the cold part, and continuity only on what comes before the
+ * shown window. The prefix breaks when the start of the window moves, which is seldom: see `placeHotStart`.
  *
- * **Legality.** Every provider accepts the messages: see `acceptableMessages`, `renderStep` and `prepareView`. Only calls
- * of the newest step may still wait for results.
+ * **Legality.** Every provider accepts the messages: see `renderStep` and `prepareView`. Only calls of the newest step may
+ * still wait for results.
  *
  * **Evidence** holds only messages that the other parts do not show. It comes late, so that nothing before it depends on the
- * query. The newest step stays last, because models answer the last message, and results must follow their calls. A pointer
- * line may name messages that the evidence shows; `omitted` does not count them.
+ * query. The newest step stays last, because models answer the last message. A pointer line may name messages that the
+ * evidence shows; `omitted` does not count them.
  *
  * **Partition.** `sources` and `omitted` claim every message of the session once. Each render asserts it.
- *
- * The function is pure. If `memory` is given, its cost depends only on the window.
  *
  * @param memory  The result of `renderMemory` for the same pinned messages, themes, frontier and options.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and one pointer line do not fit. Its
@@ -75,9 +71,10 @@ export function renderContext(
   const stableTokens = tokenSum(stable);
 
   const memoryIndex = view.pinnedMessages.length;
+  const inMemory = window.memory.themes.flatMap(({ shown }) => shown.flatMap(({ messages }) => messages));
   const shown = [
     ...messageSources(view.pinnedMessages, 0),
-    ...memorySources(window.memory, memoryIndex),
+    ...inMemory.map(({ messageId, seq, how }) => sourceOf({ id: messageId, seq }, how, memoryIndex)),
     ...messageSources(window.earlier, memoryIndex + memoryMessage.length),
   ];
   const evidenceTokensMax = tokensMax - stableTokens - tokenSum(window.newest) - MESSAGE_TOKENS;
@@ -92,7 +89,7 @@ export function renderContext(
   const sources = [
     ...shown,
     ...messageSources(window.newest, evidenceIndex + evidenceMessage.length),
-    ...evidenceSources(own, evidenceIndex),
+    ...own.map(({ message, how }) => sourceOf(message, how, evidenceIndex)),
     ...summaries,
   ];
   const priced = [...stable, ...evidenceMessage, ...window.newest];
@@ -114,7 +111,7 @@ export function renderContext(
   };
 }
 
-/** Returns the steps that the other parts of the context do not show. A summary or a pointer line may represent them. */
+/** Returns the steps that the other parts of the context do not show word for word. */
 function unshownSteps(
   { steps }: Findings,
   view: PreparedView,
@@ -141,4 +138,83 @@ function composedMessage(
   if (written.length === 0) return [];
   const parts = written.map(({ text }) => ({ type: "text" as const, text }));
   return [{ message: { role: "user", parts }, tokenCount: MESSAGE_TOKENS + tokenSum(written), source: undefined }];
+}
+
+/** @param indexFirst  Index of the first message in the context. */
+function messageSources(messages: readonly PricedMessage[], indexFirst: number): MessageSource[] {
+  return messages.flatMap(({ source }, index) => {
+    return source === undefined ? [] : [sourceOf(source.message, source.how, indexFirst + index)];
+  });
+}
+
+function sourceOf(
+  { id: messageId, seq }: { id: number; seq: number },
+  how: "verbatim" | "shortened",
+  messageIndex: number,
+): MessageSource {
+  return { how, messageIndex, messageId, seqFirst: seq, seqLast: seq, messageCount: 1 };
+}
+
+/**
+ * Counts the messages that only a summary or a pointer line represents.
+ *
+ * A hidden message of the window counts for the summary that covers it, else for the gap. A message that the evidence shows
+ * counts for neither, nor for its theme.
+ *
+ * @param own  The messages of the rendered session that the evidence shows.
+ */
+function coverageSources(
+  view: PreparedView,
+  { hidden, memory }: FittedWindow,
+  gap: Gap | undefined,
+  own: readonly EvidenceMessage[],
+  messageIndex: number,
+): { summaries: SummarySource[]; omitted: Omission[] } {
+  const summaries = new Map<string, SummarySource>();
+  for (const { theme, shown } of memory.themes) {
+    for (const { summary, messageCount } of shown) {
+      if (summary === undefined) continue;
+      const { handle, seqFirst, seqLast } = summary.view;
+      const source: SummarySource = { how: "summary", messageIndex, handle, seqFirst, seqLast, messageCount };
+      summaries.set(keyOf({ theme, summary: summary.index }), source);
+    }
+  }
+  const themeCounts = new Map(memory.themes.map((block) => [block.theme, unshownCount(block)]));
+  let gapCount = gap?.messageCount ?? 0;
+
+  const ownIds = new Set(own.map(({ message }) => message.id));
+  for (const { id } of hidden) {
+    const place = view.overlap.get(id);
+    const summary = place === undefined || ownIds.has(id) ? undefined : summaries.get(keyOf(place));
+    if (summary === undefined) continue;
+    summary.messageCount++;
+    gapCount--;
+  }
+  for (const { cold } of own) {
+    const summary = cold && summaries.get(keyOf(cold));
+    if (cold === undefined || memory.text === undefined) gapCount--;
+    else if (summary !== undefined) summary.messageCount--;
+    else themeCounts.set(cold.theme, themeCounts.get(cold.theme)! - 1);
+  }
+
+  const omitted: Omission[] = [];
+  if (gap !== undefined) omitted.push({ kind: "range", messageIndex, ...gap, messageCount: gapCount });
+  for (const block of memory.themes) {
+    if (unshownCount(block) === 0) continue;
+    const { handle, seqFirst, seqLast } = block.view;
+    omitted.push({
+      kind: "theme",
+      messageIndex,
+      handle,
+      seqFirst,
+      seqLast,
+      messageCount: themeCounts.get(block.theme)!,
+    });
+  }
+  return { summaries: [...summaries.values()], omitted };
+}
+
+/** Names a summary of a theme, or the part of a theme that no summary covers. */
+function keyOf({ theme, summary }: ThemePlace): string {
+  return `${theme}/${summary}`;
 }

@@ -1,22 +1,21 @@
-import type { Message, Part } from "../core/message.ts";
+import type { JsonValue, Message, Part } from "../core/message.ts";
+import { describeFile } from "../core/text.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
-import { shortenPart, shortenToolPart } from "./shorten-part.ts";
+import { distill } from "./distill.ts";
+import { shorten } from "./shorten.ts";
 import { renderStep, type Step } from "./steps.ts";
 
 /** Fewest characters that a shortened text keeps, marker included: about a line of head and a line of tail. */
 const CHARS_MIN = 240;
 
-/** If a limit was too high, the next one is at most this share of it. So at most a tenth of the room is wasted. */
+/** If a limit was too high, the next one is at most this share of it. */
 const CHARS_RATIO = 0.9;
 
 /**
- * Shortens a step to `tokensMax`. Its messages, calls and results stay, but their long texts are cut. All texts get the same
- * limit, so short ones stay whole.
- *
- * A step with an open call is measured as if it were closed, so that closing it does not change it.
- *
- * @returns the longest form that was found to fit, or the shortest form if none fits.
+ * Shortens a step to `tokensMax`, or to its shortest form if that costs more. Its messages, calls and results stay, but their
+ * long texts are cut. All texts get the same limit, so short ones stay whole. A step with an open call is measured as if it
+ * were closed.
  */
 export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCounter): Step {
   const shortenTo = (charsMax: number): Step => {
@@ -48,8 +47,7 @@ function longestWithin<T>(tokensMax: number, shortenTo: (charsMax: number) => T,
     const candidate = shortenTo(charsMax);
     const tokenCount = tokensOf(candidate);
     if (charsMax === CHARS_MIN || tokenCount <= tokensMax) return candidate;
-    // Short texts stop growing as the limit grows, so the cost is concave in the limit. Lowering the limit in proportion
-    // therefore does not overshoot, and a hundred long results take three tries instead of thirty.
+    // The cost is concave in the limit, because short texts stop growing. So lowering it in proportion does not overshoot.
     charsMax = Math.max(CHARS_MIN, Math.floor(charsMax * Math.min(CHARS_RATIO, tokensMax / tokenCount)));
   }
 }
@@ -59,4 +57,62 @@ function withParts(message: Message, change: (part: Part) => Part, tokenCounter:
   const parts = message.parts.map(change);
   if (parts.every((part, index) => part === message.parts[index])) return message;
   return { ...message, parts, tokenCount: messageTokens({ ...message, parts }, tokenCounter) };
+}
+
+/**
+ * Cuts every string of a part to `charsMax` UTF-16 units. Returns the same part if no string is longer.
+ *
+ * Results are distilled, texts keep head and tail, and files are replaced by their names. Arguments keep their keys, which give
+ * the values their meaning. Reasoning never changes, because providers sign it.
+ *
+ * @param source  Names the message in the markers: `message 12`.
+ */
+function shortenPart(part: Part, charsMax: number, source: string): Part {
+  switch (part.type) {
+    case "text":
+      return part.text.length <= charsMax ? part : { ...part, text: shorten(part.text, charsMax, source) };
+    case "reasoning":
+      return part;
+    case "tool_call":
+    case "tool_result":
+      return shortenToolPart(part, charsMax, source);
+    case "file": {
+      if ((part.data ?? part.url ?? "").length <= charsMax) return part;
+      const text = `[file ${describeFile(part)} left out, expand ${source}]`;
+      return { type: "text", text: shorten(text, charsMax, source) };
+    }
+    case "data": {
+      const json = JSON.stringify(part.data) ?? "";
+      return json.length <= charsMax ? part : { type: "text", text: distill(json, charsMax, source) };
+    }
+  }
+}
+
+/** Cuts a call or a result like `shortenPart`, and returns any other part as it is. */
+function shortenToolPart(part: Part, charsMax: number, source: string): Part {
+  if (part.type === "tool_call") {
+    const args = shortenStrings(part.args as JsonValue, charsMax, source);
+    return args === part.args ? part : { ...part, args };
+  }
+  if (part.type !== "tool_result") return part;
+  if (typeof part.content === "string") {
+    return part.content.length <= charsMax ? part : { ...part, content: distill(part.content, charsMax, source) };
+  }
+  const content = part.content.map((item) => {
+    if (item.type !== "text") return shortenPart(item, charsMax, source);
+    return item.text.length <= charsMax ? item : { ...item, text: distill(item.text, charsMax, source) };
+  }) as typeof part.content;
+  return content.every((item, index) => item === part.content[index]) ? part : { ...part, content };
+}
+
+/** Returns the same value if no string in it is long. */
+function shortenStrings(value: JsonValue, charsMax: number, source: string): JsonValue {
+  if (typeof value === "string") return value.length <= charsMax ? value : shorten(value, charsMax, source);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => shortenStrings(item, charsMax, source));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  const entries = Object.entries(value).map(([key, item]) => [key, shortenStrings(item, charsMax, source)] as const);
+  return entries.every(([key, item]) => item === value[key]) ? value : Object.fromEntries(entries);
 }

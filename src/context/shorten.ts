@@ -5,8 +5,7 @@ import { cutAtGrapheme } from "../core/text.ts";
 const CUT_CONTEXT_CHARS = 64;
 
 /**
- * Returns the head and the tail of a text, two to one, and between them a marker that says how much is left out and where to
- * get it. Outputs of tools are cut by `distill`.
+ * Cuts the middle of a text that is no output of a tool. A marker says how much is left out and where to get it.
  *
  * @param charsMax  Most UTF-16 units of the result. If the marker does not fit, the result is the head and a `…`.
  * @param source  Names the whole text: `message 12`.
@@ -41,4 +40,21 @@ function boundaryAfter(text: string, index: number): number {
   }
   // One grapheme is larger than the text that was split: cut it, but not within a surrogate pair.
   return /[\udc00-\udfff]/.test(text[index] ?? "") ? index + 1 : index;
+}
+
+/**
+ * Divides `room`: small needs are met, and large ones share the remaining room equally.
+ *
+ * @param needs  Each at least 0, in any order.
+ * @returns whole numbers, each at most its need, together at most `room`.
+ */
+export function sharesOf(needs: readonly number[], room: number): number[] {
+  const shares = needs.map(() => 0);
+  const ascending = needs.map((_, index) => index).sort((left, right) => needs[left]! - needs[right]!);
+  let left = Math.max(0, room);
+  ascending.forEach((index, rank) => {
+    shares[index] = Math.min(needs[index]!, Math.floor(left / (needs.length - rank)));
+    left -= shares[index];
+  });
+  return shares;
 }

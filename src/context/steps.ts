@@ -18,14 +18,8 @@ export interface PricedMessage {
   source: { message: Message; how: "verbatim" | "shortened" } | undefined;
 }
 
-const NOTHING_SHORTENED: ReadonlySet<number> = new Set();
-
-/**
- * Groups messages by `stepId`, in the order in which the steps begin. Other messages may lie between those of a step.
- *
- * @param shortened  Ids of the messages whose parts were cut.
- */
-export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<number> = NOTHING_SHORTENED): Step[] {
+/** Groups messages by `stepId`, in the order in which the steps begin. Other messages may lie between those of a step. */
+export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<number> = new Set()): Step[] {
   const messagesByStep = new Map<number, Message[]>();
   for (const message of messages) {
     const step = messagesByStep.get(message.stepId);
@@ -42,7 +36,7 @@ export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<
  * that there is none. A result that answers no call becomes a user message with the result as escaped data. This message
  * follows the step, or precedes it while the step has an open call.
  *
- * @param open  True if results may still come: unanswered calls then stay unanswered.
+ * @param open  True if results may still come. Unanswered calls then stay unanswered.
  */
 export function renderStep(step: Step, open: boolean, tokenCounter: TokenCounter): PricedMessage[] {
   const rendered: PricedMessage[] = [];
@@ -81,7 +75,6 @@ function matchResults(parts: readonly Part[], unanswered: ToolCallPart[]): { ans
   return { answers, others };
 }
 
-/** Counts the tokens of a message that is not in the store in this form. */
 export function priced(
   message: ContextMessage,
   tokenCounter: TokenCounter,

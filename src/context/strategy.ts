@@ -1,15 +1,24 @@
 import { StoreError } from "../core/errors.ts";
+import { formatHandle } from "../core/handle.ts";
+import type { Message } from "../core/message.ts";
 import type { Strategy } from "../core/options.ts";
+import { countWithin, windowSteps } from "../forest/window.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { messageCountOf, type SessionState } from "../store/session-state.ts";
+import type { SpanStrategy } from "../store/spans.ts";
 import { tokenSum } from "./costs.ts";
 import { prepareView } from "./prepare.ts";
 import { renderContext } from "./render.ts";
 import type { RenderOptions, RenderResult } from "./result.ts";
-import { type SpanSource, spanView, wholeView } from "./span-view.ts";
 import { renderStep } from "./steps.ts";
-import type { RenderView } from "./view.ts";
+import type { RenderView, ThemeView } from "./view.ts";
 
 /** The parts of a session that strategies read. */
-export interface StrategySource extends SpanSource {
+export interface StrategySource {
+  repositories: Repositories;
+  state: SessionState;
+  /** Returns the messages from a seq on that are not pinned, in order. */
+  unpinnedFrom(seq: number): readonly Message[];
   /** Returns the session with its themes. */
   themesView(): RenderView;
 }
@@ -32,16 +41,13 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
     case "sandwich":
       return spanView(source, "sandwich", headTokensMax(source, tokensMax));
     case "full":
-      return wholeView(source);
+      return viewOf(source.state, source.state.pinned, source.unpinnedFrom(0), undefined);
   }
 }
 
 /**
- * Renders a session by a strategy.
- *
- * Every strategy keeps the promises of `renderContext`, with one exception: the prefix of a `sandwich` also breaks if its
- * newest step is so large that fewer first messages fit. A render never waits for a summary. Until there is one, it shows the
- * newest messages that fit, and a pointer line names the others.
+ * Renders a session by a strategy. All keep the promises of `renderContext`, except that the prefix of a `sandwich` also
+ * breaks if its newest step is so large that fewer first messages fit. A render never waits for a summary.
  *
  * @throws {StoreError} `BUDGET_TOO_SMALL`; with `full` if not every message fits.
  */
@@ -73,7 +79,101 @@ function renderSandwich(source: StrategySource, options: RenderOptions): RenderR
   return render(0);
 }
 
-/** Returns the most tokens of the first messages that `sandwich` shows. */
 function headTokensMax({ state }: StrategySource, tokensMax: number): number {
   return state.settings.sandwichHead * Math.max(0, tokensMax - tokenSum(state.pinned));
+}
+
+/**
+ * If more than twice as many messages follow the summary, only the newest of them are read, so that a first render does not
+ * read a whole history. That happens only while nobody makes summaries.
+ */
+const WINDOW_SEQS = 500;
+
+/**
+ * Returns a session with its newest summary of one span, as a view with one theme:
+ *
+ *     pinned   the caller's pinned messages, then the first steps up to `headTokensMax`
+ *     theme    the remaining steps before the span, what the summary covers, and messages that were not read
+ *     window   all messages after it
+ *
+ * The handle of the theme names a span, `span:12@480`.
+ *
+ * @param headTokensMax  Most tokens of the steps that are shown before the summary.
+ */
+function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax: number): RenderView {
+  const { repositories, state } = source;
+  const { spans, messages } = repositories;
+  const summary = spans.shown(state.sessionId, strategy);
+  const stepSeq = summary === undefined ? 0 : summary.seqLast + 1;
+  const window = wholeSteps(source, windowFrom(stepSeq, state.nextSeq), stepSeq);
+  const unread = spans.boundsOf(state.sessionId, stepSeq, (window[0]?.seq ?? state.nextSeq) - 1);
+
+  const before =
+    summary === undefined
+      ? []
+      : messages.range(state.sessionId, 0, summary.seqFirst - 1).filter(({ pinned }) => !pinned);
+  const head = stepsWithin(before, headTokensMax);
+  const unshown = before.slice(head.length);
+  const firstId = unshown[0]?.id ?? summary?.firstId ?? unread?.firstId;
+  const lastId = unread?.lastId ?? summary?.lastId;
+  if (firstId === undefined || lastId === undefined)
+    return viewOf(state, [...state.pinned, ...head], window, undefined);
+  const theme: ThemeView = {
+    handle: formatHandle("span", firstId, lastId),
+    label: summary?.title ?? "",
+    messageCount: unshown.length + (summary?.messageCount ?? 0) + (unread?.messageCount ?? 0),
+    tokenCount: (summary?.sourceTokenCount ?? 0) + (unread?.tokenCount ?? 0),
+    seqFirst: unshown[0]?.seq ?? summary?.seqFirst ?? 0,
+    seqLast: (window[0]?.seq ?? state.nextSeq) - 1,
+    summaries:
+      summary === undefined ? [] : [{ ...summary, handle: formatHandle("span", summary.firstId, summary.lastId) }],
+    uncovered: unshown,
+    uncoveredCount: unshown.length + (unread?.messageCount ?? 0),
+  };
+  return viewOf(state, [...state.pinned, ...head], window, theme);
+}
+
+/** Returns the first seq to read. It moves far, so that prompt caches seldom miss. */
+function windowFrom(stepSeq: number, nextSeq: number): number {
+  return stepSeq + Math.max(0, Math.floor((nextSeq - stepSeq) / WINDOW_SEQS) - 1) * WINDOW_SEQS;
+}
+
+/**
+ * Returns the messages from a seq on, without those of a step that began before it. If none are left, it returns the whole
+ * newest step, which must not be missing.
+ *
+ * @param stepSeq  A seq at which a step begins.
+ */
+function wholeSteps(source: StrategySource, from: number, stepSeq: number): readonly Message[] {
+  const messages = source.unpinnedFrom(from);
+  const firstId = messages[0]?.id ?? 0;
+  const whole = messages.slice(messages.findLastIndex(({ stepId }) => stepId < firstId) + 1);
+  if (whole.length > 0 || from === stepSeq) return whole;
+  const all = source.unpinnedFrom(stepSeq);
+  return all.filter(({ seq }) => seq >= (windowSteps(all).at(-1)?.seqFirst ?? 0));
+}
+
+/** Returns the first steps that cost at most `tokensMax`. None of them has messages after the cut. */
+function stepsWithin(messages: readonly Message[], tokensMax: number): readonly Message[] {
+  const steps = windowSteps(messages);
+  const end = steps[countWithin(steps, tokensMax)];
+  return end === undefined ? messages : messages.filter(({ seq }) => seq < end.seqFirst);
+}
+
+function viewOf(
+  state: SessionState,
+  pinned: readonly Message[],
+  window: readonly Message[],
+  theme: ThemeView | undefined,
+): RenderView {
+  return {
+    sessionId: state.sessionId,
+    messageCount: messageCountOf(state),
+    pinned,
+    window,
+    evictedSeq: window[0]?.seq ?? state.nextSeq,
+    overlap: new Map(),
+    themes: theme === undefined ? [] : [theme],
+    openStepId: state.openStep?.id,
+  };
 }

@@ -1,4 +1,10 @@
+import { StoreError } from "../core/errors.ts";
+import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
+import { Coverage } from "../store/coverage.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { SessionState } from "../store/session-state.ts";
+import type { DoneSummary } from "../store/summaries.ts";
 
 /** A summary that the frontier has accepted. */
 export interface SummaryView {
@@ -12,15 +18,6 @@ export interface SummaryView {
   seqLast: number;
 }
 
-/** @param handle  Names what the summary covers. */
-export function summaryViewOf(
-  handle: string,
-  { title, text, messageCount, seqFirst, seqLast }: Omit<SummaryView, "handle">,
-): SummaryView {
-  return { handle, title, text, messageCount, seqFirst, seqLast };
-}
-
-/** One theme, as a context shows it. */
 export interface ThemeView {
   /** `theme:123@456`, at the position of the session's last union. */
   handle: string;
@@ -48,10 +45,8 @@ export interface ThemePlace {
   summary: number | undefined;
 }
 
-/** The data of a session that a render reads. */
 export interface RenderView {
   sessionId: string;
-  /** The number of all messages of the session. */
   messageCount: number;
   /** System messages and messages that the caller pinned, in order. They never enter the forest. */
   pinned: readonly Message[];
@@ -69,4 +64,76 @@ export interface RenderView {
   themes: readonly ThemeView[];
   /** The id of the step to which results may still come. */
   openStepId: number | undefined;
+}
+
+/** Most uncovered steps that are loaded, the newest first. A context has no room for more, so the others are only counted. */
+const UNCOVERED_STEPS_MAX = 64;
+
+/** The part of a view that only a move of the frontier changes. */
+export type ColdView = Pick<RenderView, "themes" | "overlap">;
+
+/**
+ * Reads the cold part of a session for a render: its themes, and the window's graduated messages in them.
+ *
+ * The work is bounded by the themes (at most `maxThemes`), the steps of the overlap and `UNCOVERED_STEPS_MAX`, not by the
+ * length of the session.
+ */
+export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
+  const { unions, messages, clusters } = repositories;
+  const coverage = new Coverage(unions);
+  const ordered = [...state.themes.values()].sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
+  const drafts = ordered.map(({ theme, logPosition }, index) => {
+    const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;
+    const handle = formatHandle("theme", root, logPosition);
+    const view = { handle, label: clusters.labelOf(root), messageCount, tokenCount, seqFirst, seqLast };
+    return {
+      root,
+      index,
+      view,
+      summaries: [] as DoneSummary[],
+      uncoveredCount: messageCount,
+      uncoveredStepIds: [] as number[],
+    };
+  });
+  const draftByRoot = new Map(drafts.map((draft) => [draft.root, draft]));
+  const draftOf = (clusterRoot: number) => {
+    const draft = draftByRoot.get(coverage.themeOf(clusterRoot));
+    if (draft !== undefined) return draft;
+    const reason = `a theme of session "${state.sessionId}" is missing`;
+    throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
+  };
+
+  for (const summary of coverage.standing(repositories.summaries.shown(state.sessionId))) {
+    const draft = draftOf(summary.rootId);
+    draft.summaries.push(summary);
+    draft.uncoveredCount -= summary.messageCount;
+  }
+
+  const overlapSteps = new Map<number, number[]>();
+  for (const { id, seq, stepId } of state.window) {
+    if (seq >= state.graduatedSeq) break;
+    overlapSteps.set(stepId, [...(overlapSteps.get(stepId) ?? []), id]);
+  }
+  const overlap = new Map<number, ThemePlace>();
+  // The steps of the overlap entered the forest last, so they come first, before the newest that have left the window.
+  for (const entry of unions.newestEntered(state.sessionId, overlapSteps.size + UNCOVERED_STEPS_MAX)) {
+    const draft = draftOf(entry.clusterRoot);
+    const index = draft.summaries.findIndex((summary) => coverage.covers(summary, entry.clusterRoot, entry.position));
+    const summary = index === -1 ? undefined : index;
+    const windowIds = overlapSteps.get(entry.stepId);
+    if (windowIds !== undefined) {
+      for (const id of windowIds) overlap.set(id, { theme: draft.index, summary });
+      if (summary === undefined) draft.uncoveredCount -= windowIds.length;
+    } else if (summary === undefined) {
+      draft.uncoveredStepIds.push(entry.stepId);
+    }
+  }
+
+  const themes = drafts.map(({ view, summaries, uncoveredCount, uncoveredStepIds }): ThemeView => {
+    const shown = summaries.map((summary) => {
+      return { ...summary, handle: formatHandle("theme", summary.rootId, summary.logPosition) };
+    });
+    return { ...view, summaries: shown, uncovered: messages.ofSteps(uncoveredStepIds), uncoveredCount };
+  });
+  return { overlap, themes };
 }

@@ -7,7 +7,6 @@ const TOKENS_MAX = 16_000;
 
 /** A step as it enters the forest. All of it can be computed again from the stored messages. */
 export interface StepFeatures {
-  /** The id of its first message. */
   id: number;
   seqFirst: number;
   seqLast: number;

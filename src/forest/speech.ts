@@ -3,7 +3,6 @@ export interface Speech {
   /** In lower case, at most 64 characters. */
   name: string;
   seq: number;
-  /** Unix milliseconds. */
   atMs: number;
 }
 

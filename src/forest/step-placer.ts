@@ -9,7 +9,6 @@ export interface PlacementOptions {
   similarityMin: number;
   openClustersMax: number;
   maxThemes: number;
-  /** Default: `STRUCTURE_WEIGHTS`. */
   weights?: StructureWeights;
 }
 
@@ -27,7 +26,6 @@ export class StepPlacer {
     this.#options = options;
   }
 
-  /** The log position of the last decision. */
   get position(): number {
     return this.#position;
   }

@@ -12,7 +12,6 @@ const CLUSTERS_ALWAYS = 4;
 const CENTER_CLUSTERS = 256;
 const CENTER_PRIOR = 16;
 
-/** A settled cluster. */
 export interface SubjectCluster {
   root: number;
   sessionId: string;
@@ -31,12 +30,10 @@ interface ComparedCluster {
   sessionId: string;
   /** Kept until the center is fixed. */
   direction: Float32Array | undefined;
-  /** A vector of unit length. */
   fromCenter: Float32Array;
 }
 
 interface Subject {
-  /** In the order of assignment. */
   compared: ComparedCluster[];
   /** The sum of their `fromCenter`, in that order. One product with it gives the mean cosine with all of them. */
   sum: Float32Array;
@@ -161,7 +158,6 @@ export class ProjectSubjects {
 export interface SubjectRow {
   id: number;
   kind: "start" | "unite" | "dissolve";
-  /** The cluster. */
   node: number;
   /** With `unite` the root of the subject; otherwise the cluster itself. */
   root: number;

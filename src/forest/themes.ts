@@ -4,7 +4,6 @@ import { addStep, type StepFeatures, type VectorSum } from "./cluster.ts";
 
 /** Clusters of one session, united because a context has room for few. */
 export interface Theme extends VectorSum {
-  /** The root of the cluster that names it. */
   root: number;
   clusterCount: number;
   messageCount: number;

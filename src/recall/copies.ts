@@ -7,10 +7,8 @@ const COPY_SHARE_MIN = 0.9;
 /** Texts with fewer distinct words may be two people saying "yes, do it" rather than copies. */
 const COPY_WORDS_MIN = 5;
 
-/** Characters of each text that are compared. */
 const COMPARED_CHARS = 4_000;
 
-/** A hit, and its near copies. */
 export interface Folded {
   ranked: Ranked;
   copies: Ranked[];

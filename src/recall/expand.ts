@@ -8,7 +8,6 @@ import { type FieldsOf, oneWordOf, parseOptions, text, whole } from "../core/sch
 import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** Members that `expand` returns by default. */
 export const EXPAND_LIMIT_DEFAULT = 50;
 
 export interface ExpandOptions {

@@ -49,7 +49,6 @@ export function searchFullText(
   const { database, fullText } = repositories;
   if (query.words.length === 0) return { terms: [], hits: [] };
   return database.read(() => {
-    // Choose the words to search.
     const totals = fullText.totals();
     const known = rarest(query.words, (stem) => fullText.frequencyOf(stem));
     const tail = scanTail(fullText, known);
@@ -75,7 +74,6 @@ export function searchFullText(
           indexedCount > 0 ? postingsOf(fullText, stem, totals, among) : { messageIds: [], shares: [], indexedCount },
         );
 
-    // Compute the weight of each word.
     const tailCounts = tailCountsOf(terms, unindexed, inScope);
     const weights = terms.map(({ count }, index) => {
       const { messageIds, indexedCount } = postings[index]!;

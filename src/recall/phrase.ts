@@ -23,7 +23,6 @@ export interface Phrase {
 interface RunWords {
   wholes: string[];
   parts: string[];
-  /** True if it is one plain word. */
   isWord: boolean;
 }
 
@@ -51,7 +50,6 @@ export function holdsPhrases(text: string, phrases: readonly Phrase[]): boolean 
   return phrases.every((phrase) => holds(named, compared, phrase));
 }
 
-/** Returns a text in lower case, with single spaces. */
 export function asCompared(text: string): string {
   return onOneLine(text).toLowerCase();
 }

@@ -2,7 +2,6 @@ import { searchStem, searchWords } from "../models/search-words.ts";
 import type { FullTextRepository, IndexTotals, SearchText } from "../store/full-text.ts";
 import { saturate } from "./bm25.ts";
 
-/** The messages that hold a word. */
 export interface Postings {
   /** Each once, in order. */
   messageIds: number[];
@@ -46,7 +45,6 @@ export function postingsOf(
   return { messageIds, shares, indexedCount };
 }
 
-/** The words of a message, counted. */
 export interface CountedMessage {
   messageId: number;
   wordCount: number;
@@ -83,7 +81,6 @@ export function postingsIn(messages: readonly CountedMessage[], index: number, l
   };
 }
 
-/** A message that was found. */
 export interface TextHit {
   messageId: number;
   /** BM25: positive, and comparable only within one search. */

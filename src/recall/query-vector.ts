@@ -14,7 +14,6 @@ interface VectorPorts {
 
 export interface QueryVector {
   embedderId: string;
-  /** Has unit length. */
   embedding: Float32Array;
 }
 

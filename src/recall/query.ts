@@ -38,7 +38,6 @@ export interface Query {
 export interface QueryWord {
   word: string;
   stem: string;
-  /** The number of words with this stem in the query. */
   count: number;
   isQuoted: boolean;
 }
@@ -73,7 +72,6 @@ function quotedIn(text: string): string[] {
   return [...phrases.values()];
 }
 
-/** Returns the factor for the weight of a word of a query. */
 export function askingWeight(stem: string): number {
   return askingStems().has(stem) ? ASKING_WEIGHT : 1;
 }

@@ -123,7 +123,6 @@ export function rankCandidates(candidates: readonly Candidate[], weights: readon
     .sort(byScore);
 }
 
-/** The number of ranked messages whose embeddings are read together. */
 const READ_TOGETHER = 64;
 
 /** How far the cosine of rounded numbers may exceed 1. */

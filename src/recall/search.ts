@@ -21,7 +21,6 @@ const NEAREST_CLUSTERS = 10;
 /** A text, or a text and its vector from the store's embedder. */
 export type RecallQuery = string | { text: string; embedding?: Float32Array | readonly number[] };
 
-/** The parts of a store that recall uses. */
 export interface RecallPorts {
   repositories: Repositories;
   embedder: Embedder;
@@ -40,7 +39,6 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 export interface Ranking {
   /** Best first. Embeddings are read only as far as the ranking is. */
   ranking: Iterable<Ranked>;
-  /** The weights of the words that were searched, by stem. */
   weights: ReadonlyMap<string, number>;
 }
 

@@ -21,14 +21,12 @@ const RUN = new RegExp(`[^\\s、。，！？；：]{1,120}${EXTENSION.source}[�
 /** A word, or an identifier or path as a whole. */
 const TOKEN = /[\p{L}\p{M}\p{N}_$]+(?:[./\\:@-][\p{L}\p{M}\p{N}_$]+)*/gu;
 
-/** Scripts without spaces between words. */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
 interface TextRun {
   start: number;
   end: number;
-  /** Indexes of the query's words that it holds. */
   matches: number[];
 }
 
@@ -82,7 +80,6 @@ function runsOf(text: string, indexOf: ReadonlyMap<string, number>): TextRun[] {
     const isCandidate = !isAligned || indexes[next]! < end;
     while (indexes[next]! < end) next += 1;
     const matches = new Set<number>();
-    // Most runs are skipped here.
     for (const word of isCandidate ? searchWords(run[0]) : []) {
       const match = indexOf.get(searchStem(word));
       if (match !== undefined) matches.add(match);

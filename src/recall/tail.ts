@@ -37,7 +37,6 @@ export function scanTail(fullText: FullTextRepository, terms: readonly QueryTerm
   return { messageCount, wordCount: sampledChars === 0 ? 0 : (sampledWords / sampledChars) * chars };
 }
 
-/** A message of the tail, with its words counted. */
 export interface TailMessage extends CountedMessage {
   /** True if it is in scope and holds every phrase. */
   isWanted: boolean;

@@ -1,12 +1,12 @@
-import { loadEvidence } from "../context/load-evidence.ts";
-import { type ColdView, loadColdView } from "../context/load-view.ts";
+import { loadEvidence } from "../context/evidence.ts";
+import { stableTokensMax } from "../context/fit-window.ts";
 import { type Memory, renderMemory } from "../context/memory.ts";
 import { normalWindow } from "../context/normalize.ts";
 import { type PreparedView, prepareView } from "../context/prepare.ts";
 import { type Findings, renderContext } from "../context/render.ts";
 import type { ContinuityWriter, RenderResult } from "../context/result.ts";
-import { stableTokensMax } from "../context/split-budget.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
+import { type ColdView, loadColdView } from "../context/view.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings, Strategy } from "../core/options.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { EvidenceStep } from "../../src/context/evidence.ts";
+import { stableTokensMax } from "../../src/context/fit-window.ts";
 import { prepareView } from "../../src/context/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { RenderResult } from "../../src/context/result.ts";
-import { stableTokensMax } from "../../src/context/split-budget.ts";
 import { groupSteps } from "../../src/context/steps.ts";
 import type { ThemePlace } from "../../src/context/view.ts";
 import { StoreError } from "../../src/core/errors.ts";

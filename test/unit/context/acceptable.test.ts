@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { acceptableMessages } from "../../../src/context/acceptable.ts";
+import { acceptableMessages } from "../../../src/context/prepare.ts";
 import type { Message, Part } from "../../../src/core/message.ts";
 import { call, messageOf, result } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";

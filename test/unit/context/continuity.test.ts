@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
-import { buildContinuity, continuityShare, continuityTokensMax } from "../../../src/context/continuity.ts";
-import { pathOfActions, rankedFiles, resultLines, saidLines } from "../../../src/context/continuity-lines.ts";
+import {
+  buildContinuity,
+  continuityShare,
+  continuityTokensMax,
+  pathOfActions,
+  rankedFiles,
+  resultLines,
+  saidLines,
+} from "../../../src/context/continuity.ts";
 import type { NotedMessage, Notes } from "../../../src/core/notes.ts";
 import { quarterCounter } from "../../support/render-model.ts";
 

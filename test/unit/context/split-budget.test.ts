@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { stableTokensMax } from "../../../src/context/fit-window.ts";
 import { prepareView } from "../../../src/context/prepare.ts";
-import { stableTokensMax } from "../../../src/context/split-budget.ts";
 import { messageOf, textMessage } from "../../support/render-message.ts";
 import { quarterCounter } from "../../support/render-model.ts";
 import { viewOf } from "../../support/render-view.ts";

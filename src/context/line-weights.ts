@@ -1,4 +1,4 @@
-/** Characters of a line that are searched for words. The beginning of a line is enough to rank it. */
+/** Characters of a line that are searched for words. */
 const LOOKED_AT_CHARS = 300;
 
 /** Characters of a line that are compared with other lines. */
@@ -15,7 +15,7 @@ export const REPEATED = -1;
 export const FOREIGN_FRAME = -2;
 
 /** The weight of one rank. Among lines that look alike, each weighs one less than the one before it. */
-export const RANK = 1_000;
+const RANK = 1_000;
 export const WEIGHT_MAX = 4 * RANK;
 
 const FAILURE =
@@ -25,7 +25,7 @@ const SUMMARY =
 const FRAME = /^\s*(?:at \S.*[:(]|File ".*", line \d|\d+: +(?:0x|\w+::)|goroutine \d|\S+\.go:\d+ \+0x)/;
 const FOREIGN =
   /node_modules|\bnode:|\(internal\/|<anonymous>|site-packages|dist-packages|\/lib\/python|<frozen|\/usr\/(?:local\/)?lib\/|\/go\/pkg\/mod\/|\/usr\/local\/go\/|\/rustc\/|\.cargo\/registry|\b(?:core|std|alloc)::|\b(?:java|javax|jdk|sun|kotlin|scala)\.|org\.(?:junit|springframework|gradle|apache)\.|System\.|Microsoft\./;
-/** Matches a file's name before a line number. The lookbehind keeps the time linear in a long run of name characters. */
+/** The lookbehind keeps the time linear in a long run of name characters. */
 const FILE_LINE = /(?<![\w@~.+\\/-])(?=\d*[a-z_@~./\\])[\w@~.+\\/-]+(?=[:(]\d|", line \d|#L\d)/i;
 const OUTLINE =
   /^(?:\s*\d+[\t:|→ ]\s*)?(?:#{1,6} \S|\s{0,4}(?:export|public|private|protected|static|abstract|async|def|class|func|function|interface|type|struct|impl|trait|enum|fn|pub|module|package|CREATE)\b)|^\s*(?:✓|✔|√|ok \d|--- |=== |\+ |\$ |> |test \S)/;
@@ -85,4 +85,35 @@ function rankOf(line: string, isFrame: boolean, isFailure: boolean, hasFile: boo
   if (SUMMARY.test(line)) return 3;
   if (hasFile) return 2;
   return OUTLINE.test(line) ? 1 : 0;
+}
+
+const FILE = /^(?:diff |rename |new file|deleted file|Binary files )/;
+const HUNK = /^@@ -\d/;
+const COMMIT = /^(?:commit [0-9a-f]{7}|Author:|Date:|Subject:|From:| {4}\S)/;
+
+export function isDiff(text: string): boolean {
+  return /^@@ -\d/m.test(text) && /^(?:diff |\+\+\+ )/m.test(text);
+}
+
+/**
+ * Returns the weight of each line of a diff: headers of files weigh most, then headers of hunks, then changed lines, then the
+ * commit's header and message. The first changed line of each hunk weighs more than the second of any. Context lines weigh 0.
+ */
+export function diffWeights(lines: readonly string[]): Int32Array {
+  let changed = 0;
+  let isInHunk = false;
+  return Int32Array.from(lines, (line, index) => {
+    if (HUNK.test(line)) {
+      changed = 0;
+      isInHunk = true;
+      return 3 * RANK;
+    }
+    const isHeader = line.startsWith("+++ ") && lines[index - 1]?.startsWith("--- ") === true;
+    if (isHeader || FILE.test(line)) {
+      isInHunk = false;
+      return 4 * RANK;
+    }
+    if (isInHunk && /^[+-]/.test(line)) return 2 * RANK - Math.min(changed++, RANK - 1);
+    return COMMIT.test(line) ? RANK : 0;
+  });
 }
