@@ -44,7 +44,7 @@ export function planCompactMove(
   state: SessionState,
   similarityMin: number,
 ): FrontierMove | undefined {
-  const dueFrom = repositories.pendingVectors.firstDue(state.sessionId);
+  const dueFrom = repositories.pendingVectors.firstDue(state.sessionId, 0);
   const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
   if (next === undefined && repositories.summaries.waiting(state.sessionId).length === 0) return undefined;
   return planMove(repositories, state, similarityMin, next ?? state);

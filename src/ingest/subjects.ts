@@ -155,6 +155,10 @@ class ProjectPlacing {
   }
 
   #next(limit: number): SettledCluster[] {
-    return this.#repositories.subjects.settledAfter(this.#project, this.#settledUpTo, limit);
+    return this.#repositories.subjects.settledAfter({
+      project: this.#project,
+      position: this.#settledUpTo,
+      limit,
+    });
   }
 }

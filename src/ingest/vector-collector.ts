@@ -242,7 +242,7 @@ class EmbedRun {
 
   #release(batch: readonly ClaimableVector[]): void {
     try {
-      vectorsFailed(this.#ports.repositories, (pending) => pending.release(idsOf(batch), this.#service.claimant));
+      vectorsFailed(this.#ports.repositories, (pending) => pending.endClaims(idsOf(batch), this.#service.claimant));
     } catch {
       // The claim expires by itself.
     }
@@ -290,7 +290,7 @@ class EmbedRun {
     const error = failure instanceof Error ? failure.message : String(failure);
     this.#result.failed += ids.length;
     if (isOfAccount(failure)) {
-      vectorsFailed(repositories, (pending) => pending.note(ids, claimant, errorCode, error));
+      vectorsFailed(repositories, (pending) => pending.endClaims(ids, claimant, { errorCode, error }));
       this.#stop(failure, true);
       return;
     }
@@ -304,7 +304,9 @@ class EmbedRun {
       const delayMs = isText && !isAlone ? 0 : Math.max(askedMs, backoffMs(attempts + 1, BACKOFF));
       return { messageId, attempts: attempts + 1, errorCode, error, nextTryAtMs: nowMs + delayMs };
     });
-    vectorsFailed(repositories, (pending) => pending.fail(claimant, tries));
+    vectorsFailed(repositories, (pending) => {
+      for (const { messageId, ...failed } of tries) pending.endClaims([messageId], claimant, failed);
+    });
     if (isAlone && !isUnavailable && (isText || tries[0]!.attempts >= TRIES_MAX)) this.#suspects.push(ids[0]!);
     if (isText && isAlone && !hasWorked) {
       this.#refusals += 1;

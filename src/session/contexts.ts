@@ -123,7 +123,7 @@ export class Contexts {
     if (strategy === "full") return 0;
     if (strategy === "union-find") {
       const steps = windowSteps(state.window, state.openStep?.id);
-      const dueFrom = this.#ports.repositories.pendingVectors.firstDue(this.#sessionId);
+      const dueFrom = this.#ports.repositories.pendingVectors.firstDue(this.#sessionId, 0);
       return compactFrontier(steps, state, state.settings, dueFrom)?.evictedSeq ?? 0;
     }
     const split = askedSplit({ ...this.#summaryContext(state, tokensMax), strategy });

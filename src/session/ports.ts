@@ -6,7 +6,7 @@ import { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { StoreDatabase } from "../store/open.ts";
-import { Repositories } from "../store/repositories.ts";
+import { makeRepositories, type Repositories } from "../store/repositories.ts";
 import { Upkeep } from "./upkeep.ts";
 
 /** The most sessions of one store that keep their window, open clusters and last context in memory. */
@@ -52,7 +52,7 @@ export class SessionPorts implements ChosenPorts {
     this.tokenCounter = chosen.tokenCounter;
     this.clock = chosen.clock;
     this.closing = closing;
-    const repositories = new Repositories(database, chosen.tokenCounter);
+    const repositories = makeRepositories(database, chosen.tokenCounter);
     this.repositories = repositories;
     this.nearest = new NearestClusters(repositories.centroids, database);
     this.vectors = new VectorCollector({ repositories, inUse: this, clock: chosen.clock, changes: this.changes });

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { inflateRawSync } from "node:zlib";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { notInArray } from "drizzle-orm";
 import { StoreError } from "../core/errors.ts";
+import { ARTIFACT_CHARS_MIN } from "../core/limits.ts";
 import type { JsonValue, Part } from "../core/message.ts";
-import { type Artifact, BYTE_ORDER_MARK, NOTE_PREFIX } from "./extract-artifacts.ts";
 import { Repository } from "./repository.ts";
 import { artifacts, messageArtifacts } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -11,13 +11,22 @@ import { columns, type RowOf } from "./statement.ts";
 const ARTIFACT = columns(artifacts);
 const LINK = columns(messageArtifacts);
 
+/** A long string of a message, as it is stored, and its place in the parts: a JSON Pointer (RFC 6901). */
+export type Artifact = RowOf<typeof ARTIFACT> & { pointer: string };
+
+/** Begins the bytes of a string kept as UTF-16. No UTF-8 begins with it, so two strings never have the same bytes. */
+const BYTE_ORDER_MARK = "\ufeff";
+
+/** Begins the note that replaces a string. Only `message_artifacts` says which strings are notes. */
+const NOTE_PREFIX = "artifact:sha256:";
+
 /** Rows of `artifacts` and `message_artifacts`. */
 export class ArtifactRepository extends Repository {
   // Appends and reads of long messages run these.
   readonly #insert = this.statement<Omit<RowOf<typeof ARTIFACT>, "compressed"> & { compressed: 0 | 1 }>`
     ${ARTIFACT.insert()} ON CONFLICT DO NOTHING`;
   readonly #link = this.statement<RowOf<typeof LINK>>`${LINK.insert()}`;
-  readonly #ofMessage = this.statement<[messageId: number], RowOf<typeof ARTIFACT> & { pointer: string }>`
+  readonly #ofMessage = this.statement<[messageId: number], Artifact>`
     SELECT l.pointer, ${ARTIFACT.of("a")} FROM message_artifacts l JOIN artifacts a ON a.sha256 = l.sha256
     WHERE l.message_id = ?`;
 
@@ -66,4 +75,41 @@ function setAt(root: JsonValue, pointer: string, text: string): void {
   let target = root as Record<string, JsonValue>;
   for (const step of steps.slice(0, -1)) target = target[step] as Record<string, JsonValue>;
   target[steps.at(-1)!] = text;
+}
+
+/** Returns the parts as JSON without their long strings, and these strings. The parts given are not changed. */
+export function extractArtifacts(parts: readonly Part[]): { partsJson: string; artifacts: Artifact[] } {
+  const whole = JSON.stringify(parts);
+  if (whole.length < ARTIFACT_CHARS_MIN) return { partsJson: whole, artifacts: [] };
+  const found: Artifact[] = [];
+  const stripped = mapStrings(parts as unknown as JsonValue, "", (text, pointer) => {
+    // No column can hold a pointer with half a surrogate pair, so a string under such a key stays.
+    if (text.length < ARTIFACT_CHARS_MIN || !pointer.isWellFormed()) return text;
+    const encoding = text.isWellFormed() ? "utf8" : "utf16le"; // UTF-8 has no lone surrogates
+    const bytes = Buffer.from(encoding === "utf8" ? text : BYTE_ORDER_MARK + text, encoding);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const deflated = deflateRawSync(bytes, { level: 1 });
+    const compressed = deflated.byteLength < bytes.byteLength;
+    const content = compressed ? deflated : bytes;
+    found.push({ sha256, encoding, byteLength: bytes.byteLength, compressed, content, pointer });
+    return `${NOTE_PREFIX}${sha256} (${bytes.byteLength} bytes)`;
+  });
+  return { partsJson: JSON.stringify(stripped), artifacts: found };
+}
+
+function mapStrings(value: JsonValue, pointer: string, map: (text: string, pointer: string) => string): JsonValue {
+  if (typeof value === "string") return map(value, pointer);
+  if (Array.isArray(value)) return value.map((item, index) => mapStrings(item, `${pointer}/${index}`, map));
+  if (typeof value !== "object" || value === null) return value;
+  const copy: Record<string, JsonValue> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const step = key.replaceAll("~", "~0").replaceAll("/", "~1");
+    Object.defineProperty(copy, key, {
+      value: mapStrings(item, `${pointer}/${step}`, map),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return copy;
 }

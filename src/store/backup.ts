@@ -13,7 +13,7 @@ const PAGES_PER_TURN = 256;
 export interface BackupOptions {
   /** Replace an existing file. Without it, an existing file is an error. */
   overwrite?: boolean;
-  /** Called as the copy grows, with whole numbers of bytes. An error that it throws ends the backup. */
+  /** Called as the copy grows. An error that it throws ends the backup. */
   onProgress?: (progress: { copiedBytes: number; totalBytes: number }) => void;
 }
 
@@ -31,16 +31,13 @@ export interface BackupReport {
 /**
  * Copies a store to another file while this and other processes keep writing.
  *
- * SQLite's online backup copies page by page. It reads from a connection of its own, which holds a read transaction to the
- * end: without that, each write of another process would start the copy again (https://sqlite.org/backup.html). The price is
- * that the write-ahead log cannot be emptied until the copy is done. `VACUUM INTO` would block the event loop.
+ * SQLite's online backup copies pages between two turns of the event loop, which `VACUUM INTO` would block. Its own connection holds
+ * a read transaction to the end: without that, each write of another process would start the copy again
+ * (https://sqlite.org/backup.html). Meanwhile the write-ahead log cannot be emptied.
  *
- * The copy is made in a new folder beside the target, readable by the owner only. Then it is checked: SQLite's integrity, the
- * number of rows in every table, and every last id. Then it is flushed and moved into place in one step. It needs no file
- * beside it, so it can be read from a read-only disk. A backup that fails leaves nothing behind. A killed one leaves a folder
- * `.coppice-backup-…`, and the target as it was.
- *
- * Other work of this process runs between pages, and in the check between tables.
+ * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and moved into place in
+ * one step. It needs no file beside it, so it can be read from a read-only disk. A backup that fails leaves nothing behind. A
+ * killed one leaves a folder `.coppice-backup-…`, and the target as it was.
  *
  * @param signal  Aborted when the store closes; its reason is thrown.
  * @throws {StoreError} `FILE_EXISTS`; `FILE_NOT_FOUND` if the folder is missing; `FILE_NOT_USABLE` if the target cannot be
@@ -86,7 +83,6 @@ class DamageError extends Error {}
 
 /** The counts by which a copy is compared with its source. */
 interface Inventory {
-  /** The number of rows of each table. */
   rowCounts: Record<string, number>;
   /** The last id of each table that never reuses an id. */
   lastIds: Record<string, number>;
@@ -159,7 +155,6 @@ async function checkCopy(copy: string, source: Inventory, target: string, signal
   }
 }
 
-/** Refuses a target that must not be written to. */
 function checkTarget(target: string, source: string, overwrite: boolean): void {
   const refuse = (reason: string): never => {
     throw new StoreError("FILE_NOT_USABLE", { path: target, reason });

@@ -1,10 +1,9 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
-import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { clusters, generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
-import type { UnionRepository } from "./unions.ts";
+import { NEWEST_POSITION } from "./unions.ts";
 
 const STAMP = columns(generations, "createdAtMs", "embedderId", "dimension", "rewriteCount");
 type StampRow = RowOf<typeof STAMP> & { generation: number };
@@ -27,10 +26,9 @@ const CENTROIDS = "SELECT root_id, log_position, settled_at, centroid_sum FROM c
 export class CentroidRepository extends Repository {
   // Recalls run these.
   /** The generation in use; undefined before anything was embedded. */
-  readonly stamp = this.statement<
-    [],
-    StampRow
-  >`SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
+  readonly stamp = this.statement<[], StampRow>`
+    SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
+  readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // SQLite reads both from an index, because the rows themselves are long.
   readonly clusterCount = this.statement<[], number>`SELECT count(*) FROM clusters`.pluck().one;
   /** The roots of all clusters, in no order. */
@@ -42,20 +40,8 @@ export class CentroidRepository extends Repository {
   readonly #one = this.statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw();
   readonly #every = this.statement<[], CentroidTuple>`${CENTROIDS} ORDER BY root_id`.raw();
   /** @param root  The root of a cluster that exists. */
-  readonly found = this.statement<[root: number], RowOf<typeof FOUND>>`SELECT ${FOUND} FROM clusters WHERE root_id = ?`
-    .one;
-
-  readonly #unions: UnionRepository;
-
-  constructor(database: StoreDatabase, unions: UnionRepository) {
-    super(database);
-    this.#unions = unions;
-  }
-
-  /** The newest log position that this store ever gave. */
-  newestPosition(): number {
-    return this.#unions.newestPosition();
-  }
+  readonly found = this.statement<[root: number], RowOf<typeof FOUND>>`
+    SELECT ${FOUND} FROM clusters WHERE root_id = ?`.one;
 
   /** The centroids of the given clusters, in the order given. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {

@@ -51,14 +51,19 @@ export class ClusterRepository extends Repository {
     ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`;
   readonly settle = this.statement<[position: number, root: number]>`
     UPDATE clusters SET settled_at = ? WHERE root_id = ?`.run;
-  readonly #open = this.statement<[sessionId: string], ClusterRow>`
-    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`;
-  readonly #ofSession = this.statement<[sessionId: string], ClusterRow>`
-    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`;
+  /** The clusters of a session that take members, oldest root first. */
+  readonly open = this.statement<[sessionId: string], ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`.map(
+    (row) => storedCluster(row).cluster,
+  ).all;
+  /** Every cluster of a session, oldest root first. */
+  readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
+    SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
   readonly labelOf = this.statement<[root: number], string>`
     SELECT coalesce((SELECT label FROM clusters WHERE root_id = ?), '')`.pluck().one;
   // Recursive.
-  readonly #overviews = this.statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
+  /** Every cluster of a session with the theme that holds it, oldest first. */
+  readonly overviews = this.statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
     WITH RECURSIVE up(cluster, root) AS (
       SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
       UNION
@@ -69,7 +74,7 @@ export class ClusterRepository extends Repository {
     JOIN up ON up.cluster = c.root_id
     JOIN themes t ON t.root_id = up.root
     WHERE c.session_id = @sessionId
-    ORDER BY c.seq_first`;
+    ORDER BY c.seq_first`.map((row) => ({ ...row, settled: row.settled === 1 })).all;
 
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
     const { root: rootId, sum, speakers, ...counts } = cluster;
@@ -86,27 +91,12 @@ export class ClusterRepository extends Repository {
     });
   }
 
-  /** The clusters of a session that take members, oldest root first. */
-  open(sessionId: string): OpenCluster[] {
-    return this.#open.all(sessionId).map((row) => storedCluster(row).cluster);
-  }
-
-  /** Every cluster of a session, oldest root first. */
-  ofSession(sessionId: string): StoredCluster[] {
-    return this.#ofSession.all(sessionId).map(storedCluster);
-  }
-
   /** Deletes the clusters of a session, or of all. */
   deleteOf(sessionId?: string): void {
     this.orm
       .delete(clusters)
       .where(sessionId === undefined ? undefined : eq(clusters.sessionId, sessionId))
       .run();
-  }
-
-  /** Every cluster of a session with the theme that holds it, oldest first. */
-  overviews(sessionId: string): ClusterOverview[] {
-    return this.#overviews.all({ sessionId }).map((row) => ({ ...row, settled: row.settled === 1 }));
   }
 }
 

@@ -10,7 +10,7 @@ const DATABASE_BYTES_MIN = 512;
 /** The largest file that is read into memory. */
 const COPY_BYTES_MAX = 1_000_000_000;
 
-/** The offset of the write and read versions in the header, and their value without a write-ahead log (same page, 1.3). */
+/** Where the header has its write and read versions, and their value without a write-ahead log (same page, 1.3). */
 const VERSIONS_AT = 18;
 const ROLLBACK_JOURNAL = 1;
 
@@ -24,11 +24,10 @@ export interface Connection {
 /**
  * Connects to an existing file, or to memory. A reader gets two kinds of help:
  *
- * - To read a file with a write-ahead log, SQLite makes two files beside it, even if the log is empty. If it cannot, on a
- *   read-only disk or in someone else's folder, the whole file is read into memory, unless there is a log: its content would be
- *   missing. (SQLite's own solution, `immutable=1`, needs URIs, which the driver does not accept.)
- * - SQLite refuses a file that is shorter than its header says. With `writable_schema` it reads the pages that exist. A
- *   connection opened for reading still cannot write.
+ * - SQLite makes two files beside a store to read it. If it cannot, on a read-only disk or in someone else's folder, the whole
+ *   file is read into memory, unless a log has content that would be missing. (SQLite's own solution, `immutable=1`, needs URIs,
+ *   which the driver does not accept.)
+ * - SQLite refuses a file that is shorter than its header says. With `writable_schema` it reads the pages that exist.
  */
 export function connect(file: string, options: { readonly: boolean; busyTimeoutMs: number }): Connection {
   const { readonly, busyTimeoutMs: timeout } = options;
@@ -48,7 +47,6 @@ export function connect(file: string, options: { readonly: boolean; busyTimeoutM
   }
 }
 
-/** @param cause  The reason why the file cannot be read in place. */
 function contentOf(file: string, cause: Error): Buffer {
   const refuse = (reason: string): never => {
     throw new StoreError("FILE_NOT_USABLE", { path: file, reason }, { cause });
@@ -91,8 +89,8 @@ export function prepareFile(file: string, readonly: boolean): void {
       const reason = `no permission to ${readonly ? "read" : "read and write"} it`;
       throw new StoreError("FILE_NOT_USABLE", { path: file, reason }, { cause });
     }
-    // SQLite takes a file of a few bytes for an empty database and overwrites it. The size tells, because reading the file
-    // would drop every lock that this process has on it: closing it does.
+    // SQLite takes a file of a few bytes for an empty database and overwrites it. The file is not read here, because closing it
+    // would drop every lock that this process has on it.
     if (stat.size > 0 && stat.size < DATABASE_BYTES_MIN) {
       throw new StoreError("NOT_A_STORE", { path: file, reason: "it is shorter than any SQLite database" });
     }
@@ -122,7 +120,7 @@ function refuseLogAlone(file: string): void {
   throw new StoreError("FILE_NOT_USABLE", { path: file, reason });
 }
 
-/** Returns true if there is a write-ahead log beside a file, and it is not empty. */
+/** Returns true if there is a write-ahead log with content beside a file. */
 export function holdsLog(file: string): boolean {
   return byteLengthOf(`${file}-wal`) > 0;
 }

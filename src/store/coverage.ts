@@ -1,14 +1,12 @@
 import type { DoneSummary } from "./summaries.ts";
 import type { UnionRepository } from "./unions.ts";
 
-/** A summary by what it covers: what its root held at the log position at which its sources were read. */
+/** A summary covers what the tree under its root held at its log position. */
 export type Covering = Pick<DoneSummary, "rootId" | "logPosition">;
 
 /**
- * Compares what summaries cover.
- *
- * A summary covers what the tree under its root held at its log position. Trees only grow, by one unite at a root. So two
- * summaries are nested or disjoint, and one walk up from a cluster's root answers every question.
+ * Compares what summaries cover. Trees only grow, by one unite at a root. So two summaries are nested or disjoint, and one walk up
+ * from a cluster's root answers every question.
  */
 export class Coverage {
   readonly #unions: UnionRepository;

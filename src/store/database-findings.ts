@@ -55,59 +55,37 @@ function embedderFinding({ generations }: Repositories, embedderId: string): Fin
 function vectorFinding({ database: { client }, pendingVectors }: Repositories): Finding {
   const { pendingVectorCount, pendingVectorsSinceMs, failedVectorCount } = pendingVectors.stats();
   if (pendingVectorCount === 0 && failedVectorCount === 0) return ok("vectors", "No message waits for its vector.");
-  const last = client
-    .prepare<[], string>(
-      "SELECT error FROM pending_vectors WHERE error IS NOT NULL ORDER BY next_try_at_ms DESC LIMIT 1",
-    )
-    .pluck()
-    .get();
+  const lastErrors = "SELECT error FROM pending_vectors WHERE error IS NOT NULL ORDER BY next_try_at_ms DESC LIMIT 1";
+  const last = client.prepare<[], string>(lastErrors).pluck().get();
   const since = pendingVectorsSinceMs === null ? "" : `, since ${new Date(pendingVectorsSinceMs).toISOString()}`;
-  const text = [
-    `${counted(pendingVectorCount, "message")} ${pendingVectorCount === 1 ? "waits" : "wait"} for a vector${since}; for ${failedVectorCount} the last try failed.`,
-    ...(last === undefined ? [] : [`The last error: ${last}`]),
-  ].join(" ");
+  const failure = last === undefined ? "" : ` The last error: ${last}`;
+  const text = `${counted(pendingVectorCount, "message")} ${pendingVectorCount === 1 ? "waits" : "wait"} for a vector${since}; for ${failedVectorCount} the last try failed.${failure}`;
   if (pendingVectorCount === 0) return ok("vectors", text);
-  return advice(
-    "vectors",
-    text,
-    "`await store.embedPending()`, with the embedder of the store. Until then, searches find them by their words only.",
-  );
+  const fix =
+    "`await store.embedPending()`, with the embedder of the store. Until then, searches find them by their words only.";
+  return advice("vectors", text, fix);
 }
 
 function summaryFinding({ database: { client } }: Repositories, { themeCount, sessionIds }: DirtyCount): Finding {
   if (themeCount === 0) return ok("summaries", "Every theme that is worth a summary has one.");
   const ids = JSON.stringify(sessionIds);
-  const { messageCount, tokenCount } = client
-    .prepare<[string], { messageCount: number; tokenCount: number }>(
-      `SELECT count(*) AS messageCount, coalesce(sum(token_count), 0) AS tokenCount FROM uncovered
-       WHERE session_id IN (SELECT value FROM json_each(?))`,
+  const { messageCount, tokenCount, bareCount, lastError } = client
+    .prepare<[string], { messageCount: number; tokenCount: number; bareCount: number; lastError: string | null }>(
+      `WITH due(id) AS (SELECT value FROM json_each(?))
+       SELECT count(*) AS messageCount, coalesce(sum(token_count), 0) AS tokenCount,
+         (SELECT count(*) FROM due
+          WHERE NOT EXISTS (SELECT 1 FROM summaries WHERE session_id = due.id AND status = 'done')) AS bareCount,
+         (SELECT error FROM summaries f WHERE status IN ('failed', 'parked') AND session_id IN due
+          AND NOT EXISTS (
+            SELECT 1 FROM summaries d WHERE d.root_id = f.root_id AND d.status = 'done' AND d.stands_in = 0 AND d.id > f.id)
+          ORDER BY id DESC LIMIT 1) AS lastError
+       FROM uncovered WHERE session_id IN due`,
     )
     .get(ids)!;
-  const bareCount = client
-    .prepare<[string], number>(
-      `SELECT count(*) FROM json_each(?) s
-       WHERE NOT EXISTS (SELECT 1 FROM summaries WHERE session_id = s.value AND status = 'done')`,
-    )
-    .pluck()
-    .get(ids);
-  const lastError = client
-    .prepare<[string], string>(
-      `SELECT error FROM summaries f WHERE status IN ('failed', 'parked') AND session_id IN (SELECT value FROM json_each(?))
-       AND NOT EXISTS (SELECT 1 FROM summaries d WHERE d.root_id = f.root_id AND d.status = 'done' AND d.stands_in = 0 AND d.id > f.id)
-       ORDER BY id DESC LIMIT 1`,
-    )
-    .pluck()
-    .get(ids);
-  const text = [
-    `${counted(themeCount, "theme")} in ${counted(sessionIds.length, "session")} need a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all.`,
-    `${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.`,
-    ...(lastError === undefined ? [] : [`The last try failed: ${lastError}.`]),
-  ];
-  return advice(
-    "summaries",
-    text.join(" "),
-    "`await session.resolveDirty()` in each of them, or an import, which does this at its end.",
-  );
+  const failure = lastError === null ? "" : ` The last try failed: ${lastError}.`;
+  const text = `${counted(themeCount, "theme")} in ${counted(sessionIds.length, "session")} need a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all. ${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.${failure}`;
+  const fix = "`await session.resolveDirty()` in each of them, or an import, which does this at its end.";
+  return advice("summaries", text, fix);
 }
 
 function fullTextFinding({ database: { client }, fullText }: Repositories): Finding {

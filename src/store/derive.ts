@@ -23,7 +23,7 @@ export interface DerivedRows {
   themes: GrowingTheme[];
 }
 
-/** Derives a session's rows by applying its log to its messages. If log and messages disagree, notes why and derives nothing. */
+/** Derives a session's rows by applying its log to its messages. If they disagree, notes why and derives nothing. */
 export function derive(
   { generations, unions, subjects, messages }: Repositories,
   session: SessionRow,
@@ -39,7 +39,7 @@ export function derive(
 }
 
 /** A session's log, the rows of it that concern subjects, and the steps that entered the forest. */
-export interface AppliedLog {
+interface AppliedLog {
   log: readonly UnionRow[];
   subjectLog: readonly SubjectRow[];
   steps: readonly EnteringStep[];

@@ -24,25 +24,20 @@ const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.val
 /** Rows of `messages` as recall reads them: many at once, in no order. */
 export class EvidenceRepository extends Repository {
   // Recalls run these, each with a list of messages as JSON.
-  readonly #rows = this.statement<[ids: string], RowOf<typeof RANKED> & { messageId: number; isCall: number }>`
+  readonly rows = this.statement<[ids: string], RowOf<typeof RANKED> & { messageId: number; isCall: number }>`
     SELECT m.id AS messageId, ${RANKED.of("m")},
       m.role = 'assistant' AND instr(m.parts, '"type":"tool_call"') > 0 AND NOT EXISTS (
         SELECT 1 FROM json_each(m.parts) part WHERE part.value ->> 'type' = 'text'
       ) AS isCall
-    ${GIVEN}`;
+    ${GIVEN}`.map((row): EvidenceRow => ({ ...row, isCall: row.isCall === 1 })).allOf;
   readonly #embeddings = this.statement<[ids: string, embedderId: string], [messageId: number, embedding: Buffer]>`
     SELECT id, embedding FROM (SELECT m.id, ${vectorNow("m")} AS embedding ${GIVEN})
     WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`.raw();
   readonly #around = this.statement<{ ids: string; radius: number }, number>`
     SELECT DISTINCT n.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
     CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq BETWEEN m.seq - @radius AND m.seq + @radius`.pluck();
-  readonly #texts = this.statement<[ids: string], RowOf<typeof SHOWN> & { messageId: number }>`
-    SELECT m.id AS messageId, ${SHOWN.of("m")} ${GIVEN}`;
-
-  rows(ids: readonly number[]): EvidenceRow[] {
-    const rows = this.#rows.all(JSON.stringify(ids));
-    return rows.map(({ isCall, ...row }) => ({ ...row, isCall: isCall === 1 }));
-  }
+  readonly texts = this.statement<[ids: string], TextRow>`
+    SELECT m.id AS messageId, ${SHOWN.of("m")} ${GIVEN}`.allOf;
 
   /** The vectors by message. A message without a vector of this embedder is left out. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
@@ -53,9 +48,5 @@ export class EvidenceRepository extends Repository {
   /** These messages, and those at most `radius` seqs before and after each. */
   around(ids: readonly number[], radius: number): number[] {
     return this.#around.all({ ids: JSON.stringify(ids), radius });
-  }
-
-  texts(ids: readonly number[]): TextRow[] {
-    return this.#texts.all(JSON.stringify(ids));
   }
 }

@@ -12,7 +12,7 @@ export interface EnteringStep {
 }
 
 /**
- * Returns the steps of consecutive messages, in order of their first message.
+ * Returns the steps of consecutive messages, in order.
  *
  * @param rows  Whole steps, in order of seq and without pinned messages.
  * @param seqBefore  The seq of the last message that entered the forest before them; -1 if none did.

@@ -28,8 +28,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Checks a store's file without opening it: whether it exists, who may use it, which files are beside it, which processes
- * have it open, and how much room its disk has. Nothing is written and nothing is locked.
+ * Checks a store's file without opening it. Nothing is written and nothing is locked.
  *
  * @param path  An absolute path, or `:memory:`.
  * @param writesHere  True if this process has the store open for writing, so the write-ahead log may be its own.

@@ -29,10 +29,7 @@ export interface ForgetReport extends Forgotten {
   erased: boolean;
 }
 
-/**
- * Forgets a session: its messages, forest and summaries, in one transaction. Clusters of other sessions whose subjects
- * depended on it are assigned again in the background.
- */
+/** Forgets a session. Clusters of other sessions whose subjects depended on it are assigned again in the background. */
 export function forgetSession(repositories: Repositories, sessionId: string): Forgotten {
   const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
@@ -53,7 +50,7 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
 
 /**
  * Forgets messages, each with its whole step, and the summaries that covered them. The log is rewritten as if the messages
- * had never been there, and everything derived from it is derived again. Subjects are treated as in `forgetSession`.
+ * had never been there, and everything derived from it is derived again.
  *
  * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `STORE_CORRUPT` if the log cannot
  *   be applied. Then nothing is forgotten.
@@ -69,7 +66,13 @@ export function forgetMessages(
   return database.write("forget", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
-    const steps = new Set(messageIds.map((messageId) => stepOf(repositories, sessionId, messageId)));
+    const steps = new Set(
+      messageIds.map((messageId) => {
+        const found = messages.stepOf(messageId);
+        if (found?.sessionId !== sessionId) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+        return found.stepId;
+      }),
+    );
 
     const coversStep = ({ rootId, logPosition }: Covering): boolean =>
       unions.stepsOf("theme", rootId, logPosition).some((step) => steps.has(step));
@@ -105,9 +108,8 @@ export function forgetMessages(
 }
 
 /**
- * Takes clusters that change or disappear out of their subjects, and all clusters that were assigned after them. In the log
- * of subjects, a cluster that lost its first step gets its new root, and a cluster that is gone is removed. So an old handle
- * of a subject still gives the clusters that are left.
+ * Takes clusters that change or disappear out of their subjects, and all clusters that were assigned after them. The log of
+ * subjects gets the new root of a cluster that lost its first step, so that old handles still give the clusters that are left.
  *
  * @param log  The rows of the clusters that change.
  * @param remaining  The session's log without the forgotten steps. Every row keeps its position.
@@ -134,18 +136,9 @@ function leaveSubjects(
   subjects.forget(generation, gone);
 }
 
-function stepOf({ messages }: Repositories, sessionId: string, messageId: number): number {
-  const found = messages.stepOf(messageId);
-  if (found?.sessionId !== sessionId) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
-  return found.stepId;
-}
-
 /**
- * Rewrites the file without its freed space, and empties the write-ahead log: SQLite only marks deleted rows as free, and the
- * log holds old pages. The disk needs as much free space as the file has.
- *
- * The full-text index keeps the words of deleted messages until it merges the part that holds them. So all of it is merged
- * first, in small transactions. That takes up to half as long as writing the file: a second for 100,000 messages.
+ * Merges the full-text index, which keeps the words of deleted messages until then. Then rewrites the file without its freed space,
+ * and empties the write-ahead log, which holds old pages. The disk needs as much free space as the file has.
  *
  * @returns false if another process reads or writes, or the disk is full. Nothing is lost then, and it can be tried again.
  */
@@ -169,13 +162,7 @@ export function erase(repositories: Repositories): boolean {
 /** Merges the full-text index in small transactions. Other processes may write after each. */
 function mergeFullText({ database, fullText }: Repositories): void {
   const merges = (pages: number): boolean =>
-    database.write("erase", () => {
-      let isChanged = false;
-      unlessDamaged(fullText, () => {
-        isChanged = fullText.merge(pages);
-      });
-      return isChanged;
-    });
+    database.write("erase", () => unlessDamaged(fullText, () => fullText.merge(pages))) === true;
   const finishMerge = (): void => {
     // A process that waits for the lock retries every few milliseconds. This pause lets it take the lock.
     while (merges(MERGE_PAGES)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
@@ -186,11 +173,12 @@ function mergeFullText({ database, fullText }: Repositories): void {
 }
 
 /** Changes the full-text index. If it is damaged, it is emptied and fills again: a message must be forgettable anyway. */
-function unlessDamaged(fullText: FullTextRepository, change: () => void): void {
+function unlessDamaged<T>(fullText: FullTextRepository, change: () => T): T | undefined {
   try {
-    change();
+    return change();
   } catch (error) {
     if (!isCode(error, "CORRUPT|ERROR") && !StoreError.is(error, "STORE_CORRUPT")) throw error;
     fullText.clear();
+    return undefined;
   }
 }

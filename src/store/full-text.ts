@@ -85,9 +85,10 @@ export class FullTextRepository extends Repository {
   readonly strangerCount = this.statement<[], number>`
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;
   readonly #countedTotals = this.statement<[], [messageCount: number, sizes: string]>`SELECT count(*), ${SIZES}`.raw();
-  readonly #wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
+  /** Indexed messages after `afterId`, with the number of words that each has in the index. */
+  readonly wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
     SELECT m.id, ${SEARCH_TEXT} AS text, d.sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
-    WHERE d.id > ? ORDER BY d.id LIMIT ?`;
+    WHERE d.id > ? ORDER BY d.id LIMIT ?`.map(({ sz, ...row }) => ({ ...row, wordCount: varintsOf(sz)[0] ?? 0 })).all;
   // One JSON text: as rows, the occurrences would take four times as long.
   readonly #occurrences = this.statement<[stem: string], string>`
     SELECT json_group_array(doc) FROM temp.messages_fts_occurrences WHERE term = ?`.pluck();
@@ -208,12 +209,6 @@ export class FullTextRepository extends Repository {
     const [messageCount, sizes] = this.#countedTotals.one();
     const wordCount = varintsOf(Buffer.from(sizes, "hex")).reduce((sum, count) => sum + count, 0);
     return { messageCount, wordCount };
-  }
-
-  /** Indexed messages after `afterId`, with the number of words that each has in the index. */
-  wordCounts(afterId: number, limit: number): (SearchText & { wordCount: number })[] {
-    const rows = this.#wordCounts.all(afterId, limit);
-    return rows.map(({ id, text, sz }) => ({ id, text, wordCount: varintsOf(sz)[0] ?? 0 }));
   }
 
   /** The indexed messages that hold a stem, in order of id, each as often as it holds the stem. An occurrence takes 0.1 µs. */

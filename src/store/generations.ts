@@ -15,11 +15,7 @@ const EMBEDDER_NOW = "(SELECT embedder_id FROM generations ORDER BY id DESC LIMI
 /** A condition in SQL: the staged vector `r` is of the generation in use, and has not been moved to its message yet. */
 export const IS_UNMOVED = `r.generation = ${GENERATION_NOW} AND r.embedder_id = ${EMBEDDER_NOW}`;
 
-/**
- * SQL for the vector that a message has in the generation in use: in its row, or staged.
- *
- * @param table  The statement's name for `messages`.
- */
+/** SQL for the vector that a message has in the generation in use: in its row, or staged. `table` stands for `messages`. */
 export function vectorNow(table: string): string {
   return `CASE WHEN ${table}.embedder_id = ${EMBEDDER_NOW} THEN ${table}.embedding
     ELSE (SELECT r.embedding FROM reembedded_vectors r WHERE ${IS_UNMOVED} AND r.message_id = ${table}.id) END`;
@@ -32,10 +28,8 @@ export type GenerationRow = RowOf<typeof GENERATION>;
 export class GenerationRepository extends Repository {
   // Moves of the frontier and resumes run it.
   /** The generation in use; undefined in a store that was never written to. */
-  readonly newest = this.statement<
-    [],
-    RowOf<typeof GENERATION>
-  >`SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`.get;
+  readonly newest = this.statement<[], GenerationRow>`
+    SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`.get;
 
   /** Notes that rows of clusters of the generation in use were rewritten, so that every cache of them is out of date. */
   countRewrite(): void {

@@ -15,11 +15,7 @@ export interface LockHolders {
   writing: number | undefined;
 }
 
-/**
- * Returns which other processes have a file open, by the locks on it. It takes no lock itself.
- *
- * @returns undefined if the system does not list locks: only Linux does.
- */
+/** Returns which other processes have a file open, by the locks on it; undefined if the system lists none: only Linux does. */
 export function lockHolders(path: string): LockHolders | undefined {
   let locks: string;
   try {
@@ -30,10 +26,7 @@ export function lockHolders(path: string): LockHolders | undefined {
   return holdersIn(locks, { database: lookAt(path)?.ino, sharedMemory: lookAt(`${path}-shm`)?.ino }, process.pid);
 }
 
-/**
- * Finds the holders in the text of `/proc/locks`. A file is known by its inode and the locked bytes. The device is not
- * compared, because on layered file systems `stat` reports another one.
- */
+/** Finds the holders in the text of `/proc/locks`. Devices are not compared: on layered file systems `stat` reports another one. */
 export function holdersIn(
   locks: string,
   inodes: { database: number | undefined; sharedMemory: number | undefined },

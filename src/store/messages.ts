@@ -4,8 +4,7 @@ import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { encodeVector } from "../vector/codec.ts";
-import type { ArtifactRepository } from "./artifacts.ts";
-import type { Artifact } from "./extract-artifacts.ts";
+import type { Artifact, ArtifactRepository } from "./artifacts.ts";
 import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
@@ -62,10 +61,12 @@ export const GRADUATING = columns(
 
 /** The part of a message that the forest reads. */
 export type GraduatingMessage = RowOf<typeof GRADUATING> & { embedding: Float32Array | null };
+type GraduatingRow = RowOf<typeof GRADUATING> & { embedding: Buffer | null };
 
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const KEYS = columns(messages, "id", "seq", "digest");
 
+type IdAndSeq = { id: number; seq: number };
 type InsertedRow = Record<keyof typeof messages.$inferSelect, string | number | Buffer | null>;
 type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: number };
 
@@ -90,12 +91,10 @@ export class MessageRepository extends Repository {
   /** The messages of `unpinnedFrom`, with only the columns from which steps are formed. */
   readonly windowFrom = this.statement<[sessionId: string, seqFrom: number], RowOf<typeof WINDOW>>`
     SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`.all;
-  readonly #graduating = this.statement<
-    [string, number, number],
-    RowOf<typeof GRADUATING> & { embedding: Buffer | null }
-  >`
+  /** The messages from one seq to another as the forest reads them, without pinned ones. */
+  readonly graduating = this.statement<[sessionId: string, seqFirst: number, seqLast: number], GraduatingRow>`
     SELECT ${GRADUATING}, ${vectorNow("messages")} AS embedding
-    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
+    FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage).all;
   /** The seq of the newest message before `seq` that is not pinned; -1 if there is none. */
   readonly seqBefore = this.statement<[sessionId: string, seq: number], number>`
     SELECT coalesce((
@@ -109,14 +108,15 @@ export class MessageRepository extends Repository {
   /** The newest message of a session. */
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
-  readonly #unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`;
-  readonly #pinnedOf = this.statement<[sessionId: string], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND pinned = 1 ORDER BY seq`;
-  readonly #range = this.statement<
-    [sessionId: string, seqFirst: number, seqLast: number, limit: number],
-    SelectedMessage
-  >`
+  readonly unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`.map((row) =>
+    this.#checked(row),
+  ).all;
+  readonly pinnedOf = this.statement<[sessionId: string], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND pinned = 1 ORDER BY seq`.map((row) =>
+    this.#checked(row),
+  ).all;
+  readonly #range = this.statement<[id: string, seqFirst: number, seqLast: number, limit: number], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`;
   readonly #notableBefore = this.statement<SeqRange, RowOf<typeof NOTABLE>>`
     SELECT ${NOTABLE} FROM messages
@@ -126,7 +126,10 @@ export class MessageRepository extends Repository {
   // Lists as JSON.
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
-  readonly #ofSteps = this.statement<[stepIds: string], SelectedMessage>`SELECT ${MESSAGE.of("m")} ${OF_STEPS}`;
+  /** Every message of the given steps in order of seq. */
+  readonly ofSteps = this.statement<[stepIds: string], SelectedMessage>`SELECT ${MESSAGE.of("m")} ${OF_STEPS}`.map(
+    (row) => this.#checked(row),
+  ).allOf;
   readonly idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck().allOf;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
   readonly #syncKeys = this.statement<
@@ -143,15 +146,9 @@ export class MessageRepository extends Repository {
   /** The newest id ever given, even if its message has been forgotten. */
   readonly lastId = this.statement<[], number>`
     SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0)`.pluck().one;
-  readonly #seqsByIndex = this.statement<
-    [sessionId: string, seqFrom: number, limit: number],
-    { id: number; seq: number }
-  >`
+  readonly #seqsByIndex = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages INDEXED BY messages_by_seq WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
-  readonly #seqsByTable = this.statement<
-    [sessionId: string, seqFrom: number, limit: number],
-    { id: number; seq: number }
-  >`
+  readonly #seqsByTable = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
   /** The first characters of each member of a cluster, in the order in which the members joined. */
   readonly openingsOf = this.statement<[charsMax: number, clusterRoot: number], string>`
@@ -228,15 +225,7 @@ export class MessageRepository extends Repository {
 
   /** The messages with these ids in order of seq. Unknown ids are left out. */
   byIds(ids: readonly number[]): Message[] {
-    return this.#messages(this.#byIds.allOf(ids));
-  }
-
-  unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
-    return this.#messages(this.#unpinnedFrom.all(sessionId, seqFrom));
-  }
-
-  pinnedOf(sessionId: string): Message[] {
-    return this.#messages(this.#pinnedOf.all(sessionId));
+    return this.#byIds.allOf(ids).map((row) => this.#checked(row));
   }
 
   /** The tokens of the pinned messages, by the stored counts. */
@@ -248,7 +237,7 @@ export class MessageRepository extends Repository {
 
   /** Messages of a session from one seq to another, both included. */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
-    return this.#messages(this.#range.all(sessionId, seqFirst, seqLast, limit));
+    return this.#range.all(sessionId, seqFirst, seqLast, limit).map((row) => this.#checked(row));
   }
 
   /** The session and the step of a message, even of one whose content is damaged. */
@@ -257,16 +246,11 @@ export class MessageRepository extends Repository {
     return this.orm.select({ sessionId, stepId }).from(messages).where(eq(messages.id, id)).get();
   }
 
-  /** Every message of the given steps in order of seq. */
-  ofSteps(stepIds: readonly number[]): Message[] {
-    return this.#messages(this.#ofSteps.allOf(stepIds));
-  }
-
   /**
    * The ids and seqs of a session's messages in order. Reads neither other columns nor a damaged index, so one unreadable
    * message does not hide the others.
    */
-  seqsFrom(sessionId: string, seqFrom: number, limit: number): { id: number; seq: number }[] {
+  seqsFrom(sessionId: string, seqFrom: number, limit: number): IdAndSeq[] {
     try {
       return this.#seqsByIndex.all(sessionId, seqFrom, limit);
     } catch {
@@ -275,7 +259,7 @@ export class MessageRepository extends Repository {
   }
 
   /** The last of a session's ids and seqs. */
-  lastSeq(sessionId: string): { id: number; seq: number } | undefined {
+  lastSeq(sessionId: string): IdAndSeq | undefined {
     const { id, seq } = messages;
     const ofSession = this.orm.select({ id, seq }).from(messages).where(eq(messages.sessionId, sessionId));
     return ofSession.orderBy(desc(seq)).limit(1).get();
@@ -324,14 +308,6 @@ export class MessageRepository extends Repository {
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
   }
 
-  /** The messages from one seq to another as the forest reads them, without pinned ones. */
-  graduating(sessionId: string, seqFirst: number, seqLast: number): GraduatingMessage[] {
-    return this.#graduating.all(sessionId, seqFirst, seqLast).map(({ embedding, ...row }) => ({
-      ...row,
-      embedding: embedding === null ? null : (messages.embedding.mapFromDriverValue(embedding) as Float32Array),
-    }));
-  }
-
   setParentOfStep(stepId: number, parentId: number): void {
     this.setParent(parentId, stepId);
     this.#setParentOfStep.run(parentId, stepId);
@@ -350,10 +326,6 @@ export class MessageRepository extends Repository {
       .where(and(eq(messages.sessionId, sessionId), isGiven));
     this.orm.insert(forgottenMessages).select(given).run();
     this.orm.delete(messages).where(isGiven).run();
-  }
-
-  #messages(rows: readonly SelectedMessage[]): Message[] {
-    return rows.map((row) => this.#checked(row));
   }
 
   /**
@@ -389,4 +361,9 @@ export class MessageRepository extends Repository {
     if (row.metadata !== null) message.metadata = row.metadata;
     return message;
   }
+}
+
+function graduatingMessage({ embedding, ...row }: GraduatingRow): GraduatingMessage {
+  const vector = embedding === null ? null : (messages.embedding.mapFromDriverValue(embedding) as Float32Array);
+  return { ...row, embedding: vector };
 }

@@ -8,19 +8,13 @@ import { MIGRATIONS } from "./migrations.ts";
 /** The table that drizzle's own tools read, so that `drizzle-kit` understands our files. */
 const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTEGER PRIMARY KEY, hash text NOT NULL, created_at numeric)`;
 
-interface AppliedMigration {
-  hash: string;
-  created_at: number;
-}
-
 /**
  * Brings a file to this version's format, or refuses it and leaves it unchanged.
  *
- * drizzle writes the migrations but does not run them. Its migrator notices neither an edited migration nor a file that is
- * newer than the package, and rebuilding a table inside its transaction deletes every child row. Here, foreign keys are off
- * during the transaction and are checked at its end. Views and triggers, which a rebuild breaks or drops, are dropped before
- * each migration and created again after it. The last id of every table is kept: a rebuilt table would give the ids of
- * forgotten rows again. Everything is one transaction.
+ * drizzle writes the migrations but does not run them. Its migrator notices neither an edited migration nor a newer file, and
+ * rebuilding a table inside its transaction deletes every child row. Here, foreign keys are off during the one transaction and are
+ * checked at its end. Views and triggers, which a rebuild breaks or drops, are dropped before each migration and created again
+ * after it. The last id of every table is kept: a rebuilt table would give the ids of forgotten rows again.
  *
  * @throws {StoreError} `FORMAT_UNSUPPORTED`, `STORE_CORRUPT`.
  */
@@ -44,10 +38,8 @@ export function migrate(
 }
 
 /**
- * Compares the definitions of tables, views, indexes and triggers with those of a new store. Statements are compiled when they
- * first run, so a damaged definition does not keep a store from being opened.
- *
- * @returns a description of each definition that is missing or differs. Anything added to them is ignored.
+ * Compares the definitions of tables, views, indexes and triggers with those of a new store. Returns a description of each that is
+ * missing or differs. Anything added to them is ignored.
  */
 export function schemaProblems(client: Database.Database): string[] {
   const found = definitionsIn(client);
@@ -99,7 +91,9 @@ function checkApplied(client: Database.Database, path: string, known: readonly M
   const hasTable = client.prepare("SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'").get();
   if (hasTable === undefined) return 0;
   const applied = client
-    .prepare<[], AppliedMigration>("SELECT hash, created_at FROM __drizzle_migrations ORDER BY created_at")
+    .prepare<[], { hash: string; created_at: number }>(
+      "SELECT hash, created_at FROM __drizzle_migrations ORDER BY created_at",
+    )
     .all();
   applied.forEach(({ hash, created_at }, index) => {
     const expected = known[index];
@@ -143,13 +137,9 @@ function applyMissing(
   assert(checkApplied(client, path, known) === known.length, "every known migration is recorded");
 }
 
-/** A view or a trigger. */
-interface Dependent {
-  type: string;
-  name: string;
-  sql: string;
-}
+type Dependent = { type: string; name: string; sql: string };
 
+/** Drops views and triggers. */
 function dropDependents(client: Database.Database): Dependent[] {
   const dependents = client
     .prepare<[], Dependent>(
@@ -168,10 +158,7 @@ function createDependents(client: Database.Database, dependents: readonly Depend
   }
 }
 
-interface LastId {
-  name: string;
-  seq: number;
-}
+type LastId = { name: string; seq: number };
 
 /** Returns the last id of each table with AUTOINCREMENT that has ever held a row. */
 function lastIdsOf(client: Database.Database): LastId[] {

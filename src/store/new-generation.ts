@@ -16,7 +16,6 @@ export interface NewForest {
   dimension: number;
   /** Unix milliseconds. */
   createdAtMs: number;
-  /** The log of all sessions, in order. */
   log: readonly { sessionId: string; row: UnionRow }[];
   sessions: readonly { sessionId: string; clusters: readonly StoredCluster[]; themes: readonly GrowingTheme[] }[];
   /** The parent of every message that is not its own parent, by id. */
@@ -34,17 +33,13 @@ export interface CarriedSummary {
   logPosition: number;
 }
 
-/** Returns the target of a reembed that begins now; undefined in a store that was never written to. */
+/** Returns the target of a reembed that begins now; undefined in a store without a generation. */
 export function nextTarget({ generations }: Repositories, embedderId: string): Target | undefined {
   const newest = generations.newest();
   return newest === undefined ? undefined : { generation: newest.id + 1, embedderId };
 }
 
-/**
- * Stages vectors for the next generation.
- *
- * @returns the number of vectors staged; undefined if another process has begun that generation, so nothing is written.
- */
+/** Stages vectors for the next generation. Returns their number, or undefined if another process has begun that generation. */
 export function stageVectors(
   repositories: Repositories,
   target: Target,
@@ -57,11 +52,7 @@ export function stageVectors(
   });
 }
 
-/**
- * Moves some staged vectors of the generation in use to their messages, and deletes some that no generation will use.
- *
- * @returns the number of vectors moved or deleted; 0 if none was left.
- */
+/** Moves some staged vectors to their messages, and deletes some that no generation will use. Returns how many; 0 at the end. */
 export function moveVectors({ database, reembedding }: Repositories): number {
   if (!database.read(() => reembedding.hasLeftover())) return 0;
   return database.write("reembed", () => {
@@ -71,14 +62,12 @@ export function moveVectors({ database, reembedding }: Repositories): number {
 }
 
 /**
- * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries, in one transaction.
+ * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries. The new vectors are used from the staging
+ * table until `moveVectors` moves them. Upkeep assigns the new clusters to subjects. Summaries of the old generation stay, and
+ * contexts show those that were carried over.
  *
- * The new vectors are used at once, from the staging table. Writing them into the rows of their messages would take as long
- * as everything else together, so `moveVectors` does it afterwards. Upkeep assigns the new clusters to subjects. Summaries of
- * the old generation stay, and their handles keep their meaning; contexts show those that were carried over.
- *
- * @param plan  Called inside the transaction. Returns a forest of everything in the store, or undefined if the forest that was
- *   grown is out of date, so nothing is written.
+ * @param plan  Called inside the transaction. Returns a forest of everything in the store; undefined if the one that was grown is
+ *   out of date, so nothing is written.
  */
 export function switchGeneration(
   repositories: Repositories,
@@ -103,7 +92,7 @@ export function switchGeneration(
     pendingVectors.deleteAll(); // vectors of the old embedder
     for (const id of forest.withoutVector) {
       reembedding.drop(id);
-      pendingVectors.add(id, createdAtMs);
+      pendingVectors.add(createdAtMs, id);
     }
     clusters.deleteOf();
     themes.deleteOf();

@@ -13,15 +13,15 @@ export const APPLICATION_ID = 0x43_6f_70_70;
 
 export interface OpenDatabaseOptions {
   readonly: boolean;
-  /** With `process`, commits survive the death of the process (synchronous=NORMAL); with `power`, a power cut too (FULL). */
+  /** Commits survive the death of the process (synchronous=NORMAL), or a power cut, too (FULL). */
   durability: "process" | "power";
   /** How long a write waits for another process's, in milliseconds. */
   busyTimeoutMs: number;
 }
 
 /**
- * How long SQLite itself waits for a lock, in milliseconds. Its pauses between tries grow to a tenth of a second, and a process
- * that writes all the time is sure to hold the lock again by then. So SQLite waits briefly, and `#patiently` tries again.
+ * How long SQLite itself waits for a lock, in milliseconds; then `#patiently` tries again. SQLite's own pauses grow to a tenth of a
+ * second, and a process that writes all the time is sure to hold the lock again by then.
  */
 const LOCK_WAIT_MS = 2;
 
@@ -31,13 +31,11 @@ export class StoreDatabase {
   readonly readonly: boolean;
   readonly client: Database.Database;
   readonly orm: BetterSQLite3Database;
-  /** Makes a statement of written SQL. */
   readonly statement: StatementTag;
   readonly #files: readonly FileIdentity[];
   readonly #isCopy: boolean;
-  /** Runs a function. Made once, because the driver takes as long to make a transaction as to run it. */
+  /** Made once, because the driver takes as long to make a transaction as to run it. */
   readonly #transaction: Database.Transaction<(run: () => unknown) => unknown>;
-  /** Runs a change, and checks the store's files before the commit. */
   readonly #writeTransaction: Database.Transaction<(change: () => unknown) => unknown>;
   readonly #readDataVersion: Database.Statement<[], number>;
   #busyTimeoutMs: number;
@@ -58,7 +56,7 @@ export class StoreDatabase {
     this.#writeTransaction = client.transaction((change: () => unknown) => {
       this.#hasBegun = true;
       const result = change();
-      this.assertInPlace();
+      this.assertInPlace(); // 1.5 µs. SQLite would write to a deleted or replaced file, too
       return result;
     });
     this.#readDataVersion = client.prepare<[], number>("PRAGMA data_version").pluck();
@@ -69,12 +67,7 @@ export class StoreDatabase {
     return this.guard(() => this.#patiently(() => this.#readDataVersion.get()!));
   }
 
-  /**
-   * Runs `change` in one IMMEDIATE transaction: all of it is committed when this returns, or none of it. A deferred transaction
-   * that reads before it writes would fail at once if another process has written in between.
-   *
-   * Checks the store's files before the commit, which takes 1.5 µs. SQLite would write to a deleted or replaced file, too.
-   */
+  /** Runs `change` in one IMMEDIATE transaction: all of it is committed when this returns, or none of it. */
   write<T>(operation: string, change: () => T): T {
     this.assertWritable(operation);
     return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
@@ -93,7 +86,7 @@ export class StoreDatabase {
     return this.guard(() => this.#patiently(() => this.#transaction.deferred(query) as T));
   }
 
-  /** Runs statements outside of `write` and `read`. SQLite waits for other processes up to the busy timeout. */
+  /** Runs statements that are no transaction. SQLite waits for other processes up to the busy timeout. */
   waiting<T>(run: () => T): T {
     this.#waitFor(this.#busyTimeoutMs);
     try {
@@ -150,11 +143,10 @@ export class StoreDatabase {
     }
   }
 
-  /** A failure of our own code is a bug, or comes from damaged rows. A check by SQLite tells which. */
+  /** A failure of our own code is a bug, or comes from damaged rows. Only rows are parsed, so a SyntaxError is damage. */
   #unforeseen(error: unknown): unknown {
     if (!(error instanceof Error) || !this.client.open) return error;
-    const isDamage = error instanceof SyntaxError || !this.#isIntact(); // only rows are parsed here
-    if (!isDamage) return error;
+    if (!(error instanceof SyntaxError) && this.#isIntact()) return error;
     return new StoreError("STORE_CORRUPT", { path: this.path, reason: error.message }, { cause: error });
   }
 
@@ -167,7 +159,6 @@ export class StoreDatabase {
   }
 }
 
-/** A file as the file system identifies it. */
 interface FileIdentity {
   path: string;
   dev: number;
@@ -176,10 +167,7 @@ interface FileIdentity {
   mtimeMs: number | undefined;
 }
 
-/**
- * The files that a connection depends on: the store and, for a writer, its write-ahead log, which stays the same file from the
- * first connection to the last. A reader may open the store before there is a log.
- */
+/** The files that a connection depends on: the store, and for a writer its log, which is the same file until all have closed. */
 function identitiesOf(path: string, options: { readonly: boolean; isCopy: boolean }): FileIdentity[] {
   if (path === ":memory:") return [];
   const log = `${realpathSync(path)}-wal`;
@@ -199,8 +187,7 @@ export function storeErrorOf(error: unknown, path: string): unknown {
   }
   if (!(error instanceof Database.SqliteError)) return error;
   const options = { cause: error };
-  const reason = error.message;
-  const code = error.code;
+  const { message: reason, code } = error;
   if (code.startsWith("SQLITE_BUSY")) return new StoreError("STORE_BUSY", { path }, options);
   if (code.startsWith("SQLITE_CORRUPT")) return new StoreError("STORE_CORRUPT", { path, reason }, options);
   if (code === "SQLITE_NOTADB") return new StoreError("NOT_A_STORE", { path, reason }, options);
@@ -256,10 +243,7 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
   }
 }
 
-/**
- * The last connection to close a file writes its log into it, even the log of another database. A reader cannot write, so it
- * looks at the file first if a log was left behind.
- */
+/** A writer that closes a file writes its log into it, even the log of another database. So a reader looks at the file first. */
 function refuseForeignLog(file: string, busyTimeoutMs: number): void {
   const { client } = connect(file, { readonly: true, busyTimeoutMs });
   try {

@@ -13,22 +13,8 @@ export interface ClaimableVector {
   errorCode: string | null;
 }
 
-/** A try that failed and will be repeated. */
-export interface FailedTry {
-  messageId: number;
-  /** The number of failed tries, this one included. */
-  attempts: number;
-  errorCode: string | null;
-  error: string;
-  nextTryAtMs: number;
-}
-
-/** The vectors that are due in a store, or in one of its sessions. */
-export interface DueVectors {
-  count: number;
-  /** When the first of them may be requested, in Unix milliseconds; null if none is due. */
-  nextTryAtMs: number | null;
-}
+/** A failed try. `attempts` stays as it is if the message did not cause the failure. */
+type FailedTry = Pick<typeof pendingVectors.$inferInsert, "attempts" | "errorCode" | "error" | "nextTryAtMs">;
 
 /** Counts of the messages of a store that have no vector. */
 export interface VectorStats {
@@ -53,21 +39,19 @@ const CLAIMABLE_AT_MS = sql`max(${pendingVectors.nextTryAtMs}, coalesce(${pendin
 /** Rows of `pending_vectors`. */
 export class PendingVectorRepository extends Repository {
   // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
-  readonly #add = this.statement<[dueSinceMs: number, messageId: number]>`
-    INSERT INTO pending_vectors (message_id, session_id, due_since_ms) SELECT id, session_id, ? FROM messages WHERE id = ?`;
+  /** Adds a message that is stored. */
+  readonly add = this.statement<[dueSinceMs: number, messageId: number]>`
+    INSERT INTO pending_vectors (message_id, session_id, due_since_ms)
+    SELECT id, session_id, ? FROM messages WHERE id = ?`.run;
   readonly #delete = this.statement<[messageId: number]>`DELETE FROM pending_vectors WHERE message_id = ?`;
-  readonly #firstDue = this.statement<[sessionId: string, sinceMs: number], number>`
+  /** The seq of the first message whose vector became due after `sinceMs`. Pinned messages wait for nothing. */
+  readonly firstDue = this.statement<[sessionId: string, sinceMs: number], number>`
     SELECT m.seq FROM pending_vectors p JOIN messages m ON m.id = p.message_id
     WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > ?
-    ORDER BY p.message_id LIMIT 1`.pluck();
+    ORDER BY p.message_id LIMIT 1`.pluck().get;
   readonly #store = this.statement<{ id: number; embedding: Buffer; embedderId: string }>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId
     WHERE id = @id AND embedding IS NULL AND EXISTS (SELECT 1 FROM pending_vectors WHERE message_id = @id)`;
-
-  /** @param messageId  A message that is stored. */
-  add(messageId: number, dueSinceMs: number): void {
-    this.#add.run(dueSinceMs, messageId);
-  }
 
   deleteAll(): void {
     this.orm.delete(pendingVectors).run();
@@ -77,16 +61,7 @@ export class PendingVectorRepository extends Repository {
     for (const id of messageIds) this.#delete.run(id);
   }
 
-  /** Returns the seq of the first message whose vector became due after `sinceMs`. Pinned messages wait for nothing. */
-  firstDue(sessionId: string, sinceMs = 0): number | undefined {
-    return this.#firstDue.get(sessionId, sinceMs);
-  }
-
-  /**
-   * Returns the oldest vectors that may be requested now and that no other claimant holds.
-   *
-   * @param sessionId  The session to look in; all sessions if undefined.
-   */
+  /** Returns the oldest vectors, of a session or of all, that may be requested now and that no other claimant holds. */
   claimable(nowMs: number, claimant: string, sessionId: string | undefined, limit: number): ClaimableVector[] {
     const { messageId, attempts, errorCode, nextTryAtMs, claimedUntilMs } = pendingVectors;
     const isFree = or(isNull(claimedUntilMs), lte(claimedUntilMs, nowMs), eq(pendingVectors.claimant, claimant));
@@ -105,21 +80,8 @@ export class PendingVectorRepository extends Repository {
     this.orm.update(pendingVectors).set({ claimant, claimedUntilMs: untilMs }).where(isChosen).run();
   }
 
-  release(messageIds: readonly number[], claimant: string): void {
-    this.#endClaims(messageIds, claimant);
-  }
-
-  /** Records failed tries of this claimant, and ends its claims. */
-  fail(claimant: string, tries: readonly FailedTry[]): void {
-    for (const { messageId, ...failed } of tries) this.#endClaims([messageId], claimant, failed);
-  }
-
-  /** Records a failure that the messages did not cause, so it does not count as a try. Ends the claims. */
-  note(messageIds: readonly number[], claimant: string, errorCode: string | null, error: string): void {
-    this.#endClaims(messageIds, claimant, { errorCode, error });
-  }
-
-  #endClaims(messageIds: readonly number[], claimant: string, failed: Partial<FailedTry> = {}): void {
+  /** Ends claims, and records the failure if one ended them. */
+  endClaims(messageIds: readonly number[], claimant: string, failed: Partial<FailedTry> = {}): void {
     this.orm
       .update(pendingVectors)
       .set({ ...failed, claimant: null, claimedUntilMs: null })
@@ -133,11 +95,7 @@ export class PendingVectorRepository extends Repository {
     this.orm.update(pendingVectors).set({ status: "refused" }).where(isChosen).run();
   }
 
-  /**
-   * Stores a vector that came.
-   *
-   * @returns false if the message does not wait for it: it was forgotten, entered the forest, or has a vector.
-   */
+  /** Returns false if the message does not wait for the vector: it was forgotten, entered the forest, or has a vector. */
   store(messageId: number, embedding: Buffer, embedderId: string): boolean {
     const isStored = this.#store.run({ id: messageId, embedding, embedderId }).changes > 0;
     this.#delete.run(messageId);
@@ -151,8 +109,8 @@ export class PendingVectorRepository extends Repository {
     return this.#momentOf(sql`max(${nextTryAtMs})`, and(isOutage, gt(nextTryAtMs, nowMs)));
   }
 
-  /** @param sessionId  The session to look in; all sessions if undefined. */
-  due(sessionId: string | undefined): DueVectors {
+  /** Counts the vectors that are due in a session, or in all. `nextTryAtMs` is when the first of them may be requested. */
+  due(sessionId: string | undefined): { count: number; nextTryAtMs: number | null } {
     const nextTryAtMs = sql<number | null>`min(${CLAIMABLE_AT_MS})`;
     return this.orm.select({ count: count(), nextTryAtMs }).from(pendingVectors).where(isDueIn(sessionId)).get()!;
   }

@@ -10,10 +10,8 @@ export type QueryValue = string | number | bigint | null | Buffer;
 export type QueryRow = Record<string, QueryValue>;
 
 /**
- * Runs one SQL statement of a user, which may only read. Its connection is open until the generator ends.
- *
- * There are three locks, and each is enough: a connection opened for reading, `query_only`, and SQLite's own statement that the
- * query returns rows and changes nothing. PRAGMA and ATTACH are refused too, because both can reach other files.
+ * Runs one SQL statement of a user, which may only read. Its connection is open until the generator ends. PRAGMA and ATTACH are
+ * refused, too, because both can reach other files.
  *
  * @yields rows in order. An integer beyond 2^53 is a `bigint`.
  * @throws {StoreError} `QUERY_REFUSED` with the reason, which is SQLite's own if the statement does not parse or fails.

@@ -21,26 +21,10 @@ export interface UnstagedMessage {
   isGraduated: boolean;
 }
 
-/** A row of the log in use that the next forest follows. */
-export interface FollowedRow {
-  position: number;
-  sessionId: string;
-  kind: "start" | "join" | "settle";
-  node: number;
-  root: number;
-}
-
 /** A message as the next forest sees it. */
 export interface StagedMessage extends GraduatingMessage {
   /** True if the message has a text, and its vector is not staged. */
   isMissing: boolean;
-}
-
-/** The texts that the embedder must still read. */
-export interface Unstaged {
-  messageCount: number;
-  /** The size of the texts in UTF-8. */
-  byteLength: number;
 }
 
 const STAGED = columns(reembeddedVectors, "embedding").of("r");
@@ -60,6 +44,9 @@ const JOIN_STAGED = `LEFT JOIN reembedded_vectors r ON ${IS_OF_TARGET} AND r.mes
 const TARGET_MESSAGE = columns(reembeddedVectors, "generation", "embedderId", "messageId").of("r");
 const FOLLOWED = columns(unions, "sessionId", "kind", "node", "root");
 
+/** A row of the log in use that the next forest follows. */
+export type FollowedRow = RowOf<typeof FOLLOWED> & { position: number; kind: "start" | "join" | "settle" };
+
 /** Rows of `reembedded_vectors`, and the messages and log rows from which the next generation is grown. */
 export class ReembeddingRepository extends Repository {
   // Hot: reembed runs these for every message, some of them while other writers wait.
@@ -74,8 +61,7 @@ export class ReembeddingRepository extends Repository {
     INSERT INTO reembedded_vectors (generation, embedder_id, message_id, embedding)
     SELECT @generation, @embedderId, id, @embedding FROM messages WHERE id = @messageId ON CONFLICT DO NOTHING`;
   readonly #unmoved = this.statement<[limit: number], TargetMessage>`
-    SELECT ${TARGET_MESSAGE}
-    FROM reembedded_vectors r WHERE ${IS_UNMOVED} LIMIT ?`;
+    SELECT ${TARGET_MESSAGE} FROM reembedded_vectors r WHERE ${IS_UNMOVED} LIMIT ?`;
   readonly #move = this.statement<TargetMessage>`
     UPDATE messages SET (embedding, embedder_id) = (
       SELECT r.embedding, CASE WHEN r.embedding IS NOT NULL THEN r.embedder_id END
@@ -84,23 +70,23 @@ export class ReembeddingRepository extends Repository {
   readonly #unstage = this.statement<TargetMessage>`
     DELETE FROM reembedded_vectors AS r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId`;
   /** Deletes the vector of a message. */
-  readonly drop = this.statement<
-    [messageId: number]
-  >`UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`.run;
+  readonly drop = this.statement<[messageId: number]>`
+    UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`.run;
   // drizzle cannot express a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
   readonly #ofSteps = this.statement<Target & { steps: string }, StagedRow>`
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
-    ${JOIN_STAGED} ORDER BY m.seq`;
+    ${JOIN_STAGED} ORDER BY m.seq`.map(stagedMessage);
   /** Returns starts, joins and settles of all sessions after a position of the log in use, in order. */
   readonly followed = this.statement<[position: number, limit: number], FollowedRow>`
     SELECT id AS position, ${FOLLOWED} FROM unions NOT INDEXED
     WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`.all;
-  readonly #lacking = this.statement<[], { id: number; text: string }>`
+  /** Returns the messages that are in the forest with a text and without a vector. */
+  readonly lacking = this.statement<[], { id: number; text: string }>`
     SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
-    WHERE m.text <> '' AND m.embedding IS NULL AND ${IS_GRADUATED}`;
-  /** Counts the messages whose vectors are neither staged nor stored. */
-  readonly unstagedCount = this.statement<Target, Unstaged>`
+    WHERE m.text <> '' AND m.embedding IS NULL AND ${IS_GRADUATED}`.iterate;
+  /** Counts the messages whose vectors are neither staged nor stored, and the bytes of their texts in UTF-8. */
+  readonly unstagedCount = this.statement<Target, { messageCount: number; byteLength: number }>`
     SELECT count(*) AS messageCount, coalesce(sum(octet_length(m.text)), 0) AS byteLength
     FROM messages m WHERE ${IS_UNSTAGED} AND (m.embedding IS NULL OR m.embedder_id <> @embedderId)`.one;
   readonly #deleteWaste = this.statement<[limit: number]>`
@@ -111,9 +97,7 @@ export class ReembeddingRepository extends Repository {
   /** Returns the first messages after an id that have a text and no staged vector. */
   unstaged(target: Target, after: number, limit: number): UnstagedMessage[] {
     const rows = this.#unstaged.all({ ...target, after, limit });
-    return rows.map(({ embedding, isGraduated, ...row }) => {
-      return { ...row, embedding: embedding ?? undefined, isGraduated: isGraduated === 1 };
-    });
+    return rows.map((row) => ({ ...row, embedding: row.embedding ?? undefined, isGraduated: row.isGraduated === 1 }));
   }
 
   /**
@@ -130,14 +114,8 @@ export class ReembeddingRepository extends Repository {
     return this.#deleteWaste.run(limit).changes;
   }
 
-  /** Returns the messages of steps, in order of seq. */
   ofSteps(target: Target, steps: readonly number[]): StagedMessage[] {
-    return this.#ofSteps.all({ ...target, steps: JSON.stringify(steps) }).map(stagedMessage);
-  }
-
-  /** Returns the messages that are in the forest with a text and without a vector. */
-  lacking(): IterableIterator<{ id: number; text: string }> {
-    return this.#lacking.iterate();
+    return this.#ofSteps.all({ ...target, steps: JSON.stringify(steps) });
   }
 
   messageCount(): number {

@@ -19,45 +19,30 @@ import { ThemeRepository } from "./themes.ts";
 import { UnionRepository } from "./unions.ts";
 
 /** The rows of one store file. */
-export class Repositories {
-  readonly database;
-  readonly generations;
-  readonly sessions;
-  readonly artifacts;
-  readonly messages;
-  readonly pendingVectors;
-  readonly unions;
-  readonly clusters;
-  readonly centroids;
-  readonly themes;
-  readonly subjects;
-  readonly summaries;
-  readonly spans;
-  readonly costs;
-  readonly evidence;
-  readonly fullText;
-  readonly reembedding;
-  readonly importedFiles;
+export type Repositories = ReturnType<typeof makeRepositories>;
 
-  /** @param tokenCounter  Counts the tokens of messages when they are read. */
-  constructor(database: StoreDatabase, tokenCounter: TokenCounter) {
-    this.database = database;
-    this.generations = new GenerationRepository(database);
-    this.sessions = new SessionRepository(database);
-    this.artifacts = new ArtifactRepository(database);
-    this.messages = new MessageRepository(database, this.artifacts, tokenCounter);
-    this.pendingVectors = new PendingVectorRepository(database);
-    this.unions = new UnionRepository(database);
-    this.clusters = new ClusterRepository(database);
-    this.centroids = new CentroidRepository(database, this.unions);
-    this.themes = new ThemeRepository(database);
-    this.subjects = new SubjectRepository(database);
-    this.costs = new CostRepository(database);
-    this.summaries = new SummaryRepository(database, this.costs);
-    this.spans = new SpanRepository(database, this.costs);
-    this.evidence = new EvidenceRepository(database);
-    this.fullText = new FullTextRepository(database);
-    this.reembedding = new ReembeddingRepository(database);
-    this.importedFiles = new ImportedFileRepository(database);
-  }
+/** @param tokenCounter  Counts the tokens of messages when they are read. */
+export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCounter) {
+  const artifacts = new ArtifactRepository(database);
+  const costs = new CostRepository(database);
+  return {
+    database,
+    generations: new GenerationRepository(database),
+    sessions: new SessionRepository(database),
+    artifacts,
+    messages: new MessageRepository(database, artifacts, tokenCounter),
+    pendingVectors: new PendingVectorRepository(database),
+    unions: new UnionRepository(database),
+    clusters: new ClusterRepository(database),
+    centroids: new CentroidRepository(database),
+    themes: new ThemeRepository(database),
+    subjects: new SubjectRepository(database),
+    summaries: new SummaryRepository(database, costs),
+    spans: new SpanRepository(database, costs),
+    costs,
+    evidence: new EvidenceRepository(database),
+    fullText: new FullTextRepository(database),
+    reembedding: new ReembeddingRepository(database),
+    importedFiles: new ImportedFileRepository(database),
+  };
 }

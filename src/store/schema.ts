@@ -17,9 +17,8 @@ import type { SessionSettings } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
 import { decodeVector, encodeVector } from "../vector/codec.ts";
 
-// The names of tables and columns are public, because users write SQL. DESIGN.md beside this file says which tables are facts
-// and which are derived. Views are in the migrations, because drizzle cannot express them.
-// This file is longer than others, so that authors of SQL find every table in one place.
+// The names of tables and columns are public, because users write SQL. This file is longer than others, so that they find every
+// table in one place. Views are in the migrations, because drizzle cannot express them.
 
 /** Little-endian Float32 values, 4 bytes each. */
 const vector = customType<{ data: Float32Array; driverData: Buffer }>({
@@ -34,7 +33,6 @@ const vector = customType<{ data: Float32Array; driverData: Buffer }>({
   },
 });
 
-/** JSON text. */
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => JSON.stringify(value),
@@ -189,7 +187,7 @@ export const pendingVectors = sqliteTable(
 
 /** Long strings of messages, each stored once and compressed. Fact. */
 export const artifacts = sqliteTable("artifacts", {
-  // Lower-case hex. This and `byte_length` are of the uncompressed bytes.
+  // Hexadecimal. This and `byte_length` are of the uncompressed bytes.
   sha256: text("sha256").primaryKey(),
   // "utf16le", after a byte order mark, for a string with lone surrogates: UTF-8 cannot hold it.
   encoding: text("encoding").$type<"utf8" | "utf16le">().notNull(),
@@ -271,28 +269,33 @@ export const unions = sqliteTable(
   ],
 );
 
+/** The columns that both clusters and themes have. */
+const treeColumns = () => ({
+  rootId: messageReference("root_id").primaryKey(),
+  sessionId: sessionId(),
+  messageCount: integer("message_count").notNull(),
+  tokenCount: integer("token_count").notNull(),
+  // The sum of the embeddings in log order, not normalized, and the number of embeddings.
+  centroidSum: vector("centroid_sum").notNull(),
+  vectorCount: integer("vector_count").notNull(),
+  seqFirst: integer("seq_first").notNull(),
+  seqLast: integer("seq_last").notNull(),
+  // The log position of the last start or join, or of a theme's last unite. A summary of a theme at this position is fresh.
+  logPosition: integer("log_position").notNull(),
+});
+
 /** Clusters. Derived from `messages` and `unions`: `verify --rebuild` writes the same bytes again. */
 export const clusters = sqliteTable(
   "clusters",
   {
-    rootId: messageReference("root_id").primaryKey(),
-    sessionId: sessionId(),
+    ...treeColumns(),
     stepCount: integer("step_count").notNull(),
-    messageCount: integer("message_count").notNull(),
-    tokenCount: integer("token_count").notNull(),
-    // The sum of its members' embeddings in log order, not normalized, and the number of embeddings.
-    centroidSum: vector("centroid_sum").notNull(),
-    vectorCount: integer("vector_count").notNull(),
-    seqFirst: integer("seq_first").notNull(),
-    seqLast: integer("seq_last").notNull(),
     // The last step, as placement sees it.
     turnLast: integer("turn_last").notNull(),
     atMsLast: integer("last_at_ms").notNull(),
     speakers: json("speakers").$type<Speech[]>().notNull(),
     // The words that tell the cluster from others.
     label: text("label").notNull(),
-    // The log position of the last start or join.
-    logPosition: integer("log_position").notNull(),
     // The log position at which the cluster settled; NULL while it is open.
     settledAt: integer("settled_at"),
     // The root of its subject, which may be the cluster itself; NULL until it is assigned to one.
@@ -309,19 +312,7 @@ export const clusters = sqliteTable(
 /** Themes. An absorbed theme has no row. Derived, like `clusters`. */
 export const themes = sqliteTable(
   "themes",
-  {
-    rootId: messageReference("root_id").primaryKey(),
-    sessionId: sessionId(),
-    clusterCount: integer("cluster_count").notNull(),
-    messageCount: integer("message_count").notNull(),
-    tokenCount: integer("token_count").notNull(),
-    centroidSum: vector("centroid_sum").notNull(),
-    vectorCount: integer("vector_count").notNull(),
-    seqFirst: integer("seq_first").notNull(),
-    seqLast: integer("seq_last").notNull(),
-    // The log position of the last start, join or unite in the theme. A summary of this position is fresh.
-    logPosition: integer("log_position").notNull(),
-  },
+  { ...treeColumns(), clusterCount: integer("cluster_count").notNull() },
   (t) => [index("themes_by_session").on(t.sessionId)],
 );
 

@@ -7,9 +7,8 @@ export interface SearchScope {
   roles?: readonly Role[];
   /** Only messages with a part of one of these types. */
   partTypes?: readonly Part["type"][];
-  /** Only messages that were created at this time or later. Unix milliseconds. */
+  /** Only messages that were created from this time on, and until this time. Unix milliseconds, both included. */
   sinceMs?: number;
-  /** Only messages that were created at this time or earlier. Unix milliseconds. */
   untilMs?: number;
 }
 

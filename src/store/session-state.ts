@@ -7,7 +7,6 @@ import type { Repositories } from "./repositories.ts";
 
 /** A step with unanswered calls. The next matching result belongs to it. */
 export interface OpenStep {
-  /** The first message of the step. */
   id: number;
   pinned: boolean;
   pendingCallIds: Set<string>;
@@ -27,7 +26,6 @@ export interface SessionState {
   dimension: number;
   /** The embedder of the generation in use. */
   embedderId: string;
-  /** The number of moves of the frontier so far. */
   frontierVersion: number;
   nextSeq: number;
   /** The seq of the newest user message; -1 before the first. */
@@ -78,10 +76,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
   };
 }
 
-/**
- * Returns the step that is open after a new message. A user or assistant message closes the open step. A system message does
- * not, because it is not part of the conversation.
- */
+/** Returns the step that is open after a new message. A user or assistant message closes the open step. */
 export function advanceOpenStep(open: OpenStep | undefined, message: Message): OpenStep | undefined {
   switch (message.role) {
     case "system":
@@ -102,7 +97,7 @@ export function advanceOpenStep(open: OpenStep | undefined, message: Message): O
   }
 }
 
-/** Returns the step that is open after all messages. It never leaves the window, because it is the newest step. */
+/** The open step never leaves the window, because it is the newest step. */
 function openStepOf(pinned: readonly Message[], window: readonly Message[]): OpenStep | undefined {
   const newest = [...pinned, ...window].sort((left, right) => left.seq - right.seq);
   const start = newest.findLastIndex(({ role }) => role === "assistant" || role === "user");
@@ -111,7 +106,7 @@ function openStepOf(pinned: readonly Message[], window: readonly Message[]): Ope
   return open;
 }
 
-/** Counts the session's messages without reading them: pinned ones, those in the forest, and those not in it yet. */
+/** Counts the session's messages: pinned ones, those in the forest, and those not in it yet. */
 export function messageCountOf({ pinned, window, graduatedSeq, themes }: SessionState): number {
   let count = pinned.length;
   for (const { theme } of themes.values()) count += theme.messageCount;

@@ -1,4 +1,5 @@
 import { and, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
 import { Repository } from "./repository.ts";
@@ -8,7 +9,6 @@ import { columns, type RowOf } from "./statement.ts";
 const SESSION = columns(sessions);
 export type SessionRow = RowOf<typeof SESSION>;
 
-/** A session to create. */
 export type NewSession = Omit<typeof sessions.$inferInsert, "graduatedSeq" | "evictedSeq" | "frontierVersion">;
 
 /** A session as lists show it. */
@@ -26,7 +26,7 @@ export interface SessionOverview {
   themeCount: number;
   clusterCount: number;
   createdAtMs: number;
-  /** When the newest message was appended, or the session was created if it has no messages. */
+  /** When the newest message was appended, or the session was created. */
   updatedAtMs: number;
 }
 
@@ -62,7 +62,11 @@ const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETT
 /** Rows of `sessions`. */
 export class SessionRepository extends Repository {
   // Appends and resumes run these.
-  readonly #byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`;
+  // A session of an older version lacks the options that were added later.
+  readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map((row) => ({
+    ...row,
+    settings: { ...DEFAULT_SETTINGS, ...row.settings },
+  })).get;
   readonly moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
   // Subqueries for each row, and views. These read the first and the newest messages of each session and its newest step, but
@@ -103,12 +107,6 @@ export class SessionRepository extends Repository {
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
            (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
            (SELECT count(*) FROM message_zones WHERE session_id = @id AND is_cold) AS message_zones`.one;
-
-  byId(id: string): SessionRow | undefined {
-    const row = this.#byId.get(id);
-    // A session of an older version lacks the options that were added later.
-    return row === undefined ? undefined : { ...row, settings: { ...DEFAULT_SETTINGS, ...row.settings } };
-  }
 
   idByExternalId(source: string, externalId: string): string | undefined {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
@@ -154,10 +152,8 @@ export class SessionRepository extends Repository {
     const [own, external] = [sessions.id, sessions.externalId].map((column) =>
       and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER)),
     );
-    return this.#idsWhere(
-      and(or(own, external), project === undefined ? undefined : eq(sessions.project, project)),
-      sessions.id,
-    );
+    const isOfProject = project === undefined ? undefined : eq(sessions.project, project);
+    return this.#idsWhere(and(or(own, external), isOfProject), sessions.id);
   }
 
   /** The ids of all sessions, oldest first. */
@@ -165,34 +161,22 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(undefined, sessions.createdAtMs, sessions.id);
   }
 
-  #idsWhere(
-    condition: SQL | undefined,
-    ...order: readonly (typeof sessions.id | typeof sessions.createdAtMs)[]
-  ): string[] {
+  #idsWhere(condition: SQL | undefined, ...order: SQLiteColumn[]): string[] {
     const rows = this.orm.select({ id: sessions.id }).from(sessions).where(condition);
-    return rows
-      .orderBy(...order)
-      .all()
-      .map(({ id }) => id);
+    const ordered = rows.orderBy(...order).all();
+    return ordered.map(({ id }) => id);
   }
 
-  /**
-   * Returns whether a session is idle, and whether it is also over for now: silent for longer than it lasted, or for
-   * `SETTLE_AFTER_MS_MAX`.
-   *
-   * @param nowMs  Unix milliseconds.
-   */
+  /** A session is over for now if it is idle, and silent for longer than it lasted or for `SETTLE_AFTER_MS_MAX`. */
   idleness(id: string, nowMs: number): { isIdle: boolean; isOver: boolean } {
     const row = this.#idleness.get({ id, nowMs });
     return { isIdle: row?.isIdle === 1, isOver: row?.isOver === 1 };
   }
 
   /**
-   * Returns the idle sessions for which upkeep has work: a step before the newest is not in the forest, or the session is
-   * over for now and has open clusters. A session that waits for a vector is left out.
+   * Looks at `limit` sessions after an id, for idle ones that upkeep has work for: a step before the newest is not in the forest, or
+   * the session is over for now and has open clusters. A session that waits for a vector is left out.
    *
-   * @param after  The id after which to look, in order of id.
-   * @param limit  The most sessions to look at.
    * @returns also the id to continue after; undefined at the end.
    */
   idlePage(nowMs: number, after: string, limit: number): { due: string[]; last: string | undefined } {

@@ -6,37 +6,37 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 type Parameters = readonly unknown[] | object;
 type Arguments<P extends Parameters> = P extends readonly unknown[] ? P : [P];
 
-/**
- * A statement of written SQL. SQLite compiles it when it first runs, so that opening a store compiles none. The functions that
- * run it are fields, so that a repository can offer one of them as a method.
- */
+/** A statement of written SQL. SQLite compiles it when it first runs. A repository may offer a field of it as a method. */
 export class Statement<P extends Parameters, Row> {
-  readonly #compile: () => Database.Statement<unknown[], Row>;
-  /** The columns whose values are decoded in every row: booleans, JSON, vectors. */
-  readonly #coded: readonly NamedColumn[];
-  #compiled: Database.Statement<unknown[], Row> | undefined;
+  readonly #compile: () => Database.Statement<unknown[], unknown>;
+  readonly #decode: ((row: unknown) => Row) | undefined;
+  #compiled: Database.Statement<unknown[], unknown> | undefined;
 
-  constructor(compile: () => Database.Statement<unknown[], Row>, coded: readonly NamedColumn[] = []) {
+  constructor(compile: () => Database.Statement<unknown[], unknown>, decode?: (row: unknown) => Row) {
     this.#compile = compile;
-    this.#coded = coded;
+    this.#decode = decode;
   }
 
-  /** Returns this statement with each row as the value of its first column. */
+  /** Returns this statement with each row as the value of its first column, not decoded. */
   pluck(): Statement<P, Row> {
     return new Statement(() => this.#compile().pluck());
   }
 
-  /** Returns this statement with each row as a list of values. */
+  /** Returns this statement with each row as a list of values, not decoded. */
   raw(): Statement<P, Row> {
     return new Statement(() => this.#compile().raw());
+  }
+
+  /** Returns this statement with another value for each row. */
+  map<Value>(change: (row: Row) => Value): Statement<P, Value> {
+    return new Statement(this.#compile, (row) => change(this.#decode === undefined ? (row as Row) : this.#decode(row)));
   }
 
   readonly run = (...parameters: Arguments<P>): Database.RunResult => this.#statement().run(...parameters);
 
   readonly get = (...parameters: Arguments<P>): Row | undefined => {
     const row = this.#statement().get(...parameters);
-    if (row !== undefined) this.#decode(row);
-    return row;
+    return row === undefined || this.#decode === undefined ? (row as Row | undefined) : this.#decode(row);
   };
 
   /** Returns the row of a query that always has one. */
@@ -44,26 +44,19 @@ export class Statement<P extends Parameters, Row> {
 
   readonly all = (...parameters: Arguments<P>): Row[] => {
     const rows = this.#statement().all(...parameters);
-    if (this.#coded.length > 0) for (const row of rows) this.#decode(row);
-    return rows;
+    return this.#decode === undefined ? (rows as Row[]) : rows.map(this.#decode);
   };
 
   /** Returns the rows for a list, which the statement reads as JSON. */
   readonly allOf = (list: readonly number[]): Row[] => this.all(...([JSON.stringify(list)] as unknown as Arguments<P>));
 
   /** Returns the rows one by one, not decoded. */
-  readonly iterate = (...parameters: Arguments<P>): IterableIterator<Row> => this.#statement().iterate(...parameters);
+  readonly iterate = (...parameters: Arguments<P>): IterableIterator<Row> =>
+    this.#statement().iterate(...parameters) as IterableIterator<Row>;
 
-  #statement(): Database.Statement<unknown[], Row> {
+  #statement(): Database.Statement<unknown[], unknown> {
     this.#compiled ??= this.#compile();
     return this.#compiled;
-  }
-
-  #decode(row: Row): void {
-    const values = row as Record<string, unknown>;
-    for (const [key, column] of this.#coded) {
-      if (values[key] !== null) values[key] = column.mapFromDriverValue(values[key]);
-    }
   }
 }
 
@@ -79,9 +72,21 @@ export function statementTag(client: Database.Database): StatementTag {
     ...values: readonly (string | number | Columns<unknown>)[]
   ) =>
     new Statement<P, Row>(
-      () => client.prepare<unknown[], Row>(String.raw({ raw: parts }, ...values)),
-      values.flatMap((value) => (value instanceof Columns ? value.coded : [])),
+      () => client.prepare(String.raw({ raw: parts }, ...values)),
+      decoder(values.flatMap((value) => (value instanceof Columns ? value.coded : []))),
     );
+}
+
+/** Decodes the values of some columns in place: booleans, JSON, vectors. */
+function decoder<Row>(coded: readonly NamedColumn[]): ((row: unknown) => Row) | undefined {
+  if (coded.length === 0) return undefined;
+  return (row) => {
+    const values = row as Record<string, unknown>;
+    for (const [key, column] of coded) {
+      if (values[key] !== null) values[key] = column.mapFromDriverValue(values[key]);
+    }
+    return row as Row;
+  };
 }
 
 /** A column with its name in the schema. */

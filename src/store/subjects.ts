@@ -11,6 +11,7 @@ import {
   isNotNull,
   min,
   notInArray,
+  or,
   type SQL,
   sql,
 } from "drizzle-orm";
@@ -104,12 +105,18 @@ export class SubjectRepository extends Repository {
     ORDER BY s.created_at_ms, s.id, m.seq`.pluck().all;
   // Hints for indexes. The plus keeps SQLite from beginning with the sessions: it reads the index of settled clusters from a
   // position on. Few rows of the log come after a position, compared with all that were ever dissolved.
-  readonly #settledAfter = this.statement<{ project: string | null; position: number; limit: number }, SettledRow>`
+  /** Clusters of a project that settled after a log position, in the order in which they are assigned. */
+  readonly settledAfter = this.statement<{ project: string | null; position: number; limit: number }, SettledRow>`
     SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject
     FROM clusters c JOIN sessions s ON s.id = c.session_id
-    WHERE c.settled_at > @position AND +s.project IS @project ORDER BY c.settled_at LIMIT @limit`;
-  readonly #isDissolvedAfter = this.statement<[position: number], number>`
-    SELECT EXISTS (SELECT 1 FROM unions NOT INDEXED WHERE id > ? AND level = 'subject' AND kind = 'dissolve')`.pluck();
+    WHERE c.settled_at > @position AND +s.project IS @project ORDER BY c.settled_at LIMIT @limit`.map(
+    settledCluster,
+  ).all;
+  /** Returns true if a cluster of any project was dissolved after a log position. */
+  readonly isDissolvedAfter = this.statement<[position: number], number>`
+    SELECT EXISTS (SELECT 1 FROM unions NOT INDEXED WHERE id > ? AND level = 'subject' AND kind = 'dissolve')`
+    .pluck()
+    .map((found) => found === 1).one;
   // Joins of a table with itself. The root of a cluster is its first message.
   /** The sessions of a subject, in the order in which it began in them. */
   readonly sessionsOf = this.statement<[root: number], SubjectSession>`
@@ -159,21 +166,6 @@ export class SubjectRepository extends Repository {
     return this.orm.select({ count: count() }).from(clusters).where(condition).get()!.count;
   }
 
-  /** Clusters of a project that settled after a log position, in the order in which they are assigned. */
-  settledAfter(project: string | null, position: number, limit: number): SettledCluster[] {
-    const rows = this.#settledAfter.all({ project, position, limit });
-    return rows.map(({ root, sessionId, centroidSum, settledAt, subject }) => ({
-      cluster: { root, sessionId, direction: isUsable(centroidSum) ? normalize(centroidSum) : undefined },
-      settledAt,
-      subject,
-    }));
-  }
-
-  /** Returns true if a cluster of any project was dissolved after a log position. */
-  isDissolvedAfter(position: number): boolean {
-    return this.#isDissolvedAfter.get(position) === 1;
-  }
-
   /** Logs that a cluster is assigned, in one or two rows from `position` on. Returns the position after the last row. */
   assign(generation: number, position: number, { root, sessionId, subject, similarity }: AssignedCluster): number {
     const row = { sessionId, generation, level: "subject", node: root } as const;
@@ -197,6 +189,7 @@ export class SubjectRepository extends Repository {
    * @param position  The log position of the first row to add.
    */
   dissolveFrom(project: string | null, settledFrom: number, generation: number, position: number): void {
+    const row = { generation, level: "subject", kind: "dissolve", score: null } as const;
     this.orm
       .select({ root: clusters.rootId, sessionId: clusters.sessionId })
       .from(clusters)
@@ -211,17 +204,7 @@ export class SubjectRepository extends Repository {
       .orderBy(asc(clusters.settledAt))
       .all()
       .forEach(({ root, sessionId }, index) => {
-        const id = position + index;
-        this.#add.run({
-          id,
-          sessionId,
-          generation,
-          level: "subject",
-          kind: "dissolve",
-          node: root,
-          root,
-          score: null,
-        });
+        this.#add.run({ ...row, id: position + index, sessionId, node: root, root });
         this.setRoot(null, root);
       });
   }
@@ -236,28 +219,15 @@ export class SubjectRepository extends Repository {
   /** Deletes the rows of the log about clusters of a generation, and about others that were united with them. */
   forget(generation: number, roots: readonly number[]): void {
     const isUnderThem = and(eq(unions.kind, "unite"), isAnyOf(unions.root, roots));
-    this.orm
-      .delete(unions)
-      .where(and(isOfSubjects(generation), isUnderThem))
-      .run();
-    this.orm
-      .delete(unions)
-      .where(and(isOfSubjects(generation), isAnyOf(unions.node, roots)))
-      .run();
+    const isAboutThem = and(isOfSubjects(generation), or(isUnderThem, isAnyOf(unions.node, roots)));
+    this.orm.delete(unions).where(isAboutThem).run();
   }
 
   /** Renames a cluster of a generation that lost its first step, and with it its root. */
   rename(generation: number, from: number, to: number): void {
-    this.orm
-      .update(unions)
-      .set({ node: to })
-      .where(and(isOfSubjects(generation), eq(unions.node, from)))
-      .run();
-    this.orm
-      .update(unions)
-      .set({ root: to })
-      .where(and(isOfSubjects(generation), eq(unions.root, from)))
-      .run();
+    const [node, root] = [unions.node, unions.root].map((column) => sql`iif(${column} = ${from}, ${to}, ${column})`);
+    const isNamed = and(isOfSubjects(generation), or(eq(unions.node, from), eq(unions.root, from)));
+    this.orm.update(unions).set({ node: node!, root: root! }).where(isNamed).run();
   }
 
   /** Subjects of at least two sessions. Those with the most tokens come first, because what recurs most often is boilerplate. */
@@ -292,4 +262,9 @@ export class SubjectRepository extends Repository {
 
 function isOfSubjects(generation: number): SQL | undefined {
   return and(sql`${unions.level} = 'subject'`, eq(unions.generation, generation));
+}
+
+function settledCluster({ root, sessionId, centroidSum, settledAt, subject }: SettledRow): SettledCluster {
+  const direction = isUsable(centroidSum) ? normalize(centroidSum) : undefined;
+  return { cluster: { root, sessionId, direction }, settledAt, subject };
 }

@@ -6,16 +6,16 @@ import { themes } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
 const THEME = columns(themes);
+type ThemeRow = RowOf<typeof THEME>;
 
 /** Rows of `themes`. */
 export class ThemeRepository extends Repository {
   // Moves of the frontier and resumes run these.
-  readonly #put = this.statement<
-    Omit<RowOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }
-  >`${THEME.upsert("sessionId")}`;
+  readonly #put = this.statement<Omit<ThemeRow, "centroidSum"> & { centroidSum: Buffer }>`${THEME.upsert("sessionId")}`;
   readonly delete = this.statement<[root: number]>`DELETE FROM themes WHERE root_id = ?`.run;
-  readonly #ofSession = this.statement<[sessionId: string], RowOf<typeof THEME>>`
-    SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`;
+  /** Oldest root first. */
+  readonly ofSession = this.statement<[sessionId: string], ThemeRow>`
+    SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme).all;
 
   put(sessionId: string, { theme, logPosition }: GrowingTheme): void {
     const { root: rootId, sum, ...counts } = theme;
@@ -29,13 +29,14 @@ export class ThemeRepository extends Repository {
       .where(sessionId === undefined ? undefined : eq(themes.sessionId, sessionId))
       .run();
   }
+}
 
-  /** Oldest root first. */
-  ofSession(sessionId: string): GrowingTheme[] {
-    const rows = this.#ofSession.all(sessionId);
-    return rows.map(({ rootId: root, sessionId: _, centroidSum: sum, logPosition, ...counts }) => ({
-      theme: { root, sum, ...counts },
-      logPosition,
-    }));
-  }
+function growingTheme({
+  rootId: root,
+  sessionId: _,
+  centroidSum: sum,
+  logPosition,
+  ...counts
+}: ThemeRow): GrowingTheme {
+  return { theme: { root, sum, ...counts }, logPosition };
 }

@@ -25,6 +25,9 @@ export interface EnteredStep {
 /** A root as it was at a log position. */
 export type RootAt = { root: number; position: number };
 
+/** SQL for the newest log position that the store ever gave, to any session. */
+export const NEWEST_POSITION = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0)";
+
 const ENTERED = "SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions";
 
 /** Rows of the log, and the trees that they make. They are of the generation in use unless a log position names another. */
@@ -55,9 +58,7 @@ export class UnionRepository extends Repository {
     SELECT id AS position, ${columns(unions, "sessionId")} FROM unions
     WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}`.get;
   // A table of SQLite's own.
-  /** The newest log position that this store ever gave, to any session. */
-  readonly newestPosition = this.statement<[], number>`
-    SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0)`.pluck().one;
+  readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // Recursive. A root is absorbed at most once, so the tree under a root at a log position is found downwards, by the
   // unites up to that position.
   readonly #stepsOfTheme = this.statement<RootAt, number>`

@@ -6,7 +6,7 @@ import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } 
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
-import { deleteSpans, rebuildSession } from "./write.ts";
+import { rebuildSession } from "./write.ts";
 
 /** The most problems that are listed. All are counted. */
 const PROBLEMS_MAX = 100;
@@ -52,10 +52,10 @@ export interface VerifyOptions extends DeriveOptions {
 /**
  * Derives all derived rows again, and compares them with those that are stored.
  *
- * Facts are checked as far as they can be: SQLite's integrity, the definitions of tables and views, the digest of each message, the checksum of each artifact, seqs
- * without a message, and whether steps and log rows can be applied. The full-text index is compared with the messages it
- * should hold; `rebuild` also adds those that it does not hold yet. Each session is checked on a snapshot of its own, so
- * other processes can write in between.
+ * Facts are checked as far as they can be: SQLite's integrity, the definitions of tables and views, the digests of messages and
+ * artifacts, seqs without a message, and whether the log can be applied. The full-text index is compared with its messages;
+ * `rebuild` also adds those that it does not hold yet. Each session is checked on a snapshot of its own, so other processes can
+ * write in between.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
   const { database, sessions } = repositories;
@@ -90,31 +90,24 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   const checkSession = (id: string): void => {
     const noteHere = (text: string): void => note(id, text, false);
     const wrongSpans = database.read(() => repositories.spans.wrong(id));
-    if (options.rebuild && wrongSpans.length > 0) deleteSpans(repositories, wrongSpans);
+    if (options.rebuild && wrongSpans.length > 0)
+      database.write("verify --rebuild", () => repositories.spans.discard(wrongSpans));
     else
       for (const span of wrongSpans) note(id, `span summary ${span} does not match the messages that it names`, true);
-    const checked = database.read(() => {
+    const differences = database.read(() => {
       const row = sessions.byId(id);
-      if (row === undefined) return undefined; // forgotten meanwhile
+      if (row === undefined) return []; // forgotten meanwhile
       report.sessionCount += 1;
       report.messageCount += checkMessages(repositories, id, noteHere);
       const { unionCount, derived } = derive(repositories, row, options, noteHere);
       report.unionCount += unionCount + checkHistory(repositories, id, noteHere);
-      if (derived === undefined) return undefined;
-      const logPosition = repositories.unions.newestPosition();
-      return { derived, logPosition, differences: differencesOf(repositories, id, derived) };
+      return derived === undefined ? [] : differencesOf(repositories, id, derived);
     });
-    if (checked === undefined || checked.differences.length === 0) return;
-    if (!options.rebuild) {
-      for (const text of checked.differences) note(id, text, true);
-      return;
-    }
+    if (!options.rebuild) for (const text of differences) note(id, text, true);
+    if (!options.rebuild || differences.length === 0) return;
     database.write("verify --rebuild", () => {
       const row = sessions.byId(id);
-      if (row === undefined) return;
-      // The derived rows are right unless the log has grown since. So other writers rarely wait while rows are derived.
-      const isCurrent = repositories.unions.newestPosition() === checked.logPosition;
-      const derived = isCurrent ? checked.derived : derive(repositories, row, options, noteHere).derived;
+      const derived = row && derive(repositories, row, options, noteHere).derived;
       if (derived === undefined) return;
       rebuildSession(repositories, id, derived);
       for (const text of differencesOf(repositories, id, derived)) noteHere(text);
@@ -171,11 +164,7 @@ function checkMessages(repositories: Repositories, sessionId: string, note: (tex
   return count;
 }
 
-/**
- * Applies the session's logs of older generations, because old handles are resolved with them.
- *
- * @returns the number of their rows.
- */
+/** Applies the session's logs of older generations, which old handles need. @returns the number of their rows. */
 function checkHistory(
   { generations, unions, subjects }: Repositories,
   sessionId: string,

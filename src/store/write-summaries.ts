@@ -8,10 +8,9 @@ import type { NewSummary } from "./summaries.ts";
 
 // The events that concern summaries. Each exported function that writes is one transaction.
 
-/** The claimant of a new claim, and the time that the claim holds unless it is renewed. */
+/** The claimant of a new claim, and when the claim ends unless it is renewed. Unix milliseconds, by the store's clock. */
 export interface Lease {
   claimant: string;
-  /** Unix milliseconds, by the store's clock. */
   nowMs: number;
   untilMs: number;
 }
@@ -23,7 +22,7 @@ export interface HeldClaim {
   claimant: string;
 }
 
-/** The reason why no claim was made: another store holds one, or the sources have changed since they were read. */
+/** Why no claim was made: another store holds one, or the sources have changed since they were read. */
 export type NoClaim = { heldUntilMs: number } | "changed";
 
 type ThemeWork = Omit<NewSummary, "status" | "claimant" | "claimedUntilMs">;
@@ -131,11 +130,9 @@ export function releaseLeftoverClaims(
 }
 
 /**
- * Records a summary of a theme, or a failed try, and ends its claim.
- *
- * Nothing is recorded if another summary covers at least as much, or if the sources are of a forest that another
- * generation has replaced. If the claim was lost, a failed try is not recorded, and a summary is recorded only if its sources
- * are still those that were read.
+ * Records a summary of a theme, or a failed try, and ends its claim. Nothing is recorded if another summary covers at least as
+ * much, or if another generation has replaced the forest. If the claim was lost, a failed try is not recorded, and a summary only
+ * if its sources are still those that were read.
  *
  * @param claim  Undefined for a summary that stands in for the model's: it costs nothing, so it needs no claim.
  * @returns true if the row was written.
@@ -158,10 +155,8 @@ export function recordSummary(repositories: Repositories, row: NewSummary, claim
 }
 
 /**
- * Records a summary of a span, a failed try, or that a summary is due, and ends its claim.
- *
- * @returns false if nothing was written: some of the messages were forgotten, another process has summarized as much or more,
- *   or a try failed whose claim was lost.
+ * Records a summary of a span, a failed try, or that a summary is due, and ends its claim. Returns false if nothing was written:
+ * messages were forgotten, another process has summarized as much or more, or a try failed whose claim was lost.
  */
 export function recordSpan(repositories: Repositories, operation: string, row: NewSpan, claim?: HeldClaim): boolean {
   const { database, spans, costs } = repositories;

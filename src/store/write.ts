@@ -25,15 +25,13 @@ export interface FrontierMove {
   unions: readonly UnionRow[];
   /** The log position after the last of them. */
   position: number;
-  /** Clusters that a step started or joined, as they are after the move. */
+  /** Clusters that a step started or joined. */
   clusters: readonly ClusterState[];
   /** Themes that changed and were not absorbed. */
   themes: readonly GrowingTheme[];
-  /** Messages that enter the forest without their vectors, which are no longer requested. */
+  /** Messages that enter the forest before their vectors came. */
   vectorless: readonly number[];
-  /** Summaries that the context shows from now on. */
   shownSummaries: readonly number[];
-  /** Summaries that it no longer shows. */
   hiddenSummaries: readonly number[];
 }
 
@@ -52,12 +50,7 @@ export function startGeneration(
   );
 }
 
-/**
- * A session was created.
- *
- * @returns undefined; or the id of a session that another process created a moment ago with the same id, or the same
- *   external id at the same source.
- */
+/** A session was created. Returns the id of a session with the same names if another process has just created one. */
 export function createSession({ database, sessions }: Repositories, session: NewSession): string | undefined {
   return database.write("session", () => {
     if (sessions.byId(session.id) !== undefined) return session.id;
@@ -68,10 +61,7 @@ export function createSession({ database, sessions }: Repositories, session: New
   });
 }
 
-/**
- * The title, project or parent of a session became known. Known values stay. If the project is new, upkeep assigns the
- * session's clusters to subjects of that project.
- */
+/** The title, project or parent of a session became known. Known values stay. With a project, its clusters get other subjects. */
 export function completeSession(
   repositories: Repositories,
   id: string,
@@ -93,17 +83,14 @@ export function changeSettings(repositories: Repositories, sessionId: string, se
   repositories.database.write("session", () => repositories.sessions.setSettings(sessionId, settings));
 }
 
-/** The writes that a change of a session may make, inside its transaction. */
 export interface SessionWrites {
   insert(message: Message, row: MessageRow): void;
   move(move: FrontierMove): void;
 }
 
 /**
- * A session was changed: messages were appended to it, its frontier moved, or both.
- *
- * @param change  Runs inside the transaction: it reads the session as it is now, decides, and writes. If it throws, nothing
- *   is written.
+ * A session was changed: messages were appended to it, its frontier moved, or both. `change` runs inside the transaction: it
+ * reads the session as it is now, decides, and writes. If it throws, nothing is written.
  */
 export function changeSession<T>(
   repositories: Repositories,
@@ -114,7 +101,7 @@ export function changeSession<T>(
   const writes: SessionWrites = {
     insert(message, row) {
       messages.insert(message, row);
-      if (row.vectorDueSinceMs !== undefined) pendingVectors.add(message.id, row.vectorDueSinceMs);
+      if (row.vectorDueSinceMs !== undefined) pendingVectors.add(row.vectorDueSinceMs, message.id);
     },
     move: (move) => writeMove(repositories, move),
   };
@@ -175,7 +162,7 @@ function assertGeneration({ generations }: Repositories, embedderId: string): vo
   if (stored !== embedderId) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedderId });
 }
 
-/** A try to get vectors failed or was given up. `note` writes the outcome. */
+/** Vectors did not come. `note` writes why. */
 export function vectorsFailed(
   { database, pendingVectors }: Repositories,
   note: (pending: PendingVectorRepository) => void,
@@ -194,8 +181,8 @@ export function assignClusters(repositories: Repositories, plan: () => readonly 
 }
 
 /**
- * Clusters of a project that settled at a log position or later lose their subjects, inside the transaction that changes what
- * their assignment depends on. Upkeep assigns them again.
+ * Clusters of a project that settled at a log position or later lose their subjects. Call it inside the transaction that changes
+ * what their assignment depends on. Upkeep assigns them again.
  */
 export function dissolveSubjects(
   { unions, subjects, generations }: Repositories,
@@ -205,16 +192,10 @@ export function dissolveSubjects(
   subjects.dissolveFrom(project, settledFrom, generations.newest()!.id, unions.newestPosition() + 1);
 }
 
-/** Rows of `span_summaries` were found that do not match their messages. */
-export function deleteSpans({ database, spans }: Repositories, ids: readonly number[]): void {
-  database.write("verify --rebuild", () => spans.discard(ids));
-}
-
 /**
- * The oldest messages that were not in the full-text index were added, at most a hundred. A message without words gets a
- * row, too. The messages are chosen inside the transaction, because another process may be indexing as well.
+ * The oldest messages of the tail were added to the full-text index, at most a hundred.
  *
- * @param wordsOf  Returns the words of a text, in order.
+ * @param wordsOf  Returns the words of a text, in order. A message without words gets a row, too.
  * @param options.fromScratch  Empties the index first.
  * @returns the number of messages added.
  */
@@ -232,7 +213,7 @@ export function indexTexts(
   });
 }
 
-/** The derived rows of a session were lost or damaged, and were computed again from the log. */
+/** The derived rows of a session were computed again from the log. */
 export function rebuildSession(repositories: Repositories, sessionId: string, derived: DerivedRows): void {
   const { database, messages, clusters, themes, subjects, sessions, generations } = repositories;
   database.write("verify --rebuild", () => {
@@ -274,10 +255,7 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   sessions.moveFrontier(move.graduatedSeq, move.evictedSeq, sessionId);
 }
 
-/**
- * Files were imported completely. `states` has their state by path. Nothing is written if `rewriteCount` has changed: some of
- * their messages may have been forgotten since.
- */
+/** Files were imported completely. Nothing is written if something may have been forgotten since `rewriteCount` was read. */
 export function noteImportedFiles(
   { database, generations, importedFiles }: Repositories,
   states: ReadonlyMap<string, string>,

@@ -24,7 +24,6 @@ export function dot(a: Float32Array, b: Float32Array): number {
   return sum0 + sum1 + (sum2 + sum3);
 }
 
-/** Returns the squared length of a vector. */
 export function squaredLength(vector: Float32Array): number {
   return dot(vector, vector);
 }

@@ -9,7 +9,7 @@ import { holdsPhrases } from "../../src/recall/phrase.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { openDatabase } from "../../src/store/open.ts";
-import { Repositories } from "../../src/store/repositories.ts";
+import { makeRepositories } from "../../src/store/repositories.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 import { user } from "../support/said.ts";
 import { inFolder } from "../support/temporary-store.ts";
@@ -69,7 +69,7 @@ test("a search finds the same before and after indexing, and what reading every 
         session.appendAll([...late.map((content) => user(content)), ...nasty]);
         seen.nasty += nasty.length;
         const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 5_000 });
-        const repositories = new Repositories(database, estimatingTokenCounter);
+        const repositories = makeRepositories(database, estimatingTokenCounter);
         const search = (): TextHit[] => searchFullText(repositories, parseQuery(query), {}, 1_000).hits;
         const before = search();
         store.verify({ rebuild: true });

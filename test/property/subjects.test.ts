@@ -9,7 +9,7 @@ import { moveIdleSessions } from "../../src/ingest/frontier.ts";
 import { SubjectPlacer } from "../../src/ingest/subjects.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { openDatabase } from "../../src/store/open.ts";
-import { Repositories } from "../../src/store/repositories.ts";
+import { makeRepositories } from "../../src/store/repositories.ts";
 import { inDatabase } from "../support/rows.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
@@ -81,7 +81,7 @@ async function lived(
   const store = open();
   const other = open();
   const database = openDatabase(path, { readonly: false, durability: "process", busyTimeoutMs: 5_000 });
-  const repositories = new Repositories(database, estimatingTokenCounter);
+  const repositories = makeRepositories(database, estimatingTokenCounter);
   const placers = [1, 2, 3].map((batchMax) => new SubjectPlacer(repositories, batchMax));
   const gone = new Set<number>();
   const counts = new Map<number, number>();

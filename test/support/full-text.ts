@@ -5,7 +5,7 @@ import { searchFullText } from "../../src/recall/full-text-search.ts";
 import type { TextHit } from "../../src/recall/postings.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { openDatabase } from "../../src/store/open.ts";
-import { Repositories } from "../../src/store/repositories.ts";
+import { makeRepositories, type Repositories } from "../../src/store/repositories.ts";
 import type { SearchScope } from "../../src/store/search-scope.ts";
 
 /** The rows of a store file through a connection of its own, closed when the test is over. */
@@ -14,7 +14,7 @@ export function repositoriesOf(path: string, options: { readonly: boolean } = { 
   onTestFinished(() => {
     database.client.close();
   });
-  return new Repositories(database, estimatingTokenCounter);
+  return makeRepositories(database, estimatingTokenCounter);
 }
 
 /** Search as a process does that may only read. */

@@ -24,7 +24,7 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
 
 const files = readdirSync(STORE).filter((file) => file.endsWith(".ts"));
 const sourceOf = (file: string): string => readFileSync(join(STORE, file), "utf8");
-const withoutComments = (source: string): string => source.replace(/^\s*(\/\/|\*|\/\*\*).*$/gm, "");
+const withoutComments = (source: string): string => source.replace(/^\s*(\/\/|\*[ /]|\/\*\*).*$/gm, "");
 /** The fields at the beginning of a repository: everything before its first method. */
 const fieldsOf = (source: string): string =>
   /^export class \w+ extends [\s\S]*?(?=^ {2}(?!return )[#*]?\w[^=\n]*\{$)/m.exec(source)?.[0] ?? "";
