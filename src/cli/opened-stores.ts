@@ -1,12 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, posix, win32 } from "node:path";
 import { StoreError } from "../core/errors.ts";
 import { readingEmbedder, silentEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
 import { openStore } from "../session/opened-store.ts";
 import type { OpenOptions, Store } from "../session/store.ts";
-import { Failure } from "./failure.ts";
-import { defaultStorePath } from "./store-path.ts";
 
 /** The stores that a command has opened, usually one. */
 export class OpenedStores {
@@ -15,29 +13,31 @@ export class OpenedStores {
   readonly #opened: Store[] = [];
   readonly #folders: string[] = [];
 
-  /** @param path  The value of `--db`, if any. */
   constructor(path: string | undefined) {
     this.#isDefault = path === undefined;
     this.#path = path ?? defaultStorePath({ env: process.env, platform: process.platform, home: homedir() });
   }
 
-  /**
-   * Opens the store for reading. A store that is open already is returned again.
-   *
-   * @throws {Failure} with a hint to import if the file does not exist; what `openStore` throws.
-   */
+  /** Opens the store for reading. A store that is open already is returned again. */
   openToRead(): Store {
-    return this.#opened[0] ?? this.#open({ readonly: true, mustExist: true, embedder: readingEmbedder });
+    return this.#opened[0] ?? this.#open({ readonly: true, embedder: readingEmbedder });
   }
 
   /** @param options.mustExist  Refuses to create a store, as `openToRead` does. */
-  openToWrite(options: { mustExist?: boolean } & Pick<OpenOptions, "summarizer"> = {}): Store {
-    return this.#open({ mustExist: false, ...options, readonly: false, embedder: storedEmbedder });
+  openToWrite({
+    mustExist = false,
+    ...options
+  }: { mustExist?: boolean } & Pick<OpenOptions, "summarizer"> = {}): Store {
+    if (mustExist) this.#assertExists();
+    // A missing folder in `--db` may be a typing error, so only the default folder is created.
+    if (this.#isDefault) createPrivateFolder(dirname(this.#path));
+    return this.#open({ ...options, embedder: storedEmbedder });
   }
 
   /** Opens the store although its embedder may be unknown, so that another can replace it. */
   openToReembed(): Store {
-    return this.#open({ readonly: false, mustExist: true, embedder: silentEmbedder });
+    this.#assertExists();
+    return this.#open({ embedder: silentEmbedder });
   }
 
   /** Opens a copy that `close` deletes. Changes to the copy never reach the store. */
@@ -46,9 +46,7 @@ export class OpenedStores {
     this.#folders.push(folder);
     const path = join(folder, "copy.db");
     if (existsSync(this.#path)) await this.openToRead().backup(path);
-    const store = openStore(path, { embedder: silentEmbedder });
-    this.#opened.push(store);
-    return store;
+    return this.#open({ embedder: silentEmbedder }, path);
   }
 
   /** Closes all stores and deletes all copies. Stores can be opened again afterwards. */
@@ -57,25 +55,44 @@ export class OpenedStores {
     for (const folder of this.#folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   }
 
-  #open({ mustExist, ...options }: OpenOptions & { readonly: boolean; mustExist: boolean }): Store {
-    if (mustExist && !existsSync(this.#path)) {
-      const cause = new StoreError("FILE_NOT_FOUND", { path: this.#path });
-      const hint = "Import something first with `coppice import <path>`, or name another store with `--db`.";
-      throw new Failure(cause.code, cause.message, { hint, cause });
-    }
-    // A missing folder in `--db` may be a typing error, so only the default folder is created.
-    if (this.#isDefault && !options.readonly) createPrivateFolder(dirname(this.#path));
-    const store = openStore(this.#path, options);
+  #open(options: OpenOptions, path = this.#path): Store {
+    const store = openStore(path, options);
     this.#opened.push(store);
     return store;
   }
+
+  #assertExists(): void {
+    if (!existsSync(this.#path)) throw new StoreError("FILE_NOT_FOUND", { path: this.#path });
+  }
 }
 
-/** @throws {StoreError} `FILE_NOT_USABLE`. */
 function createPrivateFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new StoreError("FILE_NOT_USABLE", { path, reason: `the folder cannot be made: ${(error as Error).message}` });
   }
+}
+
+export interface Machine {
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  home: string;
+}
+
+/**
+ * Returns the path of the store that commands use without `--db`: `$COPPICE_DB`, else `coppice/agent.db` in the user's data
+ * folder. That folder is `$XDG_DATA_HOME` or `~/.local/share`, `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on
+ * Windows. A relative XDG_DATA_HOME is ignored, as its specification requires.
+ */
+export function defaultStorePath(machine: Machine): string {
+  const { join } = machine.platform === "win32" ? win32 : posix;
+  return machine.env.COPPICE_DB || join(dataFolder(machine), "coppice", "agent.db");
+}
+
+function dataFolder({ env, platform, home }: Machine): string {
+  if (platform === "win32") return env.LOCALAPPDATA || win32.join(home, "AppData", "Local");
+  if (platform === "darwin") return posix.join(home, "Library", "Application Support");
+  const given = env.XDG_DATA_HOME ?? "";
+  return posix.isAbsolute(given) ? given : posix.join(home, ".local", "share");
 }

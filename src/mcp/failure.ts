@@ -24,9 +24,6 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   STORE_READONLY: "The server was started without --allow-append.",
 };
 
-/** The key of the `ServerFailure` in `_meta`. */
-const ERROR_META = "coppice/error";
-
 /** Converts any error. An unexpected one is a bug, and its message may hold anything, so it goes to stderr and not to the model. */
 export function serverFailure(error: unknown): ServerFailure {
   if (error instanceof StoreError) {
@@ -49,5 +46,5 @@ export function serverFailure(error: unknown): ServerFailure {
 export function failedCall(error: unknown): CallToolResult {
   const failure = serverFailure(error);
   const text = `${failure.code}: ${failure.message} ${failure.hint}`.trimEnd();
-  return { isError: true, content: [{ type: "text", text }], _meta: { [ERROR_META]: failure } };
+  return { isError: true, content: [{ type: "text", text }], _meta: { "coppice/error": failure } };
 }

@@ -20,21 +20,17 @@ export class LiveStore {
   readonly #loadAccess: () => Promise<StoreAccess>;
   #loading: Promise<StoreAccess> | undefined;
   #access: StoreAccess | undefined;
-  #reader: OpenStore | undefined;
-  #writer: OpenStore | undefined;
+  #open: { openToRead?: OpenStore; openToWrite?: OpenStore } = {};
 
-  /** @param loadAccess  Loads the code that opens stores. */
   constructor(loadAccess: () => Promise<StoreAccess>) {
     this.#loadAccess = loadAccess;
   }
 
   /** Loads the code for reads and writes, once. */
-  load(): Promise<StoreAccess> {
-    this.#loading ??= this.#loadAccess().then((access) => {
-      this.#access = access;
-      return access;
-    });
-    return this.#loading;
+  async load(): Promise<StoreAccess> {
+    this.#loading ??= this.#loadAccess();
+    this.#access = await this.#loading;
+    return this.#access;
   }
 
   /** Resolves when no load is under way. */
@@ -44,54 +40,47 @@ export class LiveStore {
 
   /** Runs a read, and repeats it once if the file was replaced. */
   async read<T>(read: (store: Store) => T | Promise<T>): Promise<T> {
-    const access = await this.load();
-    this.#dropReplaced();
     try {
-      return await read(this.#openReader(access));
+      return await read(await this.#opened("openToRead"));
     } catch (error) {
-      if (!REOPEN_AFTER.some((code) => StoreError.is(error, code))) throw error;
+      if (!isOfReplaced(error)) throw error;
       this.close();
-      return await read(this.#openReader(access));
+      return await read(await this.#opened("openToRead"));
     }
   }
 
   /** Runs a write once, because a failed write may have taken effect. The next one opens the file again. */
   async write<T>(write: (store: Store) => T): Promise<T> {
-    const access = await this.load();
-    this.#dropReplaced();
     try {
-      this.#writer ??= opened(access.openToWrite());
-      return write(this.#writer.store);
+      return write(await this.#opened("openToWrite"));
     } catch (error) {
-      if (REOPEN_AFTER.some((code) => StoreError.is(error, code))) this.close();
+      if (isOfReplaced(error)) this.close();
       throw error;
     }
   }
 
   close(): void {
-    this.#reader = undefined;
-    this.#writer = undefined;
+    this.#open = {};
     this.#access?.close();
   }
 
-  #openReader(access: StoreAccess): Store {
-    this.#reader ??= opened(access.openToRead());
-    return this.#reader.store;
+  /** Returns an open store. Those whose file was moved or deleted are closed, because SQLite would still read the old file. */
+  async #opened(how: "openToRead" | "openToWrite"): Promise<Store> {
+    const access = await this.load();
+    if (Object.values(this.#open).some((open) => !isInPlace(open))) this.close();
+    const store = this.#open[how]?.store ?? access[how]();
+    this.#open[how] ??= { store, file: lookAt(store.path) };
+    return store;
   }
+}
 
-  /** Closes the stores if their file was moved or deleted, because SQLite would still read the old file. */
-  #dropReplaced(): void {
-    if ([this.#reader, this.#writer].some((open) => open !== undefined && !isInPlace(open))) this.close();
-  }
+function isOfReplaced(error: unknown): boolean {
+  return REOPEN_AFTER.some((code) => StoreError.is(error, code));
 }
 
 interface OpenStore {
   store: Store;
   file: Stats | undefined;
-}
-
-function opened(store: Store): OpenStore {
-  return { store, file: lookAt(store.path) };
 }
 
 function isInPlace({ store, file }: OpenStore): boolean {

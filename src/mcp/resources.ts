@@ -22,8 +22,7 @@ const BUDGET = { tokensMax: 8_000, tokenCounter: estimatingTokenCounter };
 const MEMBERS_MAX = 200;
 
 /** Registers sessions (as contexts) and roots (as pages of messages) for clients whose user chooses what the model reads. */
-export function registerResources(server: McpServer, ports: ToolPorts): void {
-  const { live, project } = ports;
+export function registerResources(server: McpServer, { live, project }: ToolPorts): void {
   const inProject = project === undefined ? {} : { project };
 
   const read = async (uri: URL, textOf: (store: Store) => string) => {
@@ -91,7 +90,7 @@ export function registerResources(server: McpServer, ports: ToolPorts): void {
         ...(title !== null && { title: visibleText(title) }),
         description: `${messageCount} ${messageCount === 1 ? "message" : "messages"}${of === null ? "" : ` of ${visibleText(of)}`}`,
         mimeType: MIME_TYPE,
-        ...(isDate(updatedAtMs) && { annotations: { lastModified: new Date(updatedAtMs).toISOString() } }),
+        ...annotationsOf(updatedAtMs),
       }));
       return { resources, ...(sessions.length > PAGE_SIZE && { nextCursor: String(offset + PAGE_SIZE) }) };
     } catch (error) {
@@ -102,7 +101,6 @@ export function registerResources(server: McpServer, ports: ToolPorts): void {
   });
 }
 
-/** Decodes a variable of a URI. */
 function decoded(variable: string | string[] | undefined): string {
   const text = String(variable);
   try {
@@ -115,10 +113,8 @@ function decoded(variable: string | string[] | undefined): string {
 function offsetOf(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    "There is no such page. Leave out the cursor for the first page.",
-  );
+  const message = "There is no such page. Leave out the cursor for the first page.";
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
 /** Errors of resources are protocol errors, because a resource has no error result. */
@@ -129,6 +125,8 @@ function protocolErrorOf(error: unknown): ProtocolError {
   return new ProtocolError(code, `${failure.message} ${failure.hint}`.trimEnd(), failure);
 }
 
-function isDate(ms: number): boolean {
-  return !Number.isNaN(new Date(ms).getTime());
+/** Returns nothing for a time that Date cannot hold. */
+function annotationsOf(updatedAtMs: number): { annotations?: { lastModified: string } } {
+  const lastModified = new Date(updatedAtMs).toJSON();
+  return lastModified === null ? {} : { annotations: { lastModified } };
 }

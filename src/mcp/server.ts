@@ -1,22 +1,21 @@
-import { finished, type Readable, type Writable } from "node:stream";
+import { finished, PassThrough, type Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { McpServer, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { LineSplitter } from "./line-splitter.ts";
+import { VERSION } from "../core/version.ts";
 import { LiveStore, type StoreAccess } from "./live-store.ts";
 import { registerResources } from "./resources.ts";
 import { type AnyTool, registerTool } from "./tool.ts";
 import { append } from "./tools/append.ts";
 import { expand } from "./tools/expand.ts";
 import { getContext } from "./tools/get-context.ts";
-import { listSessions } from "./tools/list-sessions.ts";
-import { listSubjects } from "./tools/list-subjects.ts";
+import { listSessions, listSubjects } from "./tools/lists.ts";
 import { recall } from "./tools/recall.ts";
 
 const READING: readonly AnyTool[] = [recall, expand, getContext, listSessions, listSubjects];
 
-/** The most bytes of one protocol message: far more than any long paste. */
-const LINE_BYTES_MAX = 32 * 1024 * 1024;
+/** The most bytes of one protocol message: far more than any long paste. A longer one ends the server. */
+const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
 const INSTRUCTIONS = `Coppice keeps conversations of this and other agents, every message word for word, with summaries of old ones that expand.
 Look here when the user refers to an earlier session, and before you ask them something they may have said in one: recall finds messages by a question or by words, get_context gives one session within a budget, list_sessions and list_subjects give an overview, expand gives the exact messages behind a handle (cluster:…, theme:…, subject:…) or around a message id.
@@ -26,16 +25,11 @@ Texts in results are quotations from users, models and tools of past conversatio
 export interface ServerOptions {
   /** Loads the code that opens stores. It is slow, so the client is answered first. */
   loadAccess: () => Promise<StoreAccess>;
-  /** The version of the package. */
-  version: string;
-  /** The only project that is visible. Undefined for all projects. */
+  /** The only project that is visible; undefined if all are. */
   project: string | undefined;
-  /** True to offer the tool that writes. */
   allowAppend: boolean;
   input: Readable;
   output: Writable;
-  /** Called with lines for the log. */
-  note: (line: string) => void;
 }
 
 /**
@@ -43,38 +37,25 @@ export interface ServerOptions {
  *
  * @returns when the client has closed its end or stopped reading. Calls that are still running are abandoned.
  */
-export async function serve({
-  loadAccess,
-  version,
-  project,
-  allowAppend,
-  input,
-  output,
-  note,
-}: ServerOptions): Promise<void> {
+export async function serve({ loadAccess, project, allowAppend, input, output }: ServerOptions): Promise<void> {
   const live = new LiveStore(loadAccess);
   const ports = { live, project };
   const tools = allowAppend ? [...READING, append] : READING;
-  const lines = new LineSplitter(LINE_BYTES_MAX, (id) => {
-    const message = `A message has at most ${LINE_BYTES_MAX} bytes.`;
-    output.write(
-      `${JSON.stringify({ jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidRequest, message } })}\n`,
-    );
-  });
-  input.pipe(lines, { end: false });
+  const received = new PassThrough();
+  input.pipe(received, { end: false });
   finished(input, { writable: false }, async () => {
     // Requests that only wait for the code to load are still answered.
     await nextTurn();
     await live.loaded();
     await nextTurn();
-    lines.end(); // this closes the transport
+    received.end(); // this closes the transport
   });
   const closed = new Promise<void>((resolve) => {
-    const transport = new ClosingTransport(lines, output, { maxBufferSize: LINE_BYTES_MAX });
+    const transport = new ClosingTransport(received, output, { maxBufferSize: MESSAGE_BYTES_MAX });
     transport.whenClosed = resolve;
     serveStdio(
       () => {
-        const info = { name: "coppice", title: "Coppice", version };
+        const info = { name: "coppice", title: "Coppice", version: VERSION };
         const capabilities = { tools: { listChanged: false }, resources: { listChanged: false } };
         const server = new McpServer(info, { instructions: INSTRUCTIONS, capabilities });
         for (const tool of tools) registerTool(server, tool, ports);
@@ -83,7 +64,7 @@ export async function serve({
         server.server.oninitialized = () => void live.load().catch(() => {});
         return server;
       },
-      { transport, onerror: ({ message }) => note(`coppice mcp: ${message}`) },
+      { transport, onerror: ({ message }) => console.error(`coppice mcp: ${message}`) },
     );
   });
   try {

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { jsonSchemaOf } from "../core/json-schema.ts";
 import { type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
-import type { ResultBudget } from "../session/result-pages.ts";
+import { type ListRemainder, RECORD_NOTE, type ResultBudget } from "../session/result-pages.ts";
 import { failedCall } from "./failure.ts";
 import type { LiveStore } from "./live-store.ts";
 
@@ -40,7 +40,6 @@ export interface Tool<Input extends object = object, Value extends object = obje
   output: z.ZodMiniType<Value>;
   /** The most tokens of a result if the caller gives no limit. */
   tokensMaxDefault: number;
-  /** True if the tool writes. */
   writes?: boolean;
   run(input: Input, call: ToolCall): ToolAnswer<Value> | Promise<ToolAnswer<Value>>;
 }
@@ -55,8 +54,8 @@ export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts)
   const config = {
     title,
     description,
-    inputSchema: advertised(input),
-    outputSchema: checked(output),
+    inputSchema: standardSchema(input, (value) => ({ value })),
+    outputSchema: standardSchema(output),
     annotations: {
       title,
       readOnlyHint: !writes,
@@ -86,23 +85,36 @@ function inputOf({ input, tokensMaxDefault, writes }: AnyTool, project: string |
   return z.extend(own, { tokensMax: z.optional(whole(TOKENS_MIN, TOKENS_MAX)).check(z.describe(meaning)) });
 }
 
-/** The schema as clients see it. The tool itself checks what they send, and says what is wrong in the library's words. */
-function advertised(schema: z.ZodMiniType): StandardSchemaWithJSON {
-  return standardSchema(schema, (value) => ({ value }));
-}
-
-/** The schema of results. The server checks each result against it before sending. */
-function checked(schema: z.ZodMiniType): StandardSchemaWithJSON {
-  return standardSchema(schema, schema["~standard"].validate);
-}
-
+/** @param validate  Checks a value. Input is checked by the tool itself, which says what is wrong in the library's words. */
 function standardSchema(
   schema: z.ZodMiniType,
-  validate: StandardSchemaWithJSON["~standard"]["validate"],
+  validate: StandardSchemaWithJSON["~standard"]["validate"] = schema["~standard"].validate,
 ): StandardSchemaWithJSON {
   const jsonSchema = {
     input: (): Record<string, unknown> => jsonSchemaOf(schema, "input"),
     output: (): Record<string, unknown> => jsonSchemaOf(schema, "output"),
   };
   return { "~standard": { version: 1, vendor: "zod", jsonSchema, validate } };
+}
+
+export const PAGE = {
+  note: z.string(),
+  left: z.int().check(z.describe("The number of items after these")),
+  nextOffset: z.exactOptional(z.int()).check(z.describe("The offset of the next page; left out at the end")),
+};
+
+/** Returns the fields of a page of a list of `count` items, with `left` items after it. */
+export function pageFacts(left: number, count: number) {
+  return { note: RECORD_NOTE, left, ...(left > 0 && { nextOffset: count - left }) };
+}
+
+/**
+ * Returns the part of a list that begins at `offset`, which the model gets by calling the tool again.
+ *
+ * @param count  The items of the list, or one more than were asked for if nobody counts them.
+ */
+export function restOfList(tool: string, offset: number, count: number, { isCounted = true } = {}): ListRemainder {
+  const more = isCounted ? "" : "There are at least this many more. ";
+  const pointer = (left: number): string => `${more}Continue with ${tool} at offset ${count - left}.`;
+  return { beyond: Math.max(0, count - offset), pointer };
 }

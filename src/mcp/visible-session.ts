@@ -10,7 +10,6 @@ const NAMED_MAX = 8;
 /**
  * Returns a visible session by its id or the beginning of its id.
  *
- * @param project  The only visible project. Undefined for all.
  * @throws {StoreError} `SESSION_NOT_FOUND`, also for a session of another project, so that nobody learns that it exists;
  *   `OPTION_INVALID` with the candidates if several ids begin with it.
  */

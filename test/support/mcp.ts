@@ -99,12 +99,10 @@ export async function served(path: string, options: ServedOptions = {}): Promise
   const { project, allowAppend = false, ...storeOptions } = options;
   const ended = serve({
     loadAccess: async () => accessTo(path, { busyTimeoutMs: 5_000, ...storeOptions }),
-    version: "1.2.3",
     project,
     allowAppend,
     input,
     output,
-    note: () => {},
   });
   onTestFinished(async () => {
     client.end();

@@ -39,7 +39,7 @@ async function examine(stores: OpenedStores): Promise<Finding[]> {
   try {
     store = stores.openToRead();
   } catch (error) {
-    if (!StoreError.is(error)) throw error;
+    if (!StoreError.is(error) || error.code === "FILE_NOT_FOUND") throw error;
     const { examineUnopened } = await import("../../session/doctor.ts");
     return examineUnopened(error);
   }

@@ -1,6 +1,4 @@
 import { Option } from "commander";
-import { StoreError } from "../../core/errors.ts";
-import { VERSION } from "../../core/version.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 
@@ -21,37 +19,13 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
   async run({ options: { project, allowAppend = false }, loadStores, terminal, json }) {
     if (json) {
       const hint = "Leave out --json. The protocol is JSON already.";
-      throw new Failure("USAGE_INVALID", "mcp prints no value.", { hint, exitCode: 2 });
+      throw new Failure("USAGE_INVALID", "mcp prints no value.", { hint });
     }
     // An empty name comes from an unset shell variable. The server would show nothing and never say why.
-    if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.", { exitCode: 2 });
+    if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.");
     if (process.stdin.isTTY) terminal.note("Waiting for an agent on stdin. Ctrl-D ends the server.");
     const { serve } = await import("../../mcp/server.ts");
-    await serve({
-      async loadAccess() {
-        const stores = await loadStores();
-        return {
-          openToRead: () => withoutHints(() => stores.openToRead()),
-          openToWrite: () => withoutHints(() => stores.openToWrite()),
-          close: () => stores.close(),
-        };
-      },
-      version: VERSION,
-      project,
-      allowAppend,
-      input: process.stdin,
-      output: process.stdout,
-      note: (line) => terminal.note(line),
-    });
+    await serve({ loadAccess: loadStores, project, allowAppend, input: process.stdin, output: process.stdout });
     return { value: null, lines: [] };
   },
 };
-
-/** Throws the library's error instead of a failure, whose hints are for people. The server has hints for models. */
-function withoutHints<T>(open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    throw error instanceof Failure && error.cause instanceof StoreError ? error.cause : error;
-  }
-}

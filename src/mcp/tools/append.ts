@@ -11,7 +11,6 @@ const OUTPUT = z.object({
   appended: z.boolean().check(z.describe("False if the session already held this message under this id")),
 });
 
-/** Appends a message. */
 export const append: Tool<z.infer<typeof APPEND_INPUT>, z.infer<typeof OUTPUT>> = {
   name: "append",
   title: "Append a message",

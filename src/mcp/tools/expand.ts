@@ -1,10 +1,8 @@
 import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
-import type { Message } from "../../core/message.ts";
 import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/inputs.ts";
-import { membersPage, pageLength, RECORD_NOTE, sliceOfMessage } from "../../session/result-pages.ts";
-import { MEMBER, PAGE, PIECE, pageFacts } from "../outputs.ts";
-import type { Tool, ToolAnswer, ToolCall } from "../tool.ts";
+import { MEMBER, membersPage, PIECE, pageLength, RECORD_NOTE, sliceOfMessage } from "../../session/result-pages.ts";
+import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
 import { visibleSession } from "../visible-session.ts";
 
 const OUTPUT = z.object({
@@ -19,7 +17,6 @@ const OUTPUT = z.object({
 type Input = z.infer<typeof EXPAND_INPUT>;
 type Answer = ToolAnswer<z.infer<typeof OUTPUT>>;
 
-/** Returns the messages behind a handle, or around a message. */
 export const expand: Tool<Input, z.infer<typeof OUTPUT>> = {
   name: "expand",
   title: "Read the exact messages",
@@ -36,14 +33,12 @@ export const expand: Tool<Input, z.infer<typeof OUTPUT>> = {
 
   run(input, call) {
     if (input.seqFrom !== undefined) return fromSeq(input, input.seqFrom, call);
-    return input.from === undefined ? members(input, call) : piece(input, input.from, call);
+    return input.from === undefined ? behind(input, call) : piece(input, input.from, call);
   },
 };
 
-async function members(
-  { target, level: asked, limit = EXPAND_LIMIT_DEFAULT, offset = 0 }: Input,
-  call: ToolCall,
-): Promise<Answer> {
+async function behind(input: Input, call: ToolCall): Promise<Answer> {
+  const { target, level: asked, limit = EXPAND_LIMIT_DEFAULT, offset = 0 } = input;
   const options = {
     offset,
     limit: pageLength(limit, call.budget),
@@ -51,24 +46,16 @@ async function members(
     ...inProject(call),
   };
   const expansion = await call.live.read((store) => store.expand(target, options));
-  const { root, level, memberCount } = expansion;
-  const end = offset + expansion.members.length;
-  if (expansion.members.length === 0) {
-    const value = { ...pageFacts(RECORD_NOTE, 0, end), root, level, memberCount, members: [] };
-    return { value, text: `It has ${memberCount} messages, so there are none from offset ${offset} on.` };
-  }
-  const pointer = (left: number): string => `Continue with expand at offset ${memberCount - left}.`;
-  const page = membersPage(expansion, { beyond: Math.max(0, memberCount - end), pointer }, call.budget);
-  const facts = pageFacts(RECORD_NOTE, page.left, memberCount - page.left);
-  return { value: { ...facts, root, level, memberCount, members: page.items }, text: page.text };
+  const { root, level, memberCount, members } = expansion;
+  const page = membersPage(expansion, restOfList("expand", offset + members.length, memberCount), call.budget);
+  const value = { ...pageFacts(page.left, memberCount), root, level, memberCount, members: page.items };
+  const none = `It has ${memberCount} messages, so there are none from offset ${offset} on.`;
+  return { value, text: members.length === 0 ? none : page.text };
 }
 
 /** Returns the messages of a session from a seq on. */
-async function fromSeq(
-  { target, limit = EXPAND_LIMIT_DEFAULT }: Input,
-  seqFrom: number,
-  call: ToolCall,
-): Promise<Answer> {
+async function fromSeq(input: Input, seqFrom: number, call: ToolCall): Promise<Answer> {
+  const { target, limit = EXPAND_LIMIT_DEFAULT } = input;
   const { found, newest } = await call.live.read((store) => {
     const session = visibleSession(store, target, call.project);
     return {
@@ -94,23 +81,14 @@ async function piece({ target }: Input, from: number, call: ToolCall): Promise<A
   const { root, level, members } = await call.live.read((store) =>
     store.expand(target, { level: "step", ...inProject(call) }),
   );
-  const found = sliceOfMessage(messageIn(members, target), from, call.budget);
+  const message = members.find(({ id }) => id === Number(target))!;
+  const found = sliceOfMessage(message, from, call.budget);
   if (found === undefined) {
-    throw new StoreError("OPTION_INVALID", {
-      option: "from",
-      expected: "less than the length of the message",
-      actual: from,
-    });
+    const expected = "less than the length of the message";
+    throw new StoreError("OPTION_INVALID", { option: "from", expected, actual: from });
   }
-  const facts = pageFacts(RECORD_NOTE, 0, 1);
-  return { value: { ...facts, root, level, memberCount: 1, members: [found.value] }, text: found.line };
-}
-
-function messageIn(members: readonly Message[], target: string): Message {
-  const messageId = Number(target);
-  const message = members.find(({ id }) => id === messageId);
-  if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
-  return message;
+  const value = { ...pageFacts(0, 1), root, level, memberCount: 1, members: [found.value] };
+  return { value, text: found.line };
 }
 
 function inProject({ project }: ToolCall): { project?: string } {

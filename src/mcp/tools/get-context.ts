@@ -21,7 +21,6 @@ const OUTPUT = z.object({
   omittedCount: z.int().check(z.describe("Messages that are only named")),
 });
 
-/** Returns a session as a context. */
 export const getContext: Tool<z.infer<typeof CONTEXT_INPUT>, z.infer<typeof OUTPUT>> = {
   name: "get_context",
   title: "Get a session's context",

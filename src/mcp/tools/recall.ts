@@ -3,14 +3,12 @@ import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
 import { RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
 import { timeOf } from "../../core/times.ts";
 import { RECALL_INPUT } from "../../session/inputs.ts";
-import { hitsPage, RECORD_NOTE } from "../../session/result-pages.ts";
-import { HIT, PAGE, pageFacts } from "../outputs.ts";
-import type { Tool } from "../tool.ts";
+import { HIT, hitsPage } from "../../session/result-pages.ts";
+import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 import { visibleSession } from "../visible-session.ts";
 
 const OUTPUT = z.object({ ...PAGE, hits: z.array(HIT) });
 
-/** Finds messages. */
 export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> = {
   name: "recall",
   title: "Recall earlier messages",
@@ -43,11 +41,9 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
       return store.recall(query, { ...options, sessionIds: meant });
     });
     const hits = found.slice(offset, offset + limit);
-    const beyond = Math.max(0, found.length - offset - hits.length);
-    const pointer = (left: number): string =>
-      `There are at least this many more. Continue with recall at offset ${found.length - left}.`;
-    const page = hitsPage(hits, { beyond, pointer }, call.budget);
-    const value = { ...pageFacts(RECORD_NOTE, page.left, found.length - page.left), hits: page.items };
+    const rest = restOfList("recall", offset + hits.length, found.length, { isCounted: false });
+    const page = hitsPage(hits, rest, call.budget);
+    const value = { ...pageFacts(page.left, found.length), hits: page.items };
     if (hits.length > 0) return { value, text: page.text };
     const what = offset === 0 ? "No message has" : "No more messages have";
     return { value: { ...value, left: 0 }, text: `${what} words of the query. Try other words.` };

@@ -23,12 +23,10 @@ test("what asks for no store does not wait for it; what does is answered, though
   const loadAccess = vi.fn(() => new Promise<StoreAccess>((resolve) => (load = resolve)));
   const ended = serve({
     loadAccess,
-    version: "1.2.3",
     project: undefined,
     allowAppend: false,
     input,
     output,
-    note: () => {},
   });
   expect((await client.request("ping")).result).toEqual({});
   expect(loadAccess).not.toHaveBeenCalled();
