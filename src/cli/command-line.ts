@@ -28,7 +28,6 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
   }
 }
 
-/** Prints a failure on stderr, as JSON if `argv` asks for JSON. */
 export function reportFailure(failure: Failure, argv: readonly string[], terminal: Terminal): void {
   const debug = process.env.COPPICE_DEBUG === "1";
   const text = argv.includes("--json")
@@ -40,7 +39,7 @@ export function reportFailure(failure: Failure, argv: readonly string[], termina
 async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Terminal): Promise<void> {
   const { db, json = false } = parsed.optsWithGlobals<{ db?: string; json?: boolean }>();
   // An empty name comes from an unset shell variable. Falling back to the user's own store would be a surprise.
-  if (db === "") throw new Failure("USAGE_INVALID", "`--db` needs a file.", { exitCode: 2 });
+  if (db === "") throw new Failure("USAGE_INVALID", "`--db` needs a file.");
   let stores: OpenedStores | undefined;
   const loadStores = async (): Promise<OpenedStores> => {
     const { OpenedStores } = await import("./opened-stores.ts");
@@ -66,7 +65,6 @@ async function print({ value, elements, lines }: Output, json: boolean, terminal
   }
 }
 
-/** The lines of a JSON array, one element on each. */
 function* arrayLines(elements: Iterable<unknown>): Generator<string> {
   let last: string | undefined;
   for (const element of elements) {

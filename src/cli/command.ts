@@ -3,7 +3,6 @@ import type { Failure } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Commands that help lists under one heading. */
 export interface CommandGroup {
   heading: string;
   commands: readonly AnyCommand[];
@@ -17,9 +16,7 @@ export interface Command<Options = object> {
   /** In commander's notation: the name, then `<argument>` if required, `[argument]` if optional, with `...` if repeatable. */
   usage: string;
   summary: string;
-  /** The meaning of the argument, for `--help`. */
   argument?: string;
-  /** More about the command, for `--help`. */
   details?: string;
   options?: readonly Option[];
   /** Words to type after the command's name. */
@@ -27,11 +24,9 @@ export interface Command<Options = object> {
   run(call: Call<Options>): Output | Promise<Output>;
 }
 
-/** A command whose options have any type. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives options as it parsed them.
 export type AnyCommand = Command<any>;
 
-/** A command that was typed, with everything it needs to run. */
 export interface Call<Options> {
   args: readonly string[];
   options: Options;
@@ -43,7 +38,6 @@ export interface Call<Options> {
 }
 
 export interface Output {
-  /** The value that `--json` prints. */
   value?: unknown;
   /** The elements of the array that `--json` prints instead of `value`, if there may be more than memory holds. */
   elements?: Iterable<unknown>;

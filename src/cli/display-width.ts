@@ -42,7 +42,6 @@ export function cutToWidth(text: string, width: number, cut: "end" | "start" = "
   return cut === "end" ? `${kept.join("")}…` : `…${kept.reverse().join("")}`;
 }
 
-/** Pads the text with blanks to `width` columns. */
 export function padToWidth(text: string, width: number, align: "left" | "right"): string {
   const blanks = " ".repeat(Math.max(0, width - displayWidth(text)));
   return align === "left" ? text + blanks : blanks + text;

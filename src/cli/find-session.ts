@@ -7,16 +7,13 @@ import { Failure } from "./failure.ts";
 import { nearest } from "./suggestion.ts";
 import { formatAge, oneLine } from "./text.ts";
 
-/** How help explains an argument that names a session. */
 export const SESSION_MEANING = "its id, the beginning of its id, or @last";
 
 /** The session that `coppice sessions` lists first. */
 const LAST = "@last";
 
-/** The number of ambiguous sessions that are listed. The others are counted. */
 const CANDIDATES_MAX = 8;
 
-/** Columns of a candidate's title. */
 const TITLE_WIDTH = 48;
 
 const HANDLE = /^(cluster|theme|subject|span):\d/;
@@ -66,8 +63,5 @@ function ambiguous(store: Store, typed: string, candidates: readonly string[]): 
   const moreCount = candidates.length - lines.length;
   if (moreCount > 0) lines.push(`  … and ${moreCount} more`);
   const message = `${candidates.length} sessions begin with "${typed}".`;
-  return new Failure("SESSION_AMBIGUOUS", message, {
-    hint: ["Type more of the id:", ...lines].join("\n"),
-    exitCode: 2,
-  });
+  return new Failure("SESSION_AMBIGUOUS", message, { hint: ["Type more of the id:", ...lines].join("\n") });
 }

@@ -11,15 +11,14 @@ const GRACE_MS = 1_000;
  */
 export async function interruptible<T>(hint: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
+  const failure = new Failure("INTERRUPTED", "Interrupted.", { hint });
+  let interrupt = (): void => {};
   const interrupted = new Promise<never>((_, reject) => {
-    const leave = (): void => {
-      setTimeout(() => reject(controller.signal.reason), GRACE_MS);
+    interrupt = () => {
+      controller.abort(failure);
+      setTimeout(() => reject(failure), GRACE_MS);
     };
-    controller.signal.addEventListener("abort", leave, { once: true });
   });
-  const interrupt = (): void => {
-    controller.abort(new Failure("INTERRUPTED", "Interrupted.", { hint, exitCode: 130 }));
-  };
   process.once("SIGINT", interrupt);
   try {
     return await Promise.race([work(controller.signal), interrupted]);

@@ -4,7 +4,6 @@ import { oneOf, wholeNumber } from "../core/options.ts";
 import { timeOf } from "../core/times.ts";
 import { formatNumber } from "./text.ts";
 
-/** The number of messages that a command prints by default. */
 const PAGE_LIMIT_DEFAULT = 50;
 
 /** Creates `--flag N` for a whole number in [min, max]. Other values are refused like an option of the library. */
@@ -15,14 +14,15 @@ export function wholeNumberOption(flag: string, meaning: string, min: number, ma
   return new Option(`--${flag} <n>`, `${meaning}; ${range}`).argParser(parse);
 }
 
-/** Creates `--flag X`, which may be repeated. Its value is the list of all values given. */
+/** Creates `--flag X`, which may be repeated. Its value is the list of all values given. Help names the allowed ones. */
 export function repeatableOption<T extends string>(flag: string, meaning: string, allowed?: readonly T[]): Option {
   const [, name] = /^(\S+)/.exec(flag)!;
   const parse = (text: string, before: T[] | undefined): T[] => {
     const value = text as T;
     return [...(before ?? []), allowed === undefined ? value : oneOf(`--${name}`, value, allowed)];
   };
-  return new Option(`--${flag}`, meaning).argParser(parse);
+  const words = allowed === undefined ? "" : ` (${allowed.join(", ")})`;
+  return new Option(`--${flag}`, `${meaning}${words}; may be repeated`).argParser(parse);
 }
 
 /**
@@ -35,7 +35,6 @@ export function timeOption(flag: string, meaning: string, edge: "first" | "last"
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeOf(`--${flag}`, text, edge));
 }
 
-/** A page of a list of messages. */
 export interface PageOptions {
   limit: number;
   offset: number;
@@ -46,7 +45,6 @@ export const PAGE_OPTIONS: readonly Option[] = [
   wholeNumberOption("offset", "messages skipped", 0).default(0),
 ];
 
-/** Says how to get the messages after the page, if there are any. */
 export function* moreLines({ offset }: PageOptions, shownCount: number, totalCount: number): Generator<string> {
   const end = offset + shownCount;
   if (end < totalCount) yield `… ${formatNumber(totalCount - end)} more; continue with --offset ${end}`;

@@ -114,10 +114,10 @@ export async function runProgram(program: CommanderCommand, words: readonly stri
 
 /** Turns commander's error, such as "error: unknown command 'sesions'\n(Did you mean sessions?)", into a failure. */
 function misuseFailure(error: CommanderError, hint: string): Failure {
-  if (error.code === "commander.help") return new Failure("USAGE_INVALID", "Name a command.", { hint, exitCode: 2 });
+  if (error.code === "commander.help") return new Failure("USAGE_INVALID", "Name a command.", { hint });
   const [problem = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
   const message = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.?$/, ".")}`;
   const [, typed = "", choices = ""] = CHOICE.exec(problem) ?? [];
   const guess = suggestion?.slice(1, -1) || didYouMean(typed, choices.split(", "));
-  return new Failure("USAGE_INVALID", message, { hint: guess || hint, exitCode: 2, cause: error });
+  return new Failure("USAGE_INVALID", message, { hint: guess || hint, cause: error });
 }

@@ -4,50 +4,34 @@ import { formatNumber } from "./text.ts";
 /** The time after which a rate is shown, in milliseconds. An earlier rate says more about the start than about the work. */
 const RATE_AFTER_MS = 1_000;
 
-/** Shows one stage of long work on the terminal's progress line, with its rate and, if the total is known, the time left. */
-export class Progress {
-  readonly #terminal: Terminal;
-  readonly #label: string;
-  readonly #format: (amount: number) => string;
-  readonly #now: () => number;
-  #startedAtMs: number | undefined;
-  #doneAtStart = 0;
+/** Amounts are pieces or bytes. `detail` is the name of the current piece. */
+export type ShowProgress = (done: number, total?: number, detail?: string) => void;
 
-  /**
-   * @param label  The kind of work, such as `embedding`.
-   * @param format  Writes an amount.
-   * @param now  A clock in milliseconds.
-   */
-  constructor(
-    terminal: Terminal,
-    label: string,
-    format: (amount: number) => string = formatNumber,
-    now: () => number = () => performance.now(),
-  ) {
-    this.#terminal = terminal;
-    this.#label = label;
-    this.#format = format;
-    this.#now = now;
-  }
-
-  /**
-   * @param done  Pieces or bytes done since the stage began. The rate is counted from the first update.
-   * @param total  Pieces or bytes of the whole stage, if known.
-   * @param detail  The name of the current piece.
-   */
-  update(done: number, total?: number, detail?: string): void {
-    if (!this.#terminal.showsProgress) return;
-    if (this.#startedAtMs === undefined) [this.#startedAtMs, this.#doneAtStart] = [this.#now(), done];
-    const elapsedMs = this.#now() - this.#startedAtMs;
-    const facts = [`${this.#label}: ${this.#format(done)}${total === undefined ? "" : ` of ${this.#format(total)}`}`];
-    const perSecond = ((done - this.#doneAtStart) / elapsedMs) * 1_000;
+/**
+ * Returns a function that shows one stage of long work on the terminal's progress line, with its rate and, if the total is
+ * known, the time left. The rate is counted from the first call.
+ *
+ * @param label  The kind of work, such as `embedding`.
+ */
+export function progressOf(
+  terminal: Terminal,
+  label: string,
+  format: (amount: number) => string = formatNumber,
+): ShowProgress {
+  let start: { atMs: number; done: number } | undefined;
+  return (done, total, detail) => {
+    if (!terminal.showsProgress) return;
+    start ??= { atMs: performance.now(), done };
+    const elapsedMs = performance.now() - start.atMs;
+    const facts = [`${label}: ${format(done)}${total === undefined ? "" : ` of ${format(total)}`}`];
+    const perSecond = ((done - start.done) / elapsedMs) * 1_000;
     if (elapsedMs >= RATE_AFTER_MS && perSecond > 0) {
-      facts.push(`${this.#format(Math.round(perSecond))}/s`);
+      facts.push(`${format(Math.round(perSecond))}/s`);
       if (total !== undefined) facts.push(`${duration((total - done) / perSecond)} left`);
     }
     if (detail !== undefined) facts.push(detail);
-    this.#terminal.progress(facts.join(" · "));
-  }
+    terminal.progress(facts.join(" · "));
+  };
 }
 
 /** Writes a duration as `42 s`, `3 min` or `2 h`, rounded up. */

@@ -9,8 +9,6 @@ const BEGINNING_CHARS_MIN = 3;
 
 /**
  * Guesses which known word was meant: the one with the fewest wrong letters, or else one that begins with what was typed.
- *
- * @returns undefined if no known word is near.
  */
 export function nearest(typed: string, known: Iterable<string>): string | undefined {
   const word = typed.toLowerCase();

@@ -13,7 +13,6 @@ export interface Column<Row> {
   align?: "left" | "right";
   /** The width to which the column may be cut in a narrow terminal. The widest column is cut first. */
   widthMin?: number;
-  /** The side that is cut, by default the end. */
   cut?: "end" | "start";
   /** True if the column may be left out when cutting is not enough. The last such column goes first. */
   expendable?: boolean;
@@ -24,7 +23,7 @@ export interface Column<Row> {
 const GAP = "  ";
 
 /** The number of rows that decide the widths of columns. A later row may be wider than its column. */
-export const MEASURED_ROWS_MAX = 1_000;
+const MEASURED_ROWS_MAX = 1_000;
 
 interface MeasuredColumn<Row> extends Column<Row> {
   width: number;
@@ -36,44 +35,37 @@ interface MeasuredColumn<Row> extends Column<Row> {
  * Yields rows under their headers. A terminal gets columns that fit its width as well as possible. A pipe gets uncut cells
  * with a tab between them, for `cut -f` and `awk -F'\t'`. Rows are taken only as lines are read.
  *
+ * @param columnsOf  The columns, or a function that derives them from the first rows.
  * @param options.isPicture  True if the table is a drawing, which keeps its columns in a pipe.
  */
 export function* tableLines<Row>(
-  columns: readonly Column<Row>[],
+  columnsOf: readonly Column<Row>[] | ((sample: readonly Row[]) => readonly Column<Row>[]),
   rows: Iterable<Row>,
   terminal: Terminal,
   { isPicture = false }: { isPicture?: boolean } = {},
 ): Generator<string> {
-  if (terminal.width === undefined && !isPicture) {
-    yield columns.map(({ header }) => header).join("\t");
-    for (const row of rows) yield columns.map((column) => bare(column.value(row))).join("\t");
-    return;
-  }
   const iterator = rows[Symbol.iterator]();
   try {
-    const sample = firstRows(iterator, MEASURED_ROWS_MAX);
-    const fitted = narrow(
-      columns.map((column) => measure(column, sample)),
-      terminal.width ?? Number.POSITIVE_INFINITY,
-    );
-    const header = fitted.map((column) => sized(column.header, column)).join(GAP);
-    yield terminal.style("dim", header.trimEnd());
-    for (const row of sample) yield rowLine(fitted, row);
-    for (let next = iterator.next(); !next.done; next = iterator.next()) yield rowLine(fitted, next.value);
+    const sample: Row[] = [];
+    let next = iterator.next();
+    for (; !next.done && sample.length < MEASURED_ROWS_MAX; next = iterator.next()) sample.push(next.value);
+    if (sample.length === 0) return terminal.note("No rows.");
+    const columns = typeof columnsOf === "function" ? columnsOf(sample) : columnsOf;
+    let lineOf = (row: Row): string => columns.map((column) => bare(column.value(row))).join("\t");
+    if (terminal.width === undefined && !isPicture) {
+      yield columns.map(({ header }) => header).join("\t");
+    } else {
+      const measured = columns.map((column) => measure(column, sample));
+      const fitted = narrow(measured, terminal.width ?? Number.POSITIVE_INFINITY);
+      lineOf = (row) => rowLine(fitted, row);
+      const header = fitted.map((column) => sized(column.header, column)).join(GAP);
+      yield terminal.style("dim", header.trimEnd());
+    }
+    for (const row of sample) yield lineOf(row);
+    for (; !next.done; next = iterator.next()) yield lineOf(next.value);
   } finally {
     iterator.return?.(); // closes the source of the rows even if nobody reads to the end
   }
-}
-
-/** Takes up to `countMax` rows. */
-export function firstRows<Row>(iterator: Iterator<Row>, countMax: number): Row[] {
-  const rows: Row[] = [];
-  while (rows.length < countMax) {
-    const next = iterator.next();
-    if (next.done) break;
-    rows.push(next.value);
-  }
-  return rows;
 }
 
 function rowLine<Row>(columns: readonly MeasuredColumn<Row>[], row: Row): string {

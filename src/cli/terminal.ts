@@ -4,11 +4,9 @@ import { cutToWidth } from "./display-width.ts";
 
 export type Format = Parameters<typeof styleText>[0];
 
-/** When colors are shown: only on terminals that have them, always, or never. */
 export const COLOR_CHOICES = ["auto", "always", "never"] as const;
 export type ColorChoice = (typeof COLOR_CHOICES)[number];
 
-/** The width of a terminal that does not report it. */
 const WIDTH_UNKNOWN = 80;
 
 /** The shortest time between two updates of the progress line, in milliseconds. */
@@ -42,26 +40,19 @@ export class Terminal {
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
   readonly #env: Environment;
-  readonly #now: () => number;
   #colors: ColorChoice = "auto";
   #onReaderGone: (() => void) | undefined;
   #isReaderGone = false;
   #wake: (() => void) | undefined;
   #printedCount = 0;
+  #isMidLine = false;
   #progressShown = false;
   #progressAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param now  A clock in milliseconds. */
-  constructor(
-    stdout: OutputStream,
-    stderr: OutputStream,
-    env: Environment,
-    now: () => number = () => performance.now(),
-  ) {
+  constructor(stdout: OutputStream, stderr: OutputStream, env: Environment) {
     this.#stdout = stdout;
     this.#stderr = stderr;
     this.#env = env;
-    this.#now = now;
   }
 
   /** The columns that a line may take; undefined if the output is not a terminal, where lines may have any length. */
@@ -75,15 +66,21 @@ export class Terminal {
     this.#colors = choice;
   }
 
-  /** Prints a line, or lines, of the result. */
   print(text: string): void {
     this.write(`${text}\n`);
   }
 
   /** Writes a piece of the result without ending the line. */
   write(text: string): void {
+    if (text === "") return;
     this.#wipeProgress();
     this.#stdout.write(text);
+    this.#isMidLine = !text.endsWith("\n");
+  }
+
+  /** Ends the line of the result, if one was begun. */
+  endLine(): void {
+    if (this.#isMidLine) this.write("\n");
   }
 
   /**
@@ -104,6 +101,7 @@ export class Terminal {
 
   /** Prints a line that is not part of the result. */
   note(text: string): void {
+    this.endLine();
     this.#wipeProgress();
     this.#stderr.write(`${text}\n`);
   }
@@ -113,14 +111,13 @@ export class Terminal {
     if (this.width !== undefined) this.note(this.styleNote("dim", text));
   }
 
-  /** True if somebody sees progress. */
   get showsProgress(): boolean {
     return this.#stderr.isTTY === true;
   }
 
   /** Replaces the progress line, at most ten times a second. Updates in between are dropped. */
   progress(text: string): void {
-    const now = this.#now();
+    const now = performance.now();
     if (!this.showsProgress || now - this.#progressAtMs < PROGRESS_INTERVAL_MS) return;
     this.#wipeProgress();
     this.#stderr.write(cutToWidth(text, (this.#stderr.columns || WIDTH_UNKNOWN) - 1));
@@ -128,18 +125,16 @@ export class Terminal {
     this.#progressAtMs = now;
   }
 
-  /** Removes the progress line. */
   endProgress(): void {
     this.#wipeProgress();
     this.#progressAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Formats a text for stdout. */
   style(format: Format, text: string): string {
     return this.#styled(this.#stdout, format, text);
   }
 
-  /** Formats a text for stderr. */
+  /** Formats a text for stderr, where `style` formats one for stdout. */
   styleNote(format: Format, text: string): string {
     return this.#styled(this.#stderr, format, text);
   }
@@ -150,7 +145,6 @@ export class Terminal {
     if (this.#isReaderGone) act();
   }
 
-  /** Notes that nobody reads stdout any more. */
   readerGone(): void {
     this.#isReaderGone = true;
     this.#wake?.();

@@ -52,7 +52,6 @@ export function printable(text: string): string {
     .replace(/[\x80-\x9f]/g, "\ufffd");
 }
 
-/** Returns the printable text on one line. */
 export function oneLine(text: string): string {
   return printable(text.replace(/\r?\n/g, "↵").replaceAll("\t", " "));
 }

@@ -95,18 +95,6 @@ describe("import", () => {
     expect(JSON.parse(stderr).error).toMatchObject({ code: "IMPORT_INCOMPLETE", message: "There were warnings: 1." });
   });
 
-  test("without paths, lists what agents keep here, and reads none of it", async () => {
-    const folder = new CliFolder();
-    mkdirSync(join(folder.path, ".claude", "projects", "web"), { recursive: true });
-    folder.jsonl(".claude/projects/web/a.jsonl", [{ session: "a", role: "user", content: "one" }]);
-    const { exitCode, stdout, stderr } = await folder.run(["import"]);
-    expect([exitCode, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(
-      `Agents keep transcripts in ${join(folder.path, ".claude", "projects")} (Claude Code, 1 file). ` +
-        "`coppice watch --once` imports all of them.",
-    );
-  });
-
   test("fails for a missing path, after importing the other paths", async () => {
     const db = join(folder.path, "partly.db");
     const file = folder.jsonl("there.jsonl", [{ session: "there", role: "user", content: "hello" }]);

@@ -69,11 +69,10 @@ describe("sql", () => {
   });
 
   test.each([
-    ["SELECT * FROM message", "Did you mean messages?"],
-    ["SELECT titel FROM sessions", "Did you mean title? sessions has id, project, title,"],
-    ["SELECT s.proj FROM sessions s", "Did you mean project?"],
-    ["SELECT * FROM boats", "The tables and views: artifacts, cluster_members,"],
-  ])("%s: says what was meant", async (query, hint) => {
+    ["SELECT * FROM message", "The tables and views: artifacts, cluster_members,"],
+    ["SELECT titel FROM sessions", "sessions has id, project, title,"],
+    ["SELECT s.proj FROM sessions s", "sessions has id, project, title,"],
+  ])("%s: says what there is", async (query, hint) => {
     const { exitCode, stderr } = await folder.run(["sql", query]);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(hint)]);
   });

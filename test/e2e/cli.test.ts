@@ -58,12 +58,14 @@ describe("misuse exits with 2 and suggests what to type", () => {
       ["import", "x.jsonl", "--format", "xml"],
       "Allowed choices are auto, claude-code, gemini-cli, codex, llxprt, opencode, ai-sdk, openai, jsonl.",
     ],
-    [["import"], "Name the files or folders to import.\nNo agent keeps transcripts in its standard location here."],
+    [
+      ["import"],
+      "Name the files or folders to import.\n`coppice watch --once` finds the transcripts of your agents and imports them.",
+    ],
     [["help", "sesions"], "Unknown command 'sesions'.\nDid you mean sessions?"],
     [["sessions", "--color", "allways"], "Did you mean always?"],
     [["resume", "cli", "--strategy", "unionfind"], "Did you mean union-find?"],
     [["recall", "lamp", "--role", "asistant"], "Did you mean assistant?"],
-    [["expand", "themes:1"], "Did you mean theme:1?"],
     [["expand", "cl"], "That is a session: coppice show cl"],
     [[], "Name a command."],
   ])("coppice %j", async (args, message) => {

@@ -24,7 +24,7 @@ export class ChatTerminal {
     echo?.on("data", (chunk: Buffer) => {
       this.echoed += chunk;
     });
-    this.input = new ChatInput({ input: this.stdin, echo, signals: this.signals });
+    this.input = new ChatInput(this.stdin, echo, this.signals);
   }
 
   type(...lines: string[]): void {

@@ -4,19 +4,6 @@ import { createInterface, type Interface, type Key } from "node:readline";
 const MARK_PASTES = "\x1b[?2004h";
 const MARK_NO_PASTES = "\x1b[?2004l";
 
-/** The source of signals, which is `process` itself. */
-export interface SignalSource {
-  on(signal: NodeJS.Signals, listener: () => void): unknown;
-  off(signal: NodeJS.Signals, listener: () => void): unknown;
-}
-
-export interface ChatInputOptions {
-  input: NodeJS.ReadableStream;
-  /** The terminal that echoes what is typed and shows the prompt, if there is one. */
-  echo: NodeJS.WritableStream | undefined;
-  signals: SignalSource;
-}
-
 /** `stop` for Ctrl-C; `leave` if the process has to end. */
 export type Interruption = "stop" | "leave";
 
@@ -33,14 +20,21 @@ export class ChatInput {
   readonly #reader: Interface;
   readonly #lines: string[] = [];
   readonly #release: () => void;
-  #isReleased = false;
   #isPasting = false;
   /** Pasted lines, until the last of them ends. */
   #pasted: string[] = [];
   #isOpen = true;
   #wake: (() => void) | undefined;
 
-  constructor({ input, echo, signals }: ChatInputOptions) {
+  /**
+   * @param echo  The terminal that echoes what is typed and shows the prompt, if there is one.
+   * @param signals  The source of signals, which is `process` itself.
+   */
+  constructor(
+    input: NodeJS.ReadableStream,
+    echo: NodeJS.WritableStream | undefined,
+    signals: Pick<NodeJS.EventEmitter, "on" | "off">,
+  ) {
     this.isTerminal = echo !== undefined;
     this.#reader = createInterface({ input, terminal: this.isTerminal, ...(echo !== undefined && { output: echo }) });
     const stop = (): void => this.onInterrupt("stop");
@@ -60,8 +54,6 @@ export class ChatInput {
     this.#release = () => {
       for (const [signal, listener] of listened) signals.off(signal, listener);
       input.off("keypress", onKey);
-      if (this.#isReleased) return;
-      this.#isReleased = true;
       marks?.write(MARK_NO_PASTES);
     };
     this.#reader.on("SIGINT", stop); // a terminal in raw mode sends no signal
@@ -92,7 +84,6 @@ export class ChatInput {
     return this.#lines.shift();
   }
 
-  /** Stops reading. */
   close(): void {
     this.#release();
     this.#reader.close();

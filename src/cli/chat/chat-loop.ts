@@ -3,12 +3,10 @@ import type { Chat, ChatEvent } from "../../session/chat.ts";
 import { Failure, failureFrom, failureText } from "../failure.ts";
 import type { OpenedStores } from "../opened-stores.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { formatCount, formatNumber, oneLine, printable } from "../text.ts";
 import type { ChatInput, Interruption } from "./chat-input.ts";
-import { ReplyPrinter } from "./reply-printer.ts";
 import { isSlashCommand, runSlashCommand } from "./slash-commands.ts";
 
-/** The number of characters shown of a call's arguments. */
 const ARGS_CHARS_MAX = 100;
 
 /** One turn, as `--json` prints it. */
@@ -24,7 +22,6 @@ export interface TurnReport {
 }
 
 export interface ChatLoopOptions {
-  /** The chat over an existing session. */
   chat: Chat | undefined;
   /** Creates a chat and its session, once there is something to say. */
   begin: () => Chat;
@@ -45,21 +42,17 @@ export interface ChatLoopOptions {
 export class ChatLoop {
   readonly #options: ChatLoopOptions;
   readonly #turns: TurnReport[] = [];
-  #chat: Chat | undefined;
+  /** Undefined until something was said in a new session. */
+  chat: Chat | undefined;
   #reply: AbortController | undefined;
   #isLeaving = false;
 
   constructor(options: ChatLoopOptions) {
     this.#options = options;
-    this.#chat = options.chat;
+    this.chat = options.chat;
     options.input.onInterrupt = (interruption) => this.#interrupt(interruption);
     // The reply under way is paid for, so it is stored whole.
     options.terminal.whenReaderGone(() => this.#leave());
-  }
-
-  /** Undefined until something was said in a new session. */
-  get chat(): Chat | undefined {
-    return this.#chat;
   }
 
   /** @returns the turns, and the failure that ended the chat before the input did, if any. */
@@ -79,14 +72,14 @@ export class ChatLoop {
   }
 
   get #isWaiting(): boolean {
-    return this.#chat?.isWaiting ?? false;
+    return this.chat?.isWaiting ?? false;
   }
 
   async #line(line: string): Promise<Failure | undefined> {
     const { stores, terminal, json } = this.#options;
     if (isSlashCommand(line) && !json) {
       try {
-        const continues = await runSlashCommand(line, { sessionId: this.#chat?.session.id, stores, terminal });
+        const continues = await runSlashCommand(line, this.chat?.session.id, stores, terminal);
         if (!continues) this.#isLeaving = true;
         return undefined;
       } catch (error) {
@@ -99,57 +92,55 @@ export class ChatLoop {
   }
 
   async #turn(said: string | null): Promise<Failure | undefined> {
-    const { begin, terminal, json } = this.#options;
-    this.#chat ??= begin();
-    const chat = this.#chat;
+    const { begin, terminal } = this.#options;
+    this.chat ??= begin();
+    const chat = this.chat;
     const turn: TurnReport = { said, reply: "", calls: [], usage: null, interrupted: null };
     this.#turns.push(turn);
-    const printer = new ReplyPrinter(terminal);
     const reply = new AbortController();
     this.#reply = reply;
     try {
       const events = said === null ? chat.answer(reply.signal) : chat.say(said, reply.signal);
-      for await (const event of events) {
-        note(event, turn);
-        if (!json) this.#show(event, chat, printer);
-      }
+      for await (const event of events) this.#take(event, turn, chat);
       chat.startResolving();
       return undefined;
     } catch (error) {
-      if (!json) printer.end();
       if (!reply.signal.aborted) {
-        const failure = failureFrom(error);
-        turn.interrupted = failure.code;
+        turn.interrupted = failureFrom(error).code;
         return this.#failed(error);
       }
       turn.interrupted = "aborted";
-      const failure = new Failure("INTERRUPTED", "The reply was interrupted.", {
-        hint: "The part that arrived is stored.",
-      });
-      return this.#failed(failure);
+      const hint = "The part that arrived is stored.";
+      return this.#failed(new Failure("REPLY_INTERRUPTED", "The reply was interrupted.", { hint }));
     } finally {
+      terminal.endLine();
       this.#reply = undefined;
     }
   }
 
-  #show(event: ChatEvent, chat: Chat, printer: ReplyPrinter): void {
-    const { terminal, input } = this.#options;
-    const dim = (text: string): string => terminal.styleNote("dim", text);
+  /** Adds an event to the turn's report, and shows it. */
+  #take(event: ChatEvent, turn: TurnReport, chat: Chat): void {
+    const { terminal, input, json } = this.#options;
+    const show = (text: string): void => {
+      if (!json) terminal.note(terminal.styleNote("dim", text));
+    };
     switch (event.kind) {
       case "text":
-        printer.write(event.text);
+        turn.reply += event.text;
+        if (!json) terminal.write(printable(event.text));
         break;
       case "call": {
-        printer.end();
-        const args = oneLine(JSON.stringify(event.args)).slice(0, ARGS_CHARS_MAX);
-        terminal.note(dim(`→ ${oneLine(event.name)} ${args}`));
+        const { name, args } = event;
+        turn.calls.push({ name, args, isError: false });
+        show(`→ ${oneLine(name)} ${oneLine(JSON.stringify(args)).slice(0, ARGS_CHARS_MAX)}`);
         break;
       }
       case "result":
-        if (event.isError) terminal.note(dim(`← ${oneLine(event.text)}`));
+        turn.calls.at(-1)!.isError = event.isError;
+        if (event.isError) show(`← ${oneLine(event.text)}`);
         break;
       case "done": {
-        printer.end();
+        turn.usage = event.usage;
         if (!input.isTerminal) break;
         const { share, tokensMax, hiddenTokens } = chat.pressure();
         const { inputTokens, outputTokens, costUsd } = event.usage;
@@ -159,7 +150,7 @@ export class ChatLoop {
           `${formatNumber(inputTokens)} in, ${formatNumber(outputTokens)} out`,
           costUsd === undefined ? "" : dollars(costUsd),
         ];
-        terminal.note(dim(facts.filter(Boolean).join(" · ")));
+        show(facts.filter(Boolean).join(" · "));
         break;
       }
     }
@@ -194,23 +185,6 @@ export class ChatLoop {
 function isOfMessage({ code, cause }: Failure): boolean {
   if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns === "account");
   return code === "MODEL_ANSWER_INVALID" || code === "BUDGET_TOO_SMALL";
-}
-
-function note(event: ChatEvent, turn: TurnReport): void {
-  switch (event.kind) {
-    case "text":
-      turn.reply += event.text;
-      break;
-    case "call":
-      turn.calls.push({ name: event.name, args: event.args, isError: false });
-      break;
-    case "result":
-      turn.calls.at(-1)!.isError = event.isError;
-      break;
-    case "done":
-      turn.usage = event.usage;
-      break;
-  }
 }
 
 function dollars(amount: number): string {

@@ -21,13 +21,6 @@ const HELP = `/recall <query...>  find messages, in all sessions
 Everything else is said to the model. A blank before a slash makes the line a message.
 Ctrl-C ends a reply and keeps what has arrived of it.`;
 
-export interface SlashContext {
-  /** Undefined while the chat has no session. */
-  sessionId: string | undefined;
-  stores: OpenedStores;
-  terminal: Terminal;
-}
-
 /** Returns true if a line is a command. A blank before the slash, or a second line, makes it a message. */
 export function isSlashCommand(line: string): boolean {
   return line.startsWith("/") && !line.includes("\n");
@@ -36,10 +29,16 @@ export function isSlashCommand(line: string): boolean {
 /**
  * Runs `/recall …` like `coppice recall …`, with the same options.
  *
+ * @param sessionId  Undefined while the chat has no session.
  * @returns false if the chat is over.
  * @throws {Failure} if the command was misused; {StoreError} as the command does.
  */
-export async function runSlashCommand(line: string, { sessionId, stores, terminal }: SlashContext): Promise<boolean> {
+export async function runSlashCommand(
+  line: string,
+  sessionId: string | undefined,
+  stores: OpenedStores,
+  terminal: Terminal,
+): Promise<boolean> {
   const words = line.slice(1).trim().split(/\s+/);
   if (words[0] === "quit") return false;
   const program = bareProgram("/", terminal);

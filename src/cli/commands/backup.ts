@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { interruptible } from "../interruption.ts";
-import { Progress } from "../progress.ts";
+import { progressOf } from "../progress.ts";
 import { formatBytes, formatCount, oneLine } from "../text.ts";
 
 type BackupReport = Awaited<ReturnType<Store["backup"]>>;
@@ -19,13 +19,13 @@ export const backupCommand: Command<{ overwrite?: true }> = {
 
   async run({ args: [file], options: { overwrite = false }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const progress = new Progress(terminal, "copying", formatBytes);
+    const progress = progressOf(terminal, "copying", formatBytes);
     const report = await interruptible("Nothing was written.", (signal) =>
       store.backup(file!, {
         overwrite,
         onProgress: ({ copiedBytes, totalBytes }) => {
           signal.throwIfAborted();
-          progress.update(copiedBytes, totalBytes);
+          progress(copiedBytes, totalBytes);
         },
       }),
     );

@@ -44,13 +44,10 @@ export const chatCommand: Command<ChatFlags> = {
     const store = stores.openToWrite({ summarizer });
     const settings: SessionOptions = project === undefined ? {} : { project };
     const known = typed === undefined ? undefined : findKnownSession(store, typed);
-    const chatOver = (sessionId: string | undefined): Chat => {
-      return new Chat(store, store.session(sessionId, settings), options);
-    };
+    const chatOver = (id: string | undefined): Chat => new Chat(store, store.session(id, settings), options);
     const isTerminal = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;
-    const echo = isTerminal ? process.stdout : undefined;
     const chat = known === undefined ? undefined : chatOver(known.id);
-    const input = new ChatInput({ input: process.stdin, echo, signals: process });
+    const input = new ChatInput(process.stdin, isTerminal ? process.stdout : undefined, process);
     const loop = new ChatLoop({ chat, begin: () => chatOver(typed), input, terminal, stores, json });
     try {
       if (isTerminal) {

@@ -42,7 +42,7 @@ function expand(store: Store, target: string, options: ExpandFlags): Expansion {
   } catch (error) {
     if (!StoreError.is(error, "HANDLE_INVALID") || store.sessionIds({ prefix: target }).length === 0) throw error;
     const hint = `That is a session: coppice show ${target}, or coppice forest ${target} for its handles`;
-    throw new Failure(error.code, error.message, { hint, exitCode: 2, cause: error });
+    throw new Failure(error.code, error.message, { hint, cause: error });
   }
 }
 

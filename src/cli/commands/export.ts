@@ -2,7 +2,6 @@ import type { ExportLine, UnreadableMessage } from "../../session/export.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { findSession } from "../find-session.ts";
-import { Progress } from "../progress.ts";
 import { formatCount, oneLine } from "../text.ts";
 
 export const exportCommand: Command = {
@@ -23,20 +22,10 @@ export const exportCommand: Command = {
       if (!json) terminal.note(oneLine(`${message.sessionId} #${message.seq}: ${message.reason}`));
     };
     const sessions = [...new Set(args.map((typed) => findSession(store, typed).id))];
-    const found = store.export({ onUnreadable, ...(sessions.length > 0 && { sessions }) });
-    // A terminal that shows the messages has no room for a progress line between them.
-    const exported = terminal.width === undefined ? withProgress(found, new Progress(terminal, "messages")) : found;
+    const exported = store.export({ onUnreadable, ...(sessions.length > 0 && { sessions }) });
     return { elements: exported, lines: jsonLines(exported), failure: () => exportFailure(unreadable) };
   },
 };
-
-function* withProgress(lines: Iterable<ExportLine>, progress: Progress): Generator<ExportLine> {
-  let messageCount = 0;
-  for (const line of lines) {
-    yield line;
-    if ("role" in line) progress.update(++messageCount);
-  }
-}
 
 function* jsonLines(lines: Iterable<ExportLine>): Generator<string> {
   for (const line of lines) yield JSON.stringify(line);

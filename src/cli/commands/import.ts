@@ -5,7 +5,7 @@ import type { FileReport } from "../../imports/import-run.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
-import { Progress } from "../progress.ts";
+import { progressOf } from "../progress.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
@@ -25,7 +25,7 @@ export const importCommand: Command<ImportFlags> = {
     "was imported before is not imported again, so a file that has grown can be imported again. A line that cannot be read " +
     "is reported, and all others are imported. `coppice watch --once` finds the folders of your agents by itself. " +
     "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
-  argument: "files, folders and patterns; without any, shows what agents keep here",
+  argument: "files, folders and patterns",
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <name>", "the project of the sessions, whatever the files say"),
@@ -40,7 +40,10 @@ export const importCommand: Command<ImportFlags> = {
   ],
 
   async run({ args: paths, options: { strict = false, dryRun = false, ...options }, loadStores, terminal, json }) {
-    if (paths.length === 0) throw await nothingNamed();
+    if (paths.length === 0) {
+      const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
+      throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
+    }
     const { importFiles } = await import("../../imports/import-files.ts");
     const stores = await loadStores();
     const store = dryRun ? await stores.openToTry() : stores.openToWrite();
@@ -56,42 +59,23 @@ export const importCommand: Command<ImportFlags> = {
         },
       }),
     );
-    const { files, sessionCount, newCount, knownCount, skippedCount, warningCount, summaries } = result;
-    const counts = {
-      sessionCount,
-      newCount,
-      knownCount,
-      passedOverCount: skippedCount,
-      isDryRun: dryRun,
-      warningCount,
+    const { skippedCount: passedOverCount, ...counts } = result;
+    return {
+      value: { ...counts, passedOverCount, isDryRun: dryRun },
+      lines: resultLines(result, dryRun, terminal),
+      failure: importFailure(result, paths, strict),
     };
-    const failure = importFailure(result, paths, strict);
-    return { value: { files, ...counts, summaries }, lines: resultLines(result, dryRun, terminal), failure };
   },
 };
 
 function progressPrinter(terminal: Terminal): (progress: ImportProgress) => void {
-  const reading = new Progress(terminal, "messages");
-  const summarizing = new Progress(terminal, "summarizing sessions");
+  const reading = progressOf(terminal, "messages");
+  const summarizing = progressOf(terminal, "summarizing sessions");
   return (progress) => {
-    if (progress.phase === "read") reading.update(progress.messageCount, undefined, oneLine(progress.path));
-    else if (progress.phase === "summarize") summarizing.update(progress.doneCount, progress.totalCount);
+    if (progress.phase === "read") reading(progress.messageCount, undefined, oneLine(progress.path));
+    else if (progress.phase === "summarize") summarizing(progress.doneCount, progress.totalCount);
     else terminal.progress(`embedding: ${formatCount(progress.waitingCount, "message")} to go`);
   };
-}
-
-/** Lists what could be imported, without reading it. */
-async function nothingNamed(): Promise<Failure> {
-  const { surveyLocations } = await import("../../imports/survey.ts");
-  const locations = (await surveyLocations()).filter(({ fileCount }) => fileCount !== null && fileCount > 0);
-  const named = locations.map(
-    ({ agent, path, fileCount }) => `${oneLine(path)} (${agent}, ${formatCount(fileCount!, "file")})`,
-  );
-  const hint =
-    named.length === 0
-      ? "No agent keeps transcripts in its standard location here. `coppice help import` explains what can be named."
-      : `Agents keep transcripts in ${named.join(", ")}. \`coppice watch --once\` imports all of them.`;
-  return new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint, exitCode: 2 });
 }
 
 function warningCountOf({ warnings, error }: FileReport): number {

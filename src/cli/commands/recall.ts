@@ -5,12 +5,13 @@ import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
+import { cutToWidth } from "../display-width.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
-import { hitLines } from "../hit-lines.ts";
+import { speaker } from "../message-lines.ts";
 import { repeatableOption, timeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
-import { oneLine } from "../text.ts";
+import { formatCount, formatTime, oneLine } from "../text.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
@@ -27,6 +28,11 @@ interface RecallFlags {
   explain?: boolean;
 }
 
+/** Text between two `**` that neither begins nor ends with white space. */
+const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gu;
+
+const COPIES_MAX = 5;
+
 /** The messages that the hint after a hit shows if its cluster shows no others: this many, from this many before the hit. */
 const AROUND_COUNT = 10;
 const AROUND_BEFORE = 3;
@@ -40,14 +46,10 @@ export const recallCommand: Command<RecallFlags> = {
   argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", "most hits", 1, RECALL_LIMIT_MAX).default(RECALL_LIMIT_DEFAULT),
-    repeatableOption("session <id>", `only this session: ${SESSION_MEANING}; may be repeated`),
+    repeatableOption("session <id>", `only this session: ${SESSION_MEANING}`),
     new Option("--project <name>", "only the sessions of this project"),
-    repeatableOption("role <role>", `only messages of this role (${ROLES.join(", ")}); may be repeated`, ROLES),
-    repeatableOption(
-      "part <type>",
-      `only messages with such a part (${PART_TYPES.join(", ")}); may be repeated`,
-      PART_TYPES,
-    ),
+    repeatableOption("role <role>", "only messages of this role", ROLES),
+    repeatableOption("part <type>", "only messages with such a part", PART_TYPES),
     timeOption("since", "only messages from this day or time on", "first"),
     timeOption("until", "only messages up to this day or time", "last"),
     wholeNumberOption("tokens-max", "most tokens of all hits and their neighbors together", 1),
@@ -93,4 +95,44 @@ function* recallLines(
     ? `expand ${root}`
     : `show ${oneLine(idOf(sessionId))} --offset ${Math.max(0, seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`;
   terminal.hint(`Next: coppice ${around}, for the messages around the first hit`);
+}
+
+/** @param idOf  Returns the form in which a session's id is shown. */
+export function* hitLines(
+  hit: RecallHit,
+  terminal: Terminal,
+  idOf: (sessionId: string) => string = (id) => id,
+): Generator<string> {
+  const { messageId, sessionId, seq, createdAtMs, root, neighbors, copies, score, parts } = hit;
+  const dim = (text: string): string => terminal.style("dim", text);
+  // Neighbors only show the surroundings of the hit, so their words are not marked.
+  const neighborLine = (neighbor: RecallHit["neighbors"][number]): string => {
+    const words = neighbor.snippet.replace(MARKED, "$1");
+    const line = oneLine(`  ${neighbor.name ?? neighbor.role} #${neighbor.seq}: ${words}`);
+    return dim(terminal.width === undefined ? line : cutToWidth(line, terminal.width));
+  };
+  const details = [
+    `#${seq}`,
+    `message ${messageId}`,
+    formatTime(createdAtMs),
+    `session ${idOf(sessionId)}`,
+    root ?? "hot",
+  ];
+  yield `${speaker(hit, terminal)}  ${dim(details.join(" · "))}`;
+  yield* neighbors.filter((neighbor) => neighbor.seq < seq).map(neighborLine);
+  yield oneLine(hit.snippet).replace(MARKED, (marked, words: string) => {
+    const bold = terminal.style("bold", words);
+    return bold === words ? marked : bold;
+  });
+  yield* neighbors.filter((neighbor) => neighbor.seq > seq).map(neighborLine);
+  if (copies.length > 0) {
+    const named = copies.slice(0, COPIES_MAX).map((copy) => `message ${copy.messageId} in ${idOf(copy.sessionId)}`);
+    const more = copies.length > COPIES_MAX ? ", …" : "";
+    yield dim(`${formatCount(copies.length, "copy", "copies")}: ${named.join(", ")}${more}`);
+  }
+  if (parts !== undefined) {
+    const sum = Object.entries(parts).map(([part, value]) => `${value.toFixed(3)} ${part}`);
+    yield dim(`score ${score.toFixed(3)} = ${sum.join(" + ").replaceAll("+ -", "- ")}`);
+  }
+  yield "";
 }

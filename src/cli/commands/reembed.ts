@@ -4,7 +4,7 @@ import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
 import { wholeNumberOption } from "../options.ts";
-import { Progress } from "../progress.ts";
+import { progressOf } from "../progress.ts";
 import { formatCount, formatNumber } from "../text.ts";
 
 type Estimate = ReturnType<Store["reembedEstimate"]>;
@@ -16,8 +16,6 @@ interface ReembedFlags {
   dryRun?: true;
   yes?: true;
 }
-
-const PHASES = { embed: "embedding", grow: "growing", switch: "switching" } as const;
 
 export const reembedCommand: Command<ReembedFlags> = {
   usage: "reembed",
@@ -46,23 +44,22 @@ export const reembedCommand: Command<ReembedFlags> = {
     if (dryRun) return { value: { estimate, result: null }, lines: estimateLines(estimate) };
     if (estimate.costUsd !== 0 && estimate.toEmbedCount > 0 && !yes) {
       const hint = "Run it again with --yes to proceed, or with --dry-run to see the estimate.";
-      throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint, exitCode: 2 });
+      throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint });
     }
-    const phases = new Map<string, Progress>();
-    const progressOf = (phase: keyof typeof PHASES): Progress => {
-      const known = phases.get(phase) ?? new Progress(terminal, PHASES[phase]);
-      phases.set(phase, known);
-      return known;
+    const progress = {
+      embed: progressOf(terminal, "embedding"),
+      grow: progressOf(terminal, "growing"),
+      switch: progressOf(terminal, "switching"),
     };
     const hint = "The vectors made so far are kept. Run it again to continue.";
     const result = await interruptible(hint, (signal) =>
       store.reembed({
         embedder,
         signal,
-        onProgress: ({ phase, doneCount, totalCount }) => progressOf(phase).update(doneCount, totalCount),
+        onProgress: ({ phase, doneCount, totalCount }) => progress[phase](doneCount, totalCount),
       }),
     );
-    return { value: { estimate, result }, lines: resultLines(result) };
+    return { value: { estimate, result }, lines: [resultLine(result)] };
   },
 };
 
@@ -85,10 +82,8 @@ function costText({ tokenCount, costUsd }: Estimate): string {
   return costUsd === 0 ? tokens : `${tokens}, about ${costUsd.toFixed(2)} US dollars`;
 }
 
-function* resultLines({ reembedded, to, embeddedCount, carriedSummaryCount }: Result): Generator<string> {
-  if (!reembedded) {
-    yield `Nothing to do: the forest is grown with ${to}, and every message in it has a vector.`;
-    return;
-  }
-  yield `The forest is grown with ${to}: ${formatCount(embeddedCount, "message")} embedded, ${formatCount(carriedSummaryCount, "summary", "summaries")} kept.`;
+function resultLine({ reembedded, to, embeddedCount, carriedSummaryCount }: Result): string {
+  if (!reembedded) return `Nothing to do: the forest is grown with ${to}, and every message in it has a vector.`;
+  const kept = formatCount(carriedSummaryCount, "summary", "summaries");
+  return `The forest is grown with ${to}: ${formatCount(embeddedCount, "message")} embedded, ${kept} kept.`;
 }

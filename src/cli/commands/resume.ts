@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { STRATEGIES, type Strategy } from "../../core/options.ts";
+import { STRATEGIES } from "../../core/options.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
@@ -10,13 +10,7 @@ import { formatCount, formatNumber } from "../text.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
-
-interface ResumeFlags {
-  tokensMax?: number;
-  strategy?: Strategy;
-  query?: string;
-  scope?: "session" | "project";
-}
+type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]>;
 
 export const resumeCommand: Command<ResumeFlags> = {
   usage: "resume <session>",

@@ -73,10 +73,7 @@ function* sessionLines(
   terminal: Terminal,
 ): Generator<string> {
   const [first] = shown;
-  if (first === undefined) {
-    terminal.note("No sessions.");
-    return;
-  }
+  if (first === undefined) return terminal.note("No sessions.");
   yield* tableLines(columnsOf(idOf, terminal), shown, terminal);
   if (isMore)
     terminal.hint(`The newest ${formatCount(shown.length, "session")}; there are more: --limit, --since, --project`);

@@ -3,9 +3,7 @@ import type { OpenedStore } from "../../session/opened-store.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { nearest } from "../suggestion.ts";
-import { type Column, firstRows, MEASURED_ROWS_MAX, tableLines } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import { type Column, tableLines } from "../table.ts";
 import { formatCount, oneLine } from "../text.ts";
 
 type Row = ReturnType<Store["query"]>[number];
@@ -33,11 +31,11 @@ export const sqlCommand: Command = {
     const stores = await loadStores();
     const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
     const rows = queryRows(internalsOf(stores.openToRead()), query!);
-    return { elements: jsonRows(rows), lines: rowLines(rows, terminal) };
+    return { elements: jsonRows(rows), lines: tableLines(tableColumns, rows, terminal) };
   },
 };
 
-/** @throws {Failure} that suggests a table or column if the query names an unknown one. */
+/** @throws {Failure} that lists the tables or columns if the query names an unknown one. */
 function* queryRows(store: OpenedStore, query: string): Generator<Row> {
   try {
     yield* store.queryRows(query);
@@ -48,21 +46,15 @@ function* queryRows(store: OpenedStore, query: string): Generator<Row> {
   }
 }
 
+/** Returns the names that a query could use in place of an unknown one. */
 function nameHint(store: Store, query: string, reason: string): string | undefined {
-  const [, kind, name = ""] = /^no such (table|column): (?:.*\.)?([^.]+)$/.exec(reason) ?? [];
+  const [, kind] = /^no such (table|column): /.exec(reason) ?? [];
   if (kind === undefined) return undefined;
   const tables = store.query(TABLES_QUERY).map((row) => String(row.name));
-  if (kind === "table") return nearestOrList(name, tables, `The tables and views: ${tables.join(", ")}.`);
+  if (kind === "table") return `The tables and views: ${tables.join(", ")}.`;
   const words = new Set(query.toLowerCase().match(/\w+/g));
   const named = tables.filter((table) => words.has(table));
-  const columns = named.map((table) => [table, columnsOf(store, table)] as const);
-  const lists = columns.map(([table, names]) => `${table} has ${names.join(", ")}.`);
-  return nearestOrList(name, new Set(columns.flatMap(([, names]) => names)), lists.join("\n"));
-}
-
-function nearestOrList(typed: string, known: Iterable<string>, list: string): string {
-  const best = nearest(typed, known);
-  return best === undefined ? list : `Did you mean ${best}? ${list}`;
+  return named.map((table) => `${table} has ${columnsOf(store, table).join(", ")}.`).join("\n");
 }
 
 function columnsOf(store: Store, table: string): string[] {
@@ -78,21 +70,6 @@ function* jsonRows(rows: Iterable<Row>): Generator<Record<string, unknown>> {
 function jsonValue(value: Value): string | number | null {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   return value instanceof Uint8Array ? value.toString("base64") : value;
-}
-
-function* rowLines(rows: Generator<Row>, terminal: Terminal): Generator<string> {
-  try {
-    const first = firstRows(rows, MEASURED_ROWS_MAX);
-    if (first.length === 0) terminal.note("No rows.");
-    else yield* tableLines(tableColumns(first), chain(first, rows), terminal);
-  } finally {
-    rows.return(undefined);
-  }
-}
-
-function* chain(first: readonly Row[], others: Iterable<Row>): Generator<Row> {
-  yield* first;
-  yield* others;
 }
 
 /** Derives the columns from the first rows. A column of numbers is aligned to the right. */

@@ -4,8 +4,6 @@ import { formatBytes, formatNumber } from "../text.ts";
 
 type StoreStats = ReturnType<Store["stats"]>;
 
-const LABEL_WIDTH = 16;
-
 export const statsCommand: Command = {
   usage: "stats",
   summary: "Print counts and sizes of the store.",
@@ -14,12 +12,14 @@ export const statsCommand: Command = {
 
   async run({ loadStores }) {
     const stats = (await loadStores()).openToRead().stats();
-    const lines = statFacts(stats).map(([label, value]) => `${label.padEnd(LABEL_WIDTH)}${value}`);
+    const lines = statFacts(stats).map(([label, value]) => `${label.padEnd(16)}${value}`);
     return { value: stats, lines };
   },
 };
 
 function statFacts(stats: StoreStats): [label: string, value: string][] {
+  const { pendingVectorsSinceMs: sinceMs } = stats;
+  const since = sinceMs === null ? "" : `, the first since ${new Date(sinceMs).toISOString()}`;
   return [
     ["Store", stats.path],
     ["Size", `${formatBytes(stats.fileBytes)}, and ${formatBytes(stats.walBytes)} of write-ahead log`],
@@ -32,22 +32,12 @@ function statFacts(stats: StoreStats): [label: string, value: string][] {
     ["Paid", paidText(stats)],
     ["Artifacts", `${formatNumber(stats.artifactCount)}, ${formatBytes(stats.artifactBytes)} uncompressed`],
     ["Not indexed", formatNumber(stats.unindexedCount)],
-    ...vectorFacts(stats),
+    ["Vectors due", `${formatNumber(stats.pendingVectorCount)}${since}`],
+    ["Vectors failed", formatNumber(stats.failedVectorCount)],
+    ["Without vector", formatNumber(stats.withoutVectorCount)],
     ["Log position", formatNumber(stats.logPosition)],
     ["Embedder", stats.embedderId ?? "none yet"],
   ];
-}
-
-/** Returns no facts if every message has its vector. */
-function vectorFacts(stats: StoreStats): [string, string][] {
-  const { pendingVectorCount, pendingVectorsSinceMs, failedVectorCount, withoutVectorCount } = stats;
-  const since =
-    pendingVectorsSinceMs === null ? "" : `, the first since ${new Date(pendingVectorsSinceMs).toISOString()}`;
-  const facts: [string, string][] = [];
-  if (pendingVectorCount > 0) facts.push(["Vectors due", `${formatNumber(pendingVectorCount)}${since}`]);
-  if (failedVectorCount > 0) facts.push(["Vectors failed", formatNumber(failedVectorCount)]);
-  if (withoutVectorCount > 0) facts.push(["Without vector", formatNumber(withoutVectorCount)]);
-  return facts;
 }
 
 function summariesText({ summaryCount, standInCount }: StoreStats): string {

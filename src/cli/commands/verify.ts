@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { Progress } from "../progress.ts";
+import { progressOf } from "../progress.ts";
 import { formatCount, oneLine } from "../text.ts";
 
 type VerifyReport = ReturnType<Store["verify"]>;
@@ -19,10 +19,10 @@ export const verifyCommand: Command<{ rebuild?: true }> = {
   async run({ options: { rebuild = false }, loadStores, terminal }) {
     const stores = await loadStores();
     const store = rebuild ? stores.openToWrite({ mustExist: true }) : stores.openToRead();
-    const progress = new Progress(terminal, "sessions checked");
+    const progress = progressOf(terminal, "sessions checked");
     const report = store.verify({
       rebuild,
-      onProgress: ({ sessionCount, totalCount }) => progress.update(sessionCount, totalCount),
+      onProgress: ({ sessionCount, totalCount }) => progress(sessionCount, totalCount),
     });
     return { value: report, lines: reportLines(report), failure: verifyFailure(report) };
   },

@@ -15,7 +15,6 @@ interface WatchFlags {
   quiet?: true;
 }
 
-/** The signals that end a watch. */
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 export const watchCommand: Command<WatchFlags> = {
@@ -57,19 +56,13 @@ export const watchCommand: Command<WatchFlags> = {
     for (const signal of SIGNALS) process.once(signal, stop);
     terminal.whenReaderGone(stop);
     try {
-      const { newCount } = await watchFiles(
-        (await loadStores()).openToWrite(),
-        locations.map(({ path }) => path),
-        {
-          ...options,
-          once,
-          signal: stopping.signal,
-          onEvent: (event) => {
-            if (json) terminal.print(JSON.stringify(event));
-            else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
-          },
-        },
-      );
+      const store = (await loadStores()).openToWrite();
+      const found = locations.map(({ path }) => path);
+      const onEvent = (event: WatchEvent): void => {
+        if (json) terminal.print(JSON.stringify(event));
+        else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
+      };
+      const { newCount } = await watchFiles(store, found, { ...options, once, signal: stopping.signal, onEvent });
       return { value: { event: "stopped", newCount }, lines: quiet ? [] : lastLines(newCount, once, terminal) };
     } finally {
       for (const signal of SIGNALS) process.off(signal, stop);
@@ -86,7 +79,7 @@ function* lastLines(newCount: number, isOnce: boolean, terminal: Terminal): Gene
 async function isAgreed(question: string, terminal: Terminal, json: boolean): Promise<boolean> {
   if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
     const hint = "Add --yes to agree, or name the paths to follow.";
-    throw new Failure("USAGE_INVALID", "Nobody can agree here to reading these locations.", { hint, exitCode: 2 });
+    throw new Failure("USAGE_INVALID", "Nobody can agree here to reading these locations.", { hint });
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {

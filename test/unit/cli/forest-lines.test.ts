@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ForestView, forestLines } from "../../../src/cli/forest-lines.ts";
+import { type ForestView, forestLines } from "../../../src/cli/commands/forest.ts";
 import { plainTerminal } from "../../support/fake-terminal.ts";
 
 const EXTENT = { sessionId: "s", tokenCount: 900, seqFirst: 0, seqLast: 9 };

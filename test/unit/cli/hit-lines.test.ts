@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hitLines } from "../../../src/cli/hit-lines.ts";
+import { hitLines } from "../../../src/cli/commands/recall.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import type { RecallHit } from "../../../src/index.ts";
 import { FakeStream, plainTerminal } from "../../support/fake-terminal.ts";

@@ -1,21 +1,21 @@
-import { expect, test } from "vitest";
-import { Progress } from "../../../src/cli/progress.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { progressOf, type ShowProgress } from "../../../src/cli/progress.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { formatBytes } from "../../../src/cli/text.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
 /** Returns the progress line after updates at these times. */
-function told(
-  reports: readonly [atMs: number, ...Parameters<Progress["update"]>][],
-  format?: (n: number) => string,
-): string {
-  let nowMs = 0;
+function told(reports: readonly [atMs: number, ...Parameters<ShowProgress>][], format?: (n: number) => string): string {
   const stderr = new FakeStream({ isTTY: true });
-  const terminal = new Terminal(new FakeStream(), stderr, {}, () => nowMs);
-  const progress = new Progress(terminal, "messages", format, () => nowMs);
+  const terminal = new Terminal(new FakeStream(), stderr, {});
+  const progress = progressOf(terminal, "messages", format);
+  const startMs = performance.now();
   for (const [atMs, ...report] of reports) {
-    nowMs = atMs;
-    progress.update(...report);
+    vi.advanceTimersByTime(startMs + atMs - performance.now());
+    progress(...report);
   }
   return stderr.text.split("\u001b[K").at(-1)!;
 }

@@ -9,8 +9,7 @@ const FORK = "fork-e106d1934836ccf6ac3c12aec11f8fb8";
 describe("shortIds", () => {
   test.each([
     ["eight characters where that is enough", A, [A, B], "488c5296"],
-    ["as many as no other begins with", B, [A, B, C], "0190f1c2-1111-7abc"],
-    ["never a dash at the end", A, [A, "488c5296x"], "488c5296-f"],
+    ["as many groups as tell it from others", B, [A, B, C], "0190f1c2-1111-7abc"],
     ["what it has started, under its own", `${A}/agent-a4cae29`, [A, `${A}/agent-a4cae29`], "488c5296/agent-a4cae29"],
     [
       "a fork by the beginning of its hash",
@@ -21,8 +20,8 @@ describe("shortIds", () => {
     [
       "of two forks as much as tells them apart",
       `${A}/${FORK}`,
-      [`${A}/${FORK}`, `${A}/fork-e106d1934c`],
-      "488c5296/fork-e106d19348",
+      [`${A}/${FORK}`, `${A}/fork-e106d193aaaaaaaaaaaa`],
+      "488c5296-fc78/fork-e106d1934836c",
     ],
     ["names that people gave, whole", "support-42", ["support-42", "support-43"], "support-42"],
   ])("%s", (_, id, ids, shown) => {

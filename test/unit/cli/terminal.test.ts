@@ -1,19 +1,20 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { FakeStream } from "../../support/fake-terminal.ts";
 
 describe("a terminal", () => {
   test("wipes the progress line before anything else is written", () => {
     const [stdout, stderr] = [new FakeStream({ isTTY: true }), new FakeStream({ isTTY: true })];
-    let nowMs = 0;
-    const terminal = new Terminal(stdout, stderr, {}, () => nowMs);
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const terminal = new Terminal(stdout, stderr, {});
     terminal.progress("1 of 3");
-    nowMs = 99;
+    vi.advanceTimersByTime(99);
     terminal.progress("2 of 3"); // sooner than ten times a second
-    nowMs = 100;
+    vi.advanceTimersByTime(1);
     terminal.progress("3 of 3");
     terminal.note("a word");
     terminal.print("the result");
+    vi.useRealTimers();
     expect(stderr.text).toBe("1 of 3\r\u001b[K3 of 3\r\u001b[Ka word\n");
     expect(stdout.text).toBe("the result\n");
   });
