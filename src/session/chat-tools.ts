@@ -73,54 +73,38 @@ function isOfCall(error: unknown): error is StoreError {
   return codes.some((code) => StoreError.is(error, code));
 }
 
-function contentOf(
+async function contentOf(
   { name, args }: ToolCallPart,
   tokensMax: number,
-  ports: ToolPorts,
-  signal: AbortSignal,
-): string | Promise<string> {
-  const budget = { tokensMax, tokenCounter: ports.tokenCounter };
-  switch (name) {
-    case "recall":
-      return recalled(parseArguments(RECALL, args), budget, ports, signal);
-    case "expand":
-      return expanded(parseArguments(EXPAND, args), budget, ports);
-    default:
-      throw new CallError(`There is no tool "${name}". There are: ${CHAT_TOOLS.map((tool) => tool.name).join(", ")}.`);
-  }
-}
-
-async function recalled(
-  { query, limit = HITS_DEFAULT }: z.infer<typeof RECALL>,
-  budget: ResultBudget,
-  { store, project }: ToolPorts,
+  { store, tokenCounter, project }: ToolPorts,
   signal: AbortSignal,
 ): Promise<string> {
-  const hits = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
-  if (hits.length === 0) return "No message has words of the query. Other words may find it.";
-  const pointer = (): string => "Ask with other words, or for fewer, to see these.";
-  return hitsPage(hits, { beyond: 0, pointer }, budget).text;
-}
-
-function expanded(
-  { target, level, offset = 0, from }: z.infer<typeof EXPAND>,
-  budget: ResultBudget,
-  { store }: ToolPorts,
-): string {
-  if (from !== undefined) return piece(target, from, budget, store);
-  const expansion = store.expand(target, { limit: PAGE_MAX, offset, ...(level !== undefined && { level }) });
-  const { members, memberCount } = expansion;
-  if (members.length === 0) {
-    throw new CallError(`${target} has ${memberCount} messages, so none comes after offset ${offset}.`);
+  const budget = { tokensMax, tokenCounter };
+  if (name === "recall") {
+    const { query, limit = HITS_DEFAULT } = parseArguments(RECALL, args);
+    const hits = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
+    if (hits.length === 0) return "No message has words of the query. Other words may find it.";
+    const pointer = (): string => "Ask with other words, or for fewer, to see these.";
+    return hitsPage(hits, { beyond: 0, pointer }, budget).text;
   }
-  const pointer = (count: number): string => `expand(${target}, offset ${memberCount - count}) goes on.`;
-  return membersPage(expansion, { beyond: memberCount - offset - members.length, pointer }, budget).text;
+  if (name === "expand") {
+    const { target, level, offset = 0, from } = parseArguments(EXPAND, args);
+    if (from !== undefined) return piece(target, from, budget, store);
+    const expansion = store.expand(target, { limit: PAGE_MAX, offset, ...(level !== undefined && { level }) });
+    const { members, memberCount } = expansion;
+    if (members.length === 0) {
+      throw new CallError(`${target} has ${memberCount} messages, so none comes after offset ${offset}.`);
+    }
+    const pointer = (count: number): string => `expand(${target}, offset ${memberCount - count}) goes on.`;
+    return membersPage(expansion, { beyond: memberCount - offset - members.length, pointer }, budget).text;
+  }
+  throw new CallError(`There is no tool "${name}". There are: ${CHAT_TOOLS.map((tool) => tool.name).join(", ")}.`);
 }
 
 function piece(target: string, from: number, budget: ResultBudget, store: Store): string {
   const { members } = store.expand(target, { level: "step" });
   const message = members.find(({ id }) => String(id) === target);
-  const text = message === undefined ? undefined : sliceOfMessage(message, from, budget)?.line;
+  const text = message && sliceOfMessage(message, from, budget)?.line;
   if (text === undefined) throw new CallError(`${target} has no text from character ${from} on.`);
   return text;
 }

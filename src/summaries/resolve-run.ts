@@ -9,7 +9,7 @@ import type { HeldClaim, Lease, NoClaim } from "../store/write-summaries.ts";
 import { type CallBudget, Spending } from "./call-budget.ts";
 import { type ClaimedSummary, type ClaimsOptions, SummaryClaims } from "./claims.ts";
 import type { DeferReason, OnResolveEvent, ResolveEvent } from "./events.ts";
-import { type Asker, type Consequence, consequenceOf, type Postponement } from "./next-try.ts";
+import { type Asker, consequenceOf, type Postponement } from "./next-try.ts";
 import { type Outcome, planReading, type Reading, type SummarizeOptions, summarize } from "./summarize.ts";
 
 const STAND_IN = extractiveSummarizer();
@@ -180,7 +180,10 @@ export class ResolveRun {
 
   #finish(task: SummaryTask, work: ClaimedSummary, outcome: Outcome): boolean {
     const making = this.#making(this.options.summarizer, task.attempts);
-    const ending = endingOf(outcome, making);
+    const ending =
+      outcome.status === "failed"
+        ? consequenceOf(outcome.error, task.attempts, making.createdAtMs, Math.random())
+        : outcome;
     const claimant = ending.status === "done" ? null : work.claim.claimant;
     const isWritten = task.record({ ...making, ...work.costs, ...ending, claimant }, work.claim);
     this.#claims.drop(work);
@@ -201,7 +204,7 @@ export class ResolveRun {
     this.#tryAgainAt(nextTryAtMs);
     const more = { ...(errorCode !== null && { errorCode }), ...(nextTryAtMs !== null && { nextTryAtMs }) };
     this.#emit(status, task.handle, { error, ...more, ...costs });
-    return outcome.status === "inflated"; // contexts show the sources instead
+    return outcome.status === "parked"; // contexts show the sources instead
   }
 
   #defer(handle: string, reason: DeferReason, nextTryAtMs: number | undefined): false {
@@ -225,16 +228,6 @@ export class ResolveRun {
       process.emitWarning(`A listener of resolveDirty has failed: ${text}`, "CoppiceWarning");
     });
   }
-}
-
-/** Returns the columns for an outcome. */
-function endingOf(
-  outcome: Outcome,
-  { attempts, createdAtMs }: Making,
-): Extract<Outcome, { status: "done" }> | Consequence {
-  if (outcome.status === "done") return outcome;
-  if (outcome.status === "failed") return consequenceOf(outcome.error, attempts, createdAtMs, Math.random());
-  return { status: "parked", error: outcome.error, errorCode: null, nextTryAtMs: null, pauses: false };
 }
 
 /** Adds usage to costs. A summarizer of the caller may report anything; a value that is not a valid number counts as 0. */

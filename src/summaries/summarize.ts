@@ -5,6 +5,7 @@ import { oneLine } from "../models/lines.ts";
 import type { SourceText, Summarizer, SummaryText } from "../models/summarizer.ts";
 import type { OnUsage } from "../models/usage.ts";
 import type { Reservation } from "./call-budget.ts";
+import type { Consequence } from "./next-try.ts";
 
 /** Most tokens of sources in one call. More sources are read in several calls, each of which extends the summary before it. */
 const CALL_TOKENS_MAX = 24_000;
@@ -49,7 +50,7 @@ interface PlannedCall {
 export type Outcome =
   | { status: "done"; title: string; text: string; tokenCount: number }
   /** The summary is not shorter than its sources. */
-  | { status: "inflated"; error: string }
+  | (Consequence & { status: "parked" })
   | { status: "failed"; error: unknown };
 
 export function planReading(reading: Reading, tokenCounter: TokenCounter): ReadingPlan {
@@ -84,7 +85,8 @@ export async function summarize(reading: ReadingPlan, options: SummarizeOptions)
     const { title, text } = previous[0]!;
     const tokenCount = countTokens(text) + countTokens(title);
     if (tokenCount < sourceTokenCount) return { status: "done", title, text, tokenCount };
-    return { status: "inflated", error: `inflated: ${tokenCount} tokens for sources of ${sourceTokenCount}` };
+    const error = `inflated: ${tokenCount} tokens for sources of ${sourceTokenCount}`;
+    return { status: "parked", error, errorCode: null, nextTryAtMs: null, pauses: false };
   } catch (error) {
     return { status: "failed", error };
   }
