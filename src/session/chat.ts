@@ -217,12 +217,16 @@ export class Chat {
     if (message === undefined) return undefined;
     const { text } = message;
     let query: RecallQuery = text;
-    const inTime = AbortSignal.any([signal, AbortSignal.timeout(QUERY_VECTOR_MS_DEFAULT)]);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), QUERY_VECTOR_MS_DEFAULT);
     try {
+      const inTime = AbortSignal.any([signal, late.signal]);
       const embedding = await this.#tools.store.embedQuery(text, { signal: inTime });
       if (embedding !== undefined) query = { text, embedding };
     } catch {
       signal.throwIfAborted(); // otherwise the words alone find most messages
+    } finally {
+      clearTimeout(timer);
     }
     this.#query = { turnSeq, query };
     return query;

@@ -132,15 +132,21 @@ export class GeminiClient {
     const { signal } = queued;
     signal.throwIfAborted();
     return this.#queue.send(queued, async () => {
+      const late = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
       try {
         const sdk = await this.#loaded();
         signal.throwIfAborted();
-        const result = await request(sdk, AbortSignal.any([signal, AbortSignal.timeout(this.settings.timeoutMs)]));
+        // Node 20 may collect an `AbortSignal.timeout` that only `AbortSignal.any` refers to, and the call would never end.
+        timer = setTimeout(() => late.abort(), this.settings.timeoutMs);
+        const result = await request(sdk, AbortSignal.any([signal, late.signal]));
         signal.throwIfAborted();
         return result;
       } catch (error) {
         signal.throwIfAborted();
         throw modelFailure(error, this.settings);
+      } finally {
+        clearTimeout(timer);
       }
     });
   }
