@@ -23,7 +23,8 @@ export interface ErrorDetails {
   FILE_EXISTS: { path: string };
   FILE_NOT_USABLE: { path: string; reason: string };
   FILE_REPLACED: { path: string };
-  DRIVER_NOT_BUILT: { reason: string; runtime?: "Bun" };
+  /** `solution` replaces the usual hint, which is for a binary that npm did not build. */
+  DRIVER_NOT_BUILT: { reason: string; solution?: string };
   NOT_A_STORE: { path: string; reason: string };
   FORMAT_UNSUPPORTED: { path: string; reason: string };
   EMBEDDER_MISMATCH: { stored: string; given: string };
@@ -114,12 +115,11 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `${path} was deleted, moved or replaced while the store was open.`,
     hint: "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",
   }),
-  DRIVER_NOT_BUILT: ({ reason, runtime = "Node" }) => ({
-    message: `The SQLite driver has no binary that this ${runtime} can load: ${reason}.`,
+  DRIVER_NOT_BUILT: ({ reason, solution }) => ({
+    message: `The SQLite driver has no binary that can be loaded here: ${reason}.`,
     hint:
-      runtime === "Bun"
-        ? "Run it with Node 20.19 or newer."
-        : "npm skipped its install script, or ran it for another Node. For a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
+      solution ??
+      "npm skipped its install script, or ran it for another Node. For a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
   }),
   NOT_A_STORE: ({ path, reason }) => ({
     message: `${path} is not a Coppice store: ${reason}.`,
@@ -202,15 +202,12 @@ function inBrackets(status: number | undefined): string {
 function show(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "number" || typeof value === "bigint") return String(value);
-  const text = jsonOf(value) ?? String(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
-}
-
-/** Returns the value as JSON, or undefined if JSON leaves it out. Never throws, even for big integers and cycles. */
-function jsonOf(value: unknown): string | undefined {
+  let text: string;
   try {
-    return JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));
+    text =
+      JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item)) ?? String(value);
   } catch {
-    return Object.prototype.toString.call(value);
+    text = Object.prototype.toString.call(value); // a cycle
   }
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
+import { checkDriver } from "../core/driver.ts";
 import { StoreError } from "../core/errors.ts";
 import { lookAt } from "../core/files.ts";
 import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
@@ -182,8 +183,9 @@ function identitiesOf(path: string, options: { readonly: boolean; isCopy: boolea
 /** Returns failures of SQLite and its driver as `StoreError`, and other errors unchanged. */
 export function storeErrorOf(error: unknown, path: string): unknown {
   if (isOfDriver(error)) {
-    const [reason = ""] = error.message.replace(/\s+/g, " ").split(". ");
-    return new StoreError("DRIVER_NOT_BUILT", { reason }, { cause: error });
+    const [reason = ""] = error.message.replace(/\s+/g, " ").split(/\. | Require stack/);
+    const details = isMissing(error) ? { reason, solution: COMPILE } : { reason };
+    return new StoreError("DRIVER_NOT_BUILT", details, { cause: error });
   }
   if (!(error instanceof Database.SqliteError)) return error;
   const options = { cause: error };
@@ -199,7 +201,15 @@ export function storeErrorOf(error: unknown, path: string): unknown {
 
 /** The driver loads its binary when the first file is opened. It may be missing, or built for another Node. */
 function isOfDriver(error: unknown): error is Error {
-  return error instanceof Error && ("tries" in error || ("code" in error && error.code === "ERR_DLOPEN_FAILED"));
+  if (!(error instanceof Error)) return false;
+  return "tries" in error || ("code" in error && error.code === "ERR_DLOPEN_FAILED") || isMissing(error);
+}
+
+/** better-sqlite3 13 brings binaries for common platforms, and has no install script for others. */
+const COMPILE = "Compile it for this platform: `npm explore better-sqlite3 -- npm run build-release`.";
+
+function isMissing(error: Error): boolean {
+  return "code" in error && error.code === "MODULE_NOT_FOUND" && error.message.includes("better_sqlite3.node");
 }
 
 /** Returns failures of our own statements as `StoreError`. A statement that does not fit the file means damage. */
@@ -216,9 +226,7 @@ function ownErrorOf(error: unknown, path: string): unknown {
  *   `STORE_CORRUPT`, `DRIVER_NOT_BUILT`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
-  if (process.versions.bun !== undefined) {
-    throw new StoreError("DRIVER_NOT_BUILT", { reason: "better-sqlite3 is made for Node", runtime: "Bun" });
-  }
+  checkDriver(Database);
   const inMemory = path === ":memory:";
   const file = inMemory ? path : resolve(path);
   if (!inMemory) prepareFile(file, options.readonly);

@@ -88,7 +88,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   ],
   DRIVER_NOT_BUILT: [
     { reason: "Could not locate the bindings file" },
-    "The SQLite driver has no binary that this Node can load: Could not locate the bindings file.",
+    "The SQLite driver has no binary that can be loaded here: Could not locate the bindings file.",
     "npm skipped its install script, or ran it for another Node. For a global installation: `npm rebuild -g --allow-scripts=better-sqlite3 better-sqlite3`. In a project: `npm rebuild better-sqlite3`, and with npm 12 `npm install-scripts approve better-sqlite3` before it.",
   ],
   NOT_A_STORE: [

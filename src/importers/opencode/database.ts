@@ -1,4 +1,5 @@
 import Database from "better-sqlite3";
+import { checkDriver } from "../../core/driver.ts";
 import { StoreError } from "../../core/errors.ts";
 import { type DamagedLine, isObject, type JsonObject, parseJson } from "../lines.ts";
 import { stringOf } from "../values.ts";
@@ -7,6 +8,7 @@ import type { StoredMessage } from "./message.ts";
 export function isOpencode(path: string): boolean {
   let database: Database.Database | undefined;
   try {
+    checkDriver(Database);
     database = new Database(path, { readonly: true, fileMustExist: true });
     const columns = "SELECT count(*) FROM pragma_table_info(?) WHERE name IN ('message_id', 'session_id', 'data')";
     return database.prepare(columns).pluck().get("part") === 3;
@@ -27,6 +29,7 @@ export class OpencodeDatabase {
   constructor(path: string) {
     this.#path = path;
     try {
+      checkDriver(Database);
       this.#database = new Database(path, { readonly: true, fileMustExist: true });
       this.#database.prepare("SELECT id FROM session LIMIT 1").get();
     } catch (error) {
