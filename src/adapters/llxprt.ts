@@ -50,7 +50,7 @@ type LlxprtBlock =
       [field: string]: unknown;
     };
 
-/** A conversation for llxprt-code, which keeps the system instruction outside the history. */
+/** llxprt-code keeps the system instruction outside the history. */
 interface LlxprtConversation {
   systemInstruction?: string;
   contents: LlxprtContent[];
@@ -91,13 +91,6 @@ function messagesOf(content: LlxprtContent, path: string): AdaptedMessage[] {
   }
 }
 
-/** A content that later messages may extend. */
-interface OpenContent {
-  fields: Fields;
-  speaker: unknown;
-  blocks: unknown[];
-}
-
 const SPEAKERS = { user: "human", assistant: "ai", tool: "tool" } as const;
 
 /**
@@ -106,7 +99,7 @@ const SPEAKERS = { user: "human", assistant: "ai", tool: "tool" } as const;
  */
 export function toLlxprt(messages: readonly AnyMessage[]): LlxprtConversation {
   const system: string[] = [];
-  const drafts: OpenContent[] = [];
+  const contents: { speaker: unknown; blocks: unknown[] }[] = [];
   const names = new CallNames();
   for (const message of messages) {
     const { fields, form } = ownOf(message.metadata, "llxprt");
@@ -120,12 +113,11 @@ export function toLlxprt(messages: readonly AnyMessage[]): LlxprtConversation {
     const blocks = parts.map((part) =>
       part.type === "tool_result" ? blockOfResult(part, names.nameFor(part)) : blockOfPart(part),
     );
-    const last = drafts.at(-1);
+    const last = contents.at(-1);
     if (form.joined === true && message.role !== "assistant" && last !== undefined && last.speaker !== "ai") {
       last.blocks.push(...blocks);
-    } else drafts.push({ fields, speaker: form.speaker ?? SPEAKERS[message.role], blocks });
+    } else contents.push({ ...fields, speaker: form.speaker ?? SPEAKERS[message.role], blocks });
   }
-  const contents = drafts.map(({ fields, speaker, blocks }) => ({ ...fields, speaker, blocks }));
   const conversation = system.length === 0 ? { contents } : { systemInstruction: system.join("\n\n"), contents };
   return conversation as unknown as LlxprtConversation;
 }

@@ -34,26 +34,21 @@ export function withoutBytes(text: string): string {
 /** Looks at one character in 256, the least length of a run. Most texts are checked in a fraction of the time of RUN_START. */
 function hasLongRun(text: string): boolean {
   for (let at = BASE64_CHARS_MIN - 1; at < text.length; at += BASE64_CHARS_MIN) {
-    if (!isOfBase64(text.charCodeAt(at))) continue;
+    if (!isLetter(text, at)) continue;
     let from = at - 1;
-    while (from >= 0 && at - from < BASE64_CHARS_MIN && isOfBase64(text.charCodeAt(from))) from--;
+    while (from >= 0 && at - from < BASE64_CHARS_MIN && isLetter(text, from)) from--;
     let end = at + 1;
-    while (end < text.length && end - from <= BASE64_CHARS_MIN && isOfBase64(text.charCodeAt(end))) end++;
+    while (end < text.length && end - from <= BASE64_CHARS_MIN && isLetter(text, end)) end++;
     if (end - from - 1 >= BASE64_CHARS_MIN) return true;
   }
   return false;
 }
 
-/** True for ASCII letters, digits, `_`, `+`, `/` and `-`. */
-function isOfBase64(code: number): boolean {
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 65 && code <= 90) ||
-    (code >= 47 && code <= 57) ||
-    code === 95 ||
-    code === 43 ||
-    code === 45
-  );
+/** One for each ASCII character that base64 uses. */
+const IS_LETTER = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/-]/.test(String.fromCharCode(code))));
+
+function isLetter(text: string, index: number): boolean {
+  return IS_LETTER[text.charCodeAt(index)] === 1;
 }
 
 function runEnd(text: string, from: number): number {

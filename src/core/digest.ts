@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Part, Role } from "./message.ts";
 
 /** The bytes of SHA-256 that are kept. With 16, no two messages of a store have the same digest by chance. */
-export const DIGEST_BYTES = 16;
+const DIGEST_BYTES = 16;
 
 /** Returns a digest of a message's role, name and parts. Times, ids and metadata do not change it. */
 export function digestOf(message: { role: Role; name?: string | undefined; parts: readonly Part[] }): Buffer {

@@ -25,16 +25,14 @@ export function formatHandle(level: Level, root: number, position?: number): str
 
 /** @throws {StoreError} `HANDLE_INVALID` for any other text, and for numbers above 2^53. */
 export function parseHandle(text: string): Handle {
+  const refuse = (reason: string): never => {
+    throw new StoreError("HANDLE_INVALID", { handle: text, reason });
+  };
   const match = /^(cluster|theme|subject|span):(\d+)(?:@(\d+))?$/.exec(text);
-  if (match === null)
-    throw new StoreError("HANDLE_INVALID", { handle: text, reason: "expected a level, a colon and a number" });
+  if (match === null) return refuse("expected a level, a colon and a number");
   const root = Number(match[2]);
   const position = match[3] === undefined ? undefined : Number(match[3]);
-  if (!Number.isSafeInteger(root) || !Number.isSafeInteger(position ?? 0)) {
-    throw new StoreError("HANDLE_INVALID", { handle: text, reason: "its number is too large" });
-  }
-  if (match[1] === "span" && position === undefined) {
-    throw new StoreError("HANDLE_INVALID", { handle: text, reason: "a span also names its last message: span:12@480" });
-  }
+  if (!Number.isSafeInteger(root) || !Number.isSafeInteger(position ?? 0)) refuse("its number is too large");
+  if (match[1] === "span" && position === undefined) refuse("a span also names its last message: span:12@480");
   return { level: match[1] as Level, root, position };
 }

@@ -31,23 +31,16 @@ export const MODEL_QUERY_CHARS_MAX = 10_000;
 /** Characters of an identifier that a caller gives: a session id, an external id, a project. */
 export const ID_CHARS_MAX = 512;
 
-/**
- * Milliseconds without a message after which a session is idle: a day. If somebody returns on the same day, the window has not
- * changed. After a day, all messages except the newest step are in the forest, so that recall finds their clusters.
- */
+/** Milliseconds without a message after which a session is idle: a day. Whoever returns the same day finds the same window. */
 export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * Milliseconds without a message after which the clusters of an idle session settle at the latest: thirty days. They settle
- * earlier if the session has been silent for longer than it lasted. So a session of one day settles the day after, and a weekly
- * session keeps its clusters open.
+ * earlier if the session has been silent for longer than it lasted.
  */
 export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
-/**
- * Milliseconds for which a window waits for the vector of a message: four hours. Most outages of a service are shorter. A step
- * that enters the forest without its vector gets one only by `reembed`.
- */
+/** Milliseconds for which a window waits for the vector of a message: four hours. Most outages of a service are shorter. */
 export const VECTOR_WAIT_MS_MAX = 4 * 60 * 60 * 1_000;
 
 /** Newer messages after which a window no longer waits for a vector. A process loads a window of this size in 100 ms. */

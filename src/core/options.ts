@@ -51,13 +51,13 @@ export interface SessionOptions extends Partial<SessionSettings> {
   title?: string;
 }
 
-/** Checks a word by hand, for code that must not load zod. @throws {StoreError} `OPTION_INVALID`. */
+/** Checks a word by hand, for code that must not load zod. */
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value;
   throw new StoreError("OPTION_INVALID", { option, expected: `one of ${allowed.join(", ")}`, actual: value });
 }
 
-/** Checks a whole number by hand, for code that must not load zod or that runs on each append. @throws {StoreError} `OPTION_INVALID`. */
+/** Checks a whole number by hand, for code that must not load zod or that runs on each append. */
 export function wholeNumber(option: string, value: unknown, min: number, max: number): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) return value;
   const expected =

@@ -73,7 +73,7 @@ export function port<T extends object>(expected: string, ...methods: (keyof T)[]
 
 const messages = once(() => ({ error: english().localeError }));
 
-/** Parses a value. Issues without a message get zod's English one, which zod/mini does not include. */
+/** Parses a value. Issues without a message get zod's English one, which zod/mini lacks. */
 export function safeParse<S extends z.ZodMiniType>(schema: S, value: unknown) {
   return z.safeParse(schema, value, messages());
 }
@@ -93,19 +93,21 @@ export type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
  * @throws {StoreError} `OPTION_INVALID` for the first invalid option.
  */
 export function parseOptions<S extends ObjectSchema>(operation: string, schema: S, given: unknown): Given<z.output<S>> {
-  return parsed(schema, given, `an option of ${operation}`, `the options of ${operation}`);
+  return parseArguments(schema, given, `an option of ${operation}`, `the options of ${operation}`);
 }
 
 /**
  * Returns the arguments that a model or another program sent.
  *
+ * @param one  How the error names an argument that is unknown; `all` names a value that is not an object.
  * @throws {StoreError} `OPTION_INVALID` for the first invalid argument.
  */
-export function parseArguments<S extends ObjectSchema>(schema: S, given: unknown): Given<z.output<S>> {
-  return parsed(schema, given, "an argument", "the arguments");
-}
-
-function parsed<S extends ObjectSchema>(schema: S, given: unknown, one: string, all: string): Given<z.output<S>> {
+export function parseArguments<S extends ObjectSchema>(
+  schema: S,
+  given: unknown,
+  one = "an argument",
+  all = "the arguments",
+): Given<z.output<S>> {
   const result = safeParse(schema, given);
   if (result.success) return result.data as Given<z.output<S>>;
   const issue = result.error.issues[0]!;
@@ -126,12 +128,7 @@ function expectedBy({ message }: z.core.$ZodIssue): string {
   return /^[A-Z]/.test(message) ? `valid (${message})` : message;
 }
 
-/**
- * Checks and returns a single value.
- *
- * @param name  The name of the value in the error.
- * @throws {StoreError} `OPTION_INVALID`.
- */
+/** Checks and returns a single value. @throws {StoreError} `OPTION_INVALID` with the name. */
 export function parseValue<S extends Schema>(name: string, schema: S, value: unknown): z.output<S> {
   const result = safeParse(schema, value);
   if (result.success) return result.data;

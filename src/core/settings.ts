@@ -30,7 +30,6 @@ const WITH_NAMES = once(() =>
   z.extend(SETTINGS(), { project: z.optional(identifier()), title: z.optional(identifier()) }),
 );
 
-/** @throws {StoreError} `OPTION_INVALID` for an unknown name, or a value that is out of its range. */
 export function sessionOptions(given: SessionOptions): SessionOptions {
   return parseOptions("session", WITH_NAMES(), given) as SessionOptions;
 }

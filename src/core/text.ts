@@ -1,7 +1,7 @@
 import { byteLengthOf, withoutBytes } from "./bytes-in-text.ts";
 import { graphemesIn } from "./graphemes.ts";
 import { TEXT_GRAPHEMES_MAX } from "./limits.ts";
-import type { JsonValue, Part } from "./message.ts";
+import type { FilePart, JsonValue, Part } from "./message.ts";
 
 /** The characters kept from the head and the tail of a tool's output. Between them, only lines about errors are kept. */
 const RESULT_HEAD_CHARS = 1_500;
@@ -62,12 +62,7 @@ function textOfContent(part: Extract<Part, { type: "text" | "file" | "data" }>):
  * Describes a file without its bytes: `image/png "screen.png" (12,345 bytes)`. A URL that holds the bytes is left out; of any
  * other, the first 200 characters are kept.
  */
-export function describeFile(file: {
-  mediaType: string;
-  name?: string | undefined;
-  data?: string | undefined;
-  url?: string | undefined;
-}): string {
+export function describeFile(file: Pick<FilePart, "mediaType" | "name" | "data" | "url">): string {
   const { mediaType, name, data, url = "" } = file;
   const holdsBytes = url.startsWith("data:");
   const base64 = data ?? (holdsBytes ? /^[^,]{0,200};base64,/.exec(url) && url.slice(url.indexOf(",") + 1) : null);
@@ -113,15 +108,12 @@ function stringsIn(value: JsonValue): string[] {
 
 /** Cuts a string to what any text can hold, so that cutting at 8,000 graphemes later does not walk through 10 MB. */
 function head(text: string): string {
-  return text.length > TEXT_GRAPHEMES_MAX + GRAPHEME_CHARS_MAX
-    ? text.slice(0, TEXT_GRAPHEMES_MAX + GRAPHEME_CHARS_MAX)
-    : text;
+  return text.slice(0, TEXT_GRAPHEMES_MAX + GRAPHEME_CHARS_MAX);
 }
 
 /** Replaces lone surrogates by U+FFFD and NUL by a space, because tokenizers and SQL tools mishandle them. `parts` keeps both. */
 function clean(text: string): string {
-  const wellFormed = text.isWellFormed() ? text : text.toWellFormed();
-  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", " ") : wellFormed;
+  return text.toWellFormed().replaceAll("\0", " ");
 }
 
 /**

@@ -33,19 +33,16 @@ export function tokenBudgetFields() {
  */
 export function tokensMaxOf(budget: TokenBudget, tokensMaxDefault: number): number {
   const { tokensMax, contextWindow, reserveTokens, toolTokens } = budget;
+  const refuse = (option: string, expected: string, actual: number): never => {
+    throw new StoreError("OPTION_INVALID", { option, expected, actual });
+  };
   if (contextWindow === undefined) {
-    for (const [option, actual] of Object.entries({ reserveTokens, toolTokens })) {
-      if (actual === undefined) continue;
-      throw new StoreError("OPTION_INVALID", { option, expected: "left out without contextWindow", actual });
-    }
+    if (reserveTokens !== undefined) refuse("reserveTokens", "left out without contextWindow", reserveTokens);
+    if (toolTokens !== undefined) refuse("toolTokens", "left out without contextWindow", toolTokens);
     return tokensMax ?? tokensMaxDefault;
   }
-  if (tokensMax !== undefined) {
-    const expected = "left out if contextWindow is given";
-    throw new StoreError("OPTION_INVALID", { option: "tokensMax", expected, actual: tokensMax });
-  }
+  if (tokensMax !== undefined) refuse("tokensMax", "left out if contextWindow is given", tokensMax);
   const reserved = (reserveTokens ?? 0) + (toolTokens ?? 0);
   if (reserved < contextWindow) return contextWindow - reserved;
-  const expected = `less than contextWindow (${contextWindow}) together`;
-  throw new StoreError("OPTION_INVALID", { option: "reserveTokens and toolTokens", expected, actual: reserved });
+  return refuse("reserveTokens and toolTokens", `less than contextWindow (${contextWindow}) together`, reserved);
 }

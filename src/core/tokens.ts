@@ -33,7 +33,9 @@ export function messageTokens(
 export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): number {
   let tokens = MESSAGE_TOKENS;
   for (const part of parts) {
-    tokens += unknownFieldTokens(part, counter);
+    for (const [field, value] of Object.entries(part)) {
+      if (!KNOWN_FIELDS.has(field)) tokens += counter.count(`${field} ${JSON.stringify(value)}`);
+    }
     switch (part.type) {
       case "text":
       case "reasoning":
@@ -44,14 +46,12 @@ export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): num
         break;
       case "tool_result":
         tokens += counter.count(part.toolCallId);
-        tokens +=
-          typeof part.content === "string"
-            ? counter.count(part.content)
-            : tokenCountOf(part.content, counter) - MESSAGE_TOKENS;
+        if (typeof part.content === "string") tokens += counter.count(part.content);
+        else tokens += tokenCountOf(part.content, counter) - MESSAGE_TOKENS;
         break;
       case "file":
-        tokens +=
-          counter.count(describeFile(part)) + (part.data === undefined && part.url === undefined ? 0 : FILE_TOKENS);
+        tokens += counter.count(describeFile(part));
+        if (part.data !== undefined || part.url !== undefined) tokens += FILE_TOKENS;
         break;
       case "data":
         tokens += counter.count(JSON.stringify(part.data ?? null));
@@ -62,11 +62,3 @@ export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): num
 }
 
 const KNOWN_FIELDS = new Set("type text toolCallId name args content isError mediaType data url".split(" "));
-
-function unknownFieldTokens(part: Part, counter: TokenCounter): number {
-  let tokens = 0;
-  for (const [field, value] of Object.entries(part)) {
-    if (!KNOWN_FIELDS.has(field)) tokens += counter.count(`${field} ${JSON.stringify(value)}`);
-  }
-  return tokens;
-}

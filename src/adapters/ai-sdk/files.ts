@@ -2,13 +2,11 @@ import type { FilePart } from "../../core/message.ts";
 import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
 import { defined, type Fields, isName, keep, ownOf } from "../shared/own.ts";
 
-/** The media type of an image whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 
 /** Media types of images, by the first characters of their base64. */
 const IMAGE_STARTS = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
 
-/** Converts a `file` or `image` part of a model message. */
 export function readFile({ type, ...part }: Fields): FilePart | undefined {
   if (type !== "file" && type !== "image") return undefined;
   const { [type === "image" ? "image" : "data"]: held, mediaType, filename: name, ...fields } = part;
@@ -38,7 +36,6 @@ function sourceOf(held: unknown): { data?: string; url?: string; mediaType?: str
   return readDataUrl(text) ?? (/^[a-z][a-z0-9+.-]*:/i.test(text) ? { url: text } : { data: text });
 }
 
-/** Makes a part of a model message from a file that has bytes or a URL. */
 export function partOfFile(file: FilePart): Fields {
   const { fields, form } = ownOf(file, "aiSdk");
   const { mediaType, name: filename, data, url } = file;

@@ -10,12 +10,10 @@ import {
 } from "../shared/message.ts";
 import { asObject, defined, type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
 
-/** The media type of a file at a URL whose type is unknown. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
 const ITEM_READERS = [textReader("aiSdk"), readItemFile];
 
-/** Converts a `tool-result`. */
 export function readResult({ type, toolCallId, toolName, output, ...fields }: Fields): ToolResultPart | undefined {
   if (type !== "tool-result" || !isName(toolCallId) || !isName(toolName)) return undefined;
   const said = isObject(output) ? readOutput(output) : undefined;

@@ -62,7 +62,6 @@ function callInUiPart(part: Fields): { said: ToolCallPart; result?: ToolResultPa
   return { said, result: { type: "tool_result", toolCallId, name, ...outcome, ...kept(resultProviderMetadata, {}) } };
 }
 
-/** Returns the result in a call's part, or undefined while there is none. */
 function outcomeIn(part: Fields): Pick<ToolResultPart, "content" | "isError"> | undefined {
   const { state, output, errorText, approval } = part;
   if (state === "output-available" && output !== undefined) {

@@ -47,39 +47,32 @@ function isStart(part: unknown): part is Fields {
   return isObject(part) && part.type === "step-start";
 }
 
-/** A UI message that later messages may extend. */
-interface OpenUiMessage {
-  fields: Fields;
-  role: AnyMessage["role"];
-  parts: unknown[];
-}
-
 /**
  * Converts our messages to UI messages for display. The steps of a turn become one assistant message, and results go
  * into the parts of their calls. Messages that did not come from the AI SDK get the ids `message-0`, `message-1`, …
  * Results without a call are left out, because a UI message has no part for them.
  */
 export function toUiMessages(messages: readonly AnyMessage[]): UIMessage[] {
-  const drafts: OpenUiMessage[] = [];
+  const theirs: { id: unknown; role: AnyMessage["role"]; parts: unknown[] }[] = [];
   messages.forEach((message, index) => {
     const { fields, form } = ownOf(message.metadata, "aiSdkUi");
     const parts = partsOf(message);
-    const last = drafts.at(-1);
+    const last = theirs.at(-1);
     if (message.role === "tool") {
-      if (last !== undefined) answer(last, parts);
+      if (last !== undefined) answer(last.parts, parts);
       return;
     }
     const said = parts.map(uiPartOf);
     if (message.role === "assistant" && form.step !== false) said.unshift({ type: "step-start" });
     const isNext = message.role === "assistant" && last?.role === "assistant" && fields.id === undefined;
     if (isNext) last.parts.push(...said);
-    else drafts.push({ fields: { id: `message-${index}`, ...fields }, role: message.role, parts: said });
+    else theirs.push({ id: `message-${index}`, ...fields, role: message.role, parts: said });
   });
-  return drafts.map(({ fields, role, parts }) => ({ ...fields, role, parts })) as unknown as UIMessage[];
+  return theirs as unknown as UIMessage[];
 }
 
 /** Ids may repeat, so a result answers the newest unanswered call of its id. */
-function answer({ parts }: OpenUiMessage, results: readonly Part[]): void {
+function answer(parts: unknown[], results: readonly Part[]): void {
   for (const result of results) {
     if (result.type !== "tool_result") continue;
     const index = parts.findLastIndex((part) => {

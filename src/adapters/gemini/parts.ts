@@ -6,7 +6,6 @@ import { asObject, defined, type Fields, isName, isObject, keep, nested, ownOf }
 /** The kinds of part that we convert. A part has exactly one of these keys. */
 const KINDS = ["text", "inlineData", "fileData", "functionCall", "functionResponse"];
 
-/** The media type of a file whose type is unknown. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
 const ILLEGAL_IN_NAME = /^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]/g;
@@ -57,7 +56,6 @@ function readCall(part: Fields, idFor: (name: string) => string): ToolCallPart |
   return { type: "tool_call", toolCallId: id ?? idFor(name), name, args: args ?? {}, ...own };
 }
 
-/** Converts a file, given by its bytes or its URI. */
 export function readFile(part: Fields): FilePart | undefined {
   const kind = kindOf(part);
   if (kind !== "inlineData" && kind !== "fileData") return undefined;

@@ -6,11 +6,7 @@ import { kindOf, partOfFile, readFile, toolName } from "./parts.ts";
 /** The media types of files that Gemini takes in a function response. */
 const FILE_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
 
-/**
- * Converts a function response. Returns undefined for any other part.
- *
- * @param idFor  Returns the id of the call that a response without an id answers, given the function's name.
- */
+/** @param idFor  Returns the id of the call that a response without an id answers, given the function's name. */
 export function readResult(part: Fields, idFor: (name: string) => string): ToolResultPart | undefined {
   const { functionResponse, ...fields } = part;
   const { id, name, response, parts, ...inner } = asObject(functionResponse);
@@ -60,12 +56,7 @@ function listOf(content: string | ContentPart[]): ContentPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/**
- * Returns the response, and the files that follow it.
- *
- * @param name  The function's name.
- * @param hasId  True if the call has an id in Gemini's format.
- */
+/** Returns the response, and the files that follow it. @param hasId  True if the call has an id in Gemini's format. */
 export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean): [Fields, ...Fields[]] {
   const { fields, form } = ownOf(part, "gemini");
   const content = listOf(part.content);

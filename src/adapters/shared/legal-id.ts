@@ -6,9 +6,6 @@ const DIGITS = 8;
 /**
  * Returns the id if a provider takes it, else its legal characters and a hash of all of it. One id always gives the same
  * result, so calls still match their results and a context keeps its prefix.
- *
- * @param illegal  A global pattern that matches one refused character.
- * @param charsMax  At least 16.
  */
 export function legalId(id: string, illegal: RegExp, charsMax: number): string {
   const cleaned = id.replace(illegal, "_");

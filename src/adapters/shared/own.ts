@@ -47,8 +47,3 @@ export function isObject(value: unknown): value is Fields {
 export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
-
-/** Returns true for a text or undefined. */
-export function isOptionalText(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === "string";
-}
