@@ -83,7 +83,7 @@ function shown(value: string | number | Date): string {
 
 function bare(value: string | number | Date): string {
   if (typeof value === "string") return value;
-  return typeof value === "number" ? String(value) : value.toISOString();
+  return typeof value === "number" ? String(value) : (value.toJSON() ?? "");
 }
 
 function measure<Row>(column: Column<Row>, rows: readonly Row[]): MeasuredColumn<Row> {

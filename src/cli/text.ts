@@ -8,9 +8,10 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
-/** Writes `2026-01-15 14:03`, in the user's time zone. */
+/** Writes `2026-01-15 14:03`, in the user's time zone. Stores of earlier versions may hold times that `Date` cannot. */
 export function formatTime(unixMs: number): string {
   const time = new Date(unixMs);
+  if (Number.isNaN(time.getTime())) return "unknown time";
   const two = (value: number): string => String(value).padStart(2, "0");
   const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
   return `${date} ${two(time.getHours())}:${two(time.getMinutes())}`;
@@ -25,7 +26,7 @@ const AGE_MS_MAX = 30 * DAY_MS;
 /** Writes `5 min ago`, `3 h ago` or `12 days ago`; after a month, and for future times, the date. */
 export function formatAge(unixMs: number, nowMs: number): string {
   const age = nowMs - unixMs;
-  if (age < -MINUTE_MS || age >= AGE_MS_MAX) return formatTime(unixMs).slice(0, "2026-01-15".length);
+  if (!(age >= -MINUTE_MS && age < AGE_MS_MAX)) return formatTime(unixMs).split(" ")[0]!;
   if (age < MINUTE_MS) return "just now";
   if (age < HOUR_MS) return `${Math.floor(age / MINUTE_MS)} min ago`;
   if (age < DAY_MS) return `${Math.floor(age / HOUR_MS)} h ago`;

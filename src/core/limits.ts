@@ -18,6 +18,9 @@ export const ARTIFACT_CHARS_MIN = 16_384;
 /** Messages that long work writes in one transaction. Another process's append then waits milliseconds, not seconds. */
 export const BATCH_MESSAGES_MAX = 100;
 
+/** The furthest that a time is from 1970, in milliseconds: what `Date` can hold, the year 275760. */
+export const TIME_MS_MAX = 8.64e15;
+
 /** The most messages that `expand` and `messages` return at once. */
 export const PAGE_LIMIT_MAX = 10_000;
 

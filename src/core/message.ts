@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
-import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX } from "./limits.ts";
+import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX, TIME_MS_MAX } from "./limits.ts";
 import { PART_TYPES, ROLES } from "./message-words.ts";
 import { once } from "./once.ts";
 import { firstIssue } from "./schema.ts";
@@ -116,7 +116,7 @@ const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
  * A message to append. It has `content` (a string or parts) or `parts`, never both.
  *
  * - `id`: the caller's own name for the message, unique in its session. Appending the same message under the same id again does nothing.
- * - `createdAt`: Unix milliseconds or an ISO 8601 string; by default the clock's time.
+ * - `createdAt`: Unix milliseconds, at most 8.64e15 from 1970, or an ISO 8601 string; by default the clock's time.
  * - `pinned`: true if every context must show the message.
  * - `metadata`, and any other field: stored in `metadata` and returned.
  */
@@ -223,6 +223,7 @@ function parseTime(value: number | string): number {
   if (!Number.isSafeInteger(Math.trunc(ms))) {
     invalid("createdAt", `expected Unix milliseconds or an ISO 8601 time, got ${JSON.stringify(value)}`);
   }
+  if (Math.abs(ms) > TIME_MS_MAX) invalid("createdAt", `${ms} is more than ${TIME_MS_MAX} milliseconds from 1970`);
   return Math.trunc(ms);
 }
 

@@ -1,4 +1,5 @@
 import { StoreError } from "./errors.ts";
+import { TIME_MS_MAX } from "./limits.ts";
 
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
 const LAST_OF_DAY = "23:59:59.999";
@@ -24,4 +25,9 @@ export function timeOf(option: string, text: string, edge: "first" | "last"): nu
 export function minuteOf(unixMs: number): string {
   const date = new Date(unixMs);
   return Number.isNaN(date.getTime()) ? "" : `${date.toISOString().slice(0, 16)}Z`;
+}
+
+/** Returns the nearest time that `Date` can hold. Earlier versions stored any integer as a time. */
+export function heldTime(unixMs: number): number {
+  return Math.min(TIME_MS_MAX, Math.max(-TIME_MS_MAX, unixMs));
 }

@@ -109,7 +109,8 @@ export function fileNameOf(path: string, document = 0): string {
 export function timeOf({ createdAt, created_at, timestamp, created }: JsonObject): number | undefined {
   for (const value of [createdAt, created_at, timestamp, created]) {
     const time = millisecondsOf(value);
-    if (time !== undefined) return typeof value === "number" && value < 1e11 ? Math.trunc(value * 1_000) : time;
+    if (time !== undefined)
+      return typeof value === "number" && Math.abs(value) < 1e11 ? Math.trunc(value * 1_000) : time;
   }
   return undefined;
 }

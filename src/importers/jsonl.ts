@@ -1,3 +1,4 @@
+import { TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { sessionSettings } from "../core/settings.ts";
@@ -133,7 +134,7 @@ const SESSION_FIELDS: Record<string, (value: JsonValue) => boolean> = {
   project: () => true, // checked for every line
   title: (value) => typeof value === "string",
   parent: (value) => typeof value === "string",
-  createdAt: (value) => Number.isSafeInteger(timeOf(value)),
+  createdAt: (value) => Math.abs(timeOf(value)) <= TIME_MS_MAX,
   metadata: isObject,
   source: (value) => typeof value === "string",
   externalId: (value) => typeof value === "string",

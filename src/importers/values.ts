@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 
@@ -20,10 +21,10 @@ export function objectsOf(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Returns the Unix milliseconds of a time given as text or number. */
+/** Returns the Unix milliseconds of a time given as text or number. A time that `Date` cannot hold counts as absent. */
 export function millisecondsOf(value: JsonValue | undefined): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) : Math.trunc(numberOf(value) ?? Number.NaN);
-  return Number.isSafeInteger(time) ? time : undefined;
+  return Math.abs(time) <= TIME_MS_MAX ? time : undefined;
 }
 
 /** Returns the fields that are neither absent, nor null, nor an empty list or object. */

@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
+import { heldTime } from "../core/times.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionRow } from "../store/sessions.ts";
 
@@ -127,7 +128,7 @@ function readable(
 function sessionLine(row: SessionRow): ExportedSession {
   return {
     session: row.id,
-    createdAt: row.createdAtMs,
+    createdAt: heldTime(row.createdAtMs),
     settings: row.settings,
     ...(row.project !== null && { project: row.project }),
     ...(row.title !== null && { title: row.title }),
@@ -146,7 +147,7 @@ function messageLine({ sessionId, seq, role, parts, createdAtMs, name, externalI
     session: sessionId,
     ...{ seq, role },
     ...(isPlain ? { content: part.text } : { parts }),
-    createdAt: createdAtMs,
+    createdAt: heldTime(createdAtMs),
     ...(name !== undefined && { name }),
     ...(externalId !== undefined && { id: externalId }),
     // A system message is always pinned, and a result is pinned with its call.

@@ -5,6 +5,7 @@ import { once } from "../core/once.ts";
 import type { SessionOptions, SessionSettings } from "../core/options.ts";
 import { identifier, parseValue } from "../core/schema.ts";
 import { sessionOptions, sessionSettings } from "../core/settings.ts";
+import { heldTime } from "../core/times.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
 import type { SessionPorts } from "./ports.ts";
@@ -85,7 +86,8 @@ export function importedSessionId({ repositories }: SessionPorts, origin: Sessio
     const row = sessions.byId(externalId);
     const isSame =
       exported !== undefined &&
-      row?.createdAtMs === createdAtMs &&
+      row !== undefined &&
+      heldTime(row.createdAtMs) === createdAtMs &&
       row?.source === (exported.source ?? null) &&
       row?.externalId === (exported.externalId ?? null);
     if (isSame) return externalId;

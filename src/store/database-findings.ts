@@ -1,3 +1,4 @@
+import { heldTime } from "../core/times.ts";
 import { VERSION } from "../core/version.ts";
 import { advice, type Finding, ok, problem } from "./finding.ts";
 import type { Repositories } from "./repositories.ts";
@@ -57,7 +58,8 @@ function vectorFinding({ database: { client }, pendingVectors }: Repositories): 
   if (pendingVectorCount === 0 && failedVectorCount === 0) return ok("vectors", "No message waits for its vector.");
   const lastErrors = "SELECT error FROM pending_vectors WHERE error IS NOT NULL ORDER BY next_try_at_ms DESC LIMIT 1";
   const last = client.prepare<[], string>(lastErrors).pluck().get();
-  const since = pendingVectorsSinceMs === null ? "" : `, since ${new Date(pendingVectorsSinceMs).toISOString()}`;
+  const since =
+    pendingVectorsSinceMs === null ? "" : `, since ${new Date(heldTime(pendingVectorsSinceMs)).toISOString()}`;
   const failure = last === undefined ? "" : ` The last error: ${last}`;
   const text = `${counted(pendingVectorCount, "message")} ${pendingVectorCount === 1 ? "waits" : "wait"} for a vector${since}; for ${failedVectorCount} the last try failed.${failure}`;
   if (pendingVectorCount === 0) return ok("vectors", text);

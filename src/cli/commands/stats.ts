@@ -1,3 +1,4 @@
+import { heldTime } from "../../core/times.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { formatBytes, formatNumber } from "../text.ts";
@@ -19,7 +20,7 @@ export const statsCommand: Command = {
 
 function statFacts(stats: StoreStats): [label: string, value: string][] {
   const { pendingVectorsSinceMs: sinceMs } = stats;
-  const since = sinceMs === null ? "" : `, the first since ${new Date(sinceMs).toISOString()}`;
+  const since = sinceMs === null ? "" : `, the first since ${new Date(heldTime(sinceMs)).toISOString()}`;
   return [
     ["Store", stats.path],
     ["Size", `${formatBytes(stats.fileBytes)}, and ${formatBytes(stats.walBytes)} of write-ahead log`],

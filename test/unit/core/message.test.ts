@@ -98,6 +98,8 @@ describe("parseMessage", () => {
     ["2023-11-14T22:13:20Z", 1_700_000_000_000],
     ["2023-11-14T23:13:20.5+01:00", 1_700_000_000_500],
     [-1, -1],
+    [8.64e15, 8.64e15],
+    [-8.64e15, -8.64e15],
   ])("reads the time %s", (createdAt, expected) => {
     expect(parseMessage({ role: "user", content: "a", createdAt }).createdAtMs).toBe(expected);
   });
@@ -152,6 +154,10 @@ describe("parseMessage", () => {
     [
       { role: "user", content: "a", createdAt: "soon" },
       'createdAt: expected Unix milliseconds or an ISO 8601 time, got "soon"',
+    ],
+    [
+      { role: "user", content: "a", createdAt: 9e15 },
+      "createdAt: 9000000000000000 is more than 8640000000000000 milliseconds from 1970",
     ],
     [user(...Array(10_001).fill({ type: "text", text: "" })), "parts: 10001 parts; a message has at most 10000"],
     [

@@ -40,6 +40,10 @@ describe("a line", () => {
     ["content: neither `content` nor `parts` was given", { session: "s", role: "user" }],
     ["content: give `content` or `parts`, not both", { ...hi, parts: [] }],
     ['createdAt: expected Unix milliseconds or an ISO 8601 time, got "noon"', { ...hi, createdAt: "noon" }],
+    [
+      "createdAt: -8640000000000001 is more than 8640000000000000 milliseconds from 1970",
+      { ...hi, createdAt: -8_640_000_000_000_001 },
+    ],
     ["session: longer than 512 characters", { ...hi, session: "s".repeat(513) }],
     ["id: longer than 512 characters", { ...hi, id: "i".repeat(513) }],
   ])("is a warning and nothing else: %s", async (reason, line) => {
@@ -103,6 +107,7 @@ describe("a line about a session", () => {
     ["title", 7],
     ["parent", null],
     ["createdAt", "noon"],
+    ["createdAt", 9e15],
     ["metadata", []],
     ["source", 7],
     ["externalId", null],
