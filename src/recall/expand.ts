@@ -132,7 +132,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
 
 /** Returns the members of a handle, and its root at its log position; undefined if there are none. */
 function membersOf(
-  { unions, messages, subjects, spans }: Repositories,
+  { unions, messages, subjects, spans, clusters, themes }: Repositories,
   { level, root, position }: Handle,
 ): { root: number; position: number; ids: number[] } | undefined {
   if (level === "span") {
@@ -150,7 +150,14 @@ function membersOf(
     const reason = at < started ? `its root began at log position ${started}` : `the log ends at position ${newest}`;
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
-  if (level !== "subject") return { root, position: at, ids: messages.idsOfSteps(unions.stepsOf(level, root, at)) };
+  if (level !== "subject") {
+    const ids = messages.idsOfSteps(unions.stepsOf(level, root, at));
+    const stored = level === "theme" ? themes.byRoot(root) : clusters.byRoot(root);
+    if (stored !== undefined && stored.logPosition <= at && stored.messageCount !== ids.length) {
+      throw new SyntaxError(`${level} ${root} has ${stored.messageCount} messages, and ${ids.length} are found`);
+    }
+    return { root, position: at, ids };
+  }
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;
   return { root: subjectRoot, position: at, ids: subjects.messageIds({ root: subjectRoot, position: at }) };

@@ -50,7 +50,7 @@ export function nearestRoots(
   options: NearestRootsOptions = {},
 ): NearRoot[] {
   const asked = parseOptions("nearestRoots", nearestRootsSchema(), options);
-  const { database, centroids } = repositories;
+  const { database, centroids, clusters } = repositories;
   return database.read(() => {
     const generation = centroids.stamp();
     const embed = (text: string): Float32Array | undefined => {
@@ -64,7 +64,7 @@ export function nearestRoots(
     const dimension = generation?.dimension ?? embedder.dimension;
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding, dimension);
     return nearest.nearest(unit, asked).map(({ root, similarity }) => {
-      const { sessionId, messageCount, logPosition } = centroids.found(root);
+      const { sessionId, messageCount, logPosition } = clusters.byRoot(root)!;
       const handle = formatHandle("cluster", root, logPosition);
       return { root: handle, level: "cluster" as const, sessionId, size: messageCount, similarity };
     });

@@ -63,6 +63,8 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
     .sort((left, right) => left.theme.seqFirst - right.theme.seqFirst)
     .map(({ theme, logPosition }) => {
       const members = overviews.filter(({ themeRoot }) => themeRoot === theme.root);
+      if (members.length !== theme.clusterCount)
+        throw new SyntaxError(`theme ${theme.root} lacks some of its clusters`);
       const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
       return {
         root: formatHandle("theme", theme.root, logPosition),

@@ -1,14 +1,12 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { Repository } from "./repository.ts";
-import { clusters, generations } from "./schema.ts";
+import { generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 import { NEWEST_POSITION } from "./unions.ts";
 
 const STAMP = columns(generations, "createdAtMs", "embedderId", "dimension", "rewriteCount");
 type StampRow = RowOf<typeof STAMP> & { generation: number };
-
-const FOUND = columns(clusters, "sessionId", "messageCount", "logPosition");
 
 type CentroidTuple = [root: number, position: number, settledAt: number | null, sum: unknown];
 
@@ -39,9 +37,6 @@ export class CentroidRepository extends Repository {
     SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck().all;
   readonly #one = this.statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw();
   readonly #every = this.statement<[], CentroidTuple>`${CENTROIDS} ORDER BY root_id`.raw();
-  /** @param root  The root of a cluster that exists. */
-  readonly found = this.statement<[root: number], RowOf<typeof FOUND>>`
-    SELECT ${FOUND} FROM clusters WHERE root_id = ?`.one;
 
   /** The centroids of the given clusters, in the order given. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {

@@ -29,17 +29,21 @@ export interface Try {
 export abstract class ClaimableRows<T extends ClaimableTable> extends Repository {
   readonly #table: typeof summaries;
   readonly #costs: CostRepository;
+  readonly #seal: (id: number) => void;
 
   constructor(database: StoreDatabase, table: T, costs: CostRepository) {
     super(database);
     this.#table = table as typeof summaries; // drizzle's types do not accept either of two tables
     this.#costs = costs;
+    this.#seal = this.sealing(table);
   }
 
   /** Returns the id of the new row. */
   add(row: T["$inferInsert"]): number {
     const added = this.orm.insert(this.#table).values(row as typeof summaries.$inferInsert);
-    return Number(added.run().lastInsertRowid);
+    const id = Number(added.run().lastInsertRowid);
+    this.#seal(id);
+    return id;
   }
 
   /** Deletes rows. What they cost is kept. */

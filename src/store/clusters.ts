@@ -59,6 +59,7 @@ export class ClusterRepository extends Repository {
   /** Every cluster of a session, oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
+  readonly byRoot = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
   readonly labelOf = this.statement<[root: number], string>`
     SELECT coalesce((SELECT label FROM clusters WHERE root_id = ?), '')`.pluck().one;
   // Recursive.

@@ -1,11 +1,11 @@
 import { decodeVector } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
+import { MESSAGE } from "./messages.ts";
 import { Repository } from "./repository.ts";
 import { messages } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
 const RANKED = columns(messages, "sessionId", "seq", "role", "name", "tokenCount", "createdAtMs");
-const SHOWN = columns(messages, "seq", "stepId", "role", "name", "createdAtMs", "text");
 
 /** The part of a message that ranking reads, without its text. */
 export interface EvidenceRow extends RowOf<typeof RANKED> {
@@ -15,7 +15,8 @@ export interface EvidenceRow extends RowOf<typeof RANKED> {
 }
 
 /** The part of a message that a hit shows. */
-export interface TextRow extends RowOf<typeof SHOWN> {
+export interface TextRow
+  extends Pick<RowOf<typeof MESSAGE>, "seq" | "stepId" | "role" | "name" | "createdAtMs" | "text"> {
   messageId: number;
 }
 
@@ -37,7 +38,7 @@ export class EvidenceRepository extends Repository {
     SELECT DISTINCT n.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
     CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq BETWEEN m.seq - @radius AND m.seq + @radius`.pluck();
   readonly texts = this.statement<[ids: string], TextRow>`
-    SELECT m.id AS messageId, ${SHOWN.of("m")} ${GIVEN}`.allOf;
+    SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`.allOf;
 
   /** The vectors by message. A message without a vector of this embedder is left out. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {

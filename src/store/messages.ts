@@ -37,13 +37,12 @@ export interface MessageRow {
   vectorDueSinceMs: number | undefined;
 }
 
-const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId");
+/** All of a message that a reader is shown. */
+export const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId");
 type SelectedMessage = RowOf<typeof MESSAGE>;
 
-const NOTABLE = columns(messages, "id", "seq", "stepId", "role", "text", "parts");
-
 /** A message that continuity reads. In `parts`, notes stand for long strings. */
-export type NotableMessage = Omit<RowOf<typeof NOTABLE>, "parts"> & { parts: Part[] };
+export type NotableMessage = Pick<SelectedMessage, "id" | "seq" | "stepId" | "role" | "text"> & { parts: Part[] };
 
 /** The columns of a message that enters the forest. */
 export const GRADUATING = columns(
@@ -67,7 +66,7 @@ const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const KEYS = columns(messages, "id", "seq", "digest");
 
 type IdAndSeq = { id: number; seq: number };
-type InsertedRow = Record<keyof typeof messages.$inferSelect, string | number | Buffer | null>;
+type InsertedRow = Record<Exclude<keyof typeof messages.$inferSelect, "checksum">, string | number | Buffer | null>;
 type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: number };
 
 const OF_STEPS = `FROM json_each(?) step
@@ -118,8 +117,8 @@ export class MessageRepository extends Repository {
   ).all;
   readonly #range = this.statement<[id: string, seqFirst: number, seqLast: number, limit: number], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`;
-  readonly #notableBefore = this.statement<SeqRange, RowOf<typeof NOTABLE>>`
-    SELECT ${NOTABLE} FROM messages
+  readonly #notableBefore = this.statement<SeqRange, SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`;
   readonly #turnBefore = this.statement<[sessionId: string, seq: number], number>`
     SELECT turn_seq FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`.pluck();
@@ -142,6 +141,8 @@ export class MessageRepository extends Repository {
              ELSE lower(hex(digest))
            END AS digest
     FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq`;
+  readonly #forgottenCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
+    SELECT count(*) FROM forgotten_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`.pluck();
   // A table of SQLite's own, index hints, a view, recursion.
   /** The newest id ever given, even if its message has been forgotten. */
   readonly lastId = this.statement<[], number>`
@@ -235,9 +236,22 @@ export class MessageRepository extends Repository {
     return this.orm.select({ tokens }).from(messages).where(isPinned).get()!.tokens;
   }
 
-  /** Messages of a session from one seq to another, both included. */
+  /**
+   * Messages of a session from one seq to another, both included.
+   *
+   * @throws {SyntaxError} if a message is missing that was not forgotten, because the index by seq is damaged.
+   */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
-    return this.#range.all(sessionId, seqFirst, seqLast, limit).map((row) => this.#checked(row));
+    const rows = this.#range.all(sessionId, seqFirst, seqLast, limit);
+    const isCut = rows.length === limit;
+    const last = isCut ? rows.at(-1)!.seq : Math.min(seqLast, this.nextSeq({ sessionId }) - 1);
+    const absentCount = last - seqFirst + 1 - rows.length;
+    if (absentCount > 0 && this.#forgottenCount.get(sessionId, seqFirst, last)! < absentCount) {
+      throw new SyntaxError(
+        `messages of session ${sessionId} from seq ${seqFirst} to ${last} are not in the index by seq`,
+      );
+    }
+    return rows.map((row) => this.#checked(row));
   }
 
   /** The session and the step of a message, even of one whose content is damaged. */

@@ -1,6 +1,8 @@
+import { getTableName } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { StoreDatabase } from "./open.ts";
-import type { StatementTag } from "./statement.ts";
+import { columns, type StatementTag } from "./statement.ts";
 
 /**
  * Rows of a table. A repository turns rows into values and back. It decides nothing and opens no transaction: write.ts does.
@@ -16,4 +18,31 @@ export abstract class Repository {
     this.orm = orm;
     this.statement = statement;
   }
+
+  /** Returns a function that writes the checksum of a row, after a drizzle query wrote the row. */
+  protected sealing(table: SQLiteTable, key = "id"): (id: string | number) => void {
+    const whole = columns(table);
+    const name = getTableName(table);
+    const read = this.statement<
+      [id: string | number],
+      Record<string, unknown>
+    >`SELECT ${String(whole)} FROM ${name} WHERE ${key} = ?`;
+    const write = this.statement<{
+      checksum: number;
+      id: string | number;
+    }>`UPDATE ${name} SET checksum = @checksum WHERE ${key} = @id`;
+    return (id) => {
+      const row = read.get(id);
+      if (row === undefined) return;
+      whole.seal(row);
+      write.run({ checksum: row.checksum as number, id });
+    };
+  }
+}
+
+/** Describes each row of a table that does not have the checksum with which it was written. */
+export function damagedRows({ statement }: StoreDatabase, table: SQLiteTable): string[] {
+  const whole = columns(table);
+  const rows = statement<[], Record<string, unknown>>`SELECT ${String(whole)} FROM ${getTableName(table)}`;
+  return [...rows.iterate()].flatMap((row) => whole.damageOf(row) ?? []);
 }

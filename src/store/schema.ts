@@ -8,6 +8,7 @@ import {
   integer,
   primaryKey,
   real,
+  type SQLiteTable,
   sqliteTable,
   text,
   uniqueIndex,
@@ -32,6 +33,9 @@ const vector = customType<{ data: Float32Array; driverData: Buffer }>({
     return decodeVector(blob, blob.byteLength / Float32Array.BYTES_PER_ELEMENT);
   },
 });
+
+/** The CRC-32 of the row's other columns: see checksum.ts. NULL in rows of older versions. */
+const checksum = () => integer("checksum");
 
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => "text",
@@ -88,6 +92,7 @@ export const sessions = sqliteTable(
     frontierVersion: integer("frontier_version").notNull().default(0),
 
     createdAtMs: integer("created_at_ms").notNull(),
+    checksum: checksum(),
   },
   (t) => [
     uniqueIndex("sessions_by_external_id").on(t.source, t.externalId).where(sql`${t.externalId} is not null`),
@@ -136,6 +141,7 @@ export const messages = sqliteTable(
     text: text("text").notNull(),
     // Lossless JSON. A note that names an artifact replaces a long string; `message_artifacts` says where.
     parts: text("parts").notNull(),
+    checksum: checksum(),
   },
   (t) => [
     uniqueIndex("messages_by_seq").on(t.sessionId, t.seq),
@@ -253,6 +259,7 @@ export const unions = sqliteTable(
     // join: the score that decided, a cosine plus structural terms. unite: the Ward cost of two themes, or the cosine of the two
     // clusters that united their subjects. NULL in other rows.
     score: real("score"),
+    checksum: checksum(),
   },
   (t) => [
     index("unions_by_session").on(t.sessionId, t.id),
@@ -300,6 +307,7 @@ export const clusters = sqliteTable(
     settledAt: integer("settled_at"),
     // The root of its subject, which may be the cluster itself; NULL until it is assigned to one.
     subjectParentId: integer("subject_parent_id"),
+    checksum: checksum(),
   },
   (t) => [
     index("clusters_by_session").on(t.sessionId, t.seqLast),
@@ -312,7 +320,7 @@ export const clusters = sqliteTable(
 /** Themes. An absorbed theme has no row. Derived, like `clusters`. */
 export const themes = sqliteTable(
   "themes",
-  { ...treeColumns(), clusterCount: integer("cluster_count").notNull() },
+  { ...treeColumns(), clusterCount: integer("cluster_count").notNull(), checksum: checksum() },
   (t) => [index("themes_by_session").on(t.sessionId)],
 );
 
@@ -352,6 +360,7 @@ const summaryColumns = () => ({
   inputTokens: integer("input_tokens"),
   outputTokens: integer("output_tokens"),
   costUsd: real("cost_usd"),
+  checksum: checksum(),
 });
 
 /**
@@ -435,3 +444,17 @@ export const importedFiles = sqliteTable("imported_files", {
   pathDigest: text("path_digest").primaryKey(),
   stateDigest: text("state_digest").notNull(),
 });
+
+/**
+ * The tables whose rows have checksums, each with the columns that are not covered because they change later. A column that a
+ * later version adds belongs here too, because the checksums of older rows do not know it.
+ */
+export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
+  [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion"]],
+  [messages, ["parentId", "embedding", "embedderId"]],
+  [unions, []],
+  [clusters, ["settledAt", "subjectParentId"]],
+  [themes, []],
+  [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
+  [spanSummaries, ["claimedUntilMs"]],
+]);

@@ -2,6 +2,7 @@ import { and, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
+import { MESSAGE } from "./messages.ts";
 import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -67,6 +68,9 @@ export class SessionRepository extends Repository {
     ...row,
     settings: { ...DEFAULT_SETTINGS, ...row.settings },
   })).get;
+  readonly #byIds = this.statement<[ids: string], SessionRow>`
+    SELECT ${SESSION} FROM sessions WHERE id IN (SELECT value FROM json_each(?))`;
+  readonly #seal = this.sealing(sessions);
   readonly moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
   // Subqueries for each row, and views. These read the first and the newest messages of each session and its newest step, but
@@ -102,6 +106,11 @@ export class SessionRepository extends Repository {
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
            s.updated_at_ms AS updatedAtMs
     FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
+  /** The newest message of each session, and the one with its opening. */
+  readonly #shown = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
+    SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id IN (
+      (SELECT id FROM messages WHERE session_id = given.value ORDER BY seq DESC LIMIT 1),
+      (SELECT id FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1))`;
   /** The number of a session's messages that are in the forest, by each view. */
   readonly viewCounts = this.statement<{ id: string }, ViewCounts>`
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
@@ -114,10 +123,12 @@ export class SessionRepository extends Repository {
 
   insert(session: NewSession): void {
     this.orm.insert(sessions).values(session).run();
+    this.#seal(session.id);
   }
 
   setSettings(id: string, settings: SessionSettings): void {
     this.orm.update(sessions).set({ settings }).where(eq(sessions.id, id)).run();
+    this.#seal(id);
   }
 
   /** Deletes a session and everything in it. Sessions that were forked from it stay, without a parent. */
@@ -145,6 +156,7 @@ export class SessionRepository extends Repository {
       })
       .where(eq(sessions.id, id))
       .run();
+    this.#seal(id);
   }
 
   /** Ids of the sessions whose own or external id begins with `prefix`, in order; of all projects unless one is named. */
@@ -187,10 +199,19 @@ export class SessionRepository extends Repository {
 
   /** Newest first. */
   list({ project, sinceMs, limit = ALL, offset = 0 }: SessionsOptions): SessionOverview[] {
-    return this.#list.all({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset });
+    return this.#checked({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset });
   }
 
   overview(id: string): SessionOverview | undefined {
-    return this.#list.get({ project: null, id, sinceMs: null, limit: 1, offset: 0 });
+    return this.#checked({ project: null, id, sinceMs: null, limit: 1, offset: 0 })[0];
+  }
+
+  /** A page of the list. Reading whole rows checks them: those of the sessions, and of the messages that are shown. */
+  #checked(page: Page): SessionOverview[] {
+    const sessions = this.#list.all(page);
+    const ids = JSON.stringify(sessions.map(({ id }) => id));
+    this.#byIds.all(ids);
+    this.#shown.all({ ids });
+    return sessions;
   }
 }

@@ -1,6 +1,8 @@
 import type Database from "better-sqlite3";
 import { Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { checksumOf } from "./checksum.ts";
+import { UNSEALED } from "./schema.ts";
 
 /** Positional parameters as a tuple, or named ones as an object. */
 type Parameters = readonly unknown[] | object;
@@ -10,11 +12,18 @@ type Arguments<P extends Parameters> = P extends readonly unknown[] ? P : [P];
 export class Statement<P extends Parameters, Row> {
   readonly #compile: () => Database.Statement<unknown[], unknown>;
   readonly #decode: ((row: unknown) => Row) | undefined;
+  readonly #inserted: Columns<unknown> | undefined;
   #compiled: Database.Statement<unknown[], unknown> | undefined;
 
-  constructor(compile: () => Database.Statement<unknown[], unknown>, decode?: (row: unknown) => Row) {
+  /** @param inserted  The columns of the row that the statement inserts. */
+  constructor(
+    compile: () => Database.Statement<unknown[], unknown>,
+    decode?: (row: unknown) => Row,
+    inserted?: Columns<unknown>,
+  ) {
     this.#compile = compile;
     this.#decode = decode;
+    this.#inserted = inserted;
   }
 
   /** Returns this statement with each row as the value of its first column, not decoded. */
@@ -32,7 +41,10 @@ export class Statement<P extends Parameters, Row> {
     return new Statement(this.#compile, (row) => change(this.#decode === undefined ? (row as Row) : this.#decode(row)));
   }
 
-  readonly run = (...parameters: Arguments<P>): Database.RunResult => this.#statement().run(...parameters);
+  readonly run = (...parameters: Arguments<P>): Database.RunResult => {
+    this.#inserted?.seal(parameters[0] as Record<string, unknown>);
+    return this.#statement().run(...parameters);
+  };
 
   readonly get = (...parameters: Arguments<P>): Row | undefined => {
     const row = this.#statement().get(...parameters);
@@ -60,31 +72,28 @@ export class Statement<P extends Parameters, Row> {
   }
 }
 
+type Templated = string | number | Columns<unknown> | Insert;
+
 /** A template tag that makes statements of a connection. Values of `Columns` in the template are decoded. */
 export type StatementTag = <P extends Parameters = [], Row = never>(
   parts: TemplateStringsArray,
-  ...values: readonly (string | number | Columns<unknown>)[]
+  ...values: readonly Templated[]
 ) => Statement<P, Row>;
 
 export function statementTag(client: Database.Database): StatementTag {
-  return <P extends Parameters, Row>(
-    parts: TemplateStringsArray,
-    ...values: readonly (string | number | Columns<unknown>)[]
-  ) =>
+  return <P extends Parameters, Row>(parts: TemplateStringsArray, ...values: readonly Templated[]) =>
     new Statement<P, Row>(
       () => client.prepare(String.raw({ raw: parts }, ...values)),
-      decoder(values.flatMap((value) => (value instanceof Columns ? value.coded : []))),
+      decoder(values.filter((value) => value instanceof Columns)),
+      values.find((value) => value instanceof Insert)?.columns,
     );
 }
 
-/** Decodes the values of some columns in place: booleans, JSON, vectors. */
-function decoder<Row>(coded: readonly NamedColumn[]): ((row: unknown) => Row) | undefined {
-  if (coded.length === 0) return undefined;
+/** Checks the rows of some columns, and decodes their values in place: booleans, JSON, vectors. */
+function decoder<Row>(selected: readonly Columns<unknown>[]): ((row: unknown) => Row) | undefined {
+  if (!selected.some((columns) => columns.isCoded)) return undefined;
   return (row) => {
-    const values = row as Record<string, unknown>;
-    for (const [key, column] of coded) {
-      if (values[key] !== null) values[key] = column.mapFromDriverValue(values[key]);
-    }
+    for (const columns of selected) columns.decode(row as Record<string, unknown>);
     return row as Row;
   };
 }
@@ -100,18 +109,53 @@ export class Columns<Row> {
   readonly #table: SQLiteTable;
   readonly #columns: readonly NamedColumn[];
   readonly #alias: string;
+  /** The columns that SQLite stores as other values than the schema says. */
+  readonly #coded: readonly NamedColumn[];
+  /** The columns that the checksum covers, in an order that the schema does not change; undefined without the checksum. */
+  readonly #sealed: readonly string[] | undefined;
 
   constructor(table: SQLiteTable, keys: readonly string[], alias = "") {
     const known: Record<string, Column> = getTableColumns(table);
+    const { mapFromDriverValue } = Column.prototype;
+    const unsealed = ["checksum", ...(UNSEALED.get(table) ?? [])];
+    // The checksum is last, because V8 deletes the newest property of an object fast.
+    const ordered = keys.toSorted((left, right) => Number(left === "checksum") - Number(right === "checksum"));
     this.#table = table;
-    this.#columns = keys.map((key) => [key, known[key]!]);
+    this.#columns = ordered.map((key) => [key, known[key]!]);
     this.#alias = alias;
+    this.#coded = this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
+    this.#sealed = keys.includes("checksum") ? keys.filter((key) => !unsealed.includes(key)).sort() : undefined;
   }
 
-  /** The columns that SQLite stores as other values than the schema says. */
-  get coded(): NamedColumn[] {
-    const { mapFromDriverValue } = Column.prototype;
-    return this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
+  /** True if `decode` has anything to do. */
+  get isCoded(): boolean {
+    return this.#coded.length > 0 || this.#sealed !== undefined;
+  }
+
+  /** Adds the checksum to a row that is about to be written. */
+  seal(row: Record<string, unknown>): void {
+    if (this.#sealed !== undefined) row.checksum = checksumOf(this.#sealed.map((key) => row[key]));
+  }
+
+  /** Says that a row, as the driver read it, is not as it was written. Rows of older versions have no checksum. */
+  damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
+    if (this.#sealed === undefined || row.checksum === null) return undefined;
+    if (row.checksum === checksumOf(this.#sealed.map((key) => row[key]))) return undefined;
+    return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
+  }
+
+  /**
+   * Decodes the values of a row that was read, and removes its checksum.
+   *
+   * @throws {SyntaxError} if the row is damaged.
+   */
+  decode(row: Record<string, unknown>): void {
+    const damage = this.damageOf(row);
+    if (damage !== undefined) throw new SyntaxError(damage);
+    if (this.#sealed !== undefined) delete row.checksum;
+    for (const [key, column] of this.#coded) {
+      if (row[key] !== null) row[key] = column.mapFromDriverValue(row[key]);
+    }
   }
 
   /** Returns these columns for a statement that calls the table `alias`. */
@@ -134,22 +178,38 @@ export class Columns<Row> {
   }
 
   /** An INSERT that takes a value of each column by its name in the schema. */
-  insert(): string {
+  insert(): Insert {
     const names = this.#columns.map(([, { name }]) => name);
-    return `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${this.#columns.map(([key]) => `@${key}`)})`;
+    const values = this.#columns.map(([key]) => `@${key}`);
+    return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${values})`);
   }
 
   /** An INSERT that overwrites the row with the same first column, if there is one. It never changes `fixed` columns. */
-  upsert(...fixed: (keyof Row)[]): string {
+  upsert(...fixed: (keyof Row)[]): Insert {
     const [[, primary], ...others] = this.#columns as [NamedColumn, ...NamedColumn[]];
     const changing = others.filter(([key]) => !fixed.includes(key as keyof Row));
     const updates = changing.map(([, { name }]) => `${name} = excluded.${name}`);
-    return `${this.insert()} ON CONFLICT (${primary.name}) DO UPDATE SET ${updates}`;
+    return new Insert(this, `${this.insert()} ON CONFLICT (${primary.name}) DO UPDATE SET ${updates}`);
   }
 }
 
-/** The type of a row with these columns. */
-export type RowOf<C> = C extends Columns<infer Row> ? Row : never;
+/** An INSERT of a row. */
+class Insert {
+  readonly columns: Columns<unknown>;
+  readonly #sql: string;
+
+  constructor(columns: Columns<unknown>, sql: string) {
+    this.columns = columns;
+    this.#sql = sql;
+  }
+
+  toString(): string {
+    return this.#sql;
+  }
+}
+
+/** The type of a row with these columns. Its checksum is added when it is written, and removed when it was checked. */
+export type RowOf<C> = C extends Columns<infer Row> ? Omit<Row, "checksum"> : never;
 
 /** @param keys  Names of columns in the schema. All columns unless given. */
 export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"] & string>(

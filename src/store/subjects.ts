@@ -77,6 +77,7 @@ const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @positio
 export class SubjectRepository extends Repository {
   // Upkeep runs these for each cluster that settled, and a recall or an expansion for each of its results.
   readonly #add = this.statement<RowOf<typeof UNION>>`${UNION.insert()}`;
+  readonly #seal = this.sealing(unions);
   /** Gives a cluster the root of its subject, or none. */
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
     UPDATE clusters SET subject_parent_id = ? WHERE root_id = ?`.run;
@@ -227,7 +228,12 @@ export class SubjectRepository extends Repository {
   rename(generation: number, from: number, to: number): void {
     const [node, root] = [unions.node, unions.root].map((column) => sql`iif(${column} = ${from}, ${to}, ${column})`);
     const isNamed = and(isOfSubjects(generation), or(eq(unions.node, from), eq(unions.root, from)));
-    this.orm.update(unions).set({ node: node!, root: root! }).where(isNamed).run();
+    const renamed = this.orm
+      .update(unions)
+      .set({ node: node!, root: root! })
+      .where(isNamed)
+      .returning({ id: unions.id });
+    for (const { id } of renamed.all()) this.#seal(id);
   }
 
   /** Subjects of at least two sessions. Those with the most tokens come first, because what recurs most often is boilerplate. */

@@ -12,6 +12,7 @@ type ThemeRow = RowOf<typeof THEME>;
 export class ThemeRepository extends Repository {
   // Moves of the frontier and resumes run these.
   readonly #put = this.statement<Omit<ThemeRow, "centroidSum"> & { centroidSum: Buffer }>`${THEME.upsert("sessionId")}`;
+  readonly byRoot = this.statement<[root: number], ThemeRow>`SELECT ${THEME} FROM themes WHERE root_id = ?`.get;
   readonly delete = this.statement<[root: number]>`DELETE FROM themes WHERE root_id = ?`.run;
   /** Oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ThemeRow>`

@@ -1,4 +1,4 @@
-import { and, asc, eq, ne } from "drizzle-orm";
+import { and, eq, ne } from "drizzle-orm";
 import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { Repository } from "./repository.ts";
@@ -38,9 +38,11 @@ export class UnionRepository extends Repository {
   readonly lastPosition = this.statement<[sessionId: string], number>`
     SELECT coalesce(max(id), 0) FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`.pluck()
     .one;
-  readonly #stepsOfCluster = this.statement<RootAt, number>`
-    SELECT node FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
-    AND generation = ${GENERATION_AT}`.pluck();
+  readonly #stepsOfCluster = this.statement<RootAt, RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
+    AND generation = ${GENERATION_AT}`;
+  readonly #ofSession = this.statement<[sessionId: string, generation: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`;
   /** The steps that entered the session's forest last, newest first. */
   readonly newestEntered = this.statement<[sessionId: string, limit: number], EnteredStep>`
     ${ENTERED} WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') AND generation = ${GENERATION_NOW}
@@ -61,15 +63,15 @@ export class UnionRepository extends Repository {
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // Recursive. A root is absorbed at most once, so the tree under a root at a log position is found downwards, by the
   // unites up to that position.
-  readonly #stepsOfTheme = this.statement<RootAt, number>`
+  readonly #stepsOfTheme = this.statement<RootAt, RowOf<typeof UNION>>`
     WITH RECURSIVE tree(root) AS (
       SELECT @root
       UNION
       SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
       WHERE u.level = 'theme' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
     )
-    SELECT u.node FROM tree JOIN unions u ON u.root = tree.root
-    WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position AND u.generation = ${GENERATION_AT}`.pluck();
+    SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
+    WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position AND u.generation = ${GENERATION_AT}`;
 
   add(sessionId: string, generation: number, { id, level, kind, node, root, score }: UnionRow): void {
     this.#insert.run({ id, sessionId, generation, level, kind, node, root, score });
@@ -82,13 +84,13 @@ export class UnionRepository extends Repository {
   }
 
   ofSession(sessionId: string, generation: number): UnionRow[] {
-    const log = this.orm.select().from(unions).where(isLog(sessionId, generation)).orderBy(asc(unions.id));
-    return log.all() as UnionRow[];
+    return this.#ofSession.all(sessionId, generation) as UnionRow[];
   }
 
   /** The first messages of the steps that a root of this level held at a log position, in no order. */
   stepsOf(level: SessionLevel, root: number, position: number): number[] {
-    return (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
+    const rows = (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
+    return rows.map(({ node }) => node);
   }
 }
 

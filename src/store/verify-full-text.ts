@@ -27,7 +27,8 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
     let differentCount = 0;
     for (let afterId = 0; ; ) {
       const page = database.read(() => fullText.wordCounts(afterId, BATCH_MESSAGES_MAX));
-      for (const { text, wordCount } of page) if (wordsOf(text).length !== wordCount) differentCount += 1;
+      // A damaged row may have no text. The check of the messages names it.
+      for (const { text, wordCount } of page) if (wordsOf(text ?? "").length !== wordCount) differentCount += 1;
       if (page.length < BATCH_MESSAGES_MAX) break;
       afterId = page.at(-1)!.id;
     }

@@ -5,6 +5,8 @@ import { subjectRoots } from "../forest/subjects.ts";
 import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
+import { damagedRows } from "./repository.ts";
+import * as schema from "./schema.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { rebuildSession } from "./write.ts";
 
@@ -80,6 +82,10 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     for (const text of database.read(() => [...integrityProblems(repositories), ...schemaProblems(database.client)])) {
       if (isOfFullText(text)) fullTextFaults.push(text);
       else note(null, text, false);
+    }
+    // No other check reads all columns of these.
+    for (const table of [schema.sessions, schema.unions, schema.summaries, schema.spanSummaries]) {
+      for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
     }
     const strayCount = database.read(() => repositories.subjects.strayCount());
     if (strayCount > 0) note(null, `${strayCount} rows of the log name a subject that had not begun`, false);

@@ -171,7 +171,7 @@ describe("a damaged file", () => {
     expect(() => store.resume("a").messages({ seqFrom: 4, limit: 1 })).toThrow(
       expect.objectContaining({
         code: "STORE_CORRUPT",
-        message: `The store ${path} is damaged: message ${id} is not what was appended: its digest differs.`,
+        message: `The store ${path} is damaged: row ${id} of messages is damaged.`,
       }),
     );
     expect(store.resume("a").messages({ seqFrom: 5, limit: 1 })).toHaveLength(1);

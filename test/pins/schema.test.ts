@@ -15,7 +15,7 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "clusters",
-      "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at subject_parent_id",
+      "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at subject_parent_id checksum",
     ],
     ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd"],
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms"],
@@ -25,7 +25,7 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "messages",
-      "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata text parts",
+      "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata text parts checksum",
     ],
     ["table", "messages_fts", "words"],
     ["table", "messages_fts_config", "k v"],
@@ -42,24 +42,24 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "sessions",
-      "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms",
+      "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum",
     ],
     [
       "table",
       "span_summaries",
-      "id session_id strategy first_id last_id seq_first seq_last message_count source_token_count source_digest reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd",
+      "id session_id strategy first_id last_id seq_first seq_last message_count source_token_count source_digest reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd checksum",
     ],
     [
       "table",
       "summaries",
-      "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd",
+      "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd checksum",
     ],
     [
       "table",
       "themes",
-      "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position",
+      "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position checksum",
     ],
-    ["table", "unions", "id session_id generation level kind node root score"],
+    ["table", "unions", "id session_id generation level kind node root score checksum"],
     ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
     ["view", "message_zones", "message_id session_id seq zone is_hot is_cold"],
     [
@@ -120,10 +120,10 @@ test("indexes", () => {
 
 test("what the file says of itself", () => {
   const store = temporaryStore();
-  // "Copp", six migrations, UTF-8.
+  // "Copp", nine migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 8, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 9, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

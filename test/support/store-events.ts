@@ -128,7 +128,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     prepare: async (store, path) => {
       full(store);
       await store.session("s").resolveDirty();
-      inDatabase(path, (database) => database.exec("UPDATE span_summaries SET message_count = 1"));
+      inDatabase(path, (database) => database.exec("UPDATE span_summaries SET message_count = 1, checksum = NULL"));
     },
     happen: (store) => store.verify({ rebuild: true }),
   },
@@ -212,7 +212,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
 function rowsButClaims(path: string): string[] {
   return allRows(path)
     .filter((row) => !/^"(?:span_)?summaries": .*,'claimed',/.test(row) && !row.startsWith('"sqlite_sequence"'))
-    .map((row) => row.replace(/^("(?:span_)?summaries": )\d+,/, "$1"));
+    .map((row) => row.replace(/^("(?:span_)?summaries": )\d+,(.*),\d+$/, "$1$2"));
 }
 
 /** As one does whose try failed: what is forgotten already need only be erased. */

@@ -84,12 +84,6 @@ describe("centroids", () => {
     expect(centroids.stamp()!.rewriteCount).toBeGreaterThan(afterRebuild.rewriteCount);
   });
 
-  test("say where their clusters are", () => {
-    const { centroids } = filled();
-    expect(centroids.found(1)).toEqual({ sessionId: "a", messageCount: 1, logPosition: 2 });
-    expect(centroids.found(2)).toEqual({ sessionId: "b", messageCount: 1, logPosition: 1 });
-  });
-
   test("are found by index: no cluster's row is read to count them or to see what has changed", () => {
     const { path } = filled();
     const planOf = (sql: string) =>

@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (9 migrations; this version knows 8).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (10 migrations; this version knows 9).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -213,6 +213,9 @@ describe("a store of another version", () => {
       database.exec(
         "DROP VIEW summary_costs; DROP TABLE discarded_costs; DROP INDEX summaries_claimed; DROP INDEX summaries_pausing",
       );
+      for (const table of ["clusters", "messages", "sessions", "summaries", "themes", "unions"]) {
+        database.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
+      }
       for (const column of LAST_COLUMNS) database.exec(`ALTER TABLE summaries DROP COLUMN ${column}`);
       database.exec(
         "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries; DROP VIEW vectors_pending; DROP TABLE pending_vectors; " +

@@ -48,9 +48,18 @@ describe("verify", () => {
   test.each([
     [
       "UPDATE messages SET parts = replace(parts, 'Message 3:', 'Message 4:') WHERE seq = 3",
+      "message 4 cannot be read: row 4 of messages is damaged",
+    ],
+    [
+      "UPDATE messages SET parts = replace(parts, 'Message 3:', 'Message 4:'), checksum = NULL WHERE seq = 3",
       "message 4 is not what was appended: its digest differs",
     ],
-    ["UPDATE messages SET role = 'user' WHERE seq = 3", "message 4 is not what was appended: its digest differs"],
+    ["UPDATE messages SET role = 'user' WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
+    ["UPDATE messages SET text = 'other' WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
+    ["UPDATE messages SET created_at_ms = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
+    ["UPDATE messages SET pinned = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
+    ["UPDATE sessions SET title = 'other'", "row s of sessions is damaged"],
+    ["UPDATE unions SET score = 0.5 WHERE id = 2", "row 2 of unions is damaged"],
     ["UPDATE messages SET seq = 40 WHERE seq = 39", "no message is at seq 39, and none was forgotten"],
     ["UPDATE messages SET parts = '[' WHERE seq = 3", /^message 4 cannot be read: /],
     [
@@ -76,6 +85,17 @@ describe("verify", () => {
     expect(report.problems.every(({ rebuildable }) => !rebuildable)).toBe(true);
   });
 
+  test("finds a summary with other words, which no context shows", async () => {
+    const { path, store } = grownStore();
+    const session = store.resume("s");
+    await session.resolveDirty();
+    session.compact();
+    inDatabase(path, (database) => database.exec("UPDATE summaries SET text = 'other'"));
+    expect(textsOf(store.verify())).toContainEqual(expect.stringMatching(/^row \d+ of summaries is damaged$/));
+    const read = openedStore(path, { readonly: true }).resume("s");
+    expect(() => read.render({ tokensMax: 2_000 })).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  });
+
   test("finds rows that point to rows that are not there", () => {
     expect(textsOf(afterDamage("DELETE FROM artifacts"))).toContain(
       "row 1 of message_artifacts points to a row of artifacts that does not exist",
@@ -86,18 +106,22 @@ describe("verify", () => {
     ["DELETE FROM clusters WHERE root_id = 1", /^1 of \d+ rows of clusters are missing or differ; \d+ are there$/],
     [
       "UPDATE clusters SET centroid_sum = zeroblob(length(centroid_sum)) WHERE root_id = 1",
-      /^1 of \d+ rows of clusters/,
+      "rows of clusters cannot be read: row 1 of clusters is damaged",
     ],
     [
       "UPDATE clusters SET centroid_sum = 'a text' WHERE root_id = 1",
-      "rows of clusters cannot be read: a stored vector is not a row of 4-byte numbers",
+      "rows of clusters cannot be read: row 1 of clusters is damaged",
     ],
     [
       "UPDATE themes SET centroid_sum = x'010203' WHERE root_id = 1",
-      "rows of themes cannot be read: a stored vector is not a row of 4-byte numbers",
+      "rows of themes cannot be read: row 1 of themes is damaged",
     ],
     ["UPDATE clusters SET settled_at = 1 WHERE settled_at IS NULL", /^\d+ of \d+ rows of clusters/],
-    ["UPDATE themes SET token_count = token_count + 1", "3 of 3 rows of themes are missing or differ; 3 are there"],
+    ["UPDATE themes SET token_count = token_count + 1", "rows of themes cannot be read: row 1 of themes is damaged"],
+    [
+      "UPDATE themes SET token_count = token_count + 1, checksum = NULL",
+      "3 of 3 rows of themes are missing or differ; 3 are there",
+    ],
     ["DELETE FROM themes", "3 of 3 rows of themes are missing or differ; 0 are there"],
     ["UPDATE messages SET parent_id = 1 WHERE seq >= 38", "2 parent pointers differ from the log"],
   ])("finds damaged derived rows, and brings them back bit for bit: %s", (sql, text) => {
@@ -276,11 +300,11 @@ describe("subjects", () => {
   test.each([
     ["DELETE FROM unions WHERE level = 'subject' AND node = 2", "2 rows of the log name a subject that had not begun"],
     [
-      "UPDATE unions SET root = 5 WHERE level = 'subject' AND kind = 'unite' AND node = 5",
+      "UPDATE unions SET root = 5, checksum = NULL WHERE level = 'subject' AND kind = 'unite' AND node = 5",
       /a subject cannot absorb itself$/,
     ],
     [
-      "UPDATE unions SET kind = 'dissolve' WHERE level = 'subject' AND kind = 'start' AND node = 4",
+      "UPDATE unions SET kind = 'dissolve', checksum = NULL WHERE level = 'subject' AND kind = 'start' AND node = 4",
       /the cluster is in no subject$/,
     ],
   ])("are facts where the log speaks of them: %s", async (sql, text) => {
