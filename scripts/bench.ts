@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { benchContext } from "./bench/context.ts";
+import { benchDamage } from "./bench/damage.ts";
 import { benchGemini } from "./bench/gemini.ts";
 import { benchImport } from "./bench/import.ts";
 import { benchMcp } from "./bench/mcp.ts";
@@ -14,12 +15,14 @@ interface Options {
   messages?: string | undefined;
   folder?: string | undefined;
   data?: string | undefined;
+  copies?: string | undefined;
   "build-million"?: boolean | undefined;
 }
 
 const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; figures: Record<string, number> }>> = {
   store: ({ messages }) => benchStore(messages === undefined ? undefined : Number(messages)),
   context: ({ folder }) => benchContext({ folder }),
+  damage: ({ copies }) => benchDamage(copies === undefined ? undefined : Number(copies)),
   gemini: ({ data }) => benchGemini({ data }),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
@@ -32,7 +35,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
     }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -41,6 +44,7 @@ const { positionals, values } = parseArgs({
     messages: { type: "string" },
     folder: { type: "string" },
     data: { type: "string" },
+    copies: { type: "string" },
     "build-million": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -48,7 +52,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

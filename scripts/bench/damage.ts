@@ -1,0 +1,84 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Outcome, Work } from "./damage/child.ts";
+import { writeStore } from "./damage/store.ts";
+
+const CHILD = fileURLToPath(new URL("./damage/child.ts", import.meta.url));
+const COPIES = 3_000;
+/** The longest time that one copy may take, in milliseconds. */
+const COPY_MS_MAX = 60_000;
+
+export interface DamageFigures extends Record<string, number> {
+  copies: number;
+  /** Copies of which a read showed something else than was stored, without an error. */
+  wrongShown: number;
+  /** Copies of which a read failed with an error that is not the store's own. */
+  untyped: number;
+  /** Copies that ended the process, or kept it busy for a minute. */
+  crashes: number;
+  /** Copies in which `verify({ rebuild: true })` found no problem left although a read still differs. */
+  notHealed: number;
+  /** Reads that failed with an error of the store. */
+  refusedReads: number;
+}
+
+/** Reads damaged copies of a store in every way that programs can, and compares the answers with those of the original. */
+export async function benchDamage(
+  copies = COPIES,
+  { seed = 0, onFault = (fault: string) => console.error(fault) } = {},
+): Promise<{ name: "damage"; figures: DamageFigures }> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-damage-"));
+  const figures: DamageFigures = { copies: 0, wrongShown: 0, untyped: 0, crashes: 0, notHealed: 0, refusedReads: 0 };
+  const work = { source: join(folder, "own.db"), target: join(folder, "copy.db") };
+  const count = (outcome: Outcome): void => {
+    figures.copies += 1;
+    figures.refusedReads += outcome.refusedCount;
+    for (const [figure, reads] of [
+      ["wrongShown", outcome.wrong],
+      ["untyped", outcome.untyped],
+      ["notHealed", outcome.notHealed],
+    ] as const) {
+      if (reads.length === 0) continue;
+      figures[figure] += 1;
+      onFault(`${figure}, copy ${outcome.seed} (${outcome.damage}): ${[...new Set(reads)].join("; ")}`);
+    }
+  };
+  try {
+    await writeStore(work.source);
+    for (let next = seed; next < seed + copies; ) {
+      next = await readCopies({ ...work, seedFrom: next, seedTo: seed + copies }, count);
+      if (next === seed + copies) break;
+      onFault(`crash, copy ${next}`);
+      figures.copies += 1;
+      figures.crashes += 1;
+      next += 1;
+    }
+    return { name: "damage", figures };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Lets a process read copies. @returns the seed of the copy at which it died, or the end of the range. */
+async function readCopies(work: Work, count: (outcome: Outcome) => void): Promise<number> {
+  const child: ChildProcess = fork(CHILD, {
+    execArgv: ["--import", "tsx"],
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+  let next = work.seedFrom;
+  let watchdog: NodeJS.Timeout | undefined;
+  child.on("message", (outcome: Outcome) => {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => child.kill("SIGKILL"), COPY_MS_MAX);
+    count(outcome);
+    next = outcome.seed + 1;
+  });
+  child.send(work);
+  await once(child, "exit");
+  clearTimeout(watchdog);
+  return next;
+}

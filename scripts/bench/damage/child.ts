@@ -1,0 +1,119 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { openStore, type Store, StoreError } from "../../../src/index.ts";
+import { randomFrom } from "../messages.ts";
+import { type Answer, type Question, questionsOf } from "./questions.ts";
+
+/** A share of the copies, as the parent sends it. */
+export interface Work {
+  source: string;
+  target: string;
+  seedFrom: number;
+  seedTo: number;
+}
+
+/** What one damaged copy showed. Each list has the names of the reads. */
+export interface Outcome {
+  seed: number;
+  damage: string;
+  wrong: string[];
+  untyped: string[];
+  refusedCount: number;
+  /** What is derivable and differs from the original after `verify({ rebuild: true })`. */
+  notHealed: string[];
+}
+
+const PAGE = 4_096;
+
+/** Flips one to eight bits, or replaces a page, whole or in part. @returns the copy, and what was done. */
+function damaged(bytes: Buffer, random: () => number): { copy: Buffer; damage: string } {
+  const copy = Buffer.from(bytes);
+  const at = (length: number): number => Math.floor(random() * length);
+  if (random() < 0.75) {
+    const places = Array.from({ length: 1 + at(8) }, () => at(copy.length));
+    for (const place of places) copy[place]! ^= 1 << at(8);
+    return { copy, damage: `bits at ${places.join(", ")}` };
+  }
+  const page = at(copy.length / PAGE);
+  const [from, to] = [page * PAGE + (random() < 0.5 ? 0 : at(8) * 512), (page + 1) * PAGE];
+  const kind = at(3);
+  if (kind === 0) copy.fill(0, from, to);
+  else if (kind === 1) {
+    const other = at(copy.length / PAGE) * PAGE + (from % PAGE);
+    bytes.copy(copy, from, other, other + to - from);
+  } else for (let place = from; place < to; place++) copy[place] = at(256);
+  return { copy, damage: `page ${page + 1} from byte ${from % PAGE}: ${["zeros", "another page", "noise"][kind]}` };
+}
+
+async function answer(question: Question, store: Store): Promise<Answer> {
+  try {
+    return { json: JSON.stringify(await question.ask(store)) };
+  } catch (error) {
+    if (StoreError.is(error)) return { code: error.code };
+    return { untyped: `${question.name}: ${(error as Error).stack}` };
+  }
+}
+
+const clock = (): number => Date.UTC(2026, 1, 1);
+
+async function check(
+  work: Work,
+  seed: number,
+  originals: { questions: Question[]; answers: Answer[] },
+): Promise<Outcome> {
+  const random = randomFrom(seed);
+  const { copy, damage } = damaged(readFileSync(work.source), random);
+  const outcome: Outcome = { seed, damage, wrong: [], untyped: [], refusedCount: 0, notHealed: [] };
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(work.target + suffix, { force: true });
+  writeFileSync(work.target, copy);
+  const readonly = random() < 0.5;
+  const { questions, answers } = originals;
+  const refuse = (error: unknown): void => {
+    if (StoreError.is(error)) outcome.refusedCount += 1;
+    else outcome.untyped.push(String((error as Error).stack));
+  };
+  let store: Store;
+  try {
+    store = openStore(work.target, { readonly, clock });
+  } catch (error) {
+    refuse(error);
+    return outcome;
+  }
+  try {
+    for (const [index, question] of questions.entries()) {
+      const said = await answer(question, store);
+      const right = answers[index]!;
+      if ("untyped" in said) outcome.untyped.push(said.untyped);
+      else if ("code" in said) outcome.refusedCount += 1;
+      else if (!("json" in right) || right.json !== said.json) outcome.wrong.push(question.name);
+    }
+    const report = store.verify({ rebuild: !readonly });
+    if (!readonly && report.ok) {
+      for (const [index, question] of questions.entries()) {
+        const said = await answer(question, store);
+        const right = answers[index]!;
+        if (JSON.stringify(said) !== JSON.stringify(right)) outcome.notHealed.push(question.name);
+      }
+    }
+  } catch (error) {
+    refuse(error);
+  } finally {
+    try {
+      store.close();
+    } catch (error) {
+      refuse(error);
+    }
+  }
+  return outcome;
+}
+
+process.on("message", async (work: Work) => {
+  const original = openStore(work.source, { readonly: true, clock });
+  const questions = questionsOf(original);
+  const answers: Answer[] = [];
+  for (const question of questions) answers.push(await answer(question, original));
+  original.close();
+  for (let seed = work.seedFrom; seed < work.seedTo; seed++) {
+    process.send!(await check(work, seed, { questions, answers }));
+  }
+  process.disconnect();
+});

@@ -1,0 +1,35 @@
+import { openStore } from "../../../src/index.ts";
+import { conversation } from "../conversations.ts";
+import { take } from "../messages.ts";
+
+const SESSIONS = ["ash", "birch", "cedar", "elm"];
+const MESSAGES = 60;
+const SETTINGS = { hotSize: 8, overlap: 2, evictBatch: 6, maxThemes: 4, openClustersMax: 6, resolveTokensMin: 60 };
+
+/** Writes a store that has something in every table: summaries, subjects, long outputs, titles, metadata, forgotten places. */
+export async function writeStore(path: string): Promise<void> {
+  let now = Date.UTC(2026, 0, 5);
+  const store = openStore(path, { clock: () => (now += 45_000) });
+  for (const [index, id] of SESSIONS.entries()) {
+    const session = store.session(id, { ...SETTINGS, project: "grove", title: `Work on ${id}` });
+    const messages = take(conversation(index + 1), MESSAGES);
+    for (const [at, message] of messages.entries()) {
+      session.append({ ...message, id: `${id}-${at}`, metadata: { at, note: `line ${at} of ${id}` } });
+      if (at === 20)
+        session.append({ role: "user", content: "The gate stays shut at night.", pinned: true, name: "Ines" });
+      if (at % 20 === 19) {
+        await session.resolveDirty();
+        session.compact();
+      }
+    }
+    session.append({ role: "user", content: `A long record of ${id}. `.repeat(1_500) });
+    for (const strategy of ["flat", "sandwich"] as const) session.compact({ strategy, tokensMax: 3_000 });
+    await session.resolveDirty();
+    session.compact();
+  }
+  const forgotten = store.resume("elm").messages({ seqFrom: 7, limit: 1 })[0]!;
+  store.forget("elm", { messageIds: [forgotten.id] });
+  now += 3 * 86_400_000; // the sessions are idle, so that their clusters settle and get subjects
+  await store.upkeep();
+  store.close();
+}

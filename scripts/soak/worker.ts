@@ -1,0 +1,225 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { importFiles, watchFiles } from "../../src/imports/index.ts";
+import { type Embedder, openStore, type Store, StoreError } from "../../src/index.ts";
+import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { randomFrom } from "../bench/messages.ts";
+import type { Line } from "./ledger.ts";
+import { isAsSaid, type Kind, kindOf, saidBy, sessionOf } from "./said.ts";
+
+// Works on the store `argv[2]` as the actor `argv[3]` until it is killed or meets an error, in an order that the seed
+// `argv[4]` decides, with messages from number `argv[5]` on. Prints what the store has acknowledged.
+
+const SETTINGS = { hotSize: 8, overlap: 2, evictBatch: 6, maxThemes: 4, openClustersMax: 4, resolveTokensMin: 100 };
+const CLI = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+const HOUR_MS = 3_600_000;
+/** How far the clock is off, in hours: it jumps among these. */
+const JUMPS = [0, 0, 1, -1, 30, -30, 24 * 400, -24 * 400];
+
+const [, , path = "", actor = "", seed, numberMin] = process.argv;
+const random = randomFrom(Number(seed));
+const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
+
+/** Prints a line at once. The stream `process.stdout` may hold it back, and would lose it with the process. */
+function say(line: Line): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+let jumpMs = 0;
+const clock = (): number => {
+  if (random() < 0.02) jumpMs = pick(JUMPS) * HOUR_MS;
+  return Date.now() + jumpMs;
+};
+
+/** The two embedders between which the store is re-embedded: the default one, and the same under another name. */
+const OTHER_EMBEDDER: Embedder = { ...hashingEmbedder, id: "hashing-again" };
+const embedderOf = (id: string): Embedder => (id === OTHER_EMBEDDER.id ? OTHER_EMBEDDER : hashingEmbedder);
+
+const at = Date.now();
+const isReader = ["read", "search", "backup"].includes(kindOf(actor));
+const store = open();
+const hasSession = ["append", "batch", "shared", "sync", "thin"].includes(kindOf(actor));
+const session = hasSession ? store.session(sessionOf(actor), SETTINGS) : undefined;
+
+/** Opens the store, and ends the process if the store refuses. */
+function open(): Store {
+  try {
+    return openStore(path, { clock, embedder: embedderOf, readonly: isReader && random() < 0.5 });
+  } catch (error) {
+    return end(error);
+  }
+}
+
+function end(error: unknown): never {
+  if (StoreError.is(error)) say({ say: "typed", code: error.code });
+  else say({ say: "untyped", text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  process.exit(0);
+}
+
+/** The number of the actor's next message. */
+function nextNumber(from: Store): number {
+  const newest = `SELECT max(CAST(substr(external_id, ${actor.length + 2}) AS INTEGER)) AS number FROM messages
+    WHERE external_id LIKE '${actor} %'`;
+  return Number((from.query(newest)[0] as { number: number | null }).number ?? -1) + 1;
+}
+
+const found = nextNumber(store);
+say({ say: "open", next: found, at });
+// The numbers of forgotten messages are not used again.
+let next = Math.max(found, Number(numberMin));
+
+const messages = (count: number) => Array.from({ length: count }, (_, index) => saidBy(actor, next + index));
+
+function storing(count: number, store: () => void): void {
+  say({ say: "begin", from: next, to: next + count, isWhole: true, at: Date.now() });
+  store();
+  next += count;
+  say({ say: "stored", next });
+}
+
+function check(shown: readonly Parameters<typeof isAsSaid>[0][]): void {
+  for (const message of shown) {
+    if (!isAsSaid(message)) say({ say: "wrong", text: `message ${message.id} (${message.externalId})` });
+  }
+}
+
+const ids = (): string[] => store.sessions().map(({ id }) => id);
+
+const ACTIONS: Record<Kind, () => void | Promise<void>> = {
+  append: () => storing(1, () => void session!.append(saidBy(actor, next))),
+  batch: () => {
+    const count = 2 + Math.floor(random() * 40);
+    storing(count, () => void session!.appendAll(messages(count)));
+  },
+  shared: () => storing(1, () => void session!.append(saidBy(actor, next))),
+  sync: () => {
+    const count = 1 + Math.floor(random() * 6);
+    const from = Math.max(0, next - Math.floor(random() * 30)); // the host's array lacks the oldest messages
+    const known = Array.from({ length: next - from }, (_, index) => saidBy(actor, from + index));
+    storing(count, () => void session!.sync([...known, ...messages(count)]));
+  },
+  thin: () => {
+    storing(12, () => void session!.appendAll(messages(12)));
+    const stored = session!.messages();
+    const old = stored.slice(0, -8);
+    const steps = new Set([pick(old)?.stepId, pick(old)?.stepId]);
+    const going = stored.filter(({ stepId }) => steps.has(stepId));
+    const numbers = going.map(({ externalId }) => Number(externalId!.split(" ")[1]));
+    say({ say: "forgetting", numbers });
+    store.forget(actor, { messageIds: going.map(({ id }) => id) });
+    say({ say: "forgot", numbers });
+  },
+  leave: async () => {
+    const leaving = store.session(actor, SETTINGS);
+    storing(30, () => void leaving.appendAll(messages(30)));
+    await leaving.resolveDirty();
+    const numbers = Array.from({ length: next }, (_, number) => number);
+    say({ say: "forgetting", numbers });
+    store.forget(actor);
+    say({ say: "forgot", numbers });
+  },
+  import: async () => {
+    const file = join(dirname(path), `${actor}.jsonl`);
+    const to = next + 20 + Math.floor(random() * 300);
+    writeFileSync(file, Array.from({ length: to }, (_, number) => lineOf(number)).join(""));
+    say({ say: "begin", from: next, to, isWhole: false, at: Date.now() });
+    await importFiles(store, file, { summarize: random() < 0.3 });
+    next = to;
+    say({ say: "stored", next });
+  },
+  watch: async () => {
+    const folder = join(dirname(path), actor);
+    const file = join(folder, "live.jsonl");
+    mkdirSync(folder, { recursive: true });
+    let written = existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
+    say({ say: "begin", from: next, to: 1e9, isWhole: false, at: Date.now() });
+    const ended = watchFiles(store, folder, {
+      onEvent: (event) => {
+        if (event.event === "imported") next += event.newCount;
+        say({ say: "stored", next });
+        say({ say: "begin", from: next, to: 1e9, isWhole: false, at: Date.now() });
+      },
+    });
+    for (;;) {
+      const lines = lineOf(written++);
+      if (random() < 0.3) {
+        const half = Math.floor(lines.length / 2); // a line is often written in two pieces
+        appendFileSync(file, lines.slice(0, half));
+        await sleep(2);
+        appendFileSync(file, lines.slice(half));
+      } else appendFileSync(file, lines);
+      await Promise.race([sleep(random() * 20), ended]);
+    }
+  },
+  mcp: async () => {
+    const client = new Client({ name: "soak", version: "1" });
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [CLI, "mcp", "--db", path, "--allow-append"],
+    });
+    await client.connect(transport);
+    for (;;) {
+      const { id, role, content } = saidBy(actor, next);
+      say({ say: "begin", from: next, to: next + 1, isWhole: true, at: Date.now() });
+      const message = { sessionId: actor, id, role, content };
+      const answer = await client.callTool({ name: "append", arguments: message });
+      if (answer.isError) return say({ say: "typed", code: JSON.stringify(answer.content).slice(0, 80) });
+      say({ say: "stored", next: ++next });
+      await client.callTool({ name: "recall", arguments: { query: "deploy region bucket lock" } });
+      await client.callTool({ name: "list_sessions", arguments: {} });
+    }
+  },
+  read: () => {
+    const one = pick(ids());
+    if (one === undefined) return;
+    const read = store.resume(one);
+    check(read.messages({ seqFrom: Math.floor(random() * 500), limit: 50 }));
+    read.render({ tokensMax: pick([1_000, 4_000]), strategy: pick(["union-find", "flat", "sandwich"] as const) });
+    for (const { root } of read.roots().slice(0, 2)) check(store.expand(root, { limit: 50 }).members);
+  },
+  search: async () => {
+    const hits = await store.recall(pick(["deploy bucket lock", "invoice currency", "resizeQueue worker", "漢字"]));
+    for (const { messageId } of hits.slice(0, 3)) check(store.expand(messageId).members);
+    store.nearestRoots("templates nested past a depth");
+    store.subjects();
+  },
+  upkeep: () => store.upkeep(),
+  resolve: async () => {
+    const one = store.resume(pick(ids()));
+    if (random() < 0.5) one.compact();
+    await one.resolveDirty();
+  },
+  backup: async () => {
+    const copy = join(dirname(path), `${actor}.copy`);
+    await store.backup(copy, { overwrite: true });
+    const copied = openStore(copy, { readonly: true, embedder: embedderOf });
+    const { ok, problems } = copied.verify();
+    if (!ok) say({ say: "wrong", text: `a copy: ${problems[0]!.text}` });
+    copied.close();
+  },
+  reembed: async () => {
+    await store.reembed({ embedder: random() < 0.5 ? OTHER_EMBEDDER : hashingEmbedder });
+  },
+  verify: () => {
+    const { ok, problems } = store.verify();
+    if (!ok) say({ say: "wrong", text: `verify: ${problems[0]!.text}` });
+  },
+};
+
+function lineOf(number: number): string {
+  return `${JSON.stringify({ session: actor, ...saidBy(actor, number) })}\n`;
+}
+
+try {
+  for (;;) {
+    await ACTIONS[kindOf(actor)]();
+    say({ say: "did" });
+    await sleep(kindOf(actor) === "append" || kindOf(actor) === "shared" ? random() * 4 : random() * 30);
+  }
+} catch (error) {
+  end(error);
+}
