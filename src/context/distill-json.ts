@@ -1,13 +1,12 @@
 import { sharesOf } from "./shorten.ts";
 
-/** Fewest characters to which a value of an object, or an item of an array, is cut. Shorter values are shown whole. */
+/** The least room for a value of an object and for an item of an array, unless it is shorter. */
 const VALUE_CHARS_MIN = 24;
 const ITEM_CHARS_MIN = 80;
 
-/** Fewest characters to which a string is cut. */
+/** A string with less room becomes `…`. */
 const STRING_CHARS_MIN = 16;
 
-/** Replaces a value that has no room. */
 const NO_ROOM = '"…"';
 
 /** The deepest level whose values are cut. Deeper values are whole or left out. */
@@ -77,7 +76,7 @@ export function distillJson(
   }
 }
 
-/** Returns the first and last children that fit when cut, in a ratio of two to one. Leaves room for a marker. */
+/** Returns the first and last children that fit if they are cut, two to one. Leaves room for a marker. */
 function endsOf(children: readonly Child[], room: number): { head: Child[]; tail: Child[] } {
   const least = (child: Child) => {
     const charsMin = child.key === undefined ? ITEM_CHARS_MIN : VALUE_CHARS_MIN;
@@ -110,9 +109,9 @@ interface Child {
 }
 
 /**
- * Removes the white space between the tokens of a JSON text. Returns undefined if it is not an object or array.
+ * Removes white space outside strings. Returns undefined unless the text is a JSON object or array.
  *
- * It works on the text because parsed values would change long numbers, and the order of keys and repeated keys.
+ * Parsing the text and writing it again would change long numbers, repeated keys and the order of keys.
  */
 function compactJson(text: string): string | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
@@ -161,7 +160,7 @@ function valueEnd(json: string, start: number): number {
         break;
       case "}":
       case "]":
-        if (depth === 0) return at; // the enclosing object or array ends after a number or word
+        if (depth === 0) return at; // the parent ends after a number or word
         depth--;
         break;
       case ",":

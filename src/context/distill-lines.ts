@@ -1,7 +1,7 @@
 import { diffWeights, FOREIGN_FRAME, isDiff, outputWeights, REPEATED, WEIGHT_MAX } from "./line-weights.ts";
 import { cutMiddle } from "./shorten.ts";
 
-/** The share of the room for the first lines, and the same share for the last lines. They say what was run and how it ended. */
+/** The first and the last lines each get this share of the room. They say what was run and how it ended. */
 const END_SHARE = 0.15;
 
 /** With fewer characters no lines are chosen, because a marker alone takes 25. */
@@ -53,7 +53,7 @@ class LineSelection {
   readonly #lineCharsMax: number;
   readonly #markerChars: number;
   readonly #selected: Uint8Array;
-  /** Characters left when each gap has its marker. */
+  /** Characters left, after the markers of all gaps. */
   room: number;
 
   constructor(lines: readonly string[], charsMax: number) {
@@ -112,7 +112,7 @@ class LineSelection {
     return Math.min(this.#lines[index]!.length, this.#lineCharsMax) + 1;
   }
 
-  /** There is no gap beyond the ends. */
+  /** The places beyond both ends count as selected, because no gap is there. */
   #isSelected(index: number): number {
     return this.#selected[index] ?? 1;
   }

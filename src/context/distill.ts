@@ -3,7 +3,7 @@ import { distillJson } from "./distill-json.ts";
 import { distillLines } from "./distill-lines.ts";
 import { shorten } from "./shorten.ts";
 
-/** If the note leaves fewer characters, the head of the text is shown, because there is no room to choose. */
+/** If the note leaves fewer characters, the text is cut in the middle, because there is no room to choose lines. */
 const ROOM_MIN = 40;
 
 /**

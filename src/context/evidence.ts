@@ -7,13 +7,13 @@ import type { RenderView, ThemePlace } from "./view.ts";
 
 export interface EvidenceHit {
   messageId: number;
-  /** Comparable with the scores of the other hits; higher is better. */
+  /** Higher is better. */
   score: number;
   /** Makes the part of the message's text that answers the query. */
   snippet: () => string;
 }
 
-/** A step that the evidence block may show: one that was found, or the neighbor of one. */
+/** The step of a hit, or a step next to it. */
 export interface EvidenceStep {
   sessionId: string;
   messages: readonly Message[];
@@ -23,7 +23,7 @@ export interface EvidenceStep {
   worth: number;
   /** `cluster:12@345`; null while the step has not graduated. */
   handle: string | null;
-  /** The place in the view of a step of the rendered session that has left the window. */
+  /** The theme that holds the step; undefined in the window and in other sessions. */
   cold: ThemePlace | undefined;
 }
 
@@ -46,12 +46,7 @@ const NEIGHBOR_SHARE = 0.02;
 
 const NEIGHBORED_MAX = 20;
 
-/**
- * Reads the steps of the hits and of their neighbors.
- *
- * @param hits  Best first, of any sessions.
- * @returns the steps, best first.
- */
+/** Reads the steps of the hits and of their neighbors, best first. @param hits  Best first, of any sessions. */
 export function loadEvidence(
   repositories: Repositories,
   hits: readonly EvidenceHit[],
@@ -106,7 +101,7 @@ export function loadEvidence(
     .sort((left, right) => right.worth - left.worth || left.messages[0]!.id - right.messages[0]!.id);
 }
 
-/** Returns the theme that holds a cluster, and its summary that covers what entered the cluster at a log position. */
+/** Returns the theme of a step that entered the cluster `root` at a log position, and the summary that covers the step. */
 function coldPlace(view: RenderView, coverage: Coverage, root: number, position: number): ThemePlace | undefined {
   const themeRoot = coverage.themeOf(root);
   const theme = view.themes.findIndex(({ handle }) => parseHandle(handle).root === themeRoot);

@@ -16,17 +16,16 @@ export interface FittedWindow {
   /** The newest step; empty if the window is empty. */
   newest: PricedMessage[];
   hidden: Message[];
-  /** The memory block that leaves room for the shown messages. */
+  /** The memory block, smaller if the newest step needs its room. */
   memory: Memory;
   continuity: Continuity | undefined;
 }
 
 /**
- * Decides which steps of the window are shown, and how much room they leave for the memory block and continuity.
+ * Decides which steps of the window are shown, and how much room the memory block and continuity get.
  *
- * The newest step is always shown, whole if possible. To make room for it, the memory block is halved as often as necessary,
- * then continuity is dropped, until only a pointer line remains. A step that does not fit beside that line is shortened to half
- * of the window's share. If the newest step is a user message, it is never shortened.
+ * The newest step is always shown. To make room for it, the memory block is halved repeatedly, then continuity is dropped. A
+ * step that does not fit even then is shortened to half of the window's share. A user message at the end is never shortened.
  *
  * @param memory  The block at its full share.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and pointer line do not fit.
@@ -86,9 +85,8 @@ function memorySizes(tokenCount: number, gapTokens: number): number[] {
   return [...sizes, 0];
 }
 
-/** A step of the window and its cost, computed before it is known if the step is shown. */
 interface FittedStep {
-  /** The tokens of each message; for a shortened step, one number: the most it may cost. */
+  /** The tokens of each message. A shortened step has one number: the most that it may cost. */
   costs: readonly number[];
   /** Called only if the step is shown, because shortening takes milliseconds and many steps are hidden. */
   render: () => PricedMessage[];
@@ -122,7 +120,7 @@ function fitStep(
 export interface HotLimit {
   /** If the window is shown from its first step. */
   whole: number;
-  /** If steps of the window are hidden, which takes a pointer line. */
+  /** If its first steps are hidden. A pointer line then names them. */
   cut: number;
 }
 
@@ -139,8 +137,8 @@ export interface HotLimit {
  *
  * @param steps  The tokens of each message of each step, in order.
  * @param limits  At least one. Each leaves the window more room than the one before.
- * @returns the index of the first step that is shown, the index into `limits`, and the tokens of the shown steps, which are
- *   more than the last limit if not even the newest step fits.
+ * @returns the index of the first shown step, the index of its limit, and the tokens of the shown steps. They exceed the last
+ *   limit if the newest step alone does not fit.
  */
 export function placeHotStart(
   steps: readonly (readonly number[])[],
@@ -158,8 +156,7 @@ export function placeHotStart(
       own += cost;
       used += cost;
       if (used <= limitAt(limits[level]!, start)) continue;
-      // Older steps get half of the room that the newest step leaves. With half of all the room, a large newest step would
-      // hide all of them.
+      // Older steps get half of the room that the newest step leaves. Half of all room could hide them all.
       const usedMax = own + Math.max(0, limits[0]!.cut - own) / 2;
       while (start < newest && used > usedMax) used -= stepTokens[start++]!;
       level = 0;
@@ -177,11 +174,11 @@ export function limitAt(limit: HotLimit, start: number): number {
 export interface Gap {
   seqFirst: number;
   seqLast: number;
-  /** Pinned messages, and shown results of a step that began in the gap, do not count. */
+  /** Pinned messages do not count, nor shown results of a step that began in the gap. */
   messageCount: number;
 }
 
-/** @param hidden  The hidden messages of the window, by step. @param memory  The memory block that is shown. */
+/** @param hidden  The hidden messages of the window, grouped by step. */
 export function gapOf(view: PreparedView, hidden: readonly Message[], memory: Memory): Gap | undefined {
   const coldCount = memory.text === undefined ? view.coldCount : 0;
   if (coldCount + hidden.length === 0) return undefined;
@@ -198,23 +195,22 @@ export function gapElement({ seqFirst, seqLast, messageCount }: Gap): string {
   return element("pointer", attributes, "Left out for lack of room; session.messages reads them by seq.");
 }
 
-/** Returns the most tokens that a pointer line costs. A fixed number keeps one more digit from moving the start of the window. */
+/** Returns the most tokens of a pointer line. The number is fixed, so that a longer seq does not move the window's start. */
 export function gapTokensMax(tokenCounter: TokenCounter): number {
   const large = 9_999_999; // a session of ten million messages
   return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, messageCount: large }));
 }
 
-/** The tokens that evidence gets before anything else, apart from the pinned messages and the newest step. */
+/** Evidence gets this many tokens before the memory block and the earlier window get any. */
 const EVIDENCE_FIRST = 2_000;
 
-/** The share of the remaining tokens that evidence gets. Its first few thousand tokens answer most questions. */
+/** Evidence then gets this share of the rest. Its first few thousand tokens answer most questions. */
 const EVIDENCE_SHARE = 1 / 3;
 
 /**
  * Returns the tokens for the part of a context that does not depend on the query.
  *
- * With a small budget, evidence gets everything except the pinned messages, the newest step and a pointer line. With a larger
- * one, the memory block and the window get most.
+ * With a small budget, that part is only the pinned messages, the newest step and a pointer line.
  */
 export function stableTokensMax(view: PreparedView, tokensMax: number, tokenCounter: TokenCounter): number {
   const newest = view.steps.at(-1);

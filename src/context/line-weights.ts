@@ -4,7 +4,7 @@ const LOOKED_AT_CHARS = 300;
 /** Characters of a line that are compared with other lines. */
 const SHAPE_CHARS = 80;
 
-/** A line is a repetition if it looks like one of the last four lines that were no repetitions. */
+/** A line is a repetition if it looks like one of this many distinct lines before it. */
 const REPEATED_WITHIN = 4;
 
 /** Lines after a failure that are likely to say more about it: the expected value, the location. */
@@ -32,11 +32,11 @@ const OUTLINE =
 
 /**
  * Returns the weight of each line of a tool's output: failures weigh most, then counts and warnings, then locations in files,
- * then outlines and names of tests. Ordinary lines weigh 0. The kind of output does not matter, because a test report contains
- * stack traces, and a log may contain both.
+ * then outlines and names of tests. Ordinary lines weigh 0. These rules serve all kinds of output, because a log may contain
+ * test reports and stack traces.
  *
- * If lines differ only in their numbers, each weighs less than the one before it, so that one noisy warning does not take
- * the room of all others. Locations in one file are treated alike.
+ * If lines differ only in their numbers, or name the same file, each weighs less than the one before it. So one noisy warning
+ * does not take all the room.
  */
 export function outputWeights(lines: readonly string[]): Int32Array {
   const weights = new Int32Array(lines.length);
@@ -97,7 +97,7 @@ export function isDiff(text: string): boolean {
 
 /**
  * Returns the weight of each line of a diff: headers of files weigh most, then headers of hunks, then changed lines, then the
- * commit's header and message. The first changed line of each hunk weighs more than the second of any. Context lines weigh 0.
+ * commit's header and message. Within a hunk, earlier changed lines weigh more. Context lines weigh 0.
  */
 export function diffWeights(lines: readonly string[]): Int32Array {
   let changed = 0;

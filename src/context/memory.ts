@@ -11,7 +11,7 @@ import type { RenderOptions } from "./result.ts";
 import { groupSteps, type Step } from "./steps.ts";
 import type { RenderView, SummaryView, ThemeView } from "./view.ts";
 
-/** The share of the tokens left by the pinned messages that the memory block and continuity may take together. */
+/** The memory block and continuity together get this share of the tokens that the pinned messages leave. */
 const MEMORY_SHARE = 0.4;
 
 /** The share of the block that one step may take. A longer step is shortened. */
@@ -20,10 +20,10 @@ const VERBATIM_SHARE = 1 / 8;
 /** With fewer tokens no step fits, because its tag alone costs about 20. */
 const STEP_TOKENS_MIN = 24;
 
-/** Characters that a shortened step keeps of each message that is not a tool message. */
+/** A shortened step keeps this many characters of each message, except tool messages. */
 const SHORTENED_CHARS_MAX = 600;
 
-/** The most characters of one token, in any text worth showing. */
+/** No token of ordinary text has more characters. */
 const TOKEN_CHARS_MAX = 8;
 
 const NOTE =
@@ -45,8 +45,7 @@ const NOTE =
  * Themes are ordered by their newest messages. When the frontier moves, the themes that did not grow come first and keep
  * their bytes, so a prompt cache still holds them.
  *
- * The block depends on the budget, the pinned messages and the cold forest, and not on the window. So a caller may keep it
- * until the frontier moves.
+ * The block does not depend on the window, so a caller may keep it until the frontier moves.
  */
 export interface Memory {
   /** `<memory …>…</memory>`; undefined if nothing is cold, or if not even its pointer lines have room. */
@@ -74,7 +73,7 @@ export interface MemoryItem {
   summary: { index: number; view: SummaryView } | undefined;
   messages: { messageId: number; seq: number; how: "verbatim" | "shortened" }[];
   seqFirst: number;
-  /** The number of messages that it shows or covers and that have left the window. */
+  /** How many cold messages the item shows or covers. */
   messageCount: number;
   text: string;
   /** The tokens of the text and its line break. */
@@ -94,10 +93,9 @@ export function renderMemory(view: PreparedView, options: RenderOptions): Memory
  * Fills the block: first a pointer line for every theme; then summaries, newest first, because each covers many messages; then
  * uncovered steps, newest first. An item that does not fit is skipped, and smaller ones are tried.
  *
- * Items are chosen by the sum of their lines' tokens. Token counts are not additive, so the finished text is counted, and
- * while it is too long its last items are removed.
+ * The sum of the lines' tokens is only an estimate, so the text is counted. While it is too long, the last item is removed.
  *
- * @param tokensMax  Most tokens of the text. May be negative.
+ * @param tokensMax  May be negative.
  */
 export function buildMemory(view: PreparedView, tokensMax: number, tokenCounter: TokenCounter): Memory {
   if (view.coldCount === 0 || tokensMax <= 0) return NO_MEMORY;
@@ -185,7 +183,7 @@ function themeText(block: ThemeBlock): string {
   return element("theme", attributesOf(block.view), `\n${lines.join("\n")}\n`);
 }
 
-/** Estimates the tokens of `themeText` and its line break by the sum of its lines. */
+/** Estimates the tokens of `themeText` by the sum of its lines. */
 function themeTokens(block: ThemeBlock, tokenCounter: TokenCounter): number {
   if (block.shown.length === 0) return lineTokens(themeText(block), tokenCounter);
   const lines: string[] = [];
@@ -194,7 +192,7 @@ function themeTokens(block: ThemeBlock, tokenCounter: TokenCounter): number {
   return tokenSum(block.shown) + lines.reduce((sum, line) => sum + lineTokens(line, tokenCounter), 0);
 }
 
-/** Returns the summary that covers all cold members, if it is the only shown item. The theme is then written as this summary. */
+/** Returns the only shown item if it is a summary of all cold members. The theme is then written as this summary. */
 function wholeSummary(block: ThemeBlock): SummaryView | undefined {
   const [first, ...others] = block.shown;
   return others.length === 0 && unshownCount(block) === 0 ? first?.summary?.view : undefined;
@@ -222,7 +220,7 @@ function summaryElement(
   return element(name, attributes, `\n${escapeText(text)}\n`);
 }
 
-/** Returns a lower bound of the tokens that a step costs, without writing it. */
+/** Returns a lower bound of a step's cost without writing the step. */
 function stepTokensMin(step: Step, previewCharsMax: number): number {
   return step.messages.reduce(
     (sum, message) => sum + Math.min(message.tokenCount, shortenedCharsMax(message, previewCharsMax) / TOKEN_CHARS_MAX),

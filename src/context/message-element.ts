@@ -12,11 +12,10 @@ export interface MessageElement {
 }
 
 /**
- * Writes a message as an element: `<message id="12" seq="9" role="user">…</message>`.
+ * Writes a message as an element: `<message id="12" seq="9" role="user">…</message>`. Reasoning, files and bytes are only
+ * named; `whole` is then false.
  *
- * Calls and results are written as text. Reasoning is left out, and files and bytes are only named; `whole` is then false.
- *
- * @param charsMax  Most characters of its text, before escaping. See `cutMessage`.
+ * @param charsMax  Most characters of its text, before escaping.
  */
 export function messageElement(message: Message, charsMax = Number.POSITIVE_INFINITY): MessageElement {
   const { id, seq, role, name } = message;
@@ -24,10 +23,7 @@ export function messageElement(message: Message, charsMax = Number.POSITIVE_INFI
   return { text: element("message", { id, seq, role, name }, escapeText(text)), whole };
 }
 
-/**
- * Writes the text of a message in at most `charsMax` characters. If it has more, the parts share them (`sharesOf`): texts
- * keep head and tail, calls and results are distilled.
- */
+/** Writes a message in at most `charsMax` characters. Long texts keep head and tail; calls and results are distilled. */
 export function cutMessage({ id, parts }: Message, charsMax: number): MessageElement {
   const texts = parts.map(partText);
   const { text, whole } = joined(texts);
@@ -79,7 +75,7 @@ function headed(part: Part, { text, whole }: MessageElement): MessageElement {
   return { text: headingOf(part) + text, whole };
 }
 
-/** Returns the line that names a call or a result. It stays whole if the text after it is cut. */
+/** Returns the words that name a call or a result. They stay whole if the text after them is cut. */
 function headingOf(part: Part): string {
   if (part.type === "tool_call") return `[call ${part.name}] `;
   if (part.type !== "tool_result") return "";

@@ -4,22 +4,20 @@ import type { TokenCounter } from "../core/tokens.ts";
 import { shortenToolMessage } from "./shorten-step.ts";
 import type { RenderView } from "./view.ts";
 
-/** Most tokens that a message of the window may cost, depending on its age. */
 type NormalLimits = Pick<SessionSettings, "oldMessageTokensMax" | "messageTokensMax" | "recentTokensMax">;
 
-/** A cache, because cutting a message of megabytes takes long, and a message is rendered many times. */
+/** A cache, because a message is rendered many times, and cutting a message of megabytes takes long. */
 const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; normal: Message }>();
 
 /**
- * Cuts the results and arguments of messages that cost more than their age allows: recent messages `messageTokensMax`, old
- * messages `oldMessageTokensMax`. Gemini CLI has the same two limits, but another age.
+ * Cuts the tool results and arguments of messages that cost more than their age allows. The limit is `messageTokensMax` for
+ * recent messages and `oldMessageTokensMax` for old ones. Gemini CLI has the same two limits, but measures age differently.
  *
- * Age is the number of tokens, as appended, between a message and the first message that has not graduated. So it changes only
- * when the frontier moves. If it were measured from the newest message, prompt caches would miss. Messages that have not
- * graduated are recent, and so are those within `recentTokensMax` tokens before them. Over as many more tokens, the limit
- * falls linearly from one value to the other.
+ * A message's age is the number of tokens between it and the first message that has not graduated. It changes only when the
+ * frontier moves, so that prompt caches hit. Up to `recentTokensMax` a message is recent, and from twice that on it is old. In
+ * between, the limit falls linearly.
  *
- * Texts, reasoning and files stay. A message within its limit is returned as the same object.
+ * A message within its limit is returned as the same object.
  *
  * @param window  In order.
  * @param graduatedSeq  The first seq that has not graduated.

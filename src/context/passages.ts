@@ -39,14 +39,14 @@ function showStep(step: EvidenceStep, textOf: (message: Message) => { text: stri
 }
 
 /**
- * Writes a step's messages. Each follows a tag that names its speaker, and ends at the next tag, because end tags would cost a
- * twelfth of the block.
+ * Writes a step's messages, each after a tag that names its speaker. There are no end tags, because they would take a twelfth
+ * of the block.
  *
- * @param isNamed  True if the tag of the first message has its id.
+ * @param isNamed  True to write the id of the first message.
  */
 export function stepLines({ messages, texts }: ShownStep, isNamed: boolean): string[] {
   return messages.map(({ message, how }, index) => {
-    // The other messages are found by expanding the handle of the passage or the id of the first message.
+    // Expanding the handle of the passage, or the id of the first message, gives the others.
     const id = isNamed && index === 0 && how === "verbatim" ? message.id : undefined;
     const shortened = how === "shortened" ? message.id : undefined;
     return element("m", { id, by: message.name ?? message.role, shortened }) + texts[index]!;
@@ -62,7 +62,7 @@ export function passageKey({ sessionId, messages }: EvidenceStep): string {
   return `${Math.floor(messages[0]!.createdAtMs / DAY_MS)} ${sessionId}`;
 }
 
-/** Returns true if the handle of a passage, which is that of its step `named`, also leads to `step`. */
+/** Returns true if a passage with the handle of `named` needs no other handle for `step`. */
 export function isReachedBy(named: EvidenceStep, step: EvidenceStep): boolean {
   return step === named || (step.handle !== null && step.handle === named.handle);
 }

@@ -5,7 +5,7 @@ import type { ContextMessage } from "./result.ts";
 import { groupSteps, type PricedMessage, priced, renderStep, type Step } from "./steps.ts";
 import type { RenderView } from "./view.ts";
 
-/** A view whose messages every provider accepts, with values that several stages of a render need. */
+/** A view whose messages every provider accepts. */
 export interface PreparedView extends RenderView {
   /** The messages before the memory block and the window. */
   pinnedMessages: readonly PricedMessage[];
@@ -45,8 +45,8 @@ const NO_TEXT: Part = { type: "text", text: "[no text]" };
  * Returns the messages of a view in a form that every provider accepts. A message that needs no change is returned as the same
  * object. In the others:
  *
- * - Texts of white space are removed. If nothing else is left, the message gets `[no text]`. Reasoning does not count, because
- *   it is not sent to every provider.
+ * - Texts of white space are removed. If only reasoning is left, the message gets `[no text]`, because reasoning is not sent to
+ *   every provider.
  * - If an earlier call has the same id, the call and its result get a new one, `call_0_2`. Some providers number their calls
  *   from zero in every answer, and Anthropic refuses a request in which two calls share an id.
  *
@@ -91,9 +91,9 @@ function mapped(parts: Part[], change: (part: Part) => Part): Part[] {
 /** Gives each call an id that no earlier call has. */
 class CallIds {
   readonly #taken = new Set<string>();
-  /** The number to try next, by id. */
+  /** The next suffix to try, by id. */
   readonly #next = new Map<string, number>();
-  /** Keyed by step: the ids of the calls that wait for a result, as appended and as rendered. */
+  /** The calls of each step that wait for a result, with their ids as appended and as rendered. */
   readonly #waiting = new Map<number, { before: string; after: string }[]>();
 
   /** Returns the same list if no id changes. A result answers the first waiting call of its step that has its id. */

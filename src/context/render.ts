@@ -10,11 +10,10 @@ import type { MessageSource, Omission, RenderOptions, RenderResult, SummarySourc
 import type { PricedMessage } from "./steps.ts";
 import type { ThemePlace } from "./view.ts";
 
-/** The results of a search for evidence. */
 export interface Findings {
   /** Best first, each once. */
   steps: readonly EvidenceStep[];
-  /** Most tokens of the whole context with the evidence. The `tokensMax` of the options is for the rest of the context. */
+  /** Most tokens of the whole context. The `tokensMax` of the options does not include the evidence. */
   tokensMax: number;
 }
 
@@ -27,27 +26,23 @@ export interface Findings {
  *     evidence         role user: messages that answer a query, word for word
  *     newest step      as appended
  *
- * **Size.** A message that costs more than its age allows is cut before anything else is decided: see `normalWindow`.
- *
- * **Budget.** The memory block gets a fixed share of what the pinned messages leave, and continuity a share of its own. The
- * window gets the remaining tokens and those that the block does not use. Pointer lines name the messages that do not fit. If
- * the newest step is too large for the window's share, the block shrinks.
+ * **Budget.** The memory block and continuity each get a fixed share of what the pinned messages leave. The window gets the
+ * rest. If the newest step needs more, the block shrinks. Pointer lines name the messages that do not fit.
  *
  * **Prefix.** Until the frontier moves, and with the same `tokensMax`, each context begins with the bytes of the one before
- * it, so that prompt caches hit. The memory block depends only on the cold part, and continuity only on what comes before the
- * shown window. The prefix breaks when the start of the window moves, which is seldom: see `placeHotStart`.
+ * it, so that prompt caches hit. The prefix also breaks when the start of the window moves, which is seldom: see
+ * `placeHotStart`.
  *
  * **Legality.** Every provider accepts the messages: see `renderStep` and `prepareView`. Only calls of the newest step may
  * still wait for results.
  *
  * **Evidence** holds only messages that the other parts do not show. It comes late, so that nothing before it depends on the
- * query. The newest step stays last, because models answer the last message. A pointer line may name messages that the
- * evidence shows; `omitted` does not count them.
+ * query. The newest step stays last, because models answer the last message.
  *
  * **Partition.** `sources` and `omitted` claim every message of the session once. Each render asserts it.
  *
  * @param memory  The result of `renderMemory` for the same pinned messages, themes, frontier and options.
- * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and one pointer line do not fit. Its
+ * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and one pointer line do not fit. A budget of its
  *   `tokensNeeded` is enough.
  */
 export function renderContext(
@@ -130,7 +125,7 @@ function unshownSteps(
   });
 }
 
-/** Returns one message that holds the blocks with a text, or no message if there are none. */
+/** Joins the blocks that have a text to one message. Returns no message if there are none. */
 function composedMessage(
   blocks: readonly ({ text: string | undefined; tokenCount: number } | undefined)[],
 ): PricedMessage[] {
@@ -156,10 +151,7 @@ function sourceOf(
 }
 
 /**
- * Counts the messages that only a summary or a pointer line represents.
- *
- * A hidden message of the window counts for the summary that covers it, else for the gap. A message that the evidence shows
- * counts for neither, nor for its theme.
+ * Counts the messages that the context does not show: under the summary that covers them, else under a pointer line.
  *
  * @param own  The messages of the rendered session that the evidence shows.
  */
@@ -214,7 +206,6 @@ function coverageSources(
   return { summaries: [...summaries.values()], omitted };
 }
 
-/** Names a summary of a theme, or the part of a theme that no summary covers. */
 function keyOf({ theme, summary }: ThemePlace): string {
   return `${theme}/${summary}`;
 }

@@ -7,7 +7,7 @@ export interface PairedMessage {
   parts?: readonly PartInput[];
 }
 
-/** A removed call or result, or a message that was removed because nothing was left of it. Indexes are those of the given history. */
+/** A removed call or result, or a message of which nothing was left. Indexes are those of the given history. */
 export type RemovedPair =
   | {
       kind: "call" | "result";
@@ -32,16 +32,14 @@ export interface RepairedToolPairs<M> {
 }
 
 /**
- * Removes the calls and results of a history that do not belong together. In the result, the tool messages right after a
- * call answer it, and every result answers such a call.
+ * Removes tool calls without a result, and results without a call, from a history. Use it for histories that providers
+ * refuse: cut off at the front, interrupted, or joined from several. Rendered contexts need no repair.
  *
- * Use it for histories that providers refuse, because they were cut off at the front, interrupted, or joined from several.
- * Order counts: a result before its call, or after another message, answers nothing. An id may be used again in a later step.
- * The other parts of a message stay, and a message is removed if only reasoning or white space is left. Nothing is moved or
- * added. A message that needs no change is returned as the same object.
+ * A result must be in the tool messages right after its call. An id may be used again in a later step. The other parts of a
+ * message stay, but a message is removed if only reasoning or white space is left. Nothing is moved or added. A message that
+ * needs no change is returned as the same object.
  *
- * A call whose results are still to come counts as unanswered. So append the results before you repair a history. Rendered
- * contexts need no repair.
+ * A call that still waits for its results is removed. So append the results before you repair a history.
  *
  * @returns the history, with new messages in place of those that lost parts, and a list of the changes.
  */
@@ -78,7 +76,7 @@ type UnpairedPart = Extract<RemovedPair, { kind: "call" | "result" }>;
 /** Returns the calls and results to remove, in the order of the history. */
 function unpairedOf(history: readonly PairedMessage[]): UnpairedPart[] {
   const unpaired: UnpairedPart[] = [];
-  /** The unanswered calls of the last message that was no tool message. */
+  /** The unanswered calls of the last message with another role than `tool`. */
   let waiting: UnpairedPart[] = [];
   let answered = new Set<string>();
   const closeBlock = () => {

@@ -11,7 +11,7 @@ export interface RenderOptions {
 }
 
 /**
- * A block that summarizes the work before the part of a context that is shown word for word:
+ * A block that quotes what was asked, decided and done before the messages that are shown word for word:
  *
  *     <continuity>(a note: this is a record, and how to get the messages)
  *     <asked seq="0">Move the clean command under session.</asked>      the user's words
@@ -22,13 +22,12 @@ export interface RenderOptions {
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
  *     </continuity>
  *
- * All of its texts are quoted. Its lines refer to messages by `seq`. They do not claim them: `sources` and `omitted` count
- * these messages elsewhere.
+ * The quoted messages also count in `sources` or `omitted`.
  */
 export interface Continuity {
   text: string;
   tokenCount: number;
-  /** The messages that its lines come from, in order, each once. */
+  /** The quoted messages, in order, each once. */
   messages: { messageId: number; seq: number }[];
 }
 
@@ -41,9 +40,8 @@ export interface ContinuityWriter {
 }
 
 /**
- * A message for the model. A message shown word for word has the parts that were appended, with two exceptions that providers
- * require: texts of white space are left out, and if a call's id was used before, the call and its result get a new one
- * (`call_0_2`).
+ * A message for the model. Its parts are those that were appended, except where providers require a change: texts of white
+ * space are left out, and if a call's id was used before, the call and its result get a new one (`call_0_2`).
  */
 export interface ContextMessage {
   role: Role;
@@ -76,16 +74,17 @@ export interface SummarySource {
 /**
  * The source of a rendered text.
  *
- * Every message is claimed by one entry: the first whose id or handle includes it. `messageCount` is the number of messages that
- * an entry claims. So a message that is shown and also covered by a summary counts once, as shown.
+ * Each message of the session counts in the `messageCount` of one entry. A message that is shown and also covered by a summary
+ * counts as shown.
  */
 export type Source = MessageSource | SummarySource;
 
 /**
- * A pointer line, which names messages that the context leaves out. Its entries claim what `sources` did not claim.
+ * A pointer line, which names messages that the context leaves out. Its count includes only messages that `sources` does not
+ * count.
  *
- * - `range`: the messages between two seqs, both included. `session.messages` reads them. The count is 0 if summaries cover
- *   them all or evidence shows them.
+ * - `range`: the messages from `seqFirst` to `seqLast`. `session.messages` reads them. The count is 0 if summaries cover them
+ *   all or evidence shows them.
  * - `theme`: the members of a theme that are neither shown nor summarized. `expand` reads them by the handle.
  */
 export type Omission = {
@@ -111,19 +110,19 @@ export interface ContinuitySource {
   messageIndex: number;
 }
 
-/** `messageCount` over `sources` and `omitted` adds up to the messages of the session. */
+/** The `messageCount`s of `sources` and `omitted` add up to the number of messages of the session. */
 export interface RenderResult {
   messages: ContextMessage[];
   /** Indexes of the messages that Coppice has written: the memory and the evidence. Their texts are elements. */
   composed: number[];
   /** The tokens of the whole context, at most `tokensMax`. `metadata` does not count, because it is not for the model. */
   tokenCount: number;
-  /** The tokens of the messages before the first that depends on the query; of all messages without a query. */
+  /** The tokens of the messages before the evidence; without a query, of all messages. */
   stablePrefixTokens: number;
   sources: Source[];
   omitted: Omission[];
   /** The messages that the evidence shows, in its order. Those of the rendered session are also in `sources`. */
   recalled: Recalled[];
-  /** The messages that the continuity block quotes, in order. They are also claimed by `sources` or `omitted`. */
+  /** The messages that the continuity block quotes, in order. They also count in `sources` or `omitted`. */
   continuity: ContinuitySource[];
 }

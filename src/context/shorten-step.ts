@@ -6,16 +6,15 @@ import { distill } from "./distill.ts";
 import { shorten } from "./shorten.ts";
 import { renderStep, type Step } from "./steps.ts";
 
-/** Fewest characters that a shortened text keeps, marker included: about a line of head and a line of tail. */
+/** Fewest characters of a shortened text, marker included: about one line of head and one of tail. */
 const CHARS_MIN = 240;
 
-/** If a limit was too high, the next one is at most this share of it. */
+/** If a limit is too high, the next limit is at most this share of it. */
 const CHARS_RATIO = 0.9;
 
 /**
- * Shortens a step to `tokensMax`, or to its shortest form if that costs more. Its messages, calls and results stay, but their
- * long texts are cut. All texts get the same limit, so short ones stay whole. A step with an open call is measured as if it
- * were closed.
+ * Cuts the long texts of a step to reach `tokensMax`, or to its shortest form if that costs more. All texts get the same
+ * limit, so short ones stay whole. An open call is measured as if it were unanswered.
  */
 export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCounter): Step {
   const shortenTo = (charsMax: number): Step => {
@@ -47,7 +46,7 @@ function longestWithin<T>(tokensMax: number, shortenTo: (charsMax: number) => T,
     const candidate = shortenTo(charsMax);
     const tokenCount = tokensOf(candidate);
     if (charsMax === CHARS_MIN || tokenCount <= tokensMax) return candidate;
-    // The cost is concave in the limit, because short texts stop growing. So lowering it in proportion does not overshoot.
+    // Texts below the limit do not shrink, so the cost falls more slowly than the limit.
     charsMax = Math.max(CHARS_MIN, Math.floor(charsMax * Math.min(CHARS_RATIO, tokensMax / tokenCount)));
   }
 }
@@ -62,8 +61,8 @@ function withParts(message: Message, change: (part: Part) => Part, tokenCounter:
 /**
  * Cuts every string of a part to `charsMax` UTF-16 units. Returns the same part if no string is longer.
  *
- * Results are distilled, texts keep head and tail, and files are replaced by their names. Arguments keep their keys, which give
- * the values their meaning. Reasoning never changes, because providers sign it.
+ * Results are distilled, texts keep head and tail, arguments keep their keys, and files are replaced by their names. Reasoning
+ * never changes, because providers sign it.
  *
  * @param source  Names the message in the markers: `message 12`.
  */
@@ -88,7 +87,7 @@ function shortenPart(part: Part, charsMax: number, source: string): Part {
   }
 }
 
-/** Cuts a call or a result like `shortenPart`, and returns any other part as it is. */
+/** Cuts a call or a result like `shortenPart`. Returns any other part unchanged. */
 function shortenToolPart(part: Part, charsMax: number, source: string): Part {
   if (part.type === "tool_call") {
     const args = shortenStrings(part.args as JsonValue, charsMax, source);

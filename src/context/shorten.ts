@@ -1,11 +1,11 @@
 import { graphemesIn } from "../core/graphemes.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 
-/** UTF-16 units on either side of a cut that are split into graphemes. The longest emoji sequences in use have about 30. */
+/** UTF-16 units on each side of a cut that are split into graphemes. The longest emoji in use have about 30. */
 const CUT_CONTEXT_CHARS = 64;
 
 /**
- * Cuts the middle of a text that is no output of a tool. A marker says how much is left out and where to get it.
+ * Cuts the middle of a text. A marker says how much is left out and where to get it. For output of tools, use `distill`.
  *
  * @param charsMax  Most UTF-16 units of the result. If the marker does not fit, the result is the head and a `…`.
  * @param source  Names the whole text: `message 12`.
@@ -19,7 +19,7 @@ export function shorten(text: string, charsMax: number, source: string): string 
  *
  * No grapheme is cut in two. Only the text near the two cuts is split into graphemes, so 10 MB take no longer than 1 KB.
  *
- * @param markerOf  Returns the marker for a number of UTF-16 units; fewer units give no longer marker.
+ * @param markerOf  Returns the marker for a number of UTF-16 units. It must not get longer with fewer units.
  */
 export function cutMiddle(text: string, charsMax: number, markerOf: (charCount: number) => string): string {
   if (text.length <= charsMax) return text;

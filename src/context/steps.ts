@@ -3,14 +3,13 @@ import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { messageElement } from "./message-element.ts";
 import type { ContextMessage } from "./result.ts";
 
-/** Messages that are shown or hidden together: an assistant message and its results, or any other single message. */
+/** Messages that are shown or hidden together. */
 export interface Step {
   messages: readonly Message[];
   /** Ids of the messages whose parts were cut. */
   shortened: ReadonlySet<number>;
 }
 
-/** A message of a context, and its cost. */
 export interface PricedMessage {
   message: ContextMessage;
   tokenCount: number;
@@ -32,9 +31,8 @@ export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<
 /**
  * Renders a step so that providers accept it: every call is answered right after it, every result follows its call.
  *
- * A result answers one call of its own step, so ids may repeat from step to step. An unanswered call gets a result that says
- * that there is none. A result that answers no call becomes a user message with the result as escaped data. This message
- * follows the step, or precedes it while the step has an open call.
+ * Ids may repeat from step to step. An unanswered call gets a result that says so. A result without a call becomes a user
+ * message with the result as escaped data. This message follows the step, or precedes it while the step has an open call.
  *
  * @param open  True if results may still come. Unanswered calls then stay unanswered.
  */

@@ -13,7 +13,6 @@ import type { RenderOptions, RenderResult } from "./result.ts";
 import { renderStep } from "./steps.ts";
 import type { RenderView, ThemeView } from "./view.ts";
 
-/** The parts of a session that strategies read. */
 export interface StrategySource {
   repositories: Repositories;
   state: SessionState;
@@ -46,8 +45,8 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
 }
 
 /**
- * Renders a session by a strategy. All keep the promises of `renderContext`, except that the prefix of a `sandwich` also
- * breaks if its newest step is so large that fewer first messages fit. A render never waits for a summary.
+ * Renders a session by a strategy. All keep the promises of `renderContext`, with one exception: a large newest step also
+ * breaks the prefix of a `sandwich`, because fewer first messages fit. A render never waits for a summary.
  *
  * @throws {StoreError} `BUDGET_TOO_SMALL`; with `full` if not every message fits.
  */
@@ -84,8 +83,8 @@ function headTokensMax({ state }: StrategySource, tokensMax: number): number {
 }
 
 /**
- * If more than twice as many messages follow the summary, only the newest of them are read, so that a first render does not
- * read a whole history. That happens only while nobody makes summaries.
+ * If more than twice this number of messages follow the summary, only the newest are read. So a render stays fast while nobody
+ * makes summaries.
  */
 const WINDOW_SEQS = 500;
 
@@ -93,7 +92,7 @@ const WINDOW_SEQS = 500;
  * Returns a session with its newest summary of one span, as a view with one theme:
  *
  *     pinned   the caller's pinned messages, then the first steps up to `headTokensMax`
- *     theme    the remaining steps before the span, what the summary covers, and messages that were not read
+ *     theme    the remaining steps before the span, the messages of the summary, and messages that were not read
  *     window   all messages after it
  *
  * The handle of the theme names a span, `span:12@480`.
@@ -133,14 +132,13 @@ function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax:
   return viewOf(state, [...state.pinned, ...head], window, theme);
 }
 
-/** Returns the first seq to read. It moves far, so that prompt caches seldom miss. */
+/** Returns the first seq to read. It moves in large steps, so that prompt caches seldom miss. */
 function windowFrom(stepSeq: number, nextSeq: number): number {
   return stepSeq + Math.max(0, Math.floor((nextSeq - stepSeq) / WINDOW_SEQS) - 1) * WINDOW_SEQS;
 }
 
 /**
- * Returns the messages from a seq on, without those of a step that began before it. If none are left, it returns the whole
- * newest step, which must not be missing.
+ * Returns the messages from a seq on, without those of a step that began earlier. If none are left, it returns the newest step.
  *
  * @param stepSeq  A seq at which a step begins.
  */
@@ -153,7 +151,7 @@ function wholeSteps(source: StrategySource, from: number, stepSeq: number): read
   return all.filter(({ seq }) => seq >= (windowSteps(all).at(-1)?.seqFirst ?? 0));
 }
 
-/** Returns the first steps that cost at most `tokensMax`. None of them has messages after the cut. */
+/** Returns the first steps that cost at most `tokensMax`, without steps that continue after the cut. */
 function stepsWithin(messages: readonly Message[], tokensMax: number): readonly Message[] {
   const steps = windowSteps(messages);
   const end = steps[countWithin(steps, tokensMax)];

@@ -23,15 +23,14 @@ export interface ThemeView {
   handle: string;
   /** A few words that describe the theme in a pointer line. May be empty. */
   label: string;
-  /** The number of all members, covered or not, including those still in the window. */
+  /** The number of all members, including those still in the window. */
   messageCount: number;
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
   /** The newest accepted summaries, oldest first. No two cover the same message. */
   summaries: readonly SummaryView[];
-  /** The newest members that have left the window and that no summary covers, in order and in whole steps. Only some of
-   *  the `uncoveredCount` members are loaded. */
+  /** Of the `uncoveredCount` members, the newest, in order and in whole steps. */
   uncovered: readonly Message[];
   /** The number of members that have left the window and that no summary covers. */
   uncoveredCount: number;
@@ -66,7 +65,7 @@ export interface RenderView {
   openStepId: number | undefined;
 }
 
-/** Most uncovered steps that are loaded, the newest first. A context has no room for more, so the others are only counted. */
+/** Most uncovered steps that are loaded, newest first. A context has no room for more. */
 const UNCOVERED_STEPS_MAX = 64;
 
 /** The part of a view that only a move of the frontier changes. */
@@ -75,8 +74,7 @@ export type ColdView = Pick<RenderView, "themes" | "overlap">;
 /**
  * Reads the cold part of a session for a render: its themes, and the window's graduated messages in them.
  *
- * The work is bounded by the themes (at most `maxThemes`), the steps of the overlap and `UNCOVERED_STEPS_MAX`, not by the
- * length of the session.
+ * The time does not grow with the length of the session.
  */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, messages, clusters } = repositories;
@@ -115,7 +113,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     overlapSteps.set(stepId, [...(overlapSteps.get(stepId) ?? []), id]);
   }
   const overlap = new Map<number, ThemePlace>();
-  // The steps of the overlap entered the forest last, so they come first, before the newest that have left the window.
+  // Newest first: the steps of the overlap, then the newest that have left the window.
   for (const entry of unions.newestEntered(state.sessionId, overlapSteps.size + UNCOVERED_STEPS_MAX)) {
     const draft = draftOf(entry.clusterRoot);
     const index = draft.summaries.findIndex((summary) => coverage.covers(summary, entry.clusterRoot, entry.position));
