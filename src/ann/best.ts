@@ -1,15 +1,14 @@
-/** A cluster and how near it is. */
 export interface NearCluster {
   root: number;
   /** The exact cosine with the cluster's centroid, in [-1, 1]. */
   similarity: number;
 }
 
-/** Keeps the best `k` of any number of clusters. It sorts only when its list has grown by `k`, so adding one costs O(log k). */
+/** Keeps the best `k` clusters. It sorts only after its list has grown by `k`, so adding a cluster costs O(log k). */
 export class Best {
   readonly #k: number;
   #kept: NearCluster[] = [];
-  /** Clusters below this cannot be among the best. */
+  /** No cluster below this can be among the best. */
   #similarityMin = Number.NEGATIVE_INFINITY;
 
   constructor(k: number) {
@@ -23,7 +22,7 @@ export class Best {
     if (this.#kept.length >= 2 * this.#k + 64) this.list();
   }
 
-  /** Returns the best clusters, best first. Of equally near clusters, the older root comes first. */
+  /** Returns the best clusters, best first. If two are equally near, the older root comes first. */
   list(): NearCluster[] {
     this.#kept.sort((left, right) => right.similarity - left.similarity || left.root - right.root);
     if (this.#kept.length > this.#k) {

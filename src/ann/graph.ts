@@ -5,10 +5,9 @@ import { assert } from "../core/assert.ts";
 export type Hnswlib = typeof import("hnswlib-node");
 
 /**
- * The form of the graph, and how widely it is searched. Measured on 50,000 centroids of the default embedder, with texts of a
- * dozen words as queries; an exact scan takes 21 ms. With 16 links, 64 candidates find 84 % of the ten nearest in 0.2 ms,
- * 256 find 96 % in 0.7 ms, and 512 find 98 % in 1.3 ms. With 24 links, a search finds as many in the same time, but adding a
- * point takes 50 % longer.
+ * The parameters of the graph and of a search, measured on 50,000 centroids of the default embedder with short queries.
+ * 64 candidates find 84 % of the ten nearest in 0.2 ms; 256 find 96 % in 0.7 ms; 512 find 98 % in 1.3 ms. An exact scan
+ * takes 21 ms. With 24 links a search is no better, and adding a point takes 50 % longer.
  */
 export const SPACE = "ip"; // 1 - the dot product, which for unit vectors is 1 - the cosine
 export const LINKS = 16;
@@ -19,35 +18,34 @@ const EF_SEARCH = 256;
 const SEED = 100;
 
 /**
- * The library adds in 32 bits, so distances that differ by less than this are equal. Of points that may be equal, the numbers
- * are compared.
+ * The library adds in 32 bits. Distances that differ by less may belong to equal points, so their numbers are compared.
  */
 const ROUNDING = 1e-6;
 
-/** The number of nearest points among which an equal one is looked for, and of candidates in that search. */
+/** The search for an equal point looks at this many nearest points. */
 const EQUALS = 8;
 const EF_EQUALS = 64;
 
-/** Points that an empty graph has room for. A full graph doubles its room. */
+/** A full graph doubles its capacity. */
 const CAPACITY_MIN = 4_096;
 
-/** Labels are 32 bits wide in the library's interface, and wrap silently. */
+/** The library's labels have 32 bits and wrap without an error. */
 const LABELS_MAX = 2 ** 32;
 
-/** Extra points, because some have no cluster any more, and some are as near as the last one wanted. */
+/** Some points have no cluster, and some are equally near. So a search asks for a few more. */
 const SPARE = 8;
 
-/** If so many points do not have enough accepted clusters, all accepted clusters are returned. */
+/** If more points than this would be needed, all accepted clusters are returned. */
 const POINTS_MAX = 250;
 
-/** Returns true for a cluster that is wanted. All are wanted if it is undefined. */
+/** Returns true if a cluster is wanted. Undefined accepts all clusters. */
 export type Accepts = ((root: number) => boolean) | undefined;
 
 let library: Hnswlib | Error | undefined;
 
 /**
- * Returns the native library, or an error with the reason why it cannot be loaded. It is an optional dependency: without it,
- * clusters are compared one by one. It is loaded only when there are enough clusters for a graph.
+ * Returns the native library, or an error that says why it cannot be loaded. It is an optional dependency: without it,
+ * clusters are compared one by one.
  */
 export function loadHnswlib(): Hnswlib | Error {
   if (library === undefined) {
@@ -65,8 +63,8 @@ export function loadHnswlib(): Hnswlib | Error {
  * An HNSW graph over centroids (Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
  * hierarchical navigable small world graphs", IEEE TPAMI 42(4), 2020).
  *
- * Each point has a label; labels count up from 0. Clusters with equal centroids share a point (`DESIGN.md` says why). Moving a
- * point is expensive, so a cluster that changes is detached from its point, and gets another when it is added again.
+ * Each point has a label, counted from 0. Clusters with equal centroids share a point (see `DESIGN.md`). Moving a point
+ * is expensive. So a cluster that changes is detached from its point and later added at another.
  */
 export class Graph {
   readonly #index: HierarchicalNSW;
@@ -87,30 +85,29 @@ export class Graph {
   }
 
   /**
-   * Reads the graph in an index file. The library crashes on a damaged file, but not on one that was cut off after its header.
+   * Reads the graph in an index file. The library crashes on a damaged file, so check the file first. It throws if the
+   * file was cut off after its header.
    *
    * @param roots  For each label, the clusters at that point, oldest first.
    * @throws if the file cannot be read.
    */
   static read({ HierarchicalNSW }: Hnswlib, dimension: number, path: string, roots: number[][]): Graph {
-    // Each read needs a new object, because an object that has failed to read crashes later.
+    // After a failed read, the object crashes later. So each read needs a new one.
     const index = new HierarchicalNSW(SPACE, dimension);
     index.readIndexSync(path);
     return new Graph(index, roots);
   }
 
-  /** The number of clusters in the graph. */
   get count(): number {
     return this.#labelOf.size;
   }
 
-  /** True if most points have no cluster. They cost time in every search, so the graph should be made again. */
+  /** True if most points have no cluster. Such points slow down every search, so the graph should be made again. */
   get isWorn(): boolean {
     const emptyCount = this.#roots.filter((group) => group.length === 0).length;
     return 2 * emptyCount > this.#roots.length + CAPACITY_MIN;
   }
 
-  /** For each label, the clusters at that point, oldest first. */
   get roots(): readonly (readonly number[])[] {
     return this.#roots;
   }
@@ -129,7 +126,6 @@ export class Graph {
     this.#labelOf.set(root, label);
   }
 
-  /** Detaches a cluster from its point. */
   leaveOut(root: number): void {
     const label = this.#labelOf.get(root);
     if (label === undefined) return;
@@ -143,10 +139,10 @@ export class Graph {
   }
 
   /**
-   * Returns clusters that are likely to be the `k` nearest of those accepted.
+   * Returns clusters that are probably the `k` nearest of the accepted ones.
    *
-   * The library's own filter is not used: a filter that throws ends the process, and a selective filter takes many times as
-   * long as a search. Instead the graph is asked for more points until enough clusters are accepted.
+   * The library's own filter is not used: it ends the process if it throws, and is slow if it accepts little. Instead
+   * the graph is asked for more and more points.
    *
    * @param vector  Of unit length.
    */
@@ -158,7 +154,7 @@ export class Graph {
         acceptedOf(this.#roots[label]!, accepts, k).map((root) => ({ root, distance })),
       );
       if (nominees.length >= k) {
-        // Several may be as near as the last one. The caller orders them by their exact similarity.
+        // Others may be equally near. The caller orders them by their exact similarity.
         const distanceMax = nominees[k - 1]!.distance + ROUNDING;
         return nominees.filter(({ distance }) => distance <= distanceMax).map(({ root }) => root);
       }
@@ -166,7 +162,7 @@ export class Graph {
     }
   }
 
-  /** Returns the label of the point with exactly these numbers; undefined if none is found. */
+  /** Returns the label of the point with exactly these numbers, if one is found. */
   #equalOf(numbers: number[]): number | undefined {
     return this.#search(numbers, EQUALS, EF_EQUALS)
       .filter(({ distance }) => distance <= ROUNDING)
@@ -195,12 +191,11 @@ export class Graph {
   /** Writes the index. No point may be added meanwhile. The library reports success even if the disk is full. */
   async writeTo(path: string): Promise<void> {
     await this.#index.writeIndex(path);
-    // This use keeps the object alive during the write: the library's worker holds only its address.
+    // This use keeps the object alive during the write. The library's worker holds only its address.
     assert(this.#index.getCurrentCount() === this.#roots.length, "nothing is added to a graph while it is written");
   }
 }
 
-/** Returns the first `countMax` accepted clusters. */
 function acceptedOf(roots: readonly number[], accepts: Accepts, countMax = roots.length): readonly number[] {
   if (accepts === undefined) return roots.slice(0, countMax);
   const accepted: number[] = [];
@@ -211,7 +206,7 @@ function acceptedOf(roots: readonly number[], accepts: Accepts, countMax = roots
   return accepted;
 }
 
-/** Returns an array, because the library takes nothing else. `Array.from` takes 14 times as long as this loop. */
+/** The library takes only arrays. `Array.from` is 14 times slower than this loop. */
 function plain(vector: Float32Array): number[] {
   const numbers = new Array<number>(vector.length);
   for (let i = 0; i < vector.length; i++) numbers[i] = vector[i]!;

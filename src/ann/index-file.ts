@@ -7,56 +7,51 @@ import type { CentroidSource, CentroidStamp, IndexedStore } from "./centroid-sou
 import { Graph, type Hnswlib } from "./graph.ts";
 import { formatSideCar, parseSideCar, type SideCar, samplesOf } from "./side-car.ts";
 
-/** The age from which a half-written file belongs to a process that was killed. */
+/** A half-written file of this age belongs to a process that was killed. */
 const PENDING_MS_MAX = 3_600_000;
 
-/** Bytes of the header that hnswlib 0.8 writes on 64-bit machines (`saveIndex` in hnswalg.h). */
+/** The size of the header that hnswlib 0.8 writes on 64-bit machines (`saveIndex` in hnswalg.h). */
 const HEADER_BYTES = 96;
 
-/** A graph as of a log position, or the reason why there is none. */
 export interface LoadedIndex {
   graph?: Graph;
   position?: number;
   refusal?: string;
 }
 
-/** The reason why an index file could not be written. */
 export interface SaveFailure {
   reason: string;
   cause: "disk full" | "no permission" | "other";
 }
 
-/** The main facts in one version of the files. */
 interface Summary {
   version: string | undefined;
-  /** Undefined if there is no side-car of this version of the program. */
+  /** Undefined if the side-car is missing or of another version of the program. */
   stamp: CentroidStamp | undefined;
   clusterCount: number;
   sha256: string;
-  /** True if the index has this checksum; undefined if they were not compared yet. */
+  /** True if the index has this checksum; undefined if nobody has checked. */
   isWhole?: boolean;
 }
 
 /**
- * The files of a store's index: `<store>-coppice-ann.hnsw` and its side-car `<store>-coppice-ann.json`. If the store is opened
- * through a link, they are beside the file that the link leads to, so that every process finds them.
+ * The files of a store's index: `<store>-coppice-ann.hnsw` and its side-car `<store>-coppice-ann.json`. If the store
+ * was opened through a link, they are beside the real file, so every process finds them.
  *
- * Both are a cache and may disappear at any time. Files that are damaged, or do not fit the store as it is now, are no error:
- * they are refused with a reason, and written again.
+ * The files are a cache. If they are missing, damaged or stale, they are written again.
  */
 export class IndexFile {
   readonly #index: string;
   readonly #sideCar: string;
   #summary: Summary | undefined;
 
-  /** @param storePath  The absolute path of a file. */
   constructor(storePath: string) {
     const realPath = lookAt(storePath) === undefined ? storePath : realpathSync(storePath);
     this.#index = `${realPath}-coppice-ann.hnsw`;
     this.#sideCar = `${realPath}-coppice-ann.json`;
   }
 
-  /** Returns a text that differs for each version of the files; undefined if there is no side-car. */
+  /** Returns a different text for each version of the files; undefined if there is no side-car. */
   version(): string | undefined {
     const [index, sideCar] = [this.#index, this.#sideCar].map(lookAt).map((stats) => {
       return stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs}`;
@@ -65,8 +60,8 @@ export class IndexFile {
   }
 
   /**
-   * Returns how many clusters of the store are in the file; 0 if the file cannot be used. The checksum of each version of the
-   * file is compared once. The method yields to the event loop meanwhile.
+   * Returns how many clusters of the store are in the file; 0 if the file cannot be used. The checksum of each version
+   * of the file is compared once, in turns of the event loop.
    */
   async usableCount(stamp: CentroidStamp): Promise<number> {
     const summary = this.#readSummary();
@@ -93,10 +88,8 @@ export class IndexFile {
   }
 
   /**
-   * Returns the graph in the file if it holds clusters of this store.
-   *
-   * The library crashes on damaged files, and answers from files of another store. So before the library sees the file, the
-   * checksums of both files, the stamp, and samples of the clusters are compared with what they must be. That takes 0.1 to
+   * Returns the graph in the file if it holds clusters of this store. The library crashes on damaged files and accepts
+   * files of another store. So checksums, the stamp and samples of the clusters are compared first. That takes 0.1 to
    * 0.3 s for 50,000 clusters.
    */
   load(library: Hnswlib, stamp: CentroidStamp, source: CentroidSource): LoadedIndex {
@@ -109,7 +102,7 @@ export class IndexFile {
       const sha256 = hash("sha256", readFileSync(this.#index));
       if (sha256 !== sideCar.sha256) return { refusal: "it is damaged: its checksum is wrong" };
       const graph = Graph.read(library, stamp.dimension, this.#index, sideCar.roots);
-      // Another process may have put a new file there in the meantime.
+      // Another process may have replaced the file meanwhile.
       if (this.version() !== version) return { refusal: "it was replaced meanwhile" };
       return { graph, position: sideCar.position };
     } catch (error) {
@@ -120,12 +113,12 @@ export class IndexFile {
   /**
    * Writes a graph for the next process that needs it.
    *
-   * The library reports success even if the disk is full or the path cannot be written. So the files are written under other
-   * names, readable by the owner only, then read back and flushed. They are renamed in a write transaction, during which no
-   * process can forget anything. So no file with forgotten clusters ever gets the index's name.
+   * The library reports success even if the disk is full. So the new files get other names, are read back, and are
+   * flushed. They are renamed in a write transaction, while no process can forget messages. So no index file holds
+   * forgotten clusters.
    *
-   * @param position  The log position at which the graph's clusters are what the store holds.
-   * @returns why the file could not be written; undefined if it was.
+   * @param position  The log position at which the store held the graph's clusters.
+   * @returns undefined if the file was written.
    */
   async save(
     graph: Graph,
@@ -139,7 +132,7 @@ export class IndexFile {
     const newIndex = this.#index + end;
     const newSideCar = this.#sideCar + end;
     try {
-      const roots = graph.roots.map((group) => [...group]); // the graph may lose clusters in the meantime
+      const roots = graph.roots.map((group) => [...group]); // the graph may lose clusters meanwhile
       const samples = store.read(() => samplesOf(roots.flat(), source));
       for (const path of [newIndex, newSideCar]) writeFileSync(path, "", { flag: "wx", mode: 0o600 });
       await graph.writeTo(newIndex);
@@ -163,8 +156,8 @@ export class IndexFile {
   }
 
   /**
-   * Deletes the index if it does not fit the store as it is now, and the half-written files of killed processes. With `pending`
-   * it deletes all half-written files.
+   * Deletes the index if it does not fit the store, and the half-written files of killed processes. With `pending` it
+   * deletes all half-written files.
    *
    * @returns true if no remaining file holds clusters that the store does not hold.
    */
@@ -189,7 +182,6 @@ export class IndexFile {
   }
 }
 
-/** Reads a new file back. */
 function isWhole(library: Hnswlib, dimension: number, path: string): boolean {
   if (byteLengthOf(path) < HEADER_BYTES) return false;
   try {
@@ -217,7 +209,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the reason why an index does not hold the store's clusters as they are now; undefined if it does. */
+/** Returns why an index does not hold the store's current clusters; undefined if it does. */
 function staleness(sideCar: SideCar, stamp: CentroidStamp, source: CentroidSource): string | undefined {
   if (!isDeepStrictEqual(sideCar.stamp, stamp))
     return "clusters were forgotten or rebuilt since, or it belongs to another store";

@@ -7,19 +7,19 @@ import type { Centroid, CentroidSource, CentroidStamp, IndexedStore } from "./ce
 import { type Accepts, Graph, type Hnswlib, loadHnswlib } from "./graph.ts";
 import { IndexFile, type LoadedIndex, type SaveFailure } from "./index-file.ts";
 
-/** The number of stable clusters from which a graph is worth its cost. Comparing so many takes a third of a millisecond. */
+/** With this many stable clusters, a graph is worth its cost. Comparing them takes a third of a millisecond. */
 const CARRY_MIN = 1_000;
 
-/** The most clusters carried at once: 2 s of work for an empty graph, 5 s for one of 50,000. */
+/** The most clusters that one call carries: 2 s of work for an empty graph, 5 s for one of 50,000. */
 const CARRY_MAX = 4_096;
 
 /**
- * The clusters carried in one turn of the event loop: 3 ms in a small graph, 9 ms in one of 50,000. Saving is not divided: it
- * checks and reads back the file at once, which takes 10 ms for 4,000 clusters and 90 ms for 50,000.
+ * The clusters carried in one turn of the event loop: 3 ms in a small graph, 9 ms in one of 50,000. Saving takes one
+ * turn: 10 ms for 4,000 clusters, 90 ms for 50,000.
  */
 const CARRY_PER_TURN = 8;
 
-/** The rows of the log after which an open cluster that did not change counts as stable. */
+/** An open cluster counts as stable after this many rows of the log without a change. */
 const STABLE_AFTER_ROWS = 2_000;
 
 export interface NearestOptions {
@@ -31,32 +31,29 @@ export interface NearestOptions {
 }
 
 export interface IndexState {
-  /** Clusters in the graph. */
   indexedCount: number;
-  /** Clusters compared one by one. */
   comparedCount: number;
-  /** Stable clusters that are compared one by one, and could be in the graph. */
+  /** Stable clusters that are compared one by one and could be in the graph. */
   waitingCount: number;
-  /** True if there are enough stable clusters for a graph. */
   isWorthIndexing: boolean;
-  /** The reason why the native library could not be loaded; undefined if it was loaded, or is not needed yet. */
+  /** Why the native library could not be loaded; undefined if it was loaded or is not needed. */
   libraryError: string | undefined;
-  /** The reason why the index file was not used. */
+  /** Why the index file was not used. */
   refusal: string | undefined;
-  /** The reason why this process could not write the index file when it last tried. */
+  /** Why this process could not write the index file at its last try. */
   saveFailure: SaveFailure | undefined;
 }
 
-/** All clusters in memory, as of a log position. Each is in the table or in the graph. */
+/** All clusters in memory, at a log position. Each is in the table or in the graph. */
 interface LoadedClusters {
   stamp: CentroidStamp;
   position: number;
-  /** Clusters compared one by one, by root. A cluster of 384 dimensions costs 2 KB. */
+  /** Clusters that are compared one by one, keyed by root. A cluster of 384 dimensions takes 2 KB. */
   table: Map<number, Centroid>;
   graph: Graph | undefined;
   /** True if the graph has clusters that no file has. */
   isUnsaved: boolean;
-  /** The version of the index file that was read or written last. */
+  /** The version of the index file that was last read or written. */
   fileVersion: string | undefined;
   refusal: string | undefined;
 }
@@ -64,16 +61,16 @@ interface LoadedClusters {
 /**
  * Finds the clusters of a store that are nearest to a vector.
  *
- * A cluster is **stable** if it is settled, or if it did not change for 2,000 rows of the log. (When a session ends, most of
- * its clusters are still open.) Writers carry stable clusters into a graph, in the background. All other clusters are in a
- * table and are compared one by one. When a stable cluster gets a member, the next search finds that in the log and moves the
- * cluster back to the table. So every cluster is found at once, and an append costs nothing here.
+ * A cluster is **stable** if it has settled, or has not changed for 2,000 rows of the log. Writers carry stable
+ * clusters into a graph in the background. All other clusters are in a table and are compared one by one. If a stable
+ * cluster changes, the next search reads that in the log and moves the cluster back to the table. So every cluster is
+ * found at once, and an append costs nothing here.
  *
- * The graph only nominates. Every similarity is the exact cosine with the centroid that the store holds now.
- * `bench -- recall` measures how many of the ten nearest the graph misses. If the native library is missing, or no index
- * file fits, the table holds every cluster: that is slower, and never wrong.
+ * The graph only nominates. Every similarity is the exact cosine with the centroid in the store. Without the native
+ * library or a fitting index file, the table holds every cluster, and searches are slower. `bench -- recall` measures
+ * how many of the ten nearest the graph misses.
  *
- * No method may be called inside a transaction that could be rolled back.
+ * Call no method inside a transaction that may be rolled back.
  */
 export class NearestClusters {
   readonly #source: CentroidSource;
@@ -81,7 +78,7 @@ export class NearestClusters {
   readonly #file: IndexFile | undefined;
   readonly #loadLibrary: () => Hnswlib | Error;
   #loaded: LoadedClusters | undefined;
-  /** True after the first search. Then the clusters are kept in memory. */
+  /** True after the first search. The clusters then stay in memory. */
   #isAsked = false;
   #isCarrying = false;
   #saveFailure: SaveFailure | undefined;
@@ -95,7 +92,7 @@ export class NearestClusters {
 
   /**
    * @param vector  Of unit length, and of the generation's dimension.
-   * @returns at most `k` clusters, best first. Of equally near clusters, the older root comes first.
+   * @returns at most `k` clusters, best first. If two are equally near, the older root comes first.
    * @throws {StoreError} `STORE_CORRUPT`, `STORE_CLOSED`, and what `accepts` throws.
    */
   nearest(vector: Float32Array, { k, exact = false, accepts }: NearestOptions): NearCluster[] {
@@ -117,10 +114,10 @@ export class NearestClusters {
   }
 
   /**
-   * Carries stable clusters into the graph if there are enough of them, and saves the graph. It yields to the event loop
-   * regularly. A reader carries nothing. A call does nothing while another one runs.
+   * Carries stable clusters into the graph if there are enough of them, and saves the graph. It yields to the event
+   * loop regularly. It does nothing in a reader, or while another call runs.
    *
-   * If the file cannot be written, `state` tells why. A damaged row is skipped, because `nearest` and the doctor report it.
+   * If the file cannot be written, `state` says why. A damaged row is skipped; `nearest` and the doctor report it.
    *
    * @throws the signal's reason when it is aborted.
    */
@@ -136,7 +133,7 @@ export class NearestClusters {
     }
   }
 
-  /** Deletes the index file after clusters were forgotten. @returns true if no file holds them. */
+  /** Deletes the index file after messages were forgotten. @returns true if no file holds their clusters. */
   forget(): boolean {
     this.#loaded = undefined;
     const stamp = this.#store.read(() => this.#source.stamp());
@@ -195,8 +192,8 @@ export class NearestClusters {
   }
 
   /**
-   * Returns true if there may be enough clusters to carry. The clusters are not loaded for that, because most processes append
-   * and never search. The method also deletes a file of forgotten clusters if the process that forgot them was killed.
+   * Returns true if there may be enough clusters to carry. It does not load them, because most processes append and
+   * never search. It also deletes a file of forgotten clusters if the process that forgot them was killed.
    */
   async #isWorthLoading(): Promise<boolean> {
     const { stamp, count } = this.#store.read(() => ({
@@ -209,7 +206,7 @@ export class NearestClusters {
     return count >= CARRY_MIN && count - ((await this.#file?.usableCount(stamp)) ?? 0) >= CARRY_MIN;
   }
 
-  /** Returns true if the graph has no usable file, because it was never written, or was lost or damaged since. */
+  /** Returns true if the graph has no usable file. */
   async #isFileMissing({ graph, stamp, isUnsaved }: LoadedClusters): Promise<boolean> {
     if (graph === undefined || graph.count === 0 || this.#file === undefined) return false;
     return isUnsaved || (await this.#file.usableCount(stamp)) === 0;
@@ -226,7 +223,7 @@ export class NearestClusters {
     if (!this.#isAsked) this.#loaded = undefined;
   }
 
-  /** Returns the clusters as the store holds them now; undefined before anything was embedded. Must be called in a read. */
+  /** Returns the clusters as the store holds them now; undefined before anything was embedded. Call it in a read. */
   #catchUp(): LoadedClusters | undefined {
     const stamp = this.#source.stamp();
     if (stamp === undefined) return undefined;
@@ -240,7 +237,7 @@ export class NearestClusters {
     return this.#loaded;
   }
 
-  /** Returns true if another process wrote an index file, and the table is so long that reading the file is worth it. */
+  /** Returns true if another process wrote an index file and the table is long enough to make reading it worthwhile. */
   #isFileBetter({ table, fileVersion }: LoadedClusters): boolean {
     if (this.#isCarrying || this.#file === undefined || table.size < 2 * CARRY_MIN) return false;
     const version = this.#file.version();
@@ -266,7 +263,6 @@ export class NearestClusters {
     return { stamp, position, table, graph, isUnsaved: false, fileVersion, refusal };
   }
 
-  /** Applies the changes that the log names since the clusters were loaded. */
   #follow(loaded: LoadedClusters, position: number): void {
     const { table, graph } = loaded;
     const changed = new Set(this.#source.changedSince(loaded.position));

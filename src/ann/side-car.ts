@@ -2,19 +2,17 @@ import { hash } from "node:crypto";
 import type { CentroidSource, CentroidStamp } from "./centroid-source.ts";
 import { EF_CONSTRUCTION, LINKS, SPACE } from "./graph.ts";
 
-/** Describes the form of an index file, which depends on the machine. If any value differs, the program refuses the file. */
+/** The form of an index file, which depends on the machine. A file with any other value is refused. */
 const FORM = { format: 2, arch: process.arch as string, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION };
 
-/** The number of clusters that are compared with the store's rows: so many spread over all labels, and as many of the newest. */
+/** How many clusters are compared with the store's rows: this many across all labels, and this many of the newest. */
 const SAMPLES = 64;
 
-/** The file beside an index that says what the index is. */
 export interface SideCar {
   form: typeof FORM;
   stamp: CentroidStamp;
-  /** The log position at which the clusters of the index were what the store held. */
+  /** The log position at which the store held the clusters of the index. */
   position: number;
-  /** The checksum of the index file. */
   sha256: string;
   /** For each label, the clusters at that point, oldest first. */
   roots: number[][];
@@ -24,17 +22,16 @@ export interface SideCar {
 interface Sample {
   root: number;
   position: number;
-  /** The checksum of the centroid. */
   sha256: string;
 }
 
-/** Writes one JSON object that holds its own checksum, so that a changed digit is noticed. */
+/** Writes one JSON object that holds its own checksum. */
 export function formatSideCar(content: Omit<SideCar, "form">): string {
   const index: SideCar = { form: FORM, ...content };
   return `${JSON.stringify({ sha256: hash("sha256", JSON.stringify(index)), index })}\n`;
 }
 
-/** Returns undefined for any text that `formatSideCar` of this version did not write. */
+/** Returns undefined for a text that this version's `formatSideCar` did not write. */
 export function parseSideCar(text: string): SideCar | undefined {
   let parsed: { sha256?: unknown; index?: SideCar } | null;
   try {

@@ -1,11 +1,10 @@
 import { addInto } from "../vector/vector.ts";
 import { remember, type Speech } from "./speech.ts";
 
-/** The most messages and tokens of a cluster: as much as one summary can cover, and as a reader opens at once. */
+/** One summary must be able to cover a cluster. */
 const MESSAGES_MAX = 64;
 const TOKENS_MAX = 16_000;
 
-/** A step as it enters the forest. All of it can be computed again from the stored messages. */
 export interface StepFeatures {
   id: number;
   seqFirst: number;
@@ -14,41 +13,38 @@ export interface StepFeatures {
   seqBefore: number;
   messageCount: number;
   tokenCount: number;
-  /** One for each message, in order of seq; undefined if the text has no words or its vector never came. */
+  /** One for each message, in order of seq. Undefined if the text has no words, or if the vector never came. */
   embeddings: readonly (Float32Array | undefined)[];
-  /** The seq of the user message that opened its turn; -1 before the first. */
+  /** The seq of the user message that began the step's turn; -1 if there was none. */
   turn: number;
-  /** The `name` of its first message. */
   speaker: string | undefined;
-  /** The first few hundred characters of its first message. They name the person addressed. */
+  /** The first few hundred characters of the first message, which may name the person addressed. */
   text: string;
-  /** When its first message was created, in Unix milliseconds. */
+  /** Unix milliseconds at which the first message was created. */
   createdAtMs: number;
 }
 
-/** A sum of embeddings, not normalized, and their number. The centroid is the direction of the sum. */
+/** The sum of some embeddings, not normalized. Its direction is the centroid. */
 export interface VectorSum {
   sum: Float32Array;
   vectorCount: number;
 }
 
-/** A cluster that may still take steps. It is stored as a row, and replay computes the same bits again. */
 export interface OpenCluster extends VectorSum {
-  /** The first message of its first step. It never changes. */
+  /** The id of the first message. It never changes. */
   root: number;
   messageCount: number;
   stepCount: number;
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** The turn and the time of its last step. */
   turnLast: number;
   atMsLast: number;
-  /** The last few people who spoke in it, oldest first. */
+  /** The last few people who spoke in the cluster, oldest first. */
   speakers: Speech[];
 }
 
-/** Adds a step's embeddings to a sum, in place. Float32 addition is not associative, so the order of seq is kept. */
+/** Adds a step's embeddings in place, in order of seq. Another order would give other bits. */
 export function addStep(total: VectorSum, { embeddings }: StepFeatures): void {
   for (const embedding of embeddings) {
     if (embedding === undefined) continue;
@@ -86,7 +82,7 @@ export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   cluster.speakers = remember(cluster.speakers, step);
 }
 
-/** Returns true if the cluster is full and must settle. Its last step may exceed the limits. */
+/** A full cluster must settle. Its last step may exceed the limits. */
 export function isFull({ messageCount, tokenCount }: Pick<OpenCluster, "messageCount" | "tokenCount">): boolean {
   return messageCount >= MESSAGES_MAX || tokenCount >= TOKENS_MAX;
 }

@@ -1,46 +1,40 @@
 import type { SessionLevel } from "../core/handle.ts";
 
-/** One row of the log; `id` is its position. A node or root is the id of a step, which is that of its first message. */
+/** One row of the log; `id` is its position. Nodes and roots are steps, named by the id of their first message. */
 export interface LogRow {
   id: number;
   level: SessionLevel;
   /** Clusters `start`, `join` and `settle`; themes `unite`. */
   kind: "start" | "join" | "settle" | "unite";
-  /** The step; with `settle` the cluster; with `unite` the root that is absorbed. */
+  /** The step. For `settle`: the cluster. For `unite`: the root that is absorbed. */
   node: number;
-  /** With `start` and `settle` the node itself; with `join` the cluster; with `unite` the root that stays. */
+  /** The cluster. For `unite`: the root that stays. */
   root: number;
 }
 
-/** A row of the log with the number that decided it: the similarity of a join, the cost of a unite. */
+/** A row of the log with the similarity of a join or the cost of a unite. */
 export interface DecidedRow extends LogRow {
   score: number | null;
 }
 
 /**
- * The forest of one session, read from its log. Replay and `verify` compare the stored rows with it.
+ * The forest of one session, read from its log. It has two levels of disjoint sets. A step points to its cluster's
+ * root. A cluster's root points to itself until another root absorbs it.
  *
- * It has two levels of disjoint sets over one pointer. A step points to its cluster's root. A cluster's root points to
- * itself while it is a theme's root, and afterwards to the root that absorbed it. Paths are never compressed, because the
- * tree as it grew is the provenance. The root of fewer clusters goes under the root of more, so no path is longer than
- * 1 + log₂(clusters) (Tarjan and van Leeuwen, "Worst-case analysis of set union algorithms", J. ACM 31(2), 1984).
- *
- * Every link has a log position, and no link is ever undone. So each question can be asked as of any position, and its
- * answer never changes.
+ * Paths are never compressed, because they are the provenance. The root of fewer clusters goes under the root of more.
+ * So a path has at most 1 + log₂(clusters) links (Tarjan and van Leeuwen, "Worst-case analysis of set union
+ * algorithms", J. ACM 31(2), 1984). No link is ever undone, so questions about an old log position always have the same
+ * answer.
  */
 export class Forest {
-  /** Keyed by step: the cluster that it entered, and the log position at which it entered. In the order of the log. */
+  /** Keyed by step: the cluster that the step entered, and when. In log order. */
   readonly #entries = new Map<number, { cluster: number; position: number }>();
   readonly #settled = new Set<number>();
   /** Keyed by absorbed root. */
   readonly #absorbed = new Map<number, { into: number; position: number }>();
   #position = 0;
 
-  /**
-   * Applies the next row of the log if it is possible here.
-   *
-   * @returns the reason why the row is impossible, with the forest as before; undefined if it was applied.
-   */
+  /** Applies the next row of the log. @returns the reason if the row is impossible; the forest is then unchanged. */
   apply(row: LogRow): string | undefined {
     const reason = this.#refusal(row);
     if (reason !== undefined) return reason;
@@ -57,7 +51,7 @@ export class Forest {
     return this.#isCluster(step) ? (this.#absorbed.get(step)?.into ?? step) : this.#entries.get(step)?.cluster;
   }
 
-  /** Returns the cluster and the theme that hold a step, now or as of a position; undefined if it had not entered. */
+  /** Returns the cluster and the theme of a step, now or at a log position; undefined if the step had not entered. */
   find(step: number, position = this.#position): { cluster: number; theme: number } | undefined {
     const entry = this.#entries.get(step);
     if (entry === undefined || entry.position > position) return undefined;
@@ -70,7 +64,7 @@ export class Forest {
     }
   }
 
-  /** Returns the steps of a theme, now or as of a position, in the order in which they entered. */
+  /** Returns the steps of a theme, now or at a log position, in the order in which they entered. */
   stepsOf(theme: number, position = this.#position): number[] {
     return [...this.#entries.keys()].filter((step) => this.find(step, position)?.theme === theme);
   }
@@ -103,10 +97,9 @@ export class Forest {
 }
 
 /**
- * Applies the log of one session from its beginning.
+ * Applies the log of one session from its beginning, in order of position.
  *
- * @param rows  In order of position.
- * @returns the forest, and the first row that is impossible after the rows before it, with the reason.
+ * @returns the forest, and the first impossible row with the reason. Later rows are not applied.
  */
 export function replay(rows: Iterable<LogRow>): {
   forest: Forest;

@@ -1,17 +1,15 @@
 import type { DecidedRow } from "./forest.ts";
 
 /**
- * Returns the log without some steps. Replaying it gives the same clusters and themes, less those steps.
+ * Returns the log without some steps. The remaining rows keep their positions.
  *
- * The remaining rows keep their positions. A cluster whose first step is gone is named by its first remaining step, from
- * the position at which the cluster started. An empty cluster leaves the tree, and the first theme that it had absorbed
- * takes over its role among the themes.
+ * If a cluster loses its first step, its first remaining step becomes the root. If a cluster becomes empty, the first
+ * theme that it absorbed takes its place.
  *
  * @param rows  The log of one session, in order of position.
- * @param gone  The ids of the steps.
  */
 export function logWithout(rows: readonly DecidedRow[], gone: ReadonlySet<number>): DecidedRow[] {
-  /** Keyed by old root: the step that names the cluster now. An empty cluster has none. */
+  /** Keyed by old root: the cluster's new root. An empty cluster has none. */
   const firstLeft = new Map<number, number>();
   /** Keyed by old root: the roots that it absorbed, in order. */
   const absorbedBy = new Map<number, number[]>();
@@ -20,7 +18,7 @@ export function logWithout(rows: readonly DecidedRow[], gone: ReadonlySet<number
     if (kind === "unite") absorbedBy.set(root, [...(absorbedBy.get(root) ?? []), node]);
   }
   const heirs = new Map<number, number | undefined>();
-  /** Returns the root that takes over from a theme's root; undefined if the theme is empty now. */
+  /** Returns the root that replaces a theme's root; undefined if the theme is empty. */
   const heirOf = (root: number): number | undefined => {
     if (heirs.has(root)) return heirs.get(root);
     let heir = firstLeft.get(root);

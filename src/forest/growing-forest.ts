@@ -3,17 +3,14 @@ import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "
 import type { LogRow } from "./forest.ts";
 import { joinTheme, startTheme, type Theme, uniteThemes } from "./themes.ts";
 
-/** A theme, and the log position of the last start, join or unite in it. */
 export interface GrowingTheme {
   theme: Theme;
   logPosition: number;
 }
 
 /**
- * The open clusters and the themes of one session while its log is written or replayed.
- *
- * Both go through `apply`, so they add the same Float32 numbers in the same order and get the same bits. Settled clusters and
- * absorbed themes are dropped.
+ * The open clusters and the themes of one session. Writing a log and replaying it both use `apply`, so they get the
+ * same bits.
  */
 export class GrowingForest {
   /** Keyed by root. */
@@ -21,7 +18,7 @@ export class GrowingForest {
   /** Keyed by root. */
   readonly themes = new Map<number, GrowingTheme>();
   readonly #dimension: number;
-  /** Returns the theme that holds a cluster of `open` when the forest is made. */
+  /** For clusters that were open at the beginning. */
   readonly #initialThemeOf: (clusterRoot: number) => number;
   readonly #themeRoots = new Map<number, number>();
 
@@ -37,7 +34,7 @@ export class GrowingForest {
     for (const theme of themes) this.themes.set(theme.theme.root, theme);
   }
 
-  /** @param step  The step that enters, for `start` and `join`. */
+  /** @param step  The step that enters; only for `start` and `join`. */
   apply({ id, kind, node, root }: LogRow, step?: StepFeatures): void {
     if (kind === "settle") {
       assert(this.open.delete(root), "an open cluster settles");
@@ -67,7 +64,6 @@ export class GrowingForest {
     for (const cluster of this.open.keys()) if (this.themeOf(cluster) === absorbed) this.#themeRoots.set(cluster, root);
   }
 
-  /** Returns the root of the theme that an open cluster is in. */
   themeOf(clusterRoot: number): number {
     let root = this.#themeRoots.get(clusterRoot);
     if (root === undefined) {

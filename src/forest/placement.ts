@@ -3,35 +3,31 @@ import { addStep, type OpenCluster, type StepFeatures, type VectorSum } from "./
 import { speechEvidence } from "./speech.ts";
 
 /**
- * The amounts that the structure of a conversation adds to the similarity of words, as shares of the way from `similarityMin`
- * to 1, so that they mean the same with any embedder. `scripts/calibrate.ts` shows how they were chosen.
+ * How much the structure of a conversation adds to the similarity of words. A weight of 1 adds 1 - `similarityMin`.
+ * `scripts/calibrate.ts` shows how the weights were chosen.
  */
 export interface StructureWeights {
-  /** Added if the cluster holds the step immediately before. */
+  /** Added if the cluster holds the previous step. */
   adjacent: number;
   /** Added if the cluster's last step belongs to the same turn. */
   sameTurn: number;
-  /** Added if the speaker, or a person addressed, last spoke in the cluster. The more people speak, the more is added. */
+  /** Added if the speaker, or a person addressed, last spoke in the cluster. It counts more if many people speak. */
   heard: number;
 }
 
 export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.15, heard: 1 };
 
 /**
- * Decides which open cluster a step joins, or that it starts a new one.
+ * Chooses the open cluster that a step joins by leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3).
  *
- * This is leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3): one pass without revision, so a decision can
- * be logged once and replayed. The score of a cluster is the mean cosine of the step with the cluster's messages (average
- * linkage), plus the structural weights. The centroid of a large cluster is near everything, so the cosine with it is not used.
- * For a step without a vector, only the structure counts. Of equal scores, that of the older root wins.
+ * A cluster's score is the mean cosine of the step with the cluster's messages, plus the structural weights. A step
+ * without a vector is placed by structure alone. If two scores are equal, the older root wins.
  *
- * With the weights above and a `similarityMin` of 0.35, a step joins the cluster of the step before it if the mean cosine is
- * at least 0 within a turn, and at least 0.1 at the start of a turn. It joins an older cluster from 0.25 within its turn, and
- * from 0.35 otherwise.
+ * With the default weights and a `similarityMin` of 0.35, a step joins the previous step's cluster from a mean cosine
+ * of 0, or of 0.1 if it begins a turn. It joins an older cluster from 0.25 within its turn, and from 0.35 otherwise.
  *
- * @param open  Clusters with room, in any order, possibly none.
- * @param similarityMin  The least score for joining, inclusive, in [-1, 1), calibrated for the embedder.
- * @returns the cluster to join and its score, in [-1, 1] plus the structural terms; undefined to start a cluster.
+ * @param similarityMin  The least score for joining, in [-1, 1). It depends on the embedder.
+ * @returns the cluster to join, and its score; undefined if the step starts a cluster.
  */
 export function choosePlacement(
   step: StepFeatures,
@@ -48,7 +44,7 @@ export function choosePlacement(
   const { heard, crowd } = speechEvidence(step, open);
 
   const scale = 1 - similarityMin;
-  // In a crowd a message rarely answers the one before, so adjacency counts less, except for a step without a vector.
+  // In a crowd a message rarely answers the previous one. So adjacency counts less, unless the step has no vector.
   const adjacent = scale * weights.adjacent * (hasDirection ? 1 - crowd : 1);
   let best = { root: first.root, score: Number.NEGATIVE_INFINITY };
   for (const { root, sum, vectorCount, seqLast, turnLast } of open) {
@@ -62,10 +58,7 @@ export function choosePlacement(
   return joins ? best : undefined;
 }
 
-/**
- * Returns the clusters that must settle because more than `openClustersMax` are open: those that got their last step longest
- * ago, oldest first. So placing a step costs the same at message 100 and at message 100,000.
- */
+/** Returns the clusters that must settle. A cluster that got no step for longest comes first. */
 export function clustersToSettle(open: readonly OpenCluster[], openClustersMax: number): OpenCluster[] {
   if (open.length <= openClustersMax) return [];
   return [...open].sort((left, right) => left.seqLast - right.seqLast).slice(0, open.length - openClustersMax);

@@ -1,4 +1,3 @@
-/** When one speaker last spoke in a cluster. */
 export interface Speech {
   /** In lower case, at most 64 characters. */
   name: string;
@@ -6,7 +5,6 @@ export interface Speech {
   atMs: number;
 }
 
-/** The fields of a step that concern its speaker. */
 interface Utterance {
   seqFirst: number;
   createdAtMs: number;
@@ -17,11 +15,11 @@ interface Utterance {
 const SPEAKERS_MAX = 4;
 const NAME_CHARS_MAX = 64;
 const NAME_CHARS_MIN = 2;
-/** Within both limits a speaker is in the same exchange. Imported messages may all have the same time. */
+/** A speaker who spoke within both limits is in the same exchange. Imported messages may all have the same time. */
 const EXCHANGE_MS = 10 * 60_000;
 const EXCHANGE_MESSAGES = 50;
 
-/** Returns the speakers of a cluster after one more step: at most four, oldest first. */
+/** Returns the speakers of a cluster after one more step. At most four are kept, oldest first. */
 export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, speaker }: Utterance): Speech[] {
   if (speaker === undefined) return [...speakers];
   const name = keyOf(speaker);
@@ -30,13 +28,14 @@ export function remember(speakers: readonly Speech[], { seqFirst, createdAtMs, s
 }
 
 /**
- * Finds the clusters to which the speakers point: those in which a person named in the step's opening last spoke, and the
- * one in which its own speaker spoke minutes ago. In a channel of many people this separates conversations far better than
- * words do (Elsner and Charniak, "Disentangling Chat", Computational Linguistics 36(3), 2010). Between two people it says
- * nothing. So the larger the share of a name among the remembered speakers is, the less the name counts.
+ * Finds the clusters to which a step points: where its speaker has just spoken, and where a person named in its text
+ * last spoke.
  *
- * @returns `heard`: by cluster root, in (0, 1], how strongly the speaker, or a person addressed, points there. `crowd`: 0
- *   between two people, near 1 if the speaker is one of many.
+ * In a channel of many people this is better evidence than words (Elsner and Charniak, "Disentangling Chat",
+ * Computational Linguistics 36(3), 2010). Between two people it means nothing, so frequent names count less.
+ *
+ * @returns `heard`: the strength of the evidence by cluster root, in (0, 1]. `crowd`: 0 between two people, near 1 in a
+ * crowd.
  */
 export function speechEvidence(
   step: Utterance,
@@ -78,13 +77,13 @@ export function speechEvidence(
   return { heard, crowd: total === 0 ? 0 : distinction(own?.count ?? 0) };
 }
 
-/** Returns the name by which others address a speaker: the first word of the full name, in lower case. */
+/** Returns the name that others use for a speaker: the first word, in lower case. */
 function keyOf(speaker: string): string {
   const [first] = namesIn(speaker);
   return first ?? speaker.toLowerCase().slice(0, NAME_CHARS_MAX);
 }
 
-/** Returns everything in a text that could be a name: runs without spaces, without the marks around names in chats. */
+/** Returns every word of a text that could be a name, in lower case. */
 function namesIn(text: string): Set<string> {
   const names = new Set<string>();
   for (const [run] of text.toLowerCase().matchAll(/[^\s,:;!?()<>"'@]+/g)) {

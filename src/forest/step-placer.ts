@@ -5,21 +5,20 @@ import { choosePlacement, clustersToSettle, type StructureWeights } from "./plac
 import { leastWardPair } from "./themes.ts";
 
 export interface PlacementOptions {
-  /** The least score at which a step joins a cluster, calibrated for the embedder. */
+  /** The least score for joining a cluster. It depends on the embedder. */
   similarityMin: number;
   openClustersMax: number;
   maxThemes: number;
   weights?: StructureWeights;
 }
 
-/** Places steps in a growing forest, and logs each decision before the next one is made. */
+/** Places steps in a growing forest and logs each decision. */
 export class StepPlacer {
   readonly growth: GrowingForest;
   readonly log: DecidedRow[] = [];
   readonly #options: PlacementOptions;
   #position: number;
 
-  /** @param position  The newest log position so far. */
   constructor(growth: GrowingForest, position: number, options: PlacementOptions) {
     this.growth = growth;
     this.#position = position;
@@ -31,9 +30,8 @@ export class StepPlacer {
   }
 
   /**
-   * Places a step. Then each cluster that is full or exceeds `openClustersMax` settles, and themes unite down to `maxThemes`.
-   *
-   * @returns the cluster that the step entered, which may be settled now, and the log position of this decision.
+   * Places a step. Then clusters that are full or too many settle, and themes unite until at most `maxThemes` are left.
+   * @returns the cluster that the step entered, which may have settled, and the log position at which it entered.
    */
   enter(step: StepFeatures): { cluster: OpenCluster; position: number } {
     const { growth } = this;
@@ -54,7 +52,6 @@ export class StepPlacer {
     return { cluster, position };
   }
 
-  /** Settles every open cluster, first the one that got its last step longest ago. */
   settleAll(): void {
     for (const { root } of clustersToSettle([...this.growth.open.values()], 0)) this.#settle(root);
   }

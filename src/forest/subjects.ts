@@ -1,31 +1,29 @@
 import { assert } from "../core/assert.ts";
 import { addInto, dot, normalize } from "../vector/vector.ts";
 
-/** The least mean cosine, measured from the center, at which a cluster is assigned to a subject. */
+/** The least mean cosine, measured from the center, for joining a subject. */
 const SIMILARITY_MIN = 0.3;
 
-/** The share of a project's clusters that one subject may hold, and the number that it may always hold. */
+/** A subject may hold this share of a project's clusters, or this number if it is larger. */
 const SHARE_MAX = 0.2;
 const CLUSTERS_ALWAYS = 4;
 
-/** The center is the mean of a project's first 256 clusters, and of 16 at the origin. */
+/** The center is the mean of a project's first 256 clusters and of 16 zero vectors. */
 const CENTER_CLUSTERS = 256;
 const CENTER_PRIOR = 16;
 
 export interface SubjectCluster {
   root: number;
   sessionId: string;
-  /** The direction of its centroid, of unit length; undefined if none of its texts has words. */
+  /** The centroid at unit length; undefined if no text of the cluster has words. */
   direction: Float32Array | undefined;
 }
 
-/** The subject of a cluster. If the cluster started it, `root` is the cluster itself and there is no similarity. */
 export interface SubjectAssignment {
   root: number;
   similarity: number | undefined;
 }
 
-/** An assigned cluster that has a direction. */
 interface ComparedCluster {
   sessionId: string;
   /** Kept until the center is fixed. */
@@ -35,33 +33,29 @@ interface ComparedCluster {
 
 interface Subject {
   compared: ComparedCluster[];
-  /** The sum of their `fromCenter`, in that order. One product with it gives the mean cosine with all of them. */
+  /** The sum of all `fromCenter`. Its product with a vector, divided by the count, is the mean cosine. */
   sum: Float32Array;
-  /** The number of all clusters, including those without a direction. */
+  /** Includes clusters without a direction. */
   clusterCount: number;
 }
 
 /**
- * The subjects of one project: clusters of different sessions about the same thing.
+ * The subjects of one project. Clusters are assigned in the order in which they settled, and never reassigned (leader
+ * clustering). So a cluster's subject depends only on earlier clusters.
  *
- * This is leader clustering, like the placement of steps. In the order in which they settled, clusters are assigned to a
- * subject or start one, and an assignment is never revised. So the subject of a cluster depends only on the clusters before
- * it, and a subject keeps its root, the cluster that started it.
- *
- * The similarity is the mean cosine with all clusters of the subject (average linkage), so that no subject grows along a
- * chain of neighbors. The clusters of a project share words, so the cosine is measured from the project's center. Without this
- * common part, one threshold serves prose, code and any embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018, also
- * subtract the mean). The mean of a few clusters would be too near to them, so 16 clusters at the origin are added to it.
+ * A cluster is compared with all clusters of a subject, so a subject cannot grow along a chain of neighbors. Clusters
+ * of one project share words. So cosines are measured from the project's center, and one threshold serves prose, code
+ * and any embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018). The 16 zero vectors keep the center away from a
+ * project's first clusters.
  */
 export class ProjectSubjects {
   /** Keyed by root, in the order in which they started. */
   readonly #subjects = new Map<number, Subject>();
   #clusterCount = 0;
-  /** The sum of the directions of the first clusters. */
   #directionSum = new Float64Array(0);
   #centerCount = 0;
   #center = new Float32Array(0);
-  /** True if `#center`, and everything computed from it, includes all clusters so far. */
+  /** False if clusters were added to the center since it was computed. */
   #isCentered = true;
 
   get clusterCount(): number {
@@ -72,16 +66,15 @@ export class ProjectSubjects {
     return this.#subjects.size;
   }
 
-  /** Adds a cluster that was assigned before, in the order of assignment. @param subject  The root of its subject. */
+  /** Adds a cluster that is already assigned. Call it in the order of assignment. @param subject  A root. */
   restore(cluster: SubjectCluster, subject: number): void {
     this.#moveCenter(cluster.direction);
     this.#add(cluster, subject);
   }
 
   /**
-   * Assigns the next settled cluster to the nearest subject that has a near cluster of another session, or to a new subject.
-   * The first of equally near subjects wins. A subject may hold four clusters, or a fifth of the project's clusters if that
-   * is more.
+   * Assigns the next settled cluster to the nearest subject, or to a new one. A subject needs a near cluster of another
+   * session and room for one more cluster. Of equally near subjects, the oldest wins.
    */
   assign(cluster: SubjectCluster): SubjectAssignment {
     this.#moveCenter(cluster.direction);
@@ -131,7 +124,6 @@ export class ProjectSubjects {
     this.#isCentered = false;
   }
 
-  /** Computes everything again from the center of the clusters so far. */
   #recenter(): void {
     if (this.#isCentered) return;
     this.#isCentered = true;
@@ -154,21 +146,20 @@ export class ProjectSubjects {
   }
 }
 
-/** One row of the log about the subject of a cluster; `id` is its position. */
+/** One row of the log about a cluster's subject; `id` is its position. */
 export interface SubjectRow {
   id: number;
   kind: "start" | "unite" | "dissolve";
   node: number;
-  /** With `unite` the root of the subject; otherwise the cluster itself. */
+  /** The cluster. For `unite`: the root of the subject. */
   root: number;
 }
 
 /**
- * Returns the root of each cluster's subject, by cluster, as the log says. A cluster whose assignment was dissolved, and that
- * was not assigned again, has none.
+ * Returns the root of each cluster's subject, keyed by cluster. Dissolved clusters are missing.
  *
- * @param rows  All rows that name these clusters as nodes, in order of position.
- * @returns also the first row that is impossible after the rows before it, and the reason. Later rows are ignored.
+ * @param rows  All rows about these clusters, in order of position.
+ * @returns also the first impossible row, with the reason. Later rows are ignored.
  */
 export function subjectRoots(rows: Iterable<SubjectRow>): {
   roots: Map<number, number>;

@@ -2,7 +2,6 @@ import { assert } from "../core/assert.ts";
 import { addInto, dot, squaredLength } from "../vector/vector.ts";
 import { addStep, type StepFeatures, type VectorSum } from "./cluster.ts";
 
-/** Clusters of one session, united because a context has room for few. */
 export interface Theme extends VectorSum {
   root: number;
   clusterCount: number;
@@ -27,7 +26,6 @@ export function startTheme(step: StepFeatures, dimension: number): Theme {
   return theme;
 }
 
-/** Adds a step that joined one of the theme's clusters. */
 export function joinTheme(theme: Theme, step: StepFeatures): void {
   addStep(theme, step);
   theme.messageCount += step.messageCount;
@@ -35,7 +33,6 @@ export function joinTheme(theme: Theme, step: StepFeatures): void {
   theme.seqLast = Math.max(theme.seqLast, step.seqLast);
 }
 
-/** Adds `absorbed` to `theme`, in place. */
 export function uniteThemes(theme: Theme, absorbed: Theme): void {
   addInto(theme.sum, absorbed.sum);
   theme.vectorCount += absorbed.vectorCount;
@@ -46,20 +43,19 @@ export function uniteThemes(theme: Theme, absorbed: Theme): void {
   theme.seqLast = Math.max(theme.seqLast, absorbed.seqLast);
 }
 
-/** The share of all messages that a united theme may hold, unless every pair of themes would hold more. */
+/** A united theme may hold this share of all messages, if any pair allows it. */
 const UNITED_SHARE_MAX = 0.3;
 
 /**
- * Chooses the two themes that unite when there are too many: of the pairs with at most 30 % of all messages, the pair whose
- * union costs least. If every pair has more, which is possible with fewer than seven themes, the pair with the fewest messages.
+ * Chooses the two themes that unite when there are too many: the pair with the least cost among those with at most 30 %
+ * of all messages. If every pair is larger, the pair with the fewest messages is chosen; this needs fewer than seven
+ * themes. Without the limit, one theme held half of the messages in conversations about one subject.
  *
- * The cost is Ward's n_a·n_b/(n_a+n_b)·‖c_a−c_b‖² on the means (Ward, "Hierarchical grouping to optimize an objective
- * function", JASA 58, 1963). Its size term keeps one theme from swallowing the others while they differ. In conversations
- * about one subject the limit is needed too: without it, the largest theme held half of the messages at worst. A theme
- * without vectors costs nothing to unite. Of equal pairs the older roots win.
+ * The cost is Ward's n_a·n_b/(n_a+n_b)·‖c_a−c_b‖², where c is the mean (Ward, "Hierarchical grouping to optimize an
+ * objective function", JASA 58, 1963). A theme without vectors costs nothing. If costs are equal, the older roots win.
  *
  * @param themes  At least two, in any order.
- * @returns the root that stays, which is that of the theme with more clusters or, between equals, the older one.
+ * @returns as `root` the theme with more clusters, or the older one if the counts are equal.
  */
 export function leastWardPair(themes: readonly Theme[]): { root: number; absorbed: number; cost: number } {
   assert(themes.length >= 2, "two themes are needed to unite");
@@ -84,7 +80,7 @@ export function leastWardPair(themes: readonly Theme[]): { root: number; absorbe
   return { root: stays.root, absorbed: leaves.root, cost };
 }
 
-/** Computes the cost from the sums and their squared lengths: ‖s_a/n_a − s_b/n_b‖² needs no means. */
+/** Computes the cost from sums, so no mean has to be stored: ‖s_a/n_a − s_b/n_b‖². */
 function wardCost(a: Theme, squareA: number, b: Theme, squareB: number): number {
   const [countA, countB] = [a.vectorCount, b.vectorCount];
   if (countA === 0 || countB === 0) return 0;

@@ -1,20 +1,19 @@
 import type { SessionSettings } from "../core/options.ts";
 
-/** The two seqs up to which a session's messages have graduated and been evicted. A step begins at each of them. */
+/** The two seqs up to which messages have graduated and have been evicted. A step begins at each of them. */
 export interface Frontier {
   /** Messages before this seq are in the forest. */
   graduatedSeq: number;
-  /** Messages before this seq have left the window. At most `graduatedSeq`. */
+  /** Messages before this seq have left the window. Never more than `graduatedSeq`. */
   evictedSeq: number;
 }
 
-/** A step of the window. Pinned messages are in no window. */
 export interface WindowStep {
   seqFirst: number;
   seqLast: number;
   messageCount: number;
   tokenCount: number;
-  /** True while a call is unanswered and may still be answered. Only the newest step can be open. */
+  /** True while a tool call may still be answered. Only the newest step can be open. */
   open: boolean;
 }
 
@@ -23,10 +22,9 @@ export type WindowOptions = Pick<SessionSettings, "hotSize" | "overlap" | "evict
 export const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
 /**
- * Groups the messages of a window into steps. The frontier cannot stop inside a step, so messages between those of a step, or
- * after an open step, count as part of the step.
+ * Groups a window's messages, in order of seq, into steps. The frontier cannot stop inside a step. So messages that lie
+ * between a step's messages, or after an open step, count as part of the step.
  *
- * @param messages  In order of seq.
  * @param openStepId  The step that may still get results.
  */
 export function windowSteps(
@@ -60,7 +58,6 @@ export function windowSteps(
   return units;
 }
 
-/** Returns the number of steps, from the first on, that together have at most `tokensMax` tokens. */
 export function countWithin(steps: readonly { tokenCount: number }[], tokensMax: number): number {
   let tokens = 0;
   const end = steps.findIndex((step) => {
@@ -70,7 +67,7 @@ export function countWithin(steps: readonly { tokenCount: number }[], tokensMax:
   return end === -1 ? steps.length : end;
 }
 
-/** Returns the first seq that `nextFrontier` keeps out of the forest. Steps from it on graduate when the session is idle. */
+/** Returns where the steps begin that `nextFrontier` keeps out of the forest. */
 export function hotFrom(
   steps: readonly WindowStep[],
   { hotSize, hotTokensMax }: Pick<WindowOptions, "hotSize" | "hotTokensMax">,
@@ -79,21 +76,20 @@ export function hotFrom(
 }
 
 /**
- * Returns the next frontier when the window is full, or undefined if the frontier stays.
+ * Returns the next frontier if the window is full, and undefined otherwise.
  *
- * The window is full when `hotSize` + `evictBatch` messages have not graduated, or when it holds more than `hotTokensMax`
- * tokens. In a session that was idle the newest messages have graduated already. Such a window is also full with `hotSize` +
- * 2 `evictBatch` messages, until `hotSize` newer ones have been appended.
+ * The window is full when `hotSize` + `evictBatch` messages have not graduated, or when it holds more than
+ * `hotTokensMax` tokens. `DESIGN.md` says when the window of a session that was idle is full.
  *
- * A move lets all but the newest steps graduate: at most `hotSize` messages and a quarter of `hotTokensMax` stay out. Leaving
- * half would mean twice as many moves, and each move invalidates a prompt cache. A move evicts the messages that graduated in
- * the move before, because there was time for their summaries since.
+ * All but the newest steps graduate: at most `hotSize` messages and a quarter of `hotTokensMax` stay out. A larger
+ * share would need more moves, and each move invalidates a prompt cache. Messages that graduated in the previous move
+ * are evicted, because their summaries had time to be made.
  *
- * A step whose vector is due stays out of the forest, and so do all steps after it. The steps before it graduate as soon as
- * they hold `evictBatch` messages.
+ * A step whose vector is due stays out of the forest, and so do all later steps. Earlier steps graduate as soon as they
+ * hold `evictBatch` messages.
  *
  * @param steps  All steps of the window, in order.
- * @param dueFrom  The seq of the first message whose vector the window waits for.
+ * @param dueFrom  The seq of the first message whose vector is due.
  */
 export function nextFrontier(
   steps: readonly WindowStep[],
@@ -116,10 +112,7 @@ export function nextFrontier(
   });
 }
 
-/**
- * Returns true if a due vector keeps `nextFrontier` from moving. This is a shortcut: grouping a long window into steps while
- * it waits would slow down every append.
- */
+/** Returns true if a due vector keeps `nextFrontier` from moving. This is cheaper than grouping a long window. */
 export function isHeld(
   messages: readonly { seq: number; stepId: number }[],
   { graduatedSeq }: Frontier,
@@ -140,9 +133,9 @@ function startOf(steps: readonly WindowStep[], seq: number): number {
 }
 
 /**
- * Returns the next frontier when a caller asks to compact, or undefined if the frontier stays. All but the newest `hotSize`
- * messages graduate, and all but `overlap` more leave the window. If the window then still holds more than `hotTokensMax`
- * tokens, more messages graduate and leave.
+ * Returns the next frontier when a caller asks to compact, or undefined if the frontier stays. All but the newest
+ * `hotSize` messages graduate, and all but the newest `hotSize` + `overlap` are evicted. More graduate and are evicted
+ * if the window would hold more than `hotTokensMax` tokens.
  *
  * @param dueFrom  The seq of the first message whose vector is due. Its step and all later steps stay.
  */
@@ -166,15 +159,15 @@ export function compactFrontier(
 }
 
 /**
- * Returns the next frontier when the session is idle, or undefined if the frontier stays. All but the newest step graduate.
- * Nothing leaves the window, so a context shows the same messages word for word.
+ * Returns the next frontier when the session is idle, or undefined if the frontier stays. All but the newest step
+ * graduate. Nothing is evicted, so contexts stay the same.
  */
 export function idleFrontier(steps: readonly WindowStep[], frontier: Frontier): Frontier | undefined {
   const newestFrom = steps.at(-1)?.seqFirst ?? 0;
   return moved(frontier, { ...frontier, graduatedSeq: Math.max(frontier.graduatedSeq, newestFrom) });
 }
 
-/** Returns the start of the longest run of newest steps within both limits. The newest step is always in it. */
+/** Returns where the longest run of newest steps within both limits begins. It always includes the newest step. */
 function startOfNewest(steps: readonly WindowStep[], messagesMax: number, tokensMax: number): number {
   let [messages, tokens, from] = [0, 0, 0];
   for (const [index, step] of steps.toReversed().entries()) {
@@ -186,7 +179,7 @@ function startOfNewest(steps: readonly WindowStep[], messagesMax: number, tokens
   return from;
 }
 
-/** Returns the start of the shortest run of newest steps with this many messages; of all steps if they hold fewer. */
+/** Returns where the shortest run of newest steps with this many messages begins; the first step if there are fewer. */
 function startOfAtLeast(steps: readonly WindowStep[], messagesMin: number): number {
   let messages = 0;
   const last = steps.findLast(({ messageCount }) => {

@@ -2,14 +2,14 @@ import { StoreError } from "../core/errors.ts";
 
 const LITTLE_ENDIAN_HOST = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** Returns a copy of a vector as bytes for a BLOB: 4 bytes for each number, little-endian IEEE 754, and nothing else. */
+/** Copies a vector into the bytes of a BLOB: each number as 4 bytes, little-endian IEEE 754. */
 export function encodeVector(vector: Float32Array): Buffer {
   const bytes = Buffer.from(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength));
   return LITTLE_ENDIAN_HOST ? bytes : bytes.swap32();
 }
 
 /**
- * Returns a copy of the vector in a BLOB, because a driver's Buffer may start at any byte and may be used again.
+ * Copies the vector out of a BLOB, because a driver may use the BLOB's memory again.
  *
  * @throws {StoreError} `VECTOR_INVALID` if the BLOB does not hold exactly `dimension` numbers.
  */

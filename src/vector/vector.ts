@@ -1,14 +1,10 @@
 import { assert } from "../core/assert.ts";
 
-/**
- * Arithmetic on `Float32Array`s. Every sum is computed in one fixed order and in double precision, and rounded once. So the
- * same inputs give the same bits everywhere: IEEE 754 fixes `+`, `*`, `/` and `Math.sqrt`.
- */
+/** Arithmetic on `Float32Array`s. Sums have a fixed order and double precision, so all machines get the same bits. */
 
 /**
- * Returns the dot product of two vectors of one dimension. For unit vectors it is their cosine, up to 1e-6 outside [-1, 1].
- *
- * It keeps four sums, each of every fourth product, so that no addition waits for the one before. That is three times as fast.
+ * Returns the dot product of two vectors of one dimension. For unit vectors it is at most 1e-6 outside [-1, 1]. Four
+ * separate sums are three times as fast, because no addition waits for another.
  */
 export function dot(a: Float32Array, b: Float32Array): number {
   assert(a.length === b.length, "vectors that are multiplied have one length");
@@ -35,7 +31,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return Math.max(-1, Math.min(1, dot(a, b) / lengths));
 }
 
-/** Adds `vector` to `sum` in place. Float32 addition is not associative, so equal bits need an equal order. */
+/** Adds `vector` to `sum` in place. The order of calls matters: Float32 addition is not associative. */
 export function addInto(sum: Float32Array, vector: Float32Array): void {
   for (let i = 0; i < sum.length; i++) sum[i] = sum[i]! + vector[i]!;
 }
