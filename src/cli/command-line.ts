@@ -1,4 +1,5 @@
 import type { Command as CommanderCommand } from "commander";
+import { printableJson } from "../core/markup.ts";
 import type { AnyCommand, Output } from "./command.ts";
 import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
@@ -58,7 +59,7 @@ async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Term
 }
 
 async function print({ value, elements, lines }: Output, json: boolean, terminal: Terminal): Promise<void> {
-  if (json && elements === undefined) return terminal.print(JSON.stringify(value));
+  if (json && elements === undefined) return terminal.print(printableJson(value));
   for (const line of json ? arrayLines(elements!) : lines) {
     terminal.print(line);
     if (!(await terminal.taken())) return;
@@ -70,7 +71,7 @@ function* arrayLines(elements: Iterable<unknown>): Generator<string> {
   for (const element of elements) {
     // Nothing is printed before the first element exists, because a failure would leave half a value behind.
     yield last === undefined ? "[" : `${last},`;
-    last = JSON.stringify(element);
+    last = printableJson(element);
   }
   if (last === undefined) return yield "[]";
   yield last;

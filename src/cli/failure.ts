@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
+import { printableJson } from "../core/markup.ts";
 import { didYouMean } from "./suggestion.ts";
-import { printable } from "./text.ts";
+import { oneLine } from "./text.ts";
 
 /** Codes of failures that mean a misuse, so that nothing was tried. */
 const MISUSE_CODES: ReadonlySet<string> = new Set([
@@ -63,13 +64,13 @@ function suggestionFor(error: StoreError): string {
 export function failureJson(failure: Failure, debug: boolean): string {
   const { code, message, hint } = failure;
   const stack = debug ? { stack: stackOf(failure) } : {};
-  return JSON.stringify({ error: { code, message, hint: hint ?? null, ...stack } });
+  return printableJson({ error: { code, message, hint: hint ?? null, ...stack } });
 }
 
 export function failureText(failure: Failure, debug: boolean): string {
   const hint = failure.hint === undefined ? "" : `\n${failure.hint}`;
-  // A message may quote untrusted text, such as an answer of a service or an imported id.
-  return printable(`coppice: ${failure.message}${hint}${debug ? `\n${stackOf(failure)}` : ""}`);
+  // A message may quote a text of several lines, such as a file's name.
+  return `coppice: ${oneLine(failure.message)}${hint}${debug ? `\n${stackOf(failure)}` : ""}`;
 }
 
 /** Returns the stack of the first cause. */

@@ -1,7 +1,7 @@
 import type { Message, Part, Role } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
 import type { Terminal } from "./terminal.ts";
-import { formatTime, printable } from "./text.ts";
+import { formatTime } from "./text.ts";
 
 const ROLE_FORMATS = { system: "magenta", user: "green", assistant: "cyan", tool: "yellow" } as const;
 
@@ -16,7 +16,7 @@ export function* messageLines(message: Message, terminal: Terminal): Generator<s
 
 /** Returns the role of a message and its name, if it has one. */
 export function speaker({ role, name }: { role: Role; name?: string }, terminal: Terminal): string {
-  return terminal.style(["bold", ROLE_FORMATS[role]], name === undefined ? role : `${role} ${printable(name)}`);
+  return terminal.style(["bold", ROLE_FORMATS[role]], name === undefined ? role : `${role} ${name}`);
 }
 
 export function* partsLines(parts: readonly Part[], terminal: Terminal): Generator<string> {
@@ -24,26 +24,26 @@ export function* partsLines(parts: readonly Part[], terminal: Terminal): Generat
   for (const part of parts) {
     switch (part.type) {
       case "text":
-        yield printable(part.text);
+        yield part.text;
         break;
       case "reasoning":
-        yield dim(`(thinking) ${printable(part.text)}`);
+        yield dim(`(thinking) ${part.text}`);
         break;
       case "tool_call":
-        yield `→ ${printable(part.name)} ${printable(JSON.stringify(part.args) ?? "")} ${dim(`call ${printable(part.toolCallId)}`)}`;
+        yield `→ ${part.name} ${JSON.stringify(part.args) ?? ""} ${dim(`call ${part.toolCallId}`)}`;
         break;
       case "tool_result": {
         const outcome = part.isError === true ? terminal.style("red", "error") : "result";
-        yield `← ${outcome} ${dim(`call ${printable(part.toolCallId)}`)}`;
-        if (typeof part.content === "string") yield printable(part.content);
+        yield `← ${outcome} ${dim(`call ${part.toolCallId}`)}`;
+        if (typeof part.content === "string") yield part.content;
         else yield* partsLines(part.content, terminal);
         break;
       }
       case "file":
-        yield `[${printable(describeFile(part))}]`;
+        yield `[${describeFile(part)}]`;
         break;
       case "data":
-        yield printable(JSON.stringify(part.data) ?? "");
+        yield JSON.stringify(part.data) ?? "";
         break;
     }
   }

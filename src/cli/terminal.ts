@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { styleText } from "node:util";
+import { printable } from "../core/markup.ts";
 import { cutToWidth } from "./display-width.ts";
+import { oneLine } from "./text.ts";
 
 export type Format = Parameters<typeof styleText>[0];
 
@@ -11,6 +13,9 @@ const WIDTH_UNKNOWN = 80;
 
 /** The shortest time between two updates of the progress line, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 100;
+
+/** Stands for the escape character of a format until it is written. It is random, so that no stored text can hold it. */
+const FORMAT_ESCAPE = `\x1b${Math.random()}`;
 
 /** After this many lines, the event loop runs, so that a closed pipe is noticed. */
 const LINES_PER_TURN = 256;
@@ -30,7 +35,8 @@ export interface OutputStream {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Writes the output of commands: results to stdout, everything else to stderr.
+ * Writes the output of commands: results to stdout, everything else to stderr. Everything that is written is made printable here,
+ * so that no text of a message, id or file name can control the terminal.
  *
  * A stream has colors if it is a terminal that shows them, unless NO_COLOR or TERM=dumb forbids them. FORCE_COLOR turns
  * colors on in pipes too, and `--color` overrides all of that. Progress is one line on stderr, on terminals only. It is
@@ -74,7 +80,7 @@ export class Terminal {
   write(text: string): void {
     if (text === "") return;
     this.#wipeProgress();
-    this.#stdout.write(text);
+    this.#stdout.write(shown(text));
     this.#isMidLine = !text.endsWith("\n");
   }
 
@@ -103,7 +109,7 @@ export class Terminal {
   note(text: string): void {
     this.endLine();
     this.#wipeProgress();
-    this.#stderr.write(`${text}\n`);
+    this.#stderr.write(`${shown(text)}\n`);
   }
 
   /** Prints what to type next, if a person sees the results. */
@@ -120,7 +126,7 @@ export class Terminal {
     const now = performance.now();
     if (!this.showsProgress || now - this.#progressAtMs < PROGRESS_INTERVAL_MS) return;
     this.#wipeProgress();
-    this.#stderr.write(cutToWidth(text, (this.#stderr.columns || WIDTH_UNKNOWN) - 1));
+    this.#stderr.write(cutToWidth(oneLine(text), (this.#stderr.columns || WIDTH_UNKNOWN) - 1));
     this.#progressShown = true;
     this.#progressAtMs = now;
   }
@@ -130,6 +136,7 @@ export class Terminal {
     this.#progressAtMs = Number.NEGATIVE_INFINITY;
   }
 
+  /** Formats a text for stdout. The result is for this terminal alone: only `write` turns it into escape sequences. */
   style(format: Format, text: string): string {
     return this.#styled(this.#stdout, format, text);
   }
@@ -153,7 +160,11 @@ export class Terminal {
 
   #styled(stream: OutputStream, format: Format, text: string): string {
     // In Node 20, `styleText` checks the stream only for single formats.
-    return this.#isColored(stream) ? styleText(format, text, { validateStream: false }) : text;
+    if (!this.#isColored(stream)) return text;
+    const [before, after] = styleText(format, "\0", { validateStream: false })
+      .replaceAll("\x1b", FORMAT_ESCAPE)
+      .split("\0");
+    return `${before}${text}${after}`;
   }
 
   #isColored(stream: OutputStream): boolean {
@@ -169,6 +180,11 @@ export class Terminal {
   }
 }
 
+/** Replaces what a terminal would obey, except the formats. */
+function shown(text: string): string {
+  return text.split(FORMAT_ESCAPE).map(printable).join("\x1b");
+}
+
 /**
  * Returns the terminal of this process. A reader that closes the pipe, such as `head`, does not end the work, but endless
  * work can register for it (`whenReaderGone`). A result that cannot be written, as on a full disk, is a failure.
@@ -181,7 +197,8 @@ export function processTerminal(): Terminal {
         if (stream === process.stdout) terminal.readerGone();
         return;
       }
-      if (stream === process.stdout) process.stderr.write(`coppice: The output cannot be written: ${message}.\n`);
+      if (stream === process.stdout)
+        process.stderr.write(shown(`coppice: The output cannot be written: ${message}.\n`));
       process.exit(1);
     });
   }

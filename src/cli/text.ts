@@ -1,3 +1,5 @@
+import { printable } from "../core/markup.ts";
+
 /** Writes a whole number as `12,345`. `toLocaleString` would take 10 ms to load its tables. */
 export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -41,18 +43,7 @@ export function formatBytes(byteLength: number): string {
   return `${(byteLength / 1_000 ** power).toFixed(1)} ${units[power - 1]}`;
 }
 
-/**
- * Makes control characters visible, except line feeds and tabs. A stored message may hold escape sequences, which would
- * move the cursor, recolor the terminal or write to the clipboard.
- */
-export function printable(text: string): string {
-  return text
-    .replaceAll("\r\n", "\n")
-    .replace(/[\0-\x08\x0b-\x1f]/g, (control) => String.fromCharCode(0x2400 + control.charCodeAt(0)))
-    .replaceAll("\x7f", "\u2421")
-    .replace(/[\x80-\x9f]/g, "\ufffd");
-}
-
+/** Returns the text on one line, as a terminal shows it. */
 export function oneLine(text: string): string {
   return printable(text.replace(/\r?\n/g, "↵").replaceAll("\t", " "));
 }

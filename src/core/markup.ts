@@ -36,7 +36,7 @@ export function escapeText(text: string): string {
       default: {
         const code = character.codePointAt(0)!;
         if (code < 0x20) return String.fromCharCode(0x2400 + code);
-        if (REORDERING_OR_TAG.test(character)) return `[U+${code.toString(16).toUpperCase()}]`;
+        if (REORDERING_OR_TAG.test(character)) return nameOf(character);
         return character.length > 2 ? character : "\ufffd";
       }
     }
@@ -46,6 +46,35 @@ export function escapeText(text: string): string {
 /** Escapes text for JSON, like `escapeText`, but keeps `&`, `<` and `>`. */
 export function visibleText(text: string): string {
   return text.replace(UNSAFE, (character) => (/^[&<>]$/.test(character) ? character : escapeText(character)));
+}
+
+/** Marks of direction, which `escapeText` keeps, but which can disguise an id or a command that a person copies. */
+const DIRECTION_MARK = /[\u061c\u200e\u200f]/g;
+
+/**
+ * Makes every character visible that a terminal would obey, as `visibleText` does, and direction marks too. A stored text may
+ * hold escape sequences that move the cursor, recolor the screen or write to the clipboard. Line feeds and tabs stay.
+ *
+ * Everything that is written to a terminal goes through this function.
+ */
+export function printable(text: string): string {
+  return visibleText(text).replace(DIRECTION_MARK, nameOf);
+}
+
+const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+
+/** Writes a value as JSON in which every character that `printable` would replace is escaped, so that a reader gets it back. */
+export function printableJson(value: unknown): string {
+  const escaped = (character: string): string =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`,
+    ).join("");
+  return JSON.stringify(value).replace(UNSAFE_IN_JSON, escaped);
+}
+
+function nameOf(character: string): string {
+  return `[U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
 }
 
 /** Returns an element. The caller escapes `content`, or makes it of elements; without it, the element is empty. */

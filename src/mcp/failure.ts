@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ErrorCode, StoreError } from "../core/errors.ts";
-import { visibleText } from "../core/markup.ts";
+import { printable, visibleText } from "../core/markup.ts";
 
 /** An error for a program (`code`) and for a model (`message`, `hint`). */
 export interface ServerFailure extends Record<string, string> {
@@ -24,6 +24,11 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   STORE_READONLY: "The server was started without --allow-append.",
 };
 
+/** Writes a line to the log, which a person may read in a terminal. */
+export function report(text: string): void {
+  process.stderr.write(`coppice mcp: ${printable(text)}\n`);
+}
+
 /** Converts any error. An unexpected one is a bug, and its message may hold anything, so it goes to stderr and not to the model. */
 export function serverFailure(error: unknown): ServerFailure {
   if (error instanceof StoreError) {
@@ -31,7 +36,7 @@ export function serverFailure(error: unknown): ServerFailure {
     // A message may quote the query, or an id that came from a file.
     return { code, message: visibleText(message), hint: HINTS[code] ?? visibleText(hint) };
   }
-  console.error(error);
+  report(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return {
     code: "UNEXPECTED",
     message: "The call failed because of a bug in the server.",

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { VERSION } from "../core/version.ts";
+import { report } from "./failure.ts";
 import { LiveStore, type StoreAccess } from "./live-store.ts";
 import { registerResources } from "./resources.ts";
 import { type AnyTool, registerTool } from "./tool.ts";
@@ -64,7 +65,7 @@ export async function serve({ loadAccess, project, allowAppend, input, output }:
         server.server.oninitialized = () => void live.load().catch(() => {});
         return server;
       },
-      { transport, onerror: ({ message }) => console.error(`coppice mcp: ${message}`) },
+      { transport, onerror: ({ message }) => report(message) },
     );
   });
   try {

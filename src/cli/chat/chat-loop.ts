@@ -3,7 +3,7 @@ import type { Chat, ChatEvent } from "../../session/chat.ts";
 import { Failure, failureFrom, failureText } from "../failure.ts";
 import type { OpenedStores } from "../opened-stores.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, formatNumber, oneLine, printable } from "../text.ts";
+import { formatCount, formatNumber, oneLine } from "../text.ts";
 import type { ChatInput, Interruption } from "./chat-input.ts";
 import { isSlashCommand, runSlashCommand } from "./slash-commands.ts";
 
@@ -127,7 +127,7 @@ export class ChatLoop {
     switch (event.kind) {
       case "text":
         turn.reply += event.text;
-        if (!json) terminal.write(printable(event.text));
+        if (!json) terminal.write(event.text);
         break;
       case "call": {
         const { name, args } = event;

@@ -1,3 +1,4 @@
+import { printableJson } from "../../core/markup.ts";
 import type { ExportLine, UnreadableMessage } from "../../session/export.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -28,7 +29,7 @@ export const exportCommand: Command = {
 };
 
 function* jsonLines(lines: Iterable<ExportLine>): Generator<string> {
-  for (const line of lines) yield JSON.stringify(line);
+  for (const line of lines) yield printableJson(line);
 }
 
 function exportFailure(unreadable: readonly UnreadableMessage[]): Failure | undefined {

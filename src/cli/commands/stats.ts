@@ -1,7 +1,7 @@
 import { heldTime } from "../../core/times.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
-import { formatBytes, formatNumber } from "../text.ts";
+import { formatBytes, formatNumber, oneLine } from "../text.ts";
 
 type StoreStats = ReturnType<Store["stats"]>;
 
@@ -22,7 +22,7 @@ function statFacts(stats: StoreStats): [label: string, value: string][] {
   const { pendingVectorsSinceMs: sinceMs } = stats;
   const since = sinceMs === null ? "" : `, the first since ${new Date(heldTime(sinceMs)).toISOString()}`;
   return [
-    ["Store", stats.path],
+    ["Store", oneLine(stats.path)],
     ["Size", `${formatBytes(stats.fileBytes)}, and ${formatBytes(stats.walBytes)} of write-ahead log`],
     ["Sessions", formatNumber(stats.sessionCount)],
     ["Messages", formatNumber(stats.messageCount)],

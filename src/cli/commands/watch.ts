@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
+import { printableJson } from "../../core/markup.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
 import type { Command } from "../command.ts";
@@ -45,7 +46,7 @@ export const watchCommand: Command<WatchFlags> = {
     const { surveyLocations } = await import("../../imports/survey.ts");
     const { watchFiles } = await import("../../imports/watch-files.ts");
     const locations = await surveyLocations(paths);
-    if (json) terminal.print(JSON.stringify({ event: "locations", locations }));
+    if (json) terminal.print(printableJson({ event: "locations", locations }));
     else if (!quiet) for (const line of tableLines(COLUMNS, locations, terminal)) terminal.note(line);
     const question = once ? "Read these?" : "Read these and follow them?";
     if (paths.length === 0 && !yes && !(await isAgreed(question, terminal, json))) {
@@ -59,7 +60,7 @@ export const watchCommand: Command<WatchFlags> = {
       const store = (await loadStores()).openToWrite();
       const found = locations.map(({ path }) => path);
       const onEvent = (event: WatchEvent): void => {
-        if (json) terminal.print(JSON.stringify(event));
+        if (json) terminal.print(printableJson(event));
         else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
       };
       const { newCount } = await watchFiles(store, found, { ...options, once, signal: stopping.signal, onEvent });

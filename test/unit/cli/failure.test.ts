@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Failure, failureText } from "../../../src/cli/failure.ts";
 
-test("a failure that quotes a message makes control characters visible", () => {
-  const failure = new Failure("SESSION_NOT_FOUND", 'No session "\x1b[2J".', { hint: "See\x07 it." });
-  expect(failureText(failure, false)).toBe('coppice: No session "␛[2J".\nSee␇ it.');
+test("a failure that quotes a text of several lines has its message on one line", () => {
+  const failure = new Failure("SESSION_NOT_FOUND", 'No session "\x1b[2J\nDone.".', { hint: "One.\nTwo." });
+  expect(failureText(failure, false)).toBe('coppice: No session "␛[2J↵Done.".\nOne.\nTwo.');
 });

@@ -34,8 +34,10 @@ test("a pipe keeps the marks of a hit, and neighbors have none", () => {
 });
 
 test("marks become bold on a terminal with colors", () => {
-  const terminal = new Terminal(new FakeStream({ isTTY: true }), new FakeStream(), {});
-  const lines = [...hitLines(HIT, terminal)];
+  const stdout = new FakeStream({ isTTY: true });
+  const terminal = new Terminal(stdout, new FakeStream(), {});
+  for (const line of hitLines(HIT, terminal)) terminal.print(line);
+  const lines = stdout.text.split("\n");
   expect(lines[2]).toBe("The \u001b[1mlock\u001b[22m is advisory.");
   expect(lines[3]).toBe("\u001b[2m  ls #8: ok\u001b[22m");
 });

@@ -26,15 +26,34 @@ describe("a terminal", () => {
   });
 
   test("has colors, and the screen's width", () => {
-    const terminal = new Terminal(new FakeStream({ isTTY: true, columns: 100 }), new FakeStream(), {});
+    const stdout = new FakeStream({ isTTY: true, columns: 100 });
+    const terminal = new Terminal(stdout, new FakeStream(), {});
     expect(terminal.width).toBe(100);
-    expect(terminal.style("dim", "x")).toBe("\u001b[2mx\u001b[22m");
-    expect(terminal.style(["bold", "green"], "x")).toBe("\u001b[1m\u001b[32mx\u001b[39m\u001b[22m");
+    terminal.write(terminal.style("dim", "x"));
+    terminal.write(terminal.style(["bold", "green"], "x"));
+    expect(stdout.text).toBe("\u001b[2mx\u001b[22m\u001b[1m\u001b[32mx\u001b[39m\u001b[22m");
   });
 
   test("uses COLUMNS, and 80 if the screen does not report its width", () => {
     expect(new Terminal(new FakeStream({ isTTY: true }), new FakeStream(), { COLUMNS: "44" }).width).toBe(44);
     expect(new Terminal(new FakeStream({ isTTY: true, columns: 0 }), new FakeStream(), { COLUMNS: "" }).width).toBe(80);
+  });
+});
+
+describe("foreign text", () => {
+  const FOREIGN = "\u001b[31mred\u009b2J\u202e";
+  const SHOWN = "␛[31mred\ufffd2J[U+202E]";
+
+  test("is made printable whatever it is written with, and inside a format", () => {
+    const [stdout, stderr] = [new FakeStream({ isTTY: true }), new FakeStream({ isTTY: true })];
+    const terminal = new Terminal(stdout, stderr, {});
+    terminal.print(FOREIGN);
+    terminal.write(terminal.style("bold", FOREIGN));
+    terminal.note(FOREIGN);
+    terminal.hint(FOREIGN);
+    terminal.progress(`${FOREIGN}\n`);
+    expect(stdout.text).toBe(`${SHOWN}\n\u001b[1m${SHOWN}\u001b[22m\n`);
+    expect(stderr.text).toBe(`${SHOWN}\n\u001b[2m${SHOWN}\u001b[22m\n${SHOWN}↵`);
   });
 });
 
@@ -63,14 +82,19 @@ describe("colors", () => {
     ["are where they are asked for", pipe, { NO_COLOR: "1" }, "always", RED],
     ["are not where they are refused", screen, { FORCE_COLOR: "1" }, "never", "x"],
   ] as const)("%s", (_, stream, env, choice, shown) => {
-    const terminal = new Terminal(stream(), pipe(), env);
+    const stdout = stream();
+    const terminal = new Terminal(stdout, pipe(), env);
     terminal.colors = choice;
-    expect(terminal.style("red", "x")).toBe(shown);
+    terminal.write(terminal.style("red", "x"));
+    expect(stdout.text).toBe(shown);
   });
 
   test("are decided for each stream", () => {
-    const terminal = new Terminal(pipe(), screen(), {});
-    expect([terminal.style("red", "x"), terminal.styleNote("red", "x")]).toEqual(["x", RED]);
+    const [stdout, stderr] = [pipe(), screen()];
+    const terminal = new Terminal(stdout, stderr, {});
+    terminal.write(terminal.style("red", "x"));
+    terminal.note(terminal.styleNote("red", "x"));
+    expect([stdout.text, stderr.text]).toEqual(["x\n", `${RED}\n`]);
   });
 });
 

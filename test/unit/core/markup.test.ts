@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { element, escapeText } from "../../../src/core/markup.ts";
+import { describe, expect, test } from "vitest";
+import { element, escapeText, printable, printableJson } from "../../../src/core/markup.ts";
 import { parseBlock } from "../../support/render-checks.ts";
 
 test("escapes an ampersand once, and the brackets", () => {
@@ -78,4 +78,42 @@ test("no text ends its element, opens another or hides", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+describe("printable", () => {
+  test("shows control characters instead of obeying them", () => {
+    expect(printable("\u001b]52;c;aGk=\u0007 \u0000 \u007f \u009b2J")).toBe("␛]52;c;aGk=␇ ␀ ␡ \ufffd2J");
+    expect(printable("safe\rrm -rf")).toBe("safe␍rm -rf");
+  });
+
+  test("names what turns the reading order around, marks of direction included", () => {
+    expect(printable("\u202e\u2066\u200e\u200f\u061c")).toBe("[U+202E][U+2066][U+200E][U+200F][U+061C]");
+  });
+
+  test("keeps line feeds, tabs and all letters", () => {
+    expect(printable("a\r\n\tb\nČ 灯台 👩‍👩‍👧 <b>&amp;")).toBe("a\n\tb\nČ 灯台 👩‍👩‍👧 <b>&amp;");
+  });
+
+  /** Goal: JSON loses nothing, and holds nothing that `printable` would replace. Method: random texts, of nasty characters above all. */
+  test("has nothing to do in printable JSON, which loses nothing", () => {
+    const nasty = fc.constantFrom(
+      "\x1b",
+      "\x7f",
+      "\x9b",
+      "\x85",
+      "\u061c",
+      "\u200f",
+      "\u202e",
+      "\u2069",
+      "\u{e0041}",
+      "\ud800",
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: fc.oneof(nasty, fc.string({ unit: "binary" })) }), (text) => {
+        const json = printableJson({ [text]: [text] });
+        expect(printable(json)).toBe(json);
+        expect(JSON.parse(json)).toEqual({ [text]: [text] });
+      }),
+    );
+  });
 });

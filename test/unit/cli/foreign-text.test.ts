@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { runCommandLine } from "../../../src/cli/command-line.ts";
+import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
+import { Terminal } from "../../../src/cli/terminal.ts";
+import { openStore } from "../../../src/index.ts";
+import { FakeStream } from "../../support/fake-terminal.ts";
+import { talk } from "../../support/said.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
+
+const SOURCE = fileURLToPath(new URL("../../../src", import.meta.url));
+
+/** Matches what can write to a terminal. */
+const WRITER = /process\.std(?:out|err)\b|\bconsole\.|#std(?:out|err)\.write|\bmarks\?|\becho\b|\bcreateInterface\(/;
+
+test("the places that write to a terminal make foreign text printable, or write none", () => {
+  const writers = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .sort()
+    .flatMap((file) =>
+      readFileSync(join(SOURCE, file), "utf8")
+        .split("\n")
+        .map((line) => line.trim().replaceAll("${", "{"))
+        .filter((line) => WRITER.test(line) && !/^(?:\*|\/\/)/.test(line))
+        .map((line) => `${file}: ${line}`),
+    );
+  // Before a line is added here, make sure that its text goes through `printable` or is constant.
+  expect(writers).toEqual([
+    // Readline shows what the person types, the prompt, and marks that are constant.
+    "cli/chat/chat-input.ts: echo: NodeJS.WritableStream | undefined,",
+    "cli/chat/chat-input.ts: this.isTerminal = echo !== undefined;",
+    "cli/chat/chat-input.ts: this.#reader = createInterface({ input, terminal: this.isTerminal, ...(echo !== undefined && { output: echo }) });",
+    'cli/chat/chat-input.ts: const marks = process.env.TERM === "dumb" ? undefined : echo; // a dumb terminal would show them',
+    "cli/chat/chat-input.ts: marks?.write(MARK_PASTES);",
+    "cli/chat/chat-input.ts: marks?.write(MARK_NO_PASTES);",
+    "cli/commands/chat.ts: const isTerminal = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;",
+    "cli/commands/chat.ts: const input = new ChatInput(process.stdin, isTerminal ? process.stdout : undefined, process);",
+    // The protocol, which a program reads.
+    "cli/commands/mcp.ts: await serve({ loadAccess: loadStores, project, allowAppend, input: process.stdin, output: process.stdout });",
+    // Readline asks a question that is constant.
+    "cli/commands/watch.ts: if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {",
+    "cli/commands/watch.ts: const asking = createInterface({ input: process.stdin, output: process.stderr });",
+    "cli/terminal.ts: this.#stdout.write(shown(text));",
+    "cli/terminal.ts: this.#stderr.write(`{shown(text)}\\n`);",
+    "cli/terminal.ts: this.#stderr.write(cutToWidth(oneLine(text), (this.#stderr.columns || WIDTH_UNKNOWN) - 1));",
+    'cli/terminal.ts: if (this.#progressShown) this.#stderr.write("\\r\\x1b[K");',
+    "cli/terminal.ts: const terminal = new Terminal(process.stdout, process.stderr, process.env);",
+    "cli/terminal.ts: for (const stream of [process.stdout, process.stderr]) {",
+    "cli/terminal.ts: if (stream === process.stdout) terminal.readerGone();",
+    "cli/terminal.ts: if (stream === process.stdout)",
+    "cli/terminal.ts: process.stderr.write(shown(`coppice: The output cannot be written: {message}.\\n`));",
+    "mcp/failure.ts: process.stderr.write(`coppice mcp: {printable(text)}\\n`);",
+  ]);
+});
+
+const CSI = "\u009b31m";
+const OSC = "\u009d52;c;aGk=\u009c";
+const BIDI = "\u202e\u2066\u200e\u200f\u061c\u2069";
+const HOSTILE = `${CSI}${OSC}${BIDI}`;
+
+/** Matches what a terminal would obey, except line feeds, tabs, and the formats and erasures that the program writes. */
+const OBEYED = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+const OWN = /\x1b\[\d{1,2}m|\r\x1b\[K/g;
+
+/** What is typed for each command. */
+const TYPED: Record<string, (session: string, file: string, folder: string) => string[][]> = {
+  import: (_, file, folder) => [[file], [join(folder, `none${HOSTILE}`)]],
+  watch: (_, __, folder) => [[folder, "--once"]],
+  sessions: () => [[], ["--project", `p${HOSTILE}`]],
+  show: (session) => [[session], [`none${HOSTILE}`], [session.slice(0, 2)]],
+  recall: (session) => [["hostile"], ["deploy", "--session", session, "--explain"]],
+  expand: (session) => [["1"], [session], [`theme:${HOSTILE}`]],
+  resume: (session) => [[session], [session, "--query", "deploy"]],
+  forest: (session) => [[session]],
+  subjects: () => [[]],
+  sql: () => [["SELECT id, project, title FROM sessions"], [`SELECT 1 AS "a${HOSTILE}"`], [`SELECT ${HOSTILE}`]],
+  export: (session) => [[], [session]],
+  stats: () => [[]],
+  doctor: () => [[]],
+  verify: () => [[]],
+  backup: (_, __, folder) => [[join(folder, `copy${HOSTILE}.db`)], [join(folder, `none${HOSTILE}`, "copy.db")]],
+  reembed: () => [[HOSTILE]],
+  forget: (session) => [[session]],
+};
+
+/** Commands whose output is the protocol, or comes through the terminal as it does in all others. */
+const NOT_RUN = ["mcp", "chat"];
+
+/** Goal: no command sends what a store, a file or a typed word holds raw. Method: run each on hostile names, as text and as JSON. */
+test("no command sends a terminal what it would obey", async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, `agent${HOSTILE}.db`);
+  const session = `ab${HOSTILE}`;
+  const store = openStore(db);
+  for (const id of [session, `${session}2`]) {
+    const opened = store.session(id, {
+      project: `p${HOSTILE}`,
+      title: `t${HOSTILE}`,
+      hotSize: 4,
+      overlap: 0,
+      evictBatch: 2,
+    });
+    opened.appendAll(
+      talk(30).map((message) => ({ ...message, content: `${message.content} hostile ${HOSTILE}\x1b[2J` })),
+    );
+    opened.append({ role: "user", name: `n${HOSTILE}`, content: [{ type: "data", data: { [HOSTILE]: HOSTILE } }] });
+    opened.append({
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: HOSTILE },
+        { type: "tool_call", toolCallId: `c${HOSTILE}`, name: HOSTILE, args: { a: HOSTILE } },
+      ],
+    });
+    const content = [{ type: "file" as const, mediaType: HOSTILE, name: HOSTILE, url: `x:${HOSTILE}` }];
+    opened.append({ role: "tool", content: [{ type: "tool_result", toolCallId: `c${HOSTILE}`, content }] });
+  }
+  store.close();
+  const file = join(folder, `file${HOSTILE}.jsonl`);
+  writeFileSync(
+    file,
+    `${JSON.stringify({ session: `new${HOSTILE}`, role: "user", content: HOSTILE })}\nno json ${HOSTILE}\n`,
+  );
+  const names = COMMAND_GROUPS.flatMap(({ commands }) => commands).map(({ usage }) => usage.split(" ")[0]!);
+  expect(names.toSorted()).toEqual([...Object.keys(TYPED), ...NOT_RUN].toSorted());
+
+  let seenCount = 0;
+  for (const [name, typed] of Object.entries(TYPED)) {
+    for (const args of typed(session, file, folder)) {
+      for (const flags of [["--color", "always"], ["--json"]]) {
+        const [stdout, stderr] = [new FakeStream({ isTTY: true, columns: 300 }), new FakeStream({ isTTY: true })];
+        const terminal = new Terminal(stdout, stderr, {});
+        const argv = ["--db", db, ...flags, name, ...args];
+        await runCommandLine(argv, { groups: COMMAND_GROUPS, version: "1", terminal });
+        const written = `${stdout.text}${stderr.text}`;
+        expect(written, argv.join(" ")).not.toBe("");
+        expect(OBEYED.exec(written.replaceAll(OWN, "")), `${argv.join(" ")}\n${written}`).toBeNull();
+        if (/U\+202E|\\u202e/.test(written)) seenCount += 1;
+      }
+    }
+  }
+  expect(seenCount).toBeGreaterThan(40); // the hostile text was shown
+});
