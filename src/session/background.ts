@@ -2,24 +2,23 @@ import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 
-/** Background work that continues until it is stopped or the store closes. */
+/** Background work that continues until you stop it or the store closes. */
 export interface Resolving extends AsyncDisposable {
-  /** Ends the work and aborts calls in progress. The promise resolves when nothing runs any more. */
+  /** Ends the work and aborts the calls in progress. The promise resolves when nothing runs. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds between an append and the next run, so that several appends in a row cause one run. */
+/** After an append, the next run waits this long, so that several appends cause one run. */
 const DEBOUNCE_MS = 50;
 
-/** The longest sleep in milliseconds. A suspended machine or a changed clock is noticed within this time. */
+/** A run may be late by this much after the machine was suspended or its clock was changed. */
 const SLEEP_MS_MAX = 60_000;
 
-/** The delays after the store could not be read or written. */
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: SLEEP_MS_MAX };
 
 /**
  * Calls `resolve` at once, after each change of the session, and when a failed summary may be tried again. Calls never overlap.
- * Its timers keep no process alive.
+ * Its timers do not keep the process alive.
  */
 export class Background implements Resolving {
   readonly #clock: Clock;
@@ -32,10 +31,7 @@ export class Background implements Resolving {
   #isWoken = false;
   #failureCount = 0;
 
-  /**
-   * @param closing  Ends the work.
-   * @param resolve  Does the work that is due. It returns when to try the rest, in Unix milliseconds; undefined if unknown.
-   */
+  /** @param resolve  Does the work that is due. Returns when to try the rest, in Unix milliseconds, if it is known. */
   constructor(closing: AbortSignal, clock: Clock, resolve: (signal: AbortSignal) => Promise<number | undefined>) {
     this.#clock = clock;
     this.#resolve = resolve;
@@ -43,7 +39,7 @@ export class Background implements Resolving {
     this.#runIn(0);
   }
 
-  /** Says that the session has changed. */
+  /** Call this after each change of the session. */
   wake(): void {
     if (this.#running === undefined) this.#runIn(DEBOUNCE_MS);
     else this.#isWoken = true;
@@ -59,7 +55,7 @@ export class Background implements Resolving {
     return this.stop();
   }
 
-  /** Starts the timer, unless one fires earlier. */
+  /** Starts the timer, unless it already runs and fires earlier. */
   #runIn(delayMs: number): void {
     const atMs = performance.now() + delayMs;
     if (this.#signal.aborted || atMs >= this.#timerAtMs) return;
@@ -75,7 +71,7 @@ export class Background implements Resolving {
     }, delayMs).unref();
   }
 
-  /** Never rejects: after an error, it tries again later. */
+  /** Never rejects. After an error, it starts the timer for another run. */
   async #run(): Promise<void> {
     try {
       if (this.#signal.aborted) return;
@@ -86,7 +82,7 @@ export class Background implements Resolving {
     } catch (error) {
       if (this.#signal.aborted) return;
       if (StoreError.is(error, "SESSION_NOT_FOUND")) return this.#stopping.abort(); // forgotten
-      // A locked store or a full disk may be a passing problem.
+      // A locked store or a full disk is often temporary.
       if (this.#failureCount === 0) {
         const text = error instanceof Error ? error.message : String(error);
         const warning = `Resolving in the background failed and will be tried again: ${text}`;

@@ -9,17 +9,15 @@ import { EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
 import { hitsPage, membersPage, type ResultBudget, sliceOfMessage } from "./result-pages.ts";
 import type { Store } from "./store.ts";
 
-/** The most hits, and the default. The budget decides how many are shown. */
 const HITS_MAX = 20;
 const HITS_DEFAULT = 8;
 
-/** The messages that one page is chosen from. */
 const PAGE_MAX = 100;
 
 const RECALL = z.extend(z.pick(RECALL_INPUT, { query: true }), { limit: limitOf("messages", HITS_DEFAULT, HITS_MAX) });
 const EXPAND = z.omit(EXPAND_INPUT, { limit: true, seqFrom: true });
 
-/** The tools that a chat's model may call. */
+/** The tools that the model of a chat may call. */
 export const CHAT_TOOLS: readonly ChatTool[] = [
   {
     name: "recall",
@@ -37,14 +35,14 @@ export const CHAT_TOOLS: readonly ChatTool[] = [
 export interface ToolPorts {
   store: Store;
   tokenCounter: TokenCounter;
-  /** The project that `recall` searches; undefined for all. */
+  /** `recall` searches this project. If it is undefined, `recall` searches all projects. */
   project: string | undefined;
 }
 
 /**
- * Runs a call. If something is wrong with the call, the result tells the model how to correct it.
+ * Runs a tool call. If the call is wrong, the result tells the model how to correct it.
  *
- * @param tokensMax  The most tokens of the result's text, besides about 100 that every result needs.
+ * @param tokensMax  The most tokens of the result's text, without about 100 tokens for its frame.
  * @throws the signal's reason if aborted; {StoreError} for an error of the store.
  */
 export async function runTool(
@@ -64,10 +62,8 @@ export async function runTool(
   }
 }
 
-/** An error in a call, reported to the model that made it. */
 class CallError extends Error {}
 
-/** True for errors about the call. All others are about the store. */
 function isOfCall(error: unknown): error is StoreError {
   const codes = ["HANDLE_INVALID", "ROOT_NOT_FOUND", "MESSAGE_NOT_FOUND", "OPTION_INVALID", "QUERY_EMPTY"] as const;
   return codes.some((code) => StoreError.is(error, code));
@@ -109,7 +105,7 @@ function piece(target: string, from: number, budget: ResultBudget, store: Store)
   return text;
 }
 
-/** Returns JSON Schema with the few keywords that every model's API knows. The descriptions name the bounds. */
+/** Returns JSON Schema with only those keywords that every model's API knows. The descriptions still give the bounds. */
 function schemaOf(schema: z.ZodMiniType): object {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io: "input",

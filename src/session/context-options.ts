@@ -5,16 +5,15 @@ import { type FieldsOf, oneWordOf } from "../core/schema.ts";
 import { type TokenBudget, tokenBudgetFields } from "../core/token-budget.ts";
 import type { RecallQuery } from "../recall/search.ts";
 
-/** The budget and the strategy of a context. */
 export interface ContextOptions extends TokenBudget {
-  /** The strategy; by default the session's. */
+  /** By default the session's strategy. */
   strategy?: Strategy;
 }
 
 export interface RenderOptions extends ContextOptions {
   /** A question, or a description of the next step. Messages that answer it become evidence, and get most of a small budget. */
   query?: RecallQuery;
-  /** The messages searched for evidence: those of this session (the default) or of all sessions of its project. Ignored without a query. */
+  /** Evidence comes from this session (the default), or from all sessions of its project. Ignored without a query. */
   scope?: "session" | "project";
 }
 
@@ -27,7 +26,7 @@ export const CONTEXT_OPTIONS = once(() =>
 
 export const RENDER_OPTIONS = once(() =>
   z.extend(CONTEXT_OPTIONS(), {
-    query: z.optional(z.custom<RecallQuery>()), // recall checks it
+    query: z.optional(z.custom<RecallQuery>()), // checked by `recall`
     scope: z._default(oneWordOf(["session", "project"]), "session"),
   } satisfies FieldsOf<Omit<RenderOptions, keyof ContextOptions>>),
 );

@@ -7,29 +7,29 @@ import type { RenderOptions } from "./context-options.ts";
 import { RECORD_NOTE, type ResultBudget } from "./result-pages.ts";
 import type { Session } from "./session.ts";
 
-/** The ratio of the next smaller budget, if the page turned out too long, and the most tries. */
+/** A page that turned out too long is rendered again with this share of its budget, at most this often. */
 const TOKENS_RATIO = 0.85;
 const TRIES_MAX = 6;
 
-/** A context as a record of the session, for a model that does not take part in it. */
+/** A context as a record of a session, for a model that does not take part in the session. */
 export interface ContextPage {
   sessionId: string;
   project: string | null;
   tokenCount: number;
   messages: { role: Role; name?: string; text: string }[];
-  /** How many messages of the session are shown (whole or shortened), summarized, and only named. */
+  /** The numbers of messages that are shown (whole or shortened), summarized, and only named. */
   shownCount: number;
   summarizedCount: number;
   omittedCount: number;
-  /** The whole page as one element. Texts in it are escaped, so none can end it. */
+  /** The whole page as one element. The texts in it are escaped, so they cannot end the element. */
   text: string;
 }
 
 /**
- * Returns a session's context as a record, as text and as values. Both fit the budget, unless even the smallest of a few renders
- * is too long. Calls and results are written as text, files are named, and reasoning is left out.
+ * Returns a session's context as a record. Tool calls and their results are written as text, files are named, and reasoning is
+ * left out. Its text and its JSON each fit the budget. If no try fits, the last one is returned.
  *
- * @throws {StoreError} what `render` throws.
+ * @throws {StoreError} the errors of `render`.
  */
 export function contextPage(
   session: Session,
@@ -43,7 +43,7 @@ export function contextPage(
       page = pageOfRender(session, session.render({ ...options, tokensMax }), budget);
     } catch (error) {
       if (page === undefined || !StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
-      break; // it can be no shorter
+      break; // a smaller budget cannot be rendered
     }
     if (page.tokenCount <= budget.tokensMax) break;
     tokensMax = Math.floor(tokensMax * TOKENS_RATIO);
@@ -73,7 +73,6 @@ function pageOfRender(session: Session, result: RenderResult, { tokenCounter }: 
   };
 }
 
-/** Converts a message. Messages that the render composed already consist of elements. */
 function pieceOf({ role, name, parts }: ContextMessage, isComposed: boolean) {
   const { text } = messageText({ parts });
   if (isComposed) return { line: text, value: { role, text } };

@@ -23,12 +23,12 @@ import { type ColdNotes, continuityWriter, loadColdNotes } from "./continuity.ts
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
 
-/** The hits that a render with a query requests: one for each 25 tokens of the budget, within these bounds. */
+/** A render with a query requests one hit for each 25 tokens of the budget, within these bounds. */
 const HITS_MIN = 20;
 const HITS_MAX = 200;
 const HIT_TOKENS = 25;
 
-/** The memory blocks kept until the frontier moves. A host renders with one or two budgets. */
+/** The number of memory blocks to keep. A host usually renders with one or two budgets. */
 const BUDGETS_KEPT = 8;
 
 /** Returns the state of the session, brought up to date with the file. */
@@ -38,7 +38,7 @@ interface SessionAccess {
   reload(): SessionState;
 }
 
-/** The cold part of a session. It is kept until the frontier moves. */
+/** The part of a context before the window. It is kept until the frontier moves. */
 interface ColdPart {
   frontierVersion: number;
   pinnedCount: number;
@@ -49,13 +49,12 @@ interface ColdPart {
   continuity: ContinuityWriter;
 }
 
-/** Renders one session, and keeps results that the next render can use again. */
+/** Renders one session, and keeps what the next render can use again. */
 export class Contexts {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
   readonly #access: SessionAccess;
   #coldPart: ColdPart | undefined;
-  /** The messages from a seq up to the window, kept until the frontier moves. */
   #beforeWindow: { key: string; messages: Message[] } | undefined;
   #notes: ColdNotes | undefined;
   #rendered: { key: string; settings: SessionSettings; result: RenderResult } | undefined;
@@ -73,12 +72,12 @@ export class Contexts {
     this.#rendered = undefined;
   }
 
-  /** Drops the notes of messages that may have been forgotten. */
+  /** Drops the notes, because some of their messages may have been forgotten. */
   dropNotes(): void {
     this.#notes = undefined;
   }
 
-  /** Returns the context that checked options and the session's settings ask for. */
+  /** Returns what the options ask for, with defaults from the session's settings. */
   asked(options: ContextOptions): SummaryContext & { strategy: Strategy } {
     const state = this.#access.current();
     const tokensMax = tokensMaxOf(options, state.settings.contextTokensMax);
@@ -118,7 +117,7 @@ export class Contexts {
     });
   }
 
-  /** Returns the first seq that would still be in the window after `compact`; 0 if `compact` would do nothing. */
+  /** Returns the seq where the window would begin after `compact`; 0 if `compact` would do nothing. */
   #compactableTo(strategy: Strategy, state: SessionState, tokensMax: number): number {
     if (strategy === "full") return 0;
     if (strategy === "union-find") {
@@ -151,7 +150,7 @@ export class Contexts {
     return strategy === "union-find" ? render() : repositories.database.read(render);
   }
 
-  /** Renders with a query. The result is not kept, because a new message of any session may change the hits. */
+  /** Renders with a query. The result is not kept, because a new message in another session may change the hits. */
   #renderFor(query: RecallQuery, scope: "session" | "project", tokensMax: number): RenderResult {
     const { repositories, tokenCounter } = this.#ports;
     repositories.database.assertOpen();
@@ -167,7 +166,7 @@ export class Contexts {
       const searched = scope === "project" ? { project: row.project! } : { sessionIds: [this.#sessionId] };
       const limit = Math.min(HITS_MAX, Math.max(HITS_MIN, Math.ceil(tokensMax / HIT_TOKENS)));
       const stable = stableTokensMax(view, tokensMax, tokenCounter);
-      // The newest step is always shown, so it is not evidence: a question does not answer itself.
+      // A question does not answer itself, and the newest step is always shown. So it is not evidence.
       const newest = state.window.filter(({ stepId }) => stepId === state.window.at(-1)!.stepId);
       const shownIds = new Set(newest.map(({ id }) => id));
       const room = { shownIds, tokensMax: tokensMax - Math.min(stable, tokensMax / 2) };
@@ -215,7 +214,9 @@ export class Contexts {
     };
   }
 
-  /** The window is in memory. The messages before it are read once for each move of the frontier. */
+  /**
+   * Returns the unpinned messages from a seq on. Those before the window are read from the file once per move of the frontier.
+   */
   #unpinnedFrom({ window, evictedSeq, frontierVersion }: SessionState, seq: number): Message[] {
     if (seq >= evictedSeq) return window.filter((message) => message.seq >= seq);
     const key = `${seq} ${frontierVersion}`;
@@ -227,7 +228,7 @@ export class Contexts {
     return [...this.#beforeWindow.messages, ...window];
   }
 
-  /** Returns the session and its cold part, both of one snapshot. The cold part is read once for each move of the frontier. */
+  /** Returns the session and its cold part, both from one snapshot. */
   #current(): { state: SessionState; cold: ColdPart } {
     const isFresh = (state: SessionState, cold: ColdPart | undefined): cold is ColdPart =>
       cold?.frontierVersion === state.frontierVersion &&
@@ -251,7 +252,7 @@ export class Contexts {
   }
 }
 
-/** Copies a result, so that a caller who changes it does not change the kept one. */
+/** Copies a result, so that a caller cannot change the kept one. */
 function copyOf<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyOf) as T;
   if (typeof value !== "object" || value === null) return value;

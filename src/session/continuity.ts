@@ -7,33 +7,33 @@ import { notesOf } from "../models/notes.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** The most messages before the window that are read. Each takes about 0.1 ms when a session is resumed. Older ones matter little. */
+/** The most messages before the window that are read. Reading one takes about 0.1 ms, and older messages matter little. */
 const MESSAGES_MAX = 160;
 
-/** The newest turns whose user messages are read, however old they are, because a user's rule stays valid. */
+/** The user messages of this many newest turns are read, however old they are, because a user's rule stays valid. */
 const TURNS_MAX = 24;
 
-/** The blocks kept between two moves of the frontier. A host renders with one or two budgets. */
+/** The number of blocks to keep. A host usually renders with one or two budgets. */
 const BLOCKS_KEPT = 8;
 
-/** The first messages of a session that are searched for its first request. */
+/** The session's first request is looked for in this many messages. */
 const FIRST_MAX = 16;
 
-/** The notes of messages that have left the window. */
+/** The notes of messages before the window. */
 export interface ColdNotes {
-  /** The seq of the first message that has not left the window. */
+  /** The first seq of the window. */
   seqEnd: number;
   newest: NotedMessage[];
-  /** The users' messages of the newest turns, in order. */
+  /** The user messages of the newest turns. */
   asked: NotedMessage[];
-  /** The first messages of the session. */
   first: NotedMessage[];
 }
 
 /**
- * Reads the notes for continuity. The time does not depend on the length of the session.
+ * Reads the notes for continuity. A longer session does not take longer.
  *
- * @param before  The notes at an earlier frontier, if none of their messages has been forgotten. Only newer messages are read.
+ * @param before  The notes at an earlier frontier. Then only the messages since are read. Leave it out if any message was
+ *   forgotten.
  */
 export function loadColdNotes(
   { messages }: Repositories,
@@ -56,7 +56,7 @@ export function loadColdNotes(
   return { seqEnd, newest, asked: asked.reverse(), first };
 }
 
-/** Returns the writer of a session's continuity block. It keeps its blocks until the frontier moves. */
+/** Returns the writer of a session's continuity block. It keeps the blocks it has written. */
 export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter): ContinuityWriter {
   const blocks = new Map<string, Continuity | undefined>();
   const old = coldMessages(cold);
@@ -74,7 +74,7 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter): C
   };
 }
 
-/** Returns the notes in use, each message once: the first request, the users' messages of the newest turns, and the newest messages. */
+/** Returns each message once: the first request, the user messages of the newest turns, and the newest messages. */
 function coldMessages({ newest, asked, first }: ColdNotes): NotedMessage[] {
   const seqFirst = newest[0]?.seq ?? 0;
   const request = first.find(({ said }) => said.some(({ kind }) => kind === "request" || kind === "rule"));

@@ -27,7 +27,7 @@ export function examine(ports: SessionPorts): Finding[] {
     if (!StoreError.is(error)) throw error;
     return [refusal("integrity", error), ...findings];
   }
-  // The index reads every centroid. A damaged one must not hide the other findings.
+  // `nearest.state()` reads every centroid. If a centroid is damaged, the other findings are still reported.
   try {
     findings.push(indexFinding(nearest.state()));
   } catch (error) {
@@ -44,7 +44,7 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
   let themeCount = 0;
   for (const sessionId of repositories.sessions.ids()) {
     const { settings } = repositories.sessions.byId(sessionId)!;
-    if (settings.strategy !== "union-find") continue; // others show no themes
+    if (settings.strategy !== "union-find") continue; // other strategies show no themes
     const own = themeSettings({ repositories, sessionId, settings, tokensMax: settings.contextTokensMax, summarizer });
     const dirty = dirtyThemes(repositories, sessionId, own, asker).filter(({ wait }) => wait?.nextTryAtMs !== null);
     if (dirty.length > 0) sessionIds.push(sessionId);
@@ -53,9 +53,9 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
   return databaseFindings(repositories, embedder.id, { themeCount, sessionIds });
 }
 
-/** Says why a store cannot be opened, and examines its file from the outside. */
+/** Reports why a store cannot be opened, and examines its file. */
 export function examineUnopened(error: StoreError): Finding[] {
-  // The permissions of a file that is not a store are not checked.
+  // The permissions of another program's file are not examined.
   const path = "path" in error.details && error.code !== "NOT_A_STORE" ? error.details.path : undefined;
   const findings = path === undefined ? [] : fileFindings(path, false);
   return [refusal("open", error), ...findings.filter(({ text }) => text !== error.message)];
@@ -65,7 +65,6 @@ function refusal(check: "open" | "integrity" | "index", { message, hint }: Store
   return problem(check, message, hint ?? "Fix this problem, then try again.");
 }
 
-/** Describes the state of the index of clusters. Without a working index nothing is lost; searches are only slower. */
 function indexFinding(state: IndexState): Finding {
   const { indexedCount, comparedCount, waitingCount, isWorthIndexing, libraryError, refusal, saveFailure } = state;
   const compared = `${formatted(comparedCount)} ${comparedCount === 1 ? "cluster is" : "clusters are"} compared one by one`;

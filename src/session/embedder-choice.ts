@@ -5,10 +5,10 @@ import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 
 /**
- * Returns the embedder that a person names: `hashing`, `gemini`, or an id.
+ * Returns the embedder for a name that a person typed: `hashing`, `gemini`, or an embedder's id.
  *
  * @param dimension  The dimension of `gemini`'s vectors; by default the model's own.
- * @param keyless  True if a key is not required. The embedder then has its id and dimension, but fails when it is called.
+ * @param keyless  True if the key may be missing. Without a key, calls of the embedder fail, but its id and dimension are known.
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `OPTION_INVALID`, `MODEL_KEY_MISSING`.
  */
 export function embedderNamed(name: string, dimension: number | undefined, { keyless = false } = {}): Embedder {
@@ -25,16 +25,16 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
 }
 
 /**
- * Returns the embedder that a store was written with. If there is no key, the store opens anyway: searches then use words only,
- * and appended messages wait for their vectors.
+ * Returns the embedder that a store was written with. If the key is missing, searches use words only, and appended messages wait
+ * for their vectors.
  *
- * @throws {StoreError} `EMBEDDER_UNKNOWN` for an embedder that is not ours.
+ * @throws {StoreError} `EMBEDDER_UNKNOWN` if Coppice does not have this embedder.
  */
 export function storedEmbedder(id: string): Embedder {
   return orKeyless((options) => embedderById(id, options));
 }
 
-/** Returns the embedder for reading a store. If it is not one of ours, searches use words only. */
+/** Returns the embedder for reading a store. If Coppice does not have it, searches use words only. */
 export function readingEmbedder(id: string): Embedder {
   try {
     return storedEmbedder(id);
@@ -44,14 +44,14 @@ export function readingEmbedder(id: string): Embedder {
   }
 }
 
-/** Replaces an embedder that is not to be called: the one that `reembed` replaces, and the one of a temporary copy. */
+/** Stands for an embedder that is never called, such as the old one during `reembed`. */
 export function silentEmbedder(id: string, dimension: number): LocalEmbedder {
   return { id, dimension, similarityMin: 0, embed: () => undefined };
 }
 
 type MakeEmbedder = (options: { apiKey?: string }) => Embedder;
 
-/** Makes an embedder, even if there is no key. It then fails when it is called. */
+/** Makes an embedder. If the key is missing, the embedder's calls fail with the error that says so. */
 function orKeyless(make: MakeEmbedder): Embedder {
   try {
     return make({});

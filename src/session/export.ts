@@ -5,18 +5,18 @@ import { heldTime } from "../core/times.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionRow } from "../store/sessions.ts";
 
-/** The messages in memory at the same time. There are few, because each may have megabytes. */
+/** Few messages are in memory at the same time, because each may have megabytes. */
 const PAGE_MESSAGES = 50;
 
-/** The line of a session. It comes before the session's messages, and has no `role`. */
+/** The line of a session. It comes before the lines of its messages, and has no `role`. */
 export interface ExportedSession {
   session: string;
   project?: string;
   title?: string;
-  /** The program that it was imported from, and its id there. */
+  /** The program that the session was imported from, and the session's id there. */
   source?: string;
   externalId?: string;
-  /** The id of the session that started it or that it was forked from, and for a fork the parent's last shared seq. */
+  /** The id of the session that started or forked this one. For a fork, `forkSeq` is the last seq that the two share. */
   parent?: string;
   forkSeq?: number;
   /** Unix milliseconds. */
@@ -25,13 +25,13 @@ export interface ExportedSession {
   metadata?: Record<string, JsonValue>;
 }
 
-/** The line of a message, in a shape that `append` takes. */
+/** The line of a message, as `append` takes it. */
 export interface ExportedMessage {
   session: string;
-  /** The 0-based number in the session. If a seq is missing, its message was forgotten or cannot be read. */
+  /** Counted from 0. A missing number means that the message was forgotten or cannot be read. */
   seq: number;
   role: Role;
-  /** Set if the message is one plain text; other messages have `parts`. */
+  /** The text of a message that is one plain text. Other messages have `parts`. */
   content?: string;
   parts?: Part[];
   name?: string;
@@ -54,18 +54,18 @@ export interface UnreadableMessage {
 export interface ExportOptions {
   /** The ids of the sessions; by default all. */
   sessions?: readonly string[];
-  /** Called for each message that cannot be read; the export then continues. Without it, the first such message throws. */
+  /** Called for each message that cannot be read. Without this function, the first such message throws. */
   onUnreadable?: (message: UnreadableMessage) => void;
 }
 
 /**
  * Yields the lines of the neutral format, one object each: a session, then its messages in order, then the next session. A
- * session comes after the one that started it. What is derived from messages is not exported.
+ * session comes after the one that started it. Derived data is not exported.
  *
- * Memory does not grow with the history. No transaction stays open between two lines, so others can write meanwhile. Messages
- * that they append to a session after its first line are not exported.
+ * Memory does not grow with the history. Between two lines, others can write to the store. Messages that they append to a session
+ * after its line are not exported.
  *
- * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if there is no `onUnreadable`.
+ * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if `onUnreadable` is not given.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
   const { database, sessions, messages } = repositories;
@@ -83,7 +83,7 @@ export function* exportLines(repositories: Repositories, options: ExportOptions)
   }
 }
 
-/** Returns the rows of the sessions with these ids, oldest first, except that each follows its parent. */
+/** Returns the rows of the sessions with these ids, oldest first, but parents before their children. */
 function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefined): SessionRow[] {
   const asked = (ids ?? sessions.ids()).map((id) => {
     const row = sessions.byId(id);
@@ -102,7 +102,7 @@ function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefi
   return ordered;
 }
 
-/** Returns the messages with these seqs. If the file is damaged, it reads them one by one, so that only damaged ones are lost. */
+/** Returns the messages with these seqs. In a damaged file, it reads one message at a time and skips the damaged ones. */
 function readable(
   repositories: Repositories,
   sessionId: string,
@@ -150,7 +150,7 @@ function messageLine({ sessionId, seq, role, parts, createdAtMs, name, externalI
     createdAt: heldTime(createdAtMs),
     ...(name !== undefined && { name }),
     ...(externalId !== undefined && { id: externalId }),
-    // A system message is always pinned, and a result is pinned with its call.
+    // `append` itself pins system messages, and results of pinned calls.
     ...(pinned && (role === "user" || role === "assistant") && { pinned }),
     ...(metadata !== undefined && { metadata }),
   };

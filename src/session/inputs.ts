@@ -6,12 +6,11 @@ import { oneWordOf, text, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
 
-// The arguments of calls by models and other programs that send JSON. The descriptions are all that a model learns about them.
-// The call itself checks everything that a schema cannot, for example if a handle exists.
+// The arguments of calls by models and by programs that send JSON. A model reads only the descriptions. The called method checks
+// everything else, such as whether a handle exists.
 
 export { EXPAND_LIMIT_DEFAULT };
 
-/** Sessions on a page. */
 export const SESSIONS_LIMIT_DEFAULT = 20;
 
 const name = (meaning: string) => z.exactOptional(textOf(0, ID_CHARS_MAX)).check(z.describe(meaning));
@@ -26,7 +25,6 @@ function textOf(charsMin: number, charsMax: number) {
   return charsMin === 0 ? bounded : bounded.check(z.minLength(charsMin, error));
 }
 
-/** A field for the most items to return. */
 export function limitOf(what: string, usual: number, max: number) {
   return z
     .exactOptional(whole(1, max))
@@ -91,7 +89,7 @@ export const CONTEXT_INPUT = z.strictObject({
 
 /**
  * The arguments of an append. `content` may be a list of parts, and unknown fields are stored in `metadata`. A model may not
- * append a system message, because every later context of the session would begin with it.
+ * append a system message, because every later context of the session would begin with that message.
  */
 export const APPEND_INPUT = z.extend(z.omit(messageSchemas().message, { parts: true }), {
   role: oneWordOf(ROLES.filter((role) => role !== "system")).check(z.describe("Who says it")),

@@ -10,17 +10,17 @@ import type { Repositories } from "../store/repositories.ts";
 import { changeSettings, completeSession, createSession } from "../store/write.ts";
 import type { SessionPorts } from "./ports.ts";
 
-/** The identity of an imported session in the program or the store that it comes from. */
+/** Identifies an imported session in the program or the store that it comes from. */
 export interface SessionOrigin {
   source: string;
   externalId: string;
-  /** The external id of the session that started this one, from the same source. */
+  /** The external id of the session that started this one. Both have the same source. */
   parentExternalId?: string;
-  /** For a fork: the external id of the parent's last message before it. */
+  /** For a fork: the external id of the last message of the parent that the fork continues. */
   forkedAfter?: string;
   createdAtMs?: number;
   metadata?: Record<string, JsonValue>;
-  /** Set for a session from another Coppice store, where its id was `externalId`. Restores its names and settings. */
+  /** Set if the session comes from another Coppice store, where its id was `externalId`. Its names and settings are restored. */
   exported?: {
     source?: string;
     externalId?: string;
@@ -32,7 +32,7 @@ export interface SessionOrigin {
 /**
  * Creates the session with this id, or brings its names and settings up to date.
  *
- * @returns the session's id, which differs from `id` if another process has just created a session with the same origin.
+ * @returns the session's id. It differs from `id` if another process has just created a session with the same origin.
  * @throws {StoreError} `SESSION_CONFLICT`, `OPTION_INVALID`, `STORE_READONLY`.
  */
 export function openSession(ports: SessionPorts, id: string, options: SessionOptions, origin?: SessionOrigin): string {
@@ -57,7 +57,7 @@ export function openSession(ports: SessionPorts, id: string, options: SessionOpt
       metadata: origin?.metadata,
       createdAtMs: origin?.createdAtMs ?? clock(),
     });
-    // If another process was faster, its session is resumed, and its project is compared.
+    // Another process has just created it: resume that session, after the same checks.
     return known === undefined ? id : openSession(ports, known, options, origin);
   }
   if (project !== undefined && row.project !== null && project !== row.project) {
@@ -77,7 +77,7 @@ export function openSession(ports: SessionPorts, id: string, options: SessionOpt
   return id;
 }
 
-/** Returns the session id for an imported session. Every import of it gets the same id. */
+/** Returns the session id for an imported session. Every import of the session gets the same id. */
 export function importedSessionId({ repositories }: SessionPorts, origin: SessionOrigin): string {
   const { database, sessions } = repositories;
   const { source, externalId, createdAtMs, exported } = origin;
@@ -91,7 +91,7 @@ export function importedSessionId({ repositories }: SessionPorts, origin: Sessio
       row?.source === (exported.source ?? null) &&
       row?.externalId === (exported.externalId ?? null);
     if (isSame) return externalId;
-    // A new session keeps its external id as its id, if that is free here.
+    // A new session takes its external id as its id, unless another session has that id.
     return sessions.idByExternalId(source, externalId) ?? (row === undefined ? externalId : uuidv7());
   });
 }
@@ -114,8 +114,8 @@ function forkSeqOf(
 }
 
 /**
- * Returns the source and the external id of a new session, by which later imports find it. A session from another store keeps
- * the ones it had there. If its id or they are taken here, its id in the other store becomes its external id.
+ * Returns the source and the external id by which later imports find a new session. A session from another store keeps both,
+ * unless another session here has them. Then its id in the other store becomes its external id.
  */
 function namesOf({ sessions }: Repositories, id: string, origin: SessionOrigin | undefined) {
   const own = { source: origin?.source, externalId: origin?.externalId };

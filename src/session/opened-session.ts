@@ -35,17 +35,16 @@ const MESSAGES_OPTIONS = once(() =>
 
 const ROOTS_OPTIONS = once(() => z.strictObject({ level: z._default(oneWordOf(["cluster", "theme"]), "theme") }));
 
-/** The most tries of one `sync` while others write. */
+/** Another writer may change the session during `sync`. Then `sync` starts again, up to this many times. */
 const SYNC_ATTEMPTS_MAX = 10;
 
-/** The one implementation of `Session`. Methods that `Session` does not have are internal: see `internalsOf`. */
+/** The only implementation of `Session`. Methods that are not in `Session` are internal: see `internalsOf`. */
 export class OpenedSession implements Session {
   readonly id: string;
   readonly #ports: SessionPorts;
   #state: SessionState | undefined;
   #changesSeen = 0;
   #foreignMovesSeen = 0;
-  /** The stored messages that `sync` compares with; loaded at its first call. */
   #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
   #lastHistory: SyncKey[] = [];
   readonly #contexts: Contexts;
@@ -67,7 +66,7 @@ export class OpenedSession implements Session {
     return this.appendPrepared(rows, seq);
   }
 
-  /** Appends messages that were parsed and embedded before, possibly in another thread: see `OpenedStore.takesPrepared`. */
+  /** Appends messages that were prepared before, possibly in another thread: see `OpenedStore.takesPrepared`. */
   appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
     if (rows.length === 0) return [];
     const { repositories, embedder, clock } = this.#ports;
@@ -75,11 +74,11 @@ export class OpenedSession implements Session {
   }
 
   /**
-   * Appends messages that the session had in another store, each under its seq there. A message whose seq is taken is compared
-   * with the stored one and not appended again, so the same export can be imported twice.
+   * Appends messages that the session had in another store. If a message with the same seq is already here, the two are compared
+   * and nothing is appended. So the same export can be imported twice.
    *
-   * @param messages  The messages in order of seq. If a seq is missing, the messages after it get lower seqs.
-   * @throws {StoreError} `MESSAGE_INVALID` if another message has the seq; and what `append` throws.
+   * @param messages  The messages in order of seq. If the export skips a seq, the new messages after it get lower seqs.
+   * @throws {StoreError} `MESSAGE_INVALID` if a different message has the seq; the errors of `append`.
    */
   restoreAll(messages: readonly { seq: number; message: MessageInput }[]): AppendResult[] {
     const { nextSeq } = this.#current();
@@ -130,7 +129,8 @@ export class OpenedSession implements Session {
       digest: syncDigest(message, digests[index]!),
     }));
     const fresh = newMessages(keys, this.#syncKeys.keys, this.#lastHistory).map((index) => history[index]!);
-    // Batches let other writers in during the first sync of a long history. If a batch fails, the next sync appends the others.
+    // A long history is appended in batches, so that other writers need not wait. If a batch fails, the next `sync` appends the
+    // rest.
     const results: AppendResult[] = [];
     for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
       const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
@@ -152,7 +152,7 @@ export class OpenedSession implements Session {
     return this.#resolver.resolveDirty(options, true);
   }
 
-  /** Like `resolveDirty`, but without the store's upkeep, for callers that resolve many sessions. */
+  /** Like `resolveDirty`, but without the store's upkeep. For callers that resolve many sessions. */
   async resolveAlone(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
     return this.#resolver.resolveDirty(options, false);
   }
@@ -212,7 +212,7 @@ export class OpenedSession implements Session {
     return overview;
   }
 
-  /** Changes the session. If it fails, memory may differ from the file, so the session is loaded again at its next use. */
+  /** Changes the session. After an error, memory may differ from the file, so the session is loaded again at its next use. */
   #change<T>(change: (state: SessionState) => T): T {
     const state = this.#held ?? this.#current();
     this.#ports.changedAtMs.set(this.id, this.#ports.clock());
@@ -227,19 +227,18 @@ export class OpenedSession implements Session {
     }
   }
 
-  /** Returns the state of the session, including changes by other processes. */
   #current(): SessionState {
     const { database } = this.#ports.repositories;
     this.#ports.touch(this);
     database.assertOpen();
-    // Usually nobody has written since the last call, and no transaction is needed.
+    // Usually nobody has written since the last call. Then no transaction is needed.
     const held = this.#held;
     if (held?.dataVersion !== database.dataVersion()) return database.read(() => this.#reload());
     this.#dropForgotten(held);
     return held;
   }
 
-  /** Drops what is no longer true if another process has moved the frontier or forgotten messages. */
+  /** After another process has moved the frontier or forgotten messages, drops what may have become wrong. */
   #dropForgotten({ foreignMoves }: SessionState): void {
     if (foreignMoves === this.#foreignMovesSeen) return;
     this.#foreignMovesSeen = foreignMoves;
@@ -247,14 +246,14 @@ export class OpenedSession implements Session {
     this.#contexts.dropNotes();
   }
 
-  /** Drops everything that can be loaded again. */
+  /** Drops what can be loaded again. */
   release(): void {
     this.#state = undefined;
     this.#contexts.release();
     this.#syncKeys = undefined;
   }
 
-  /** The state in memory; undefined if it must be loaded again. */
+  /** The state in memory, or undefined if it must be loaded again. */
   get #held(): SessionState | undefined {
     return this.#changesSeen === this.#ports.changes.count ? this.#state : undefined;
   }
@@ -275,7 +274,7 @@ export class OpenedSession implements Session {
   }
 }
 
-/** Returns the digest that `MessageRepository.syncKeys` returns for a stored message. */
+/** Returns the same digest as `MessageRepository.syncKeys` for the stored message. */
 function syncDigest({ role, parts }: ParsedMessage, digest: Buffer): string {
   if (role !== "tool") return digest.toString("hex");
   return JSON.stringify(parts.map((part) => (part.type === "tool_result" ? part.toolCallId : null)));

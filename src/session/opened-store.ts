@@ -51,7 +51,7 @@ import {
 } from "./store-options.ts";
 import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
 
-/** The most messages that `close` adds to the full-text index, and the most milliseconds. Searches scan the others. */
+/** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;
 const CLOSING_MS_MAX = 250;
 
@@ -87,7 +87,7 @@ function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["emb
 }
 
 /**
- * Returns the object behind a store, for imports and surfaces, which need internal methods.
+ * Returns the object behind a store, which has internal methods for imports, the command line and the MCP server.
  *
  * @throws {StoreError} `OPTION_INVALID` for an object that `openStore` did not return.
  */
@@ -96,21 +96,17 @@ export function internalsOf(store: Store): OpenedStore {
   throw new StoreError("OPTION_INVALID", { option: "store", expected: "one that openStore returned", actual: store });
 }
 
-/**
- * The one implementation of `Store`. Each method only calls the room that does the work.
- *
- * Methods that `Store` does not have are internal: see `internalsOf`.
- */
+/** The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. */
 export class OpenedStore implements Store {
   readonly #database: StoreDatabase;
   readonly #repositories: Repositories;
   readonly #ports: SessionPorts;
   readonly #closing = new AbortController();
-  /** The one object of each session. Two objects of a session would disagree about its next seq. */
+  /** One object for each session, because two would disagree about its next seq. */
   readonly #sessions = new Map<string, OpenedSession>();
 
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
-    setMaxListeners(0, this.#closing.signal); // one for each session that is resolving
+    setMaxListeners(0, this.#closing.signal); // one listener for each session that is resolving
     this.#database = database;
     this.#ports = new SessionPorts(database, chosen, this.#closing.signal);
     this.#repositories = this.#ports.repositories;
@@ -198,7 +194,7 @@ export class OpenedStore implements Store {
       ...(onProgress && { onProgress }),
       onSwitch: () => this.#ports.useEmbedder(embedder),
     });
-    this.#ports.useEmbedder(embedder); // `onSwitch` is not called if another process was faster or nothing was to do
+    this.#ports.useEmbedder(embedder); // `onSwitch` is not called if another process switched first, or if there was nothing to do
     return result;
   }
 
@@ -262,23 +258,23 @@ export class OpenedStore implements Store {
     this.close();
   }
 
-  /** Yields the rows of `query` one by one, so that memory does not grow with the result. */
+  /** Yields the rows of `query` one by one. A large result does not need more memory. */
   queryRows(sql: string): Generator<QueryRow> {
     return queryRows(this.#database, sql);
   }
 
-  /** Returns the session for an imported one, and creates it if there is none. */
+  /** Returns the session for an imported one. If there is none, it is created. */
   importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
     const id = importedSessionId(this.#ports, origin);
     return this.#sessionObject(openSession(this.#ports, id, options, origin));
   }
 
-  /** True if the store uses the default embedder, counter and clock, so that `prepareApart` may prepare its messages. */
+  /** True if the store uses the default embedder, counter and clock. Then `prepareApart` may prepare its messages. */
   get takesPrepared(): boolean {
     return isUsual(this.#ports);
   }
 
-  /** Returns true if the file was imported whole in this state, and nothing was forgotten since. */
+  /** Returns true if this version of the file was imported whole, and nothing was forgotten since. */
   hasImportedFile(path: string, state: string): boolean {
     return this.#database.read(() => this.#repositories.importedFiles.has(path, state));
   }
@@ -289,9 +285,9 @@ export class OpenedStore implements Store {
   }
 
   /**
-   * Records that files were imported whole, unless something was forgotten since.
+   * Records that files were imported whole. If something was forgotten since `forgetCount()` was called, nothing is recorded.
    *
-   * @param states  By path, a text that changes with the file.
+   * @param states  A text for each path that changes when the file changes.
    * @param forgetCount  The result of `forgetCount()` before the first file was read.
    */
   noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
@@ -309,7 +305,7 @@ export class OpenedStore implements Store {
       this.#database.waitNoMore();
       indexTailNow(this.#repositories, { countMax: CLOSING_MESSAGES_MAX, timeMsMax: CLOSING_MS_MAX });
     } catch {
-      // `doctor` and the next search or append report a damaged index or a full disk.
+      // If the index is damaged or the disk is full, `doctor` and the next search or append report it.
     }
   }
 }

@@ -9,10 +9,9 @@ import type { StoreDatabase } from "../store/open.ts";
 import { makeRepositories, type Repositories } from "../store/repositories.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** The most sessions of one store that keep their window, open clusters and last context in memory. */
+/** The most sessions whose state and last context stay in memory. */
 const RESIDENT_MAX = 64;
 
-/** The ports that the caller of `openStore` chose. */
 export interface ChosenPorts {
   embedder: Embedder;
   summarizer: Summarizer;
@@ -23,20 +22,19 @@ export interface ChosenPorts {
 /** The parts of an open store that its sessions share. */
 export class SessionPorts implements ChosenPorts {
   readonly repositories: Repositories;
-  /** `reembed` replaces it. */
+  /** Changed by `reembed`. */
   embedder: Embedder;
   readonly summarizer: Summarizer;
   readonly tokenCounter: TokenCounter;
   readonly clock: Clock;
   /** Identifies this open store in claims. */
   readonly claimant = uuidv7();
-  /** Aborted when the store closes. */
   readonly closing: AbortSignal;
-  /** Counts changes by this connection that its sessions would not notice otherwise, such as new settings and rebuilds. */
+  /** Counts changes that the sessions in memory would not notice otherwise, such as new settings and rebuilds. */
   readonly changes = { count: 0 };
   /**
-   * When this process last changed a session, in Unix milliseconds, by its id. The dates of messages do not show that, because a
-   * program may append an old conversation turn by turn.
+   * When this process last changed a session, in Unix milliseconds, by session id. The newest message's date does not show that,
+   * because an imported message may have an old date.
    */
   readonly changedAtMs = new Map<string, number>();
   readonly nearest: NearestClusters;
@@ -59,20 +57,20 @@ export class SessionPorts implements ChosenPorts {
     this.upkeep = new Upkeep(this);
   }
 
-  /** Uses another embedder from now on. The store must have a generation of it. */
+  /** Uses another embedder from now on. The store must have its generation. */
   useEmbedder(embedder: Embedder): void {
     this.embedder = embedder;
     this.changes.count += 1;
   }
 
-  /** Returns a signal that aborts with the caller's, and when the store closes. */
+  /** Returns a signal that aborts when `given` aborts or the store closes. */
   signalOf(given: AbortSignal | undefined): AbortSignal {
     return given === undefined ? this.closing : AbortSignal.any([given, this.closing]);
   }
 
   /**
-   * Records a use of a session, and releases the one that was not used for longest if there are too many in memory. A released
-   * session is loaded again in milliseconds.
+   * Records a use of a session. If too many sessions are in memory, the least recently used one is released. Loading it again
+   * takes milliseconds.
    */
   touch(session: { release(): void }): void {
     if (session === this.#newest) return;

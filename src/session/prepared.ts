@@ -5,26 +5,28 @@ import { type PrepareOptions, prepareMessage } from "../ingest/prepare.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import type { MessageRow } from "../store/messages.ts";
 
-/** A message with all the values that a store keeps of it except its seq. */
+/** A message as the store keeps it, without its seq. */
 export type PreparedMessage = MessageRow;
 
-/** A prepared message on its way between threads. `parts` are left out if `partsJson`, which is copied faster, has all of them. */
+/**
+ * A prepared message on its way between threads. `parts` is left out if it can be parsed from `partsJson`, which is copied
+ * faster.
+ */
 export type PostedMessage = Omit<PreparedMessage, "parts"> & { parts: Part[] | undefined };
 
-/** The defaults of a store. */
 const USUAL: PrepareOptions = {
   embedder: hashingEmbedder,
   tokenCounter: estimatingTokenCounter,
   clock: systemClock,
 };
 
-/** Returns true if `prepareApart` has the same results as a store with these ports. */
+/** Returns true if a store with these ports would prepare a message exactly like `prepareApart`. */
 export function isUsual({ embedder, tokenCounter, clock }: PrepareOptions): boolean {
   return embedder === USUAL.embedder && tokenCounter === USUAL.tokenCounter && clock === USUAL.clock;
 }
 
 /**
- * Prepares a message for appending without a store: parses it, counts its tokens and makes its vector.
+ * Prepares a message without a store: parses it, counts its tokens and makes its vector.
  *
  * @throws {StoreError} `MESSAGE_INVALID`.
  */
@@ -32,12 +34,11 @@ export function prepareApart(message: MessageInput): PreparedMessage {
   return prepareMessage(parseMessage(message), USUAL);
 }
 
-/** Returns the form of a message that is sent to another thread. */
 export function posted(prepared: PreparedMessage): PostedMessage {
   return prepared.artifacts.length > 0 ? prepared : { ...prepared, parts: undefined };
 }
 
-/** Restores a message from another thread. On the way, each Buffer became a plain array of bytes. */
+/** Restores a message from another thread. A Buffer arrives as a plain array of bytes, and becomes a Buffer again. */
 export function revived(prepared: PostedMessage): PreparedMessage {
   return {
     ...prepared,

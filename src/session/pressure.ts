@@ -3,19 +3,19 @@ import type { RenderResult } from "../context/result.ts";
 import type { RenderView } from "../context/view.ts";
 import type { SessionState } from "../store/session-state.ts";
 
-/** Says how full a session's context is, and how many tokens `compact` would free. The store's counter counts the tokens. */
+/** How full a session's context is, and how many tokens `compact` would free. The store's counter counts the tokens. */
 export interface Pressure {
-  /** The budget. */
+  /** The token budget. */
   tokensMax: number;
-  /** The tokens of all messages as they were appended. A host without Coppice would send as many. */
+  /** The tokens of all messages as they were appended. A host without Coppice would send all of them. */
   fullTokens: number;
-  /** The tokens of the context that `render` returns now; if none fits, those of the smallest possible context. */
+  /** The tokens of the context that `render` returns now. If none fits, the tokens of the smallest context. */
   contextTokens: number;
-  /** `contextTokens / tokensMax`: from 0 to 1, or above 1 if `render` would throw `BUDGET_TOO_SMALL`. */
+  /** `contextTokens / tokensMax`: from 0 to 1, or above 1 if `render` would throw. */
   share: number;
-  /** True if `render` would throw. */
+  /** True if `render` would throw `BUDGET_TOO_SMALL`. */
   isTooSmall: boolean;
-  /** The tokens of the pinned messages and the window, which are shown word for word if there is room. */
+  /** The tokens of the pinned messages and the window. If there is room, these messages are shown word for word. */
   hotTokens: number;
   /** The part of `hotTokens` that the context leaves out or shortens. If it is above 0, compact or use a larger budget. */
   hiddenTokens: number;
@@ -26,9 +26,9 @@ export interface Pressure {
 }
 
 /**
- * @param view  The view of the strategy.
+ * @param view  The session as the strategy sees it.
  * @param compactableTo  The first seq that `compact` would leave in the window.
- * @param rendered  The context without a query, or the tokens of the smallest context.
+ * @param rendered  The context without a query. If none fits, the tokens of the smallest context.
  */
 export function pressureOf(
   state: SessionState,

@@ -16,19 +16,19 @@ import type { Contexts } from "./contexts.ts";
 import type { SessionPorts } from "./ports.ts";
 
 export interface StartResolvingOptions extends Omit<ContextOptions, "tokensMax"> {
-  /** The tokens of the context that `flat` and `sandwich` compact for; by default the session's setting. */
+  /** The token budget that `flat` and `sandwich` make summaries for; by default the session's setting. */
   contextTokensMax?: number;
   /** The most calls of the summarizer at the same time: 1 to 64, by default 8. */
   concurrency?: number;
   /** The most calls to begin; by default any number. A local summarizer is not limited. */
   callsMax?: number;
   /**
-   * The most tokens to send and receive; by default any number. A summary is not begun if its estimate, the sources plus the
-   * longest reply, exceeds what remains. Instructions and the model's thoughts are not estimated, so the total may be a little
-   * higher. The service's own count replaces the estimate.
+   * The most tokens to send and receive; by default any number. A summary is only begun if its estimate fits into the rest. The
+   * estimate is the sources plus the longest reply. The total may be a little higher, because the estimate leaves out
+   * instructions and the model's thoughts. After a call, the count of the service replaces the estimate.
    */
   tokensMax?: number;
-  /** Called with each event of a summary: started, resolved, failed, and so on. */
+  /** Called with each event of a summary, such as `started`, `resolved` or `failed`. */
   onEvent?: OnResolveEvent;
 }
 
@@ -52,12 +52,12 @@ const RESOLVE_OPTIONS = once(() => z.extend(START_OPTIONS(), { signal: z.optiona
 
 type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 
-/** Makes the summaries of one session: on request, and in the background. */
+/** Makes the summaries of one session, on request and in the background. */
 export class Resolver {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
   readonly #contexts: Contexts;
-  /** Resolves when the last run that was started is over. Never rejects. */
+  /** Resolves at the end of the newest run. Never rejects. */
   #running: Promise<void> | undefined;
   #background: Background | undefined;
 
@@ -69,7 +69,7 @@ export class Resolver {
 
   /**
    * @see Session.resolveDirty
-   * @param hasUpkeep  True if the store's upkeep, which looks at every session, runs afterwards.
+   * @param hasUpkeep  True if the upkeep of the whole store runs afterwards.
    */
   async resolveDirty(given: ResolveDirtyOptions, hasUpkeep: boolean): Promise<ResolveResult> {
     this.#ports.repositories.database.assertWritable("resolveDirty");
@@ -82,7 +82,7 @@ export class Resolver {
     const { closing, clock, repositories } = this.#ports;
     repositories.database.assertWritable("startResolving");
     const options = parseOptions("startResolving", START_OPTIONS(), given);
-    this.#contextOf(options); // throws if the window is used up
+    this.#contextOf(options); // throws if no tokens are left for the context
     const budget = this.#budgetOf(options);
     void this.#background?.stop();
     const resolve = async (signal: AbortSignal) => (await this.#resolve(options, budget, signal, true)).nextTryAtMs;
@@ -90,7 +90,7 @@ export class Resolver {
     return this.#background;
   }
 
-  /** Says that the session has changed. */
+  /** Call this after each change of the session. */
   wake(): void {
     this.#background?.wake();
   }
@@ -103,11 +103,11 @@ export class Resolver {
   ): Promise<Resolved> {
     const { tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
     const { concurrency, onEvent } = options;
-    this.#contextOf(options); // throws if the window is used up
-    setMaxListeners(0, signal); // several for each call in progress
+    this.#contextOf(options); // throws if no tokens are left for the context
+    setMaxListeners(0, signal); // each call in progress adds several listeners
     signal.throwIfAborted();
     const embedFromMs = isRemote(embedder) ? clock() : 0;
-    // Runs follow one another, even if an event listener starts one. The next run continues where this one stopped.
+    // Runs follow one another. An event listener may start the next run while this one works.
     const before = this.#running ?? Promise.resolve();
     const running = (async () => {
       await untilAborted(before, signal);
@@ -115,7 +115,7 @@ export class Resolver {
       return resolveDirty({ ...context, tokenCounter, clock, claimant, concurrency, budget, signal, onEvent });
     })();
     this.#running = Promise.allSettled([before, running]).then(() => {});
-    // Summaries do not depend on vectors. If one of the two fails, the other continues, because its calls are paid for.
+    // If one of the two fails, the other continues, because its calls are paid for.
     const embedding = vectors.embed({ sessionId: this.#sessionId, signal });
     await Promise.allSettled([running, embedding]);
     const { result, nextTryAtMs } = await running;

@@ -5,7 +5,7 @@ import type { DoneSummary } from "../store/summaries.ts";
 
 /** A theme or a cluster of a session. */
 export interface RootInfo {
-  /** The handle at the log position of its last change. */
+  /** The handle at the log position of the root's last change. */
   root: string;
   level: SessionLevel;
   sessionId: string;
@@ -19,9 +19,9 @@ export interface RootInfo {
   clusters?: string[];
   /** For a cluster: the number of its steps. */
   stepCount?: number;
-  /** For a cluster: true if it takes no more members. */
+  /** For a cluster: true if it takes no more steps. */
   settled?: boolean;
-  /** For a theme: its summaries, oldest sources first. Contexts may not show all of them yet. */
+  /** For a theme: its finished summaries, those of the oldest messages first. Contexts may not show all of them yet. */
   summaries?: RootSummary[];
   /** For a theme: the number of messages that no summary covers. */
   uncoveredCount?: number;
@@ -30,7 +30,7 @@ export interface RootInfo {
 type RootSize = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 export interface RootSummary {
-  /** The handle of the messages that it covers. */
+  /** The handle of the messages that the summary covers. */
   root: string;
   title: string;
   text: string;

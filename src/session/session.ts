@@ -16,7 +16,7 @@ export interface MessagesOptions {
   seqFrom?: number;
   /** The last seq, inclusive; by default the session's last. */
   seqTo?: number;
-  /** The most messages to return: 0 to 10,000 (the default). To read more, continue after the seq of the last one. */
+  /** The most messages to return: 0 to 10,000 (the default). For the next page, set `seqFrom` to the last seq plus 1. */
   limit?: number;
 }
 
@@ -24,7 +24,7 @@ export interface MessagesOptions {
  * One agent's conversation. You append messages, render a context for the next model call, and inspect the forest.
  *
  * Every method except `resolveDirty` is synchronous and calls no remote model. Any number of processes may use the same session.
- * Each call sees everything that other processes have written before.
+ * Each call sees everything that was written before, by any process.
  */
 export interface Session {
   readonly id: string;
@@ -32,17 +32,17 @@ export interface Session {
   readonly project: string | null;
 
   /**
-   * Appends one message. When this returns, the message is on disk, and so is its vector if the embedder is local.
+   * Appends one message. When this returns, the message is on disk. If the embedder is local, its vector is too.
    *
    * @param options.seq  The seq that the message must get. If the session's next seq is another, `SESSION_CHANGED` is thrown.
-   * @returns the message's id and seq. A message whose `id` is already stored with the same content is not appended again.
+   * @returns the message's id and seq. If a message with the same `id` and content is already stored, nothing is appended.
    * @throws {StoreError} `MESSAGE_INVALID`, `MESSAGE_CONFLICT`, `SESSION_CHANGED`, `STORE_READONLY`, `STORE_CLOSED`,
    *   `STORE_BUSY`, `FILE_NOT_USABLE`, `FILE_REPLACED`, `STORE_CORRUPT`. Then nothing was written.
    */
   append(message: MessageInput, options?: { seq?: number }): AppendResult;
 
   /**
-   * Appends several messages in one transaction: all of them, or none.
+   * Appends all of these messages in one transaction, or none.
    *
    * @param options.seq  The seq that the first message must get.
    * @throws {StoreError} the errors of `append`.
@@ -50,12 +50,12 @@ export interface Session {
   appendAll(messages: readonly MessageInput[], options?: { seq?: number }): AppendResult[];
 
   /**
-   * Appends the new messages of the host's own message array, which the host passes whole on each turn. Messages are matched by
-   * `id` or by content, never by index, so no message is lost or repeated if the host has shortened its array. Give ids if several
-   * writers share a session, or if the host goes back and repeats itself, because content alone is then ambiguous.
+   * Appends the new messages of the host's message array. Pass the whole array on each turn. Messages are matched by `id` or by
+   * content. The host may shorten its array: no message is lost or stored twice. Give ids if several writers share a session, or
+   * if the host goes back and repeats messages, because content alone is then ambiguous.
    *
    * @returns one entry for each new message, in order.
-   * @throws {StoreError} the errors of `append`; `MESSAGE_CONFLICT` if a message differs from the stored one with its `id`;
+   * @throws {StoreError} the errors of `append`; `MESSAGE_CONFLICT` if a message differs from the stored one with the same `id`;
    *   `SESSION_CHANGED` if other writers were faster ten times in a row.
    */
   sync(history: readonly MessageInput[]): AppendResult[];
@@ -64,12 +64,12 @@ export interface Session {
    * Returns the context for the next model call: pinned and system messages, summaries and pointers for old messages, and the
    * newest messages word for word.
    *
-   * The result depends only on the stored data and the options, and nothing is written. Until the frontier moves, everything
-   * before the newly appended messages stays byte-identical. With a query, evidence is inserted before the newest step, and
-   * nothing before the evidence depends on the query: see `stablePrefixTokens`.
+   * The result depends only on the stored data and the options, and nothing is written. Until the frontier moves, a later context
+   * begins with the same bytes, and new messages follow them. With a query, evidence is inserted before the newest step.
+   * Everything before the evidence is the same for every query: see `stablePrefixTokens`.
    *
    * @throws {StoreError} `BUDGET_TOO_SMALL` if the pinned messages and the newest step do not fit; `QUERY_EMPTY`;
-   *   `OPTION_INVALID`, also for the scope `project` if the session has no project, and for a query with a strategy other than
+   *   `OPTION_INVALID`, also for the scope `project` if the session has no project, and for a query if the strategy is not
    *   `union-find`.
    */
   render(options?: RenderOptions): RenderResult;
@@ -83,26 +83,28 @@ export interface Session {
   pressure(options?: ContextOptions): Pressure;
 
   /**
-   * Makes the summaries that are due. Call it while your own model works, for example. With `union-find`, contexts show the
-   * summaries after the next move of the frontier. With `flat` and `sandwich`, one summary is due if a context of
-   * `contextTokensMax` is fuller than the trigger, or if `compact` has marked it; contexts show it at once. Vectors that are due
-   * are requested at the same time. Then the store does its upkeep, whose errors are not thrown.
+   * Makes the summaries that are due. Call it, for example, while your own model works.
    *
-   * No summary is paid for twice: other processes skip it while it is made, and for 45 s if this process dies. After a failure,
-   * the next try waits for a delay that doubles each time, or that the service asks for. A summary that the model refused is not
-   * requested again until the theme grows or the summarizer changes. If the key or the settings were refused, the next try is
-   * made after an hour or in a newly opened store. Until then the extractive summarizer makes a stand-in.
+   * - With `union-find`, contexts show the summaries after the next move of the frontier.
+   * - With `flat` and `sandwich`, one summary is due if a context of `contextTokensMax` is fuller than the trigger, or if
+   *   `compact` has marked it. Contexts show it at once.
+   *
+   * Vectors that are due are requested at the same time. Then the store does its upkeep, whose errors are not thrown.
+   *
+   * Two processes never pay for the same summary: one claims it, and the claim expires 45 s after that process dies. After a
+   * failure, the next try comes after a delay that doubles each time, or that the service asks for. If the model refused a
+   * summary, it is tried again after the theme grows or the summarizer changes. If the service refused the key or the settings,
+   * the next try comes after an hour, or when a store is opened again. Until then the extractive summarizer makes a stand-in.
    *
    * @returns the numbers of themes by result.
    * @throws the signal's reason within milliseconds of an abort; {StoreError} `STORE_CLOSED` when the store closes; `STORE_BUSY`
-   *   and `STORE_CORRUPT` if a result cannot be written. Summaries recorded by then stay. An error of the summarizer does not
-   *   reject.
+   *   and `STORE_CORRUPT` if a result cannot be written. Finished summaries stay. An error of the summarizer does not reject.
    */
   resolveDirty(options?: ResolveDirtyOptions): Promise<ResolveResult>;
 
   /**
-   * Runs `resolveDirty` in the background until it is stopped or the store closes: now, after each append of this process, and
-   * when a failed summary may be tried again. The limits apply to all runs together. An error does not end it. It does not keep
+   * Runs `resolveDirty` in the background until you stop it or the store closes: now, after each append of this process, and when
+   * a failed summary may be tried again. The limits apply to all runs together. Errors do not end the work, and it does not keep
    * the process alive. A second call stops the work that the first one started.
    *
    * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`, `STORE_CLOSED`.
@@ -118,10 +120,10 @@ export interface Session {
    *
    * @returns `{ compacted: true }`, or `{ compacted: false, reason }`:
    *
-   *   - `nothing_to_compress`: no message can be moved or summarized, or the summary would be no shorter than its sources.
-   *   - `middle_too_small`: there are fewer messages to summarize than `sandwichMessagesMin`.
-   *   - `already_due`: the summary was marked before and has not been made yet.
-   *   - `never_compacted`: the strategy is `full`.
+   * - `nothing_to_compress`: no message can be moved or summarized, or the summary would not be shorter than its sources.
+   * - `middle_too_small`: there are fewer messages to summarize than `sandwichMessagesMin`.
+   * - `already_due`: an earlier call has marked the summary, and it has not been made yet.
+   * - `never_compacted`: the strategy is `full`.
    * @throws {StoreError} `OPTION_INVALID`; the errors of `append`.
    */
   compact(options?: ContextOptions): CompactResult;
@@ -132,9 +134,9 @@ export interface Session {
   /** Returns the newest message, or undefined if there is none. */
   newest(): Message | undefined;
 
-  /** Returns the roots of the session's forest, oldest first: its themes, or its clusters with `level: "cluster"`. */
+  /** Returns the themes of the session, oldest first; with `level: "cluster"`, the clusters. */
   roots(options?: { level?: SessionLevel }): RootInfo[];
 
-  /** Returns counts, times and names. It counts every message, so use `project` if you need only that. */
+  /** Returns counts, times and names. This counts every message. If you need only the project, use `project`. */
   info(): SessionOverview;
 }

@@ -1,10 +1,8 @@
 import type { Store } from "./store.ts";
 
 /**
- * Returns the ids of the sessions whose own or external id begins with a text.
- *
- * Of the id of a subagent, `<session>/agent-…`, the beginning of each half is enough. If all other matches are sessions that one
- * match has started, only that one is returned.
+ * Returns the ids of the sessions whose own or external id begins with a text. For a subagent's id, `<session>/agent-…`, the text
+ * may shorten both halves. If one match has started all the others, only that one is returned.
  *
  * @param project  Only sessions of this project match.
  * @returns the ids, shortest first; none for an empty text.

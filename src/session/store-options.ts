@@ -24,9 +24,8 @@ import type { ExportOptions } from "./export.ts";
 import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, VerifyOptions } from "./store.ts";
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
 
-// The schemas that check the options of a store's methods. The interfaces document the options.
+// The schemas for the options of a store's methods. The interfaces document the options.
 
-/** The longest wait of `embedPending`: a day. */
 const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
 
 function embedder() {

@@ -23,20 +23,22 @@ import type { SubjectInfo, SubjectsOptions } from "./subjects.ts";
 
 export interface OpenOptions {
   /**
-   * Turns texts into vectors. The default is local: it needs no key, no network and no model. Instead of an embedder, a function
-   * may be given: it receives the id and the dimension of the embedder that wrote the store, and returns that embedder. For a
-   * new store it is not called, and the default is used.
+   * Turns texts into vectors. The default is local: it needs no key, no network and no model. A function gets the id and the
+   * dimension of the embedder that wrote the store, and returns this embedder. For a new store, the function is not called, and
+   * the default is used.
    */
   embedder?: Embedder | ((id: string, dimension: number) => Embedder);
   /** Turns messages into summaries. The default is extractive: it needs no key, no network and no model. */
   summarizer?: Summarizer;
-  /** Counts the tokens of a text. The default estimates them for any model. */
+  /** Counts the tokens of a text. The default is an estimate for any model. */
   tokenCounter?: TokenCounter;
   /** `process` (the default): appended messages survive a killed process. `power`: they also survive a power cut. */
   durability?: "process" | "power";
   /** Opens the file for reading only. Methods that write then throw `STORE_READONLY`. */
   readonly?: boolean;
-  /** The most milliseconds that a write waits for other processes: 0 to 600,000, by default 5,000. Then it throws `STORE_BUSY`. */
+  /**
+   * The most milliseconds that a write waits for other processes before it throws `STORE_BUSY`: 0 to 600,000, by default 5,000.
+   */
   busyTimeoutMs?: number;
   /** Returns the time in Unix milliseconds; by default the system's. For tests and replays. */
   clock?: Clock;
@@ -46,7 +48,7 @@ export interface EmbedPendingOptions {
   signal?: AbortSignal;
   /** The most calls of the embedder at the same time: 1 to 64, by default 4. */
   concurrency?: number;
-  /** The most milliseconds to keep trying while the service is unavailable: 0 (the default) to 86,400,000, a day. */
+  /** How long to keep trying while the service is unavailable, in milliseconds: 0 (the default) to 86,400,000, a day. */
   waitMsMax?: number;
   /** Called after each batch. */
   onProgress?: (progress: { embedded: number; waiting: number }) => void;
@@ -65,18 +67,18 @@ export interface ForgetOptions {
 }
 
 export interface ReembedOptions {
-  /** The embedder that the new forest is grown with. */
+  /** The embedder for the new forest. */
   embedder: Embedder;
   signal?: AbortSignal;
-  /** Called often, between small pieces of work. It must not throw. */
+  /** Called between small pieces of work. It must not throw. */
   onProgress?: (progress: ReembedProgress) => void;
 }
 
 /**
- * An open store file. One file holds any number of sessions, and any number of processes may open it.
+ * An open store file. A file holds any number of sessions, and any number of processes may open it.
  *
- * Every method that reads works on a store that was opened with `readonly`. Every method may throw `STORE_CLOSED`,
- * `STORE_BUSY` and `STORE_CORRUPT`.
+ * Methods that only read work on a store that was opened with `readonly`. Every method may throw `STORE_CLOSED`, `STORE_BUSY` and
+ * `STORE_CORRUPT`.
  */
 export interface Store {
   readonly path: string;
@@ -119,13 +121,13 @@ export interface Store {
    * If a remote embedder fails, or takes longer than `vectorMsMax`, messages are found by their words only.
    *
    * @param query  A text, or a text with its vector.
-   * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `VECTOR_INVALID`. The promise rejects; `recall` never throws directly.
+   * @throws {StoreError} `QUERY_EMPTY`, `OPTION_INVALID`, `VECTOR_INVALID`. All errors reject the promise.
    */
   recall(query: RecallQuery, options?: RecallOptions): Promise<RecallHit[]>;
 
   /**
-   * Returns the vector of a query, made by the store's embedder. With a remote embedder, pass it to `nearestRoots` and `render`,
-   * because these do not wait for the network.
+   * Returns the vector of a query, made by the store's embedder. If the embedder is remote, pass this vector to `nearestRoots`
+   * and `render`, because they do not wait for the network.
    *
    * @returns undefined if a local embedder finds no words in the text.
    * @throws {StoreError} `QUERY_EMPTY`; the error of the embedder; the signal's reason if aborted.
@@ -154,16 +156,16 @@ export interface Store {
    * - The clusters of an idle session settle when it has been silent for longer than it lasted, or for thirty days.
    * - Settled clusters are assigned to subjects, and the indexes are brought up to date.
    *
-   * `resolveDirty` does the same at its end, but skips sessions that this process has changed within a day. Call `upkeep` after
-   * you import old conversations.
+   * `resolveDirty` does this too, but skips sessions that this process has changed within a day. Call `upkeep` after you import
+   * old conversations.
    *
    * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed.
    */
   upkeep(options?: { signal?: AbortSignal }): Promise<void>;
 
   /**
-   * Requests the vectors that are due from a remote embedder, as `resolveDirty` and `upkeep` do. When you append a long history,
-   * call this between the parts, because messages that overfill a window enter the forest without a vector.
+   * Requests the vectors that are due from a remote embedder, as `resolveDirty` and `upkeep` do. If you append a long history,
+   * call this after each part of it. Otherwise old messages leave the full window before they have a vector.
    *
    * @returns the numbers of messages that got a vector, failed, were refused permanently, and still wait; and the error that
    *   ended the call early, if any. An error of the embedder does not reject.
@@ -173,13 +175,13 @@ export interface Store {
 
   /**
    * Grows a new generation of every session's forest with another embedder. The old generation serves until the new one is
-   * complete; one transaction then replaces it. The new generation includes messages that any process appends meanwhile.
+   * complete; one transaction then replaces it. Messages that any process appends meanwhile are included.
    *
-   * If a run is stopped, the vectors made so far are kept for the next run with the same embedder. Handles keep their meaning. A
-   * summary stays if the new forest has a theme with exactly its messages; `resolveDirty` makes the others again. Processes that
-   * opened the store with the old embedder can still read, and search by words only. Their appends throw `EMBEDDER_MISMATCH`.
+   * If a run is stopped, the next run with the same embedder uses the vectors made so far. Handles keep their meaning. A summary
+   * stays if the new forest has a theme with exactly its messages; `resolveDirty` makes the others again. Processes that opened
+   * the store with the old embedder can still read, and search by words only. Their appends throw `EMBEDDER_MISMATCH`.
    *
-   * If the given embedder is already in use, only messages that entered the forest without a vector are a reason to run.
+   * If the given embedder is already in use, this only runs if messages entered the forest without a vector.
    *
    * @throws the signal's reason if aborted; an error of the embedder, if another try does not help; {StoreError}
    *   `STORE_READONLY`, `VECTOR_INVALID`, and `EMBEDDER_MISMATCH` if another process has just switched to a third embedder.
@@ -195,37 +197,39 @@ export interface Store {
   /** Returns counts and sizes of the whole store. */
   stats(): StoreStats;
 
-  /** Checks all messages, derives all derived rows from messages and log again, and compares them with the stored rows. */
+  /**
+   * Checks all messages. Derives all derived rows again from the messages and the log, and compares them with the stored rows.
+   */
   verify(options?: VerifyOptions): VerifyReport;
 
   /**
-   * Copies the whole store to another file while this and other processes may write. The copy is a checked snapshot, and only its
-   * owner may read it. If the promise rejects, no new file is left.
+   * Copies the whole store to another file. This and other processes may write meanwhile. The copy is a checked snapshot, and
+   * only its owner may read it. If the promise rejects, no new file is left.
    *
    * @throws {StoreError} `FILE_EXISTS` unless `overwrite` is given, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`.
    */
   backup(path: string, options?: BackupOptions): Promise<BackupReport>;
 
   /**
-   * Yields everything that was appended as objects of the neutral format, each session before its messages. `coppice import`
-   * reads them as lines of JSON.
+   * Yields everything that was appended, as objects of the neutral format. Each session comes before its messages. `coppice
+   * import` reads the objects as lines of JSON.
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`.
    */
   export(options?: ExportOptions): Generator<ExportLine>;
 
   /**
-   * Returns findings about the store, and how to fix problems. Writes nothing. It reads every page once, and waits up to a second
-   * for the write of another process. `verify` checks more: every message and every derived row.
+   * Returns findings about the store, and how to fix problems. Writes nothing. Reads the whole file once, and waits up to a
+   * second if another process is writing. `verify` checks more: every message and every derived row.
    */
   doctor(): Finding[];
 
   /**
-   * Forgets a session, or some of its messages with their steps, permanently. Summaries of these messages are deleted, and
-   * clusters and themes become as if the messages had never been appended. The seqs of other messages do not change.
+   * Forgets a session, or some of its messages with their steps, permanently. Summaries of these messages are deleted. Clusters
+   * and themes become as if the messages had never been appended. Other messages keep their seqs.
    *
    * Then the file is rewritten without the freed space, which takes as long as copying it. If `erased` is false in the result,
-   * another process was reading or the disk was full, and the old bytes are still in the file: call `erase` later. Backups are
+   * another process was reading or the disk was full. The old bytes are then still in the file: call `erase` later. Backups are
    * not changed.
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `STORE_READONLY`.

@@ -3,35 +3,33 @@ import { labelOf } from "../models/label.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SubjectSession } from "../store/subjects.ts";
 
-/** The most subjects that `store.subjects` returns by default. */
 export const SUBJECTS_LIMIT_DEFAULT = 50;
 
 export interface SubjectsOptions {
-  /** Only the subjects of this project. A subject never spans projects. */
+  /** Returns only the subjects of this project. A subject belongs to one project. */
   project?: string;
   /** The most subjects to return: 0 to 10,000, by default 50. */
   limit?: number;
 }
 
-/** A subject with clusters of several sessions. */
+/** A subject with clusters of at least two sessions. */
 export interface SubjectInfo {
-  /** The handle, at the newest log position. */
+  /** The handle at the newest log position. */
   subject: string;
   project: string | null;
-  /** The words that distinguish its clusters from others. May be empty. */
+  /** The words that distinguish the subject's clusters from others. May be empty. */
   label: string;
   clusterCount: number;
   sessionCount: number;
   messageCount: number;
   tokenCount: number;
-  /** The times of its first and its last message, in Unix milliseconds. */
+  /** The times of the first and the last message, in Unix milliseconds. */
   firstAtMs: number;
   lastAtMs: number;
   /** Oldest first. */
   sessions: SubjectSession[];
 }
 
-/** Returns the subjects with clusters of at least two sessions, those with the most tokens first. */
 export function subjectsOf(repositories: Repositories, project: string | undefined, limit: number): SubjectInfo[] {
   const { subjects, unions } = repositories;
   const position = unions.newestPosition();

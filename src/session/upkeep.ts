@@ -10,7 +10,6 @@ import type { VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** The parts of a store that its upkeep uses: see `SessionPorts`. */
 export interface UpkeepPorts {
   repositories: Repositories;
   embedder: Embedder;
@@ -23,14 +22,14 @@ export interface UpkeepPorts {
 
 /**
  * Maintains all sessions of a store, as `Store.upkeep` describes. It works in small transactions, so that others can write in
- * between. If there is nothing to do, nothing is written.
+ * between. If nothing is due, it writes nothing.
  *
- * Runs never overlap, because two would read the same sessions and hold the same subjects in memory.
+ * Runs never overlap, because two would hold the same subjects in memory.
  */
 export class Upkeep {
   readonly #ports: UpkeepPorts;
   readonly #placer: SubjectPlacer;
-  /** Resolves when the last run that was started is over. Never rejects. */
+  /** Resolves at the end of the newest run. Never rejects. */
   #running: Promise<void> | undefined;
 
   constructor(ports: UpkeepPorts) {
@@ -42,7 +41,7 @@ export class Upkeep {
    * Runs every step, after the run in progress. If a step fails, the others still run.
    *
    * @param includeActive  True if sessions that this process has changed within a day may become idle too.
-   * @throws the signal's reason if aborted (completed work stays); otherwise the error of the first failed step.
+   * @throws the signal's reason if aborted; otherwise the error of the first failed step. Completed work stays.
    */
   async run(signal: AbortSignal, includeActive: boolean): Promise<void> {
     const before = this.#running;
@@ -58,7 +57,7 @@ export class Upkeep {
   }
 
   /**
-   * Runs every step, or waits for the run in progress. It is for callers that do upkeep besides their own task, so errors are not
+   * Runs every step, or waits for the run in progress. For callers that do upkeep besides their own task, so errors are not
    * thrown: `doctor` and `verify` report them, and the next run tries again.
    *
    * @throws the signal's reason if aborted.
