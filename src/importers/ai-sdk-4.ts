@@ -2,7 +2,6 @@ import type { JsonValue } from "../core/message.ts";
 import type { JsonObject } from "./lines.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
-/** Maps the states of a call in version 4 of the AI SDK to those of later versions. */
 const STATES: Record<string, string> = {
   "partial-call": "input-streaming",
   call: "input-available",
@@ -18,7 +17,6 @@ export function modernMessage(message: JsonObject): JsonObject {
   return { ...fields, parts: [...listed.map(modernPart), ...files] };
 }
 
-/** Returns the parts of a message that has its text in `content` and its calls in `toolInvocations`. */
 function partsOf(content: JsonValue | undefined, invocations: JsonValue | undefined): JsonValue[] {
   const words: JsonValue[] = stringOf(content) === undefined ? [] : [{ type: "text", text: content! }];
   const calls = objectsOf(invocations).map((toolInvocation) => ({ type: "tool-invocation", toolInvocation }));

@@ -13,9 +13,8 @@ type UiMessages = Parameters<typeof fromUiMessages>[0];
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant"] satisfies Role[]);
 
 /**
- * Reads `UIMessage`s of Vercel's AI SDK, versions 4 to 6, as programs store them: a list, an object with such a list in
- * `messages`, or either on each line. A message of the assistant holds a whole turn, including calls and their results. The
- * turn is divided into its steps, and each step becomes one or more messages.
+ * Reads `UIMessage`s of Vercel's AI SDK, versions 4 to 6: a list, an object with such a list in `messages`, or either on each
+ * line. A message of the assistant holds a whole turn. Each model call of the turn becomes one or more messages.
  */
 export const aiSdk: Importer = {
   name: "ai-sdk",
@@ -37,13 +36,13 @@ function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefi
   return key === undefined || key === "messages" ? item : undefined;
 }
 
-/** Returns true if the message was saved while the model was still answering. Its text will change. */
+/** A message that was saved while the model was still answering will change. */
 function isOpen(message: JsonObject): boolean {
   const states = objectsOf(modernMessage(message).parts).map(({ state }) => state);
   return states.some((state) => state === "streaming" || state === "input-streaming");
 }
 
-/** A result has an id of its own, because a turn may be read before all of its calls have results. */
+/** Each result has its own id, because a turn may be read before all of its calls have results. */
 function entriesOf({ line, id, value }: ListedMessage): MessageEntry[] | string {
   const messages = adapted(() => fromUiMessages(modernMessage(value) as unknown as UiMessages));
   if (typeof messages === "string") return messages;

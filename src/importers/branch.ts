@@ -3,34 +3,33 @@ import type { ImportEvent, ImportedSession } from "./importer.ts";
 import { checkedEvent, notYet } from "./message-event.ts";
 import { callIdsOf, inOrder } from "./order.ts";
 
-/** The most messages that a branch holds while later entries may still move or drop some of them. */
+/** The most messages that a branch holds because later entries may move or drop them. */
 const HELD_MAX = 1_000;
 
 export interface BranchOptions {
   session: ImportedSession;
   emit(event: ImportEvent): void;
-  /** Returns false while too little is known about the session to announce it before the end of the file. */
+  /** Returns false to announce the session later. `isFull` is true if the branch cannot hold more messages. */
   isReady(branch: Branch, isFull: boolean): boolean;
-  /** Set for a fork whose first message names the line that it follows: that line, and the branch that holds it. */
+  /** Set for a fork whose transcript names the line that it continues: that line, and its branch. */
   forkedAt?: { parent: Branch; line: number };
 }
 
 /**
  * One path through a transcript. It becomes one session.
  *
- * A branch holds only the newest reply, because its usage and its results are written later, and each result is moved to its
- * call (see `inOrder`). A message that consists of thoughts waits for the next message of its reply, and the two become one.
+ * A branch holds the newest reply, because the agent writes its usage and its results later. A message that has only thoughts is
+ * joined to the next message of its reply.
  */
 export class Branch {
   readonly session: ImportedSession;
-  /** A title that a better one may replace until the end of the file. */
+  /** The best title so far. */
   title: string | undefined;
   readonly #options: BranchOptions;
   readonly #ids = new Set<string>();
   readonly #emitted: { line: number; id: string }[] = [];
   #held: MessageEntry[] = [];
   #thought: MessageEntry | undefined;
-  /** Calls in `#held` without a result. */
   readonly #openIds = new Set<string>();
   #announced: ImportedSession | undefined;
   #isTitleEmitted = false;
@@ -44,7 +43,7 @@ export class Branch {
     return this.#announced !== undefined;
   }
 
-  /** Adds a message. Two messages with one id are both kept: the second is called `<id>#2`. */
+  /** Adds a message. If its id is already taken, the message gets the id `<id>#2`. */
   add(entry: MessageEntry): void {
     const { message } = entry;
     message.id = this.#unused(message.id);
@@ -63,13 +62,12 @@ export class Branch {
     this.#held = this.#held.filter((other) => other !== entry);
   }
 
-  /** Moves a held message behind all other held messages. */
   moveToEnd(entry: MessageEntry): void {
     this.drop(entry);
     this.#held.push(entry);
   }
 
-  /** Adds metadata to the newest message of the model if it is still held. With `reply`, it must belong to that reply. */
+  /** Adds metadata to the newest message of the model, if that message is still held and, if given, belongs to `reply`. */
   amend(metadata: MessageEntry["message"]["metadata"], reply?: object): void {
     const newest = this.#newestReply();
     if (newest !== undefined && (reply === undefined || newest.reply === reply)) {
@@ -84,7 +82,7 @@ export class Branch {
     this.#emitFinal();
   }
 
-  /** Emits what later entries cannot change, or everything if the file is quiet. All of it stays held. */
+  /** Emits the held messages that no later entry can change, or all if the file is quiet. All of them stay held. */
   pause(isQuiet: boolean): void {
     const held = isQuiet
       ? [...this.#held, ...(this.#thought === undefined ? [] : [this.#thought])]
@@ -98,7 +96,7 @@ export class Branch {
     this.#options.emit({ kind: "title", session: externalId, title });
   }
 
-  /** Emits the remaining messages, and a warning for each message that must wait because the file is not finished. */
+  /** Emits the remaining messages. If the file is not finished, messages that must wait become warnings. */
   finish(isFinished: boolean): void {
     this.pause(isFinished);
     if (isFinished) return;
@@ -113,7 +111,7 @@ export class Branch {
     }
   }
 
-  /** Returns true if messages that begin on `line` or before were emitted, and none of those is held. */
+  /** Returns true if every message that begins on `line` or before was emitted and is no longer held. */
   hasEmittedUpTo(line: number): boolean {
     return (
       this.isAnnounced &&
@@ -150,13 +148,12 @@ export class Branch {
     this.#held.push(whole);
   }
 
-  /** Makes the waiting thought a message of its own, because nothing follows it in its reply. */
   #endThought(): void {
     if (this.#thought !== undefined) this.#held.push(this.#thought);
     this.#thought = undefined;
   }
 
-  /** Emits all held messages, or those before the reply that precedes the first message with a `hold`. */
+  /** Emits the held messages. If one has a `hold`, the reply before it and everything after that stay held. */
   #emitFinal(): void {
     const isFull = this.#held.length > HELD_MAX;
     if (isFull) for (const entry of this.#held) delete entry.hold;
@@ -172,7 +169,7 @@ export class Branch {
     this.#emit(final, false);
   }
 
-  /** Returns the index of the last message before `end` that begins a reply; 0 if there is none. */
+  /** Returns the index of the last message before `end` that begins a reply, or 0. */
   #replyStart(end: number): number {
     let start = 0;
     let newest: object | undefined;

@@ -2,16 +2,15 @@ import { Branch, type BranchOptions } from "./branch.ts";
 import type { MessageEntry } from "./entry.ts";
 import type { ImportedSession } from "./importer.ts";
 
-/** A point that the user can go back to: messages that are taken back together. */
+/** Messages that the user can take back together. */
 interface RewindPoint {
   key: string;
   branch: Branch;
-  /** The id of its last message. */
   lastId: string;
   isPrompt: boolean;
 }
 
-/** A line of a transcript whose lines name the line that they follow. */
+/** A line that names the line before it in the conversation. */
 interface FollowedLine {
   key: string | undefined;
   after: string | undefined;
@@ -24,17 +23,15 @@ interface FollowedLine {
  * The branches of one session: the session itself, and a fork for each time that the user went back and continued from there.
  *
  * Messages that the user took back stay in their branch. The next message begins a fork, `<session>/fork-<id of that message>`,
- * after the last message that was kept. So a file that grows in this way changes nothing that was imported before.
+ * after the last message that was kept. So nothing that was imported before changes.
  */
 export class Branches {
   readonly root: Branch;
   readonly all: Branch[] = [];
-  /** The branch to which messages are added. */
   current: Branch;
   readonly #options: BranchOptions;
-  /** The points that can be taken back, oldest first. */
   #points: RewindPoint[] = [];
-  /** Set between a step back and the next message. */
+  /** Set from the moment the user goes back until the next message. */
   #forkAfter: { point: RewindPoint | undefined } | undefined;
   /** For `follow`: the branch and the number of each line, by key. */
   readonly #lines = new Map<string, { branch: Branch; line: number }>();
@@ -50,7 +47,7 @@ export class Branches {
     return this.#points.map(({ key }) => key);
   }
 
-  /** Adds messages that are taken back together. `isPrompt` is true if they open a turn. */
+  /** Adds messages that the user can take back together. `isPrompt` is true if they open a turn. */
   add(entries: readonly MessageEntry[], key = "", isPrompt = false): void {
     const [first] = entries;
     if (first === undefined) return;
@@ -59,7 +56,7 @@ export class Branches {
     this.#points.push({ key, branch: this.current, lastId: entries.at(-1)!.message.id, isPrompt });
   }
 
-  /** Adds messages that belong to `key`, or to the newest messages if nothing of that key can be taken back. */
+  /** Adds messages to the point with this key. If there is none, the messages join the newest ones. */
   extend(entries: readonly MessageEntry[], key: string): void {
     const point = this.#points.find((one) => one.key === key);
     for (const entry of entries) {
@@ -68,32 +65,27 @@ export class Branches {
     }
   }
 
-  /** Takes back `key` and everything after it, or everything if nothing has that key. */
+  /** Takes back `key` and everything after it. An unknown key takes back everything. */
   rewindTo(key: string): void {
     this.#cut(this.#points.findIndex((point) => point.key === key));
   }
 
-  /** Takes back the last `count` additions. */
   rewindBy(count: number): void {
     this.#cut(this.#points.length - count);
   }
 
-  /** Takes back the last `count` prompts and what followed them. */
   rewindPrompts(count: number): void {
     const prompts = this.#points.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []));
     if (count > 0) this.#cut(prompts.at(-count) ?? 0);
   }
 
-  /** Makes these the only points that can be taken back, because the agent dropped all others from its context. */
+  /** Keeps only the points with these keys, because the agent dropped all others from its context. */
   keep(keys: readonly (string | undefined)[]): void {
     const points = new Map(this.#points.map((point) => [point.key, point]));
     this.#points = keys.flatMap((key) => (key === undefined ? [] : (points.get(key) ?? [])));
   }
 
-  /**
-   * Makes the branch of the line that `after` names the current one. A prompt that follows a line before an answered prompt
-   * begins a fork instead.
-   */
+  /** Switches to the branch of line `after`. A prompt that goes back to before an answered prompt begins a fork instead. */
   follow({ key, after, line, isPrompt, isReply }: FollowedLine): Branch {
     const followed = after === undefined ? undefined : this.#lines.get(after);
     let branch = followed?.branch ?? this.current;
@@ -115,7 +107,6 @@ export class Branches {
     return branch;
   }
 
-  /** Returns the branch that holds the line with this key. */
   branchOf(key: string): Branch | undefined {
     return this.#lines.get(key)?.branch;
   }

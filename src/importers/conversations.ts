@@ -9,31 +9,30 @@ import { notYet } from "./message-event.ts";
 import { Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, saidOf, stringOf } from "./values.ts";
 
-/** A message in a list. */
 export interface ListedMessage {
   line: number;
-  /** Its own id, or else its index in the list. */
+  /** The message's own id, or else its index in the list. */
   id: string;
   value: JsonObject;
 }
 
-/** How a format writes the messages in its lists. */
+/** A format whose conversations are lists of messages. */
 interface ListFormat {
   name: string;
-  /** Returns the message in an item of the list `key`, or undefined. `key` is undefined if the file is nothing but a list. */
+  /** Returns the message in an item of the list `key`, or undefined. `key` is undefined if the file is only a list. */
   messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined;
-  /** Returns true if the message says itself that it is incomplete. It then waits, unless the file is finished. */
+  /** Returns true if the message says that it is incomplete. Such a message waits, unless the file is finished. */
   isOpen?(message: JsonObject): boolean;
-  /** Converts a message of the list to ours, or returns the reason why that is impossible. */
+  /** Converts a message, or returns the reason why it cannot be converted. */
   entriesOf(message: ListedMessage): MessageEntry[] | string;
 }
 
 /**
- * Reads conversations that are lists of messages: in one document or one on each line, with or without fields beside the list.
+ * Reads conversations that are lists of messages: one document, or one on each line, with or without fields beside the list.
  *
- * The session is named by the `id` beside the list if it comes before the messages. Otherwise it is named by the path of its
- * file, so that the same file gives the same session. A message without an id is named by its index. If the list was changed
- * other than by adding to its end, the store holds a different message under that name, and reports it.
+ * A session's id is the `id` that comes before the list, or else is made from the path of the file. A message without an id gets
+ * its index as its id. If the list was changed before its end, the store already has another message under that id and reports
+ * the difference.
  */
 export function readConversations(file: ImportFile, format: ListFormat): AsyncIterable<ImportEvent> {
   return new ListTranslator(file, format).translate(readElements(file));
@@ -98,14 +97,14 @@ class ListTranslator extends Translator<Element> {
   }
 }
 
-/** Returns a name for the conversation at index `document` of a file. Files of one name in different folders differ. */
+/** Returns an id for the conversation at index `document` of a file. The id depends on the whole path. */
 export function fileNameOf(path: string, document = 0): string {
   const name = path === "-" ? "stdin" : basename(path, extname(path));
   const file = `${name}-${derivedId(path === "-" ? path : resolve(path)).slice(0, 8)}`;
   return document === 0 ? file : `${file}#${document + 1}`;
 }
 
-/** Returns the Unix milliseconds at which something was created. APIs give seconds. */
+/** Returns the time of creation in Unix milliseconds. Numbers below 1e11 are seconds, as in the APIs. */
 export function timeOf({ createdAt, created_at, timestamp, created }: JsonObject): number | undefined {
   for (const value of [createdAt, created_at, timestamp, created]) {
     const time = millisecondsOf(value);

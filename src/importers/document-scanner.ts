@@ -2,13 +2,12 @@ import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "../core/message.ts";
 import { type DamagedLine, LINE_BYTES_MAX, parseJson } from "./lines.ts";
 
-/** An element of a JSON document: an item of its list, or a field of its object. Each item of a field's list is an element. */
+/** An item of the document's list, an item of a list in a field of the document, or any other field. */
 export interface Element {
-  /** The line on which the element begins. */
   line: number;
-  /** The index of the document in its file, or of its line if each line is a document. */
+  /** The index of the document in its file. If each line is a document, the index of the line. */
   document: number;
-  /** The name of the field. */
+  /** The name of the field. Undefined if the document is a list. */
   key: string | undefined;
   value: JsonValue;
 }
@@ -25,27 +24,26 @@ const SPACES = new Set([0x20, 0x0d, 0x09]);
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 
 /**
- * Splits JSON into elements as it arrives, so that a list of any length needs the memory of one item.
+ * Splits JSON into elements as it arrives. Only one element is in memory.
  *
- * It counts brackets and leaves the elements to `JSON.parse`. An error within an element costs that element. A line feed within
- * quotes, or a bracket that closes nothing, means that the brackets cannot be trusted. The scanner then looks for the next item
- * at the column at which items begin in this file. (JSON libraries stop at the first error and lose every later item.)
+ * The scanner counts brackets and leaves the elements to `JSON.parse`. An error within an element costs only that element. A line
+ * feed within quotes, or a bracket that closes nothing, shows that the count is wrong. The scanner then looks for a bracket in
+ * the column in which this file's items begin. (JSON libraries stop at the first error and lose every later item.)
  */
 export class DocumentScanner {
   #line = 1;
-  /** Bytes of the line so far. */
+  /** In bytes. */
   #column = 0;
-  /** True while the line holds only white space. */
   #isLineStart = true;
   #document = -1;
   /** The closing brackets that are still to come. */
   #closers: number[] = [];
-  /** The number of brackets around the elements: 1, or 2 in a list that is a field; 0 between documents. */
+  /** The number of brackets around an element: 1, or 2 in a list that is a field; 0 between documents. */
   #level = 0;
   #key: string | undefined;
   /** The column at which the items of the list begin; 0 if it is unknown. */
   #itemColumn = 0;
-  /** True if each item has a line. The next bracket at that column then begins another item, even if brackets are open. */
+  /** True if each item is on one line. A bracket in that column then begins another item, even if brackets are open. */
   #isItemPerLine = false;
   #inString = false;
   #isEscaped = false;
@@ -53,7 +51,6 @@ export class DocumentScanner {
   #isLost = false;
   #pieces: Buffer[] = [];
   #byteLength = 0;
-  /** The line on which the current element begins. */
   #elementLine: number | undefined;
 
   *push(bytes: Buffer): Generator<Element | DamagedLine> {
@@ -134,11 +131,10 @@ export class DocumentScanner {
     if (this.#level > 0 && !this.#isLost) this.#keep(bytes.subarray(start));
   }
 
-  /** Ends the file. */
   *end(): Generator<Element | DamagedLine> {
     if (this.#level === 0 || this.#isLost) return;
     const line = this.#elementLine ?? this.#line;
-    // The last item may be whole, and only the end of its list missing.
+    // The last item may be whole if only the end of its list is missing.
     if (this.#elementLine !== undefined && this.#closers.length === this.#level && !this.#inString) {
       yield* this.#end(Buffer.alloc(0));
     }
@@ -165,7 +161,6 @@ export class DocumentScanner {
     this.#elementLine = undefined;
   }
 
-  /** Returns the name of the field whose list begins here. */
   #keyBefore(last: Buffer): string {
     this.#keep(last);
     const parsed = parseJson(`{${Buffer.concat(this.#pieces).toString()}0}`);
@@ -173,7 +168,6 @@ export class DocumentScanner {
     return "value" in parsed ? (Object.keys(parsed.value ?? {})[0] ?? "") : "";
   }
 
-  /** Ends an element with its `last` bytes. */
   *#end(last: Buffer): Generator<Element | DamagedLine> {
     this.#keep(last);
     const line = this.#elementLine ?? this.#line;

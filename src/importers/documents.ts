@@ -3,15 +3,14 @@ import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 import { type DamagedLine, HEAD_LINES, headObjects, type JsonObject, readJsonLines, refuseBinary } from "./lines.ts";
 
-/** Bytes that are looked at to see if each line is a document, or the whole file is one. */
+/** Bytes in which `isLines` looks for objects. */
 const HEAD_BYTES = 1024 * 1024;
 
-/** Elements that detection looks at. */
 const HEAD_ELEMENTS = 50;
 
 /**
- * Returns the elements of a JSON file: one document over many lines, or a document on each line. A line without a list in it is
- * an element, as if all such lines were the items of one list. Memory is that of the longest line or element.
+ * Returns the elements of a JSON file, which is one document or has a document on each line. A line without a list in it, such as
+ * `{"role":"user","content":"Hi"}`, is one element. Only one line or element is in memory.
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws.
  */
@@ -28,7 +27,6 @@ export async function* readElements(file: ImportFile): AsyncGenerator<Element | 
   }
 }
 
-/** Returns the elements of one JSON document in any layout. */
 export async function* readDocument(file: ImportFile): AsyncGenerator<Element | DamagedLine> {
   const scanner = new DocumentScanner();
   for await (const chunk of refuseBinary(file)) {
@@ -37,13 +35,13 @@ export async function* readDocument(file: ImportFile): AsyncGenerator<Element | 
   yield* scanner.end();
 }
 
-/** Returns true if a file has an object on each line, and the file to read. */
+/** Finds out if a file has an object on each line. Read the returned file from then on. */
 export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; file: ImportFile }> {
   const { head, chunks } = await peek(file.chunks, HEAD_BYTES);
   return { isLines: isLines(head.toString("utf8")), file: { path: file.path, chunks } };
 }
 
-/** Returns the elements in the head of a file in either layout. */
+/** Returns the first elements in the head of a file, in lines or in one document. */
 export function* headElements(head: string): Generator<Element> {
   let count = 0;
   for (const element of isLines(head) ? lineElements(head) : new DocumentScanner().push(Buffer.from(head))) {
@@ -57,7 +55,7 @@ function* lineElements(head: string): Generator<Element> {
   for (const value of headObjects(head)) yield* elementsOf(value, 0, 0);
 }
 
-/** Returns true if half of the complete lines are objects. In one document, at most its last item has that form. */
+/** Returns true if half of the complete lines are objects. In a single document, at most one line is: its last item. */
 function isLines(head: string): boolean {
   const text = head.replace(/^\uFEFF/, "");
   const lines = text.split("\n", HEAD_LINES).filter((line) => line.trim() !== "");
@@ -66,7 +64,7 @@ function isLines(head: string): boolean {
   return objectCount > 0 && objectCount * 2 >= lines.length - 1;
 }
 
-/** Returns true for an object that is a document: it has a list, and no role of its own. */
+/** A document has a list and no role, unlike a message. */
 function hasList(value: JsonObject): boolean {
   return value.role === undefined && Object.values(value).some(Array.isArray);
 }

@@ -5,16 +5,15 @@ import type { JsonObject } from "./lines.ts";
 
 /** A message that a translator found in a transcript, with the facts that the pipeline needs to order it. */
 export interface MessageEntry {
-  /** The line on which the message begins. */
   readonly line: number;
   readonly message: EntryMessage;
-  /** One object that all messages of a reply of the model share. Without it, the message is a reply of its own. */
+  /** All messages of one model reply share this object. A message without it is a whole reply. */
   reply?: object;
-  /** True for the user's own words. They are emitted even if an earlier call has no result yet. */
+  /** True for words of the user. They are emitted even while an earlier call has no result. */
   isPrompt?: boolean;
-  /** True for a remark that may be between a thought and the message that continues it. */
+  /** True for a remark that may come between a thought and the message that continues the thought. */
   isAside?: boolean;
-  /** Set while a later entry may move or drop the message. A `queued` one has not been handed to the agent yet. */
+  /** Set while a later entry may move or drop the message. `queued` means that the agent has not got the message yet. */
   hold?: "queued" | "handed-over";
 }
 
@@ -36,18 +35,17 @@ export function messageEntry(
   return { line, message: createdAt === undefined ? message : { ...message, createdAt } };
 }
 
-/** Returns an entry for a tool result, named after the message that called the tool. */
+/** Returns an entry for a tool result. Its id is `<callerId>:<toolCallId>`. */
 export function resultEntry(line: number, callerId: string, result: Part, createdAt: number | undefined): MessageEntry {
   return messageEntry(line, "tool", `${callerId}:${result.toolCallId}`, [result], createdAt);
 }
 
-/** Returns the messages that an adapter makes, or the reason why it refuses. */
 export function adapted(translate: () => AdaptedMessage[]): AdaptedMessage[] | string {
   try {
     return translate();
   } catch (error) {
     if (!StoreError.is(error, "MESSAGE_INVALID")) throw error;
-    // The adapter got a list of one, and names `contents[0].speaker`.
+    // The adapter's path begins with its list of messages: `contents[0].speaker`.
     return `${error.details.path.replace(/^\w+\[0\]\./, "")}: ${error.details.reason}`;
   }
 }

@@ -11,12 +11,11 @@ export function filePartOf(url: string, mediaType: string | undefined, about: Js
   return { type: "file", ...about, mediaType: media, data: url.slice(inside[0].length) };
 }
 
-/** Returns a part for a value that no other type of part fits. */
 export function dataPartOf(data: JsonValue): DataPart {
   return { type: "data", data };
 }
 
-/** Returns the answer of a tool as text: a string as it is, anything else as JSON. */
+/** Returns the answer of a tool as text: a string unchanged, any other value as JSON. */
 export function resultTextOf(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

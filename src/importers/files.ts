@@ -7,10 +7,10 @@ import type { ImportFile } from "./importer.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Files in a folder that are read. A file that the user names is read whatever its name. */
+/** Files with such names are read if they are in a folder. A file that the user named is always read. */
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
-/** Files in a folder that are tried, and skipped if they are something else: settings, caches, databases of other programs. */
+/** Files with such names may also be settings, caches or databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db)$/;
 
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
@@ -20,14 +20,12 @@ export const QUIET_MS = 10 * 60 * 1_000;
  * Returns the files behind the paths that a user typed: files, folders with everything below them, patterns
  * (`~/logs/**\/*.jsonl`), and `-` for standard input.
  *
- * Each file comes once, however many names and links lead to it, and a loop of links ends. Names are in code unit order, files
- * before folders and subagents (`agent-…`) last, so that a session comes before those it started. After a named `x.jsonl`
- * comes the folder `x/subagents`, where Claude Code keeps the subagents of that session.
+ * Each file comes once, even if several names and links lead to it. A session comes before those it started: in a folder,
+ * subagents (`agent-…`) are last, and after a named `x.jsonl` come the subagents in `x/subagents`, a folder of Claude Code.
  *
- * Nothing is thrown. A file that does not exist or cannot be read has `chunks` that throw the reason, so that one bad path does
- * not cost the others.
+ * Nothing is thrown. If a file is missing or cannot be read, its `chunks` throw the reason.
  *
- * @param onFolder  Called for each folder before it is read, so that a watcher that starts then misses nothing.
+ * @param onFolder  Called for each folder before it is read. A watcher that starts in this call misses nothing.
  */
 export async function* walkFiles(
   paths: readonly string[],
@@ -49,7 +47,7 @@ export async function* walkFiles(
   }
 }
 
-/** Returns the paths that a typed path stands for. An existing path is no pattern; a pattern without matches is a missing file. */
+/** Expands a pattern. The path of an existing file is never a pattern. A pattern without matches counts as a missing file. */
 async function namedBy(path: string): Promise<string[]> {
   if (!isPattern(path) || (await lstat(path).catch(() => undefined)) !== undefined) return [path];
   const paths = await pathsOf(path);
@@ -57,17 +55,14 @@ async function namedBy(path: string): Promise<string[]> {
 }
 
 interface Visit {
-  /** The real paths so far. */
   visited: Set<string>;
   onFolder: (path: string) => void;
 }
 
-/** Returns true if a file of this name in a folder is tried, and skipped if it is something else. */
 export function isPossibleName(name: string): boolean {
   return POSSIBLE_NAME.test(name);
 }
 
-/** Returns true if a file of this name in a folder is read or tried. */
 export function isTranscriptName(name: string): boolean {
   return TRANSCRIPT_NAME.test(name) || isPossibleName(name);
 }
@@ -82,7 +77,7 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
     if (visit.visited.has(real)) return;
     visit.visited.add(real);
     if (!found.isDirectory()) {
-      // A link in a folder may lead to a pipe, to which nobody writes, or to a device, which never ends.
+      // A link may lead to a pipe that nobody writes to, or to a device that never ends.
       if (isFound && !found.isFile()) return;
       const isFinished = Date.now() - found.mtimeMs > QUIET_MS;
       const file: ImportFile = { path, chunks: chunksOf(path), isUncertain, isFinished };

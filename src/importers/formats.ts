@@ -1,4 +1,4 @@
-/** The values of `--format`: `auto` and the names of the importers in detection order. Kept apart so that `--help` loads no importer. */
+/** The values of `--format`, in detection order. They have their own file so that `--help` loads no importer. */
 export const IMPORT_FORMATS: readonly string[] = [
   "auto",
   "claude-code",

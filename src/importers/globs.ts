@@ -3,17 +3,17 @@ import { join } from "node:path";
 
 const MAGIC = /[*?[\]{}]/;
 
-/** Returns true if a path is a pattern, as programs that use no shell pass it on. */
+/** Returns true for a pattern that no shell has expanded, such as `logs/*.jsonl`. */
 export function isPattern(path: string): boolean {
   return MAGIC.test(path);
 }
 
 /**
- * Returns the paths that a pattern matches, in code unit order: `*` and `?` within a name, `[a-c]`, `{one,two}`, and `**` for
- * any folders in between. `**` follows no links to folders; every other part of a pattern does. Names that begin with a dot
- * are matched only by a pattern that does. A folder that cannot be read matches nothing.
+ * Returns the paths that a pattern matches, in code unit order: `*` and `?` within a name, `[a-c]`, `{one,two}`, and `**` for any
+ * folders in between. `**` follows no links to folders, which may form loops; the other parts of a pattern follow them.
+ * (tinyglobby follows all links or none.)
  *
- * No library was found that lists links to folders and still keeps `**` out of loops (tinyglobby does one or the other).
+ * A name that begins with a dot matches only a pattern that begins with a dot. A folder that cannot be read matches nothing.
  */
 export async function pathsOf(pattern: string): Promise<string[]> {
   const found = new Set<string>();
@@ -37,7 +37,7 @@ async function expand(folder: string, names: readonly string[]): Promise<string[
   if (name === undefined) return [folder];
   if (name === "") return expand(folder, rest);
   if (name !== "**" && !isPattern(name)) {
-    // The list of the folder tells whether the last name exists. Any other is found missing further down.
+    // Only the last name is looked up. If a folder before it is missing, its list is empty.
     if (rest.length > 0) return expand(join(folder, name), rest);
     return (await entriesOf(folder)).some((entry) => entry.name === name) ? [join(folder, name)] : [];
   }

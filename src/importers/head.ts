@@ -4,11 +4,9 @@ export function isPause(chunk: Uint8Array): boolean {
   return chunk === PAUSE || chunk === QUIET;
 }
 
-/** The head of a stream, and the whole stream as if the head had not been read. */
 interface Peeked {
   /** `byteCount` bytes, or fewer if the stream ends or pauses before. */
   head: Buffer;
-  /** Every chunk from the first. */
   chunks: AsyncIterable<Uint8Array>;
   /** Closes the source. Call it instead of reading `chunks`. */
   close(): Promise<void>;
@@ -35,7 +33,7 @@ export async function peek(source: AsyncIterable<Uint8Array>, byteCount: number)
 
   async function* replay(): AsyncGenerator<Uint8Array> {
     try {
-      // A chunk is released once it has been read.
+      // `shift` releases the memory of each chunk that was read.
       for (let first = taken.shift(); first !== undefined; first = taken.shift()) yield first;
       if (failure !== undefined) throw failure.error;
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;

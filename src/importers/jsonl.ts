@@ -9,20 +9,20 @@ import { Translator } from "./translator.ts";
 import { derivedId } from "./values.ts";
 
 /**
- * Reads the neutral format, which `export` writes: one message a line,
+ * Reads the neutral format, which `export` writes, with one message on each line:
  *
  *     {"session":"…","role":"user","content":"…"}
  *
- * with `parts` instead of `content`, and optionally `createdAt`, `project`, `id`, `name`, `pinned`, `metadata`. Any other
- * field goes into the metadata of the message. `project` is that of the session. The first line of a session that names one
- * counts, if it comes before or with the first message.
+ * A message may have `parts` instead of `content`, and `createdAt`, `project`, `id`, `name`, `pinned`, `metadata`. Any other
+ * field goes into its metadata. `project` belongs to the session: the first value counts, unless it comes after the first
+ * message.
  *
- * A line without `role`, `content` and `parts` describes the session: `project`, `title`, `parent` (the session that started
- * it), `createdAt`, `metadata`. `export` writes such a line before the messages of each session, with the fields that restore
- * the session: `source`, `externalId`, `forkSeq`, `settings`. The messages then have a `seq` and need no id.
+ * A line without `role`, `content` and `parts` describes the session: `project`, `title`, `parent` (the session that started it),
+ * `createdAt`, `metadata`. `export` begins each session with such a line, which also has `source`, `externalId`, `forkSeq` and
+ * `settings` to restore the session. Its messages have a `seq` and need no id.
  *
- * A line without `id` gets one from its index among the lines of its session and from its content. The same file, or one with
- * lines added at its end, gives the same ids. A line inserted in between changes them; such a file needs ids of its own.
+ * A message without `id` gets an id from its index in the session and its content. Lines added at the end of the file do not
+ * change these ids. If lines are inserted elsewhere, the messages need their own ids.
  */
 export const jsonl: Importer = {
   name: "jsonl",
@@ -44,15 +44,14 @@ interface SessionSoFar {
   lineCount: number;
   isAnnounced: boolean;
   project?: string;
-  /** The line that describes it. */
+  /** The JSON of the line that describes the session. */
   introduction?: string;
-  /** True if the session and its messages come from another store. */
   isExported: boolean;
-  /** The line of each id, and a digest of its message. */
+  /** The line and a digest of each message, by id. */
   idLines: Map<string, { line: number; content: string }>;
 }
 
-/** Messages in this format have their final order and ids, so they leave at once. */
+/** Emits each message at once, because the file has the final order and ids. */
 class JsonlTranslator extends Translator<JsonLine> {
   readonly #sessions = new Map<string, SessionSoFar>();
 
@@ -93,7 +92,7 @@ class JsonlTranslator extends Translator<JsonLine> {
       }
       return;
     }
-    // `parseMessage` checks the types of the fields. Its refusal becomes the warning.
+    // `checkedEvent` checks the types of the fields.
     const message = { ...(fields as JsonObject & { role: "user" }), id };
     const event = checkedEvent({ kind: "message", session: session.name, message, line });
     if (event.kind === "message") {
@@ -104,7 +103,6 @@ class JsonlTranslator extends Translator<JsonLine> {
     this.emit(event);
   }
 
-  /** Announces a session with the line that describes it, unless it has been announced. */
   #introduce(session: SessionSoFar, fields: JsonObject, warn: (reason: string) => void): void {
     const introduction = JSON.stringify(fields);
     if (session.isAnnounced) {
@@ -129,7 +127,7 @@ class JsonlTranslator extends Translator<JsonLine> {
   }
 }
 
-/** The fields that a line about a session may have, each with a check of its value. */
+/** Checks the value of each field in a line about a session. */
 const SESSION_FIELDS: Record<string, (value: JsonValue) => boolean> = {
   project: () => true, // checked for every line
   title: (value) => typeof value === "string",
@@ -158,7 +156,7 @@ function sessionOf({ name, project, isExported }: SessionSoFar, known: JsonObjec
   return session;
 }
 
-/** Returns true if this version knows the settings. A newer one may have exported others. */
+/** Returns false for settings that only a newer version of Coppice knows. */
 function isSettings(value: JsonValue): boolean {
   try {
     return isObject(value) && sessionSettings(value as Partial<SessionSettings>) !== undefined;
@@ -167,7 +165,6 @@ function isSettings(value: JsonValue): boolean {
   }
 }
 
-/** Returns Unix milliseconds, or NaN for a value that is no time. */
 function timeOf(value: JsonValue): number {
   if (typeof value !== "number" && typeof value !== "string") return Number.NaN;
   return Math.trunc(typeof value === "number" ? value : Date.parse(value));

@@ -5,10 +5,10 @@ import type { JsonValue } from "../core/message.ts";
 import { isPause, peek } from "./head.ts";
 import { type ImportFile, QUIET } from "./importer.ts";
 
-/** The most bytes of one line. A message has at most 64 Mi characters, and V8 cannot hold strings of more than 512 Mi. */
+/** The most bytes of one line. A message has at most 64 Mi characters, and a string in V8 at most 512 Mi. */
 export const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Bytes in which a NUL means that the file is binary, as in git. */
+/** A NUL within this many bytes means that the file is binary, as in git. */
 const BINARY_HEAD_BYTES = 8_000;
 
 const LINE_FEED = 0x0a;
@@ -20,20 +20,18 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type JsonObject = Record<string, JsonValue>;
 
-/** A line that holds a JSON object. */
 export interface JsonLine {
   /** 1-based; blank lines count. */
   line: number;
   value: JsonObject;
 }
 
-/** A line that cannot be read, and the reason. */
 export interface DamagedLine {
   line: number;
   problem: string;
 }
 
-/** Stands for `PAUSE` or `QUIET`. Bytes after the last line feed wait for the end of their line. */
+/** Stands for `PAUSE` or `QUIET`. A line without its line feed waits for the rest. */
 export interface Pause {
   line: number;
   isPause: true;
@@ -41,8 +39,8 @@ export interface Pause {
 }
 
 /**
- * Returns the lines of a JSON Lines file that are not blank. The last line needs no line feed. If it was cut off, it is a damaged
- * line; in a file that is being followed, it waits for its end. Memory is that of the longest line.
+ * Returns the lines of a JSON Lines file, without blank lines. The last line needs no line feed. If it was cut off, it is
+ * damaged; in a followed file, it waits for the rest. Only one line is in memory.
  *
  * @throws {StoreError} `IMPORT_UNREADABLE` when the file is binary.
  */
@@ -61,7 +59,6 @@ export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine 
   }
 }
 
-/** Parses JSON, or returns the problem with it. */
 export function parseJson(text: string): { value: JsonValue } | { problem: string } {
   let value: JsonValue;
   try {
@@ -71,11 +68,11 @@ export function parseJson(text: string): { value: JsonValue } | { problem: strin
   }
   const flaw = flawOf(value, JSON_DEPTH_MAX);
   if (flaw === "deep") return { problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };
-  // A number too large for a double became infinite. JSON has no such number and gives null.
+  // `JSON.parse` makes a number infinite if it is too large for a double. `JSON.stringify` then writes null.
   return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
 }
 
-/** Called before anything else walks the value, because deep recursion overflows the stack. */
+/** Must run before any recursive function gets the value, because deep nesting overflows the stack. */
 function flawOf(value: JsonValue, levels: number): "deep" | "endless" | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : "endless";
   if (typeof value !== "object" || value === null) return undefined;
@@ -103,7 +100,6 @@ interface TextLine {
   text: string;
 }
 
-/** Returns the lines of a file as text. */
 export async function* readLines(file: ImportFile): AsyncGenerator<TextLine | DamagedLine | Pause> {
   let line = 1;
   let pieces: Uint8Array[] = [];
@@ -135,7 +131,7 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine | Da
         yield last;
         pieces = [];
         byteLength = 0;
-      } else if (isQuiet && byteLength > 0) yield decode(line, pieces); // kept as well, because more may follow
+      } else if (isQuiet && byteLength > 0) yield decode(line, pieces); // the pieces are kept for more
       yield { line, isPause: true, isQuiet };
     }
     let start = 0;
@@ -149,7 +145,7 @@ export async function* readLines(file: ImportFile): AsyncGenerator<TextLine | Da
   if (byteLength > 0) yield finish();
 }
 
-/** Returns the text after the last line feed if it is an object. Only white space can follow on its line. */
+/** Returns the text after the last line feed if it is a whole object. Nothing but white space can follow on its line. */
 function lastWhole(line: number, pieces: readonly Uint8Array[]): TextLine | undefined {
   if (pieces.at(-1)?.findLast((byte) => byte > SPACE) !== CLOSING_BRACE) return undefined;
   const last = decode(line, pieces);
@@ -161,14 +157,14 @@ function decode(line: number, pieces: readonly Uint8Array[]): TextLine | Damaged
   if (line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
     bytes = bytes.subarray(BYTE_ORDER_MARK.length);
   }
-  // Decoding it anyway would replace some of the text by U+FFFD.
+  // Decoding would replace the invalid bytes by U+FFFD.
   if (!isUtf8(bytes)) return { line, problem: "not valid UTF-8" };
   return { line, text: bytes.toString("utf8") };
 }
 
 /**
- * Returns the chunks of a file, unless it is binary, which a NUL near its beginning shows. A crash may fill the end of a good
- * file with NULs, so a file that begins with a brace or bracket is read all the same.
+ * Throws if the file is binary, which a NUL near its beginning shows. A file that begins with a brace or bracket is never
+ * refused, because a crash may fill the end of a good file with NULs.
  */
 export async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array> {
   const { head, chunks, close } = await peek(file.chunks, BINARY_HEAD_BYTES);
@@ -180,7 +176,6 @@ export async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array
   yield* chunks;
 }
 
-/** Lines that are looked at. A file whose first hundred lines are all damaged is not recognized. */
 export const HEAD_LINES = 100;
 
 /** Returns the JSON objects among the first lines of a file. Lines that are cut short or damaged are skipped. */

@@ -8,8 +8,8 @@ import { Translator } from "./translator.ts";
 import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "./values.ts";
 
 /**
- * Reads the sessions of llxprt-code: `~/.llxprt/tmp/<project>/chats/session-*.jsonl`. The format was read in the source of
- * its `packages/core/src/recording`. Thinking is imported too.
+ * Reads the sessions of llxprt-code, thinking included: `~/.llxprt/tmp/<project>/chats/session-*.jsonl`. Its
+ * `packages/core/src/recording` defines the format.
  */
 export const llxprt: Importer = {
   name: "llxprt",
@@ -41,8 +41,8 @@ const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
 /**
  * Translates the lines of llxprt-code: `{ v, seq, ts, type, payload }`.
  *
- * `rewind` takes back the newest contents, by their number. `compressed` replaces everything before it by a summary for the
- * agent. Here the summary is a marked message and removes nothing; only the next `rewind` counts from it.
+ * `rewind` takes back a number of the newest contents. After `compressed`, the agent gets a summary in place of everything
+ * before. Here the summary is a marked message and removes nothing, but a later `rewind` cannot go back before it.
  */
 class LlxprtTranslator extends Translator<JsonLine> {
   #meta: JsonObject = {};
@@ -94,7 +94,6 @@ class LlxprtTranslator extends Translator<JsonLine> {
     if (root !== undefined && this.#title !== undefined) root.title ??= this.#title;
   }
 
-  /** @param summaryFacts  Given for a summary. */
   #addContent(content: unknown, { seq, ts }: JsonObject, line: number, summaryFacts?: JsonObject): void {
     if (!isObject(content)) {
       this.warn(line, "content: expected an object");

@@ -1,24 +1,20 @@
 import { posix, win32 } from "node:path";
 
-/** The facts on which the locations of agents depend. */
 export interface AgentMachine {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
-  /** The user's folder. */
   home: string;
 }
 
 /** A folder or file where an agent keeps its transcripts. It may not exist. */
 export interface AgentLocation {
   agent: string;
-  /** A folder, which stands for everything below it, or a database. */
   path: string;
 }
 
 /**
- * Returns the locations of the agents whose formats are known. The agents' own variables move them: `$CLAUDE_CONFIG_DIR`,
- * `$GEMINI_CLI_HOME`, `$CODEX_HOME`, and for opencode `$XDG_DATA_HOME`. A relative path in a variable is ignored, because it
- * means a different folder wherever the agent is started.
+ * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`, and for opencode
+ * `$XDG_DATA_HOME`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: AgentMachine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;

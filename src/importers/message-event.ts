@@ -27,7 +27,6 @@ export function notYet(reason: string): string {
   return `${NOT_YET}${reason}`;
 }
 
-/** Returns true for a warning about a message that must wait. */
 export function isNotYet(event: ImportEvent): boolean {
   return event.kind === "warning" && event.reason.startsWith(NOT_YET);
 }

@@ -9,7 +9,7 @@ import { objectOf, stringOf } from "./values.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
 
-/** Fields of messages in similar formats. */
+/** A message with one of these fields is in another format. */
 const FOREIGN_FIELDS = ["session", "type", "parts", "toolInvocations"];
 
 /**

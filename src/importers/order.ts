@@ -3,23 +3,23 @@ import type { MessageEntry } from "./entry.ts";
 
 interface OrderedEntries {
   ordered: MessageEntry[];
-  /** Messages after a call without a result: pieces of the same reply, and what was said meanwhile. The result may come before them. */
+  /** Messages after a call that has no result yet. The result may still be put before them. */
   waiting: MessageEntry[];
 }
 
 /**
- * Returns messages in conversation order: in the order of the file, with results moved to their calls.
+ * Returns messages in conversation order: each result directly after its call, and the rest in the order of the file.
  *
- * Agents write down at once what arrives while a tool runs, such as a prompt or a notice, but it reaches the model after the
- * results. Calls of one reply run side by side; here each comes after the result of the one before. Every provider accepts
- * that order, and the messages of a file that has grown begin with those it had before.
+ * While a tool runs, agents write a new prompt or notice down at once, but the model gets it after the results. The calls of one
+ * reply come one after another, each with its result. Every provider accepts this order, and a file that has grown still begins
+ * with the messages it had before.
  */
 export function inOrder(given: readonly MessageEntry[]): OrderedEntries {
   const ordered: MessageEntry[] = [];
   let reply: object | undefined;
   let openIds = new Set<string>();
   let meanwhile: MessageEntry[] = [];
-  /** Further pieces of the reply, each with the results that came early. */
+  /** Later messages of the reply, each followed by the results that came early. */
   let later: [MessageEntry, ...MessageEntry[]][] = [];
 
   function addReply(entry: MessageEntry): void {
@@ -64,7 +64,7 @@ export function inOrder(given: readonly MessageEntry[]): OrderedEntries {
     addLater();
   }
   for (const entry of given) {
-    // Results that came in one message are separated if they answer several pieces of the reply.
+    // A message may hold results for calls of several messages. Each result then becomes a message.
     const resultIds = resultIdsOf(entry);
     if (resultIds.length > 1 && laterCallOf(resultIds) !== undefined) resultByResult(entry).forEach(add);
     else add(entry);
@@ -72,7 +72,7 @@ export function inOrder(given: readonly MessageEntry[]): OrderedEntries {
   return { ordered, waiting: [...later.flat(), ...meanwhile] };
 }
 
-/** Returns a message for each result, with the parts that follow it. The first keeps the id. */
+/** The first message keeps the id. */
 function resultByResult({ line, message }: MessageEntry): MessageEntry[] {
   const groups: Part[][] = [];
   for (const part of message.parts) {

@@ -12,22 +12,21 @@ import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
 import { unpacked } from "./zstd.ts";
 
-/** Increases with each change that makes importers read more, or something else, from files they have read before. */
+/** Must grow with each change that makes an importer read an old file differently. */
 export const READING_VERSION = 2;
 
-/** Bytes of a file's head in which its format is looked for, until it is found. A first line may hold screenshots. */
+/** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, LINE_BYTES_MAX];
 const FIRST_LINE_BYTES = 8 * 1024 * 1024;
 
-/** In the order in which they are asked whether a file is theirs. */
 export const IMPORTERS: readonly Importer[] = [claudeCode, geminiCli, codex, llxprt, opencode, aiSdk, openai, jsonl];
 
-/** Returns true if a file in this format can be followed. Any other file is read again when it has changed. */
+/** Returns true if files in this format can be followed. Files in other formats are read again when they change. */
 export function canFollow(format: string | null, importers = IMPORTERS): boolean {
   return importers.some((importer) => importer.name === format && importer.isFollowable === true);
 }
 
-/** Returns the importer for a file that begins with `head`, chosen by content alone, or undefined if none recognizes it. */
+/** Returns the importer that recognizes the beginning of a file. */
 export function detectImporter(head: string, importers = IMPORTERS): Importer | undefined {
   const text = head.replace(/^\uFEFF/, "");
   return importers.find((importer) => importer.detect(text));
@@ -40,10 +39,10 @@ export interface OpenedImport {
 }
 
 /**
- * Starts to read a file in the given format, or in the one its content shows if `format` is `auto`.
+ * Starts to read a file. If `format` is `auto`, the content of the file decides how it is read.
  *
- * @throws {StoreError} `OPTION_INVALID` for an unknown format; `IMPORT_UNREADABLE` if `auto` finds none; and whatever the
- *   file's chunks throw. `events` throws `IMPORT_UNREADABLE` for a binary file.
+ * @throws {StoreError} `OPTION_INVALID` for an unknown format; `IMPORT_UNREADABLE` if `auto` finds none; and whatever the file's
+ *   chunks throw. `events` throws `IMPORT_UNREADABLE` for a binary file.
  */
 export async function openImport(given: ImportFile, format = "auto", importers = IMPORTERS): Promise<OpenedImport> {
   const known = importers.map(({ name }) => name);

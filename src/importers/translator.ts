@@ -3,12 +3,7 @@ import { Branches } from "./branches.ts";
 import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
 import type { DamagedLine, Pause } from "./lines.ts";
 
-/**
- * Translates one file: finds the messages in its items, and yields them as events in the order of the contract. Each format has
- * a subclass that knows its items: lines, or elements of a document.
- *
- * Most files hold one session, with the name "". Others hold several.
- */
+/** Turns the items of one file, such as its lines, into events. If a file holds only one session, its name is "". */
 export abstract class Translator<Item extends object> {
   protected readonly file: ImportFile;
   readonly #sessions = new Map<string, Branches>();
@@ -20,21 +15,20 @@ export abstract class Translator<Item extends object> {
 
   abstract read(item: Item): void;
 
-  /** Called for an item that cannot be read. */
   protected skip(): void {}
 
-  /** Adds the messages that only waited for the end. Called before each pause and at the end of the file. */
+  /** Called before each pause and at the end of the file, to add messages that waited. */
   protected end(_isQuiet: boolean, _isPause: boolean): void {}
 
-  /** Completes a session just before it is announced. */
+  /** Called just before a session is announced, to add facts about it. */
   protected async complete(_session: ImportedSession): Promise<void> {}
 
-  /** Returns false while too little is known about a session to announce it before the end of the file. */
+  /** Returns false while the file may still give facts that belong into the `session` event. */
   protected isReady(_branch: Branch, _isFull: boolean): boolean {
     return true;
   }
 
-  /** Returns the branches of the session of this name. The first call creates them from `describe`. */
+  /** Returns the branches of a session. The first call creates them from `describe`. */
   protected open(name: string, describe: () => ImportedSession): Branches {
     let branches = this.#sessions.get(name);
     if (branches === undefined) {
@@ -48,12 +42,10 @@ export abstract class Translator<Item extends object> {
     return branches;
   }
 
-  /** Returns the branches of the session of this name, if it has been opened. */
   protected branches(name = ""): Branches | undefined {
     return this.#sessions.get(name);
   }
 
-  /** All sessions, subagents last. */
   protected get sessions(): Branches[] {
     const isSubagent = ({ root }: Branches) => root.session.parentExternalId !== undefined;
     const sessions = [...this.#sessions.values()];
@@ -68,13 +60,11 @@ export abstract class Translator<Item extends object> {
     this.emit({ kind: "warning", line, reason });
   }
 
-  /** Emits all remaining messages. */
   protected finish(isFinished: boolean): void {
     for (const { all } of this.sessions) for (const branch of all) branch.finish(isFinished);
     this.#sessions.clear();
   }
 
-  /** Yields the events of the file with these items. */
   async *translate(
     items: AsyncIterable<Item | DamagedLine | Pause> | Iterable<Item | DamagedLine>,
   ): AsyncGenerator<ImportEvent> {

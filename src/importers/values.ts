@@ -3,7 +3,7 @@ import { TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 
-// These functions look at values of unknown type. A value of another type than the wanted one counts as absent.
+// These functions read values of unknown type. A value of the wrong type counts as absent.
 
 export function stringOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
@@ -21,13 +21,13 @@ export function objectsOf(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Returns the Unix milliseconds of a time given as text or number. A time that `Date` cannot hold counts as absent. */
+/** Returns Unix milliseconds. A time that `Date` cannot hold counts as absent. */
 export function millisecondsOf(value: JsonValue | undefined): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) : Math.trunc(numberOf(value) ?? Number.NaN);
   return Math.abs(time) <= TIME_MS_MAX ? time : undefined;
 }
 
-/** Returns the fields that are neither absent, nor null, nor an empty list or object. */
+/** Returns the fields that have a value. Null, an empty list and an empty object count as no value. */
 export function saidOf(object: Record<string, JsonValue | undefined>): JsonObject {
   const said = Object.entries(object).filter(([, value]) => !isNothing(value));
   return Object.fromEntries(said) as JsonObject;
@@ -38,12 +38,12 @@ function isNothing(value: JsonValue | undefined): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** Returns the name of the folder that a session ran in, which is what people call the project on any machine. */
+/** Returns the last name of a path: `coppice` for `/home/ada/coppice`. */
 export function projectOf(folder: string): string {
   return folder.split(/[\\/]/).filter(Boolean).at(-1) ?? folder;
 }
 
-/** Returns 32 hex digits, the same for equal JSON. They name messages that have no id. */
+/** Returns an id of 32 hex digits for a message that has none. Equal content gives equal ids. */
 export function derivedId(...content: unknown[]): string {
   return hash("sha256", JSON.stringify(content)).slice(0, 32);
 }

@@ -3,17 +3,17 @@ import { StoreError } from "../core/errors.ts";
 import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 
-/** The first bytes of a file that Codex has archived. */
+/** The first bytes of a file compressed with zstd. Codex compresses the files that it archives. */
 const MARK = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Bytes decompressed at once. Twenty bytes can hold a block of 128 KiB. */
+/** Compressed bytes per step, to bound the memory: 20 bytes can hold a block of 128 KiB. */
 const PIECE_BYTES = 1_024;
 
 /**
- * Returns the file as it was before it was compressed with zstd, or unchanged if it is not compressed.
+ * Returns the file with its bytes decompressed, or unchanged if it is not compressed with zstd.
  *
- * If the file is cut off or damaged, its chunks end with `IMPORT_UNREADABLE` after everything that can be decompressed.
- * Checksums are not compared.
+ * If the file is cut off or damaged, its chunks end with `IMPORT_UNREADABLE` after everything that can be decompressed. Checksums
+ * are not compared.
  */
 export async function unpacked(file: ImportFile): Promise<ImportFile> {
   const { head, chunks } = await peek(file.chunks, MARK.length);
@@ -23,7 +23,7 @@ export async function unpacked(file: ImportFile): Promise<ImportFile> {
 
 async function* unpack(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let ready: Buffer[] = [];
-  // fzstd reuses the buffer that it gives.
+  // The data is copied, because fzstd reuses its buffer.
   const stream = new Decompress((data) => void (data.length > 0 && ready.push(Buffer.from(data))));
   function* push(bytes: Uint8Array, isLast: boolean): Generator<Uint8Array> {
     let failure: unknown;

@@ -4,16 +4,16 @@ import { isObject, type JsonObject } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 import { timeOf } from "./line.ts";
 
-/** The longest field of a `toolUseResult` that is kept, in UTF-16 units of its JSON. */
+/** In UTF-16 units of JSON. */
 const RESULT_FIELD_CHARS_MAX = 300;
 
-/** Returns the messages in content of Anthropic's Messages API. Tool results and other words of a user are separate messages. */
+/** Converts content of Anthropic's Messages API. Tool results and other words of a user become separate messages. */
 export function messagesOf(role: "user" | "assistant", content: JsonValue): AdaptedMessage[] {
   const blocks = typeof content === "string" || Array.isArray(content) ? content : [content];
   return fromAnthropic({ role, content: blocks } as unknown as AnthropicMessage);
 }
 
-/** Returns the messages of one role as one, with the metadata of the first, or undefined if there are none. */
+/** Joins the messages of one role, with the metadata of the first. Returns undefined if there are none. */
 export function messageOfRole(role: "user" | "tool", said: readonly AdaptedMessage[]): AdaptedMessage | undefined {
   const [first, ...others] = said.filter((message) => message.role === role);
   return first && { ...first, parts: [first, ...others].flatMap(({ parts }) => parts) };
@@ -36,10 +36,7 @@ export function attachmentPartsOf(attachment: JsonObject): Part[] {
   return [{ type: "data", data: attachment }];
 }
 
-/**
- * Returns what a line says besides its content, under the line's own names, such as `cwd`, `requestId`, `isMeta` and
- * `message: { id, model, usage, stop_reason }`. Left out are nulls and what the message or its session already says.
- */
+/** Returns what a line says besides its content and what its session says, such as `cwd` and `message: { id, model, usage }`. */
 export function metadataOf(line: JsonObject): JsonObject {
   const { type, uuid, timestamp, message, attachment, content, toolUseResult, ...about } = line;
   const { sessionId, agentId, isSidechain, userType, ...metadata } = about;
@@ -54,10 +51,7 @@ export function metadataOf(line: JsonObject): JsonObject {
   return withoutNulls(metadata);
 }
 
-/**
- * Returns the short fields of a `toolUseResult`. It repeats a tool result for display, which makes up 40 % of a transcript. Only
- * its short fields say something new, such as the meaning of an exit code, or the id and cost of a subagent.
- */
+/** Returns the short fields, such as the meaning of an exit code. The long ones repeat the tool result for display. */
 function shortFieldsOf(toolUseResult: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(toolUseResult)) return undefined;
   const short = Object.entries(toolUseResult).filter(

@@ -29,8 +29,8 @@ const WITHOUT_UUID: ReadonlySet<unknown> = new Set(["ai-title", "custom-title", 
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
  * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session).
  *
- * Compaction summaries, boundaries and lines marked `isMeta` become messages too, with the mark in their metadata; they replace
- * nothing. `line.ts` lists what is skipped silently; anything unknown is a warning.
+ * Compaction summaries, boundaries and lines marked `isMeta` become messages too, with the mark in their metadata. They replace
+ * nothing. `line.ts` lists the lines that are skipped. An unknown line becomes a warning.
  */
 export const claudeCode: Importer = {
   name: "claude-code",
@@ -40,7 +40,7 @@ export const claudeCode: Importer = {
     for (const line of headObjects(head)) {
       const { type, sessionId, uuid, leafUuid, snapshot } = line;
       if (stringOf(type) === undefined) continue;
-      // A session that was only named or resumed has none but such lines.
+      // A session that was only named or resumed has no other lines.
       if (stringOf(sessionId) && (uuid !== undefined || WITHOUT_UUID.has(type) || BOOKKEEPING_TYPES.has(type)))
         return true;
       if (isJournal(line)) return true;
@@ -52,7 +52,7 @@ export const claudeCode: Importer = {
   read: (file) => new ClaudeCodeTranslator(file).translate(readJsonLines(file)),
 };
 
-/** An answer of the model. Claude Code writes a line for each block of its content. */
+/** Claude Code writes a line for each content block of a reply. */
 interface ModelReply {
   messageId: string;
   requestId: string | undefined;
@@ -61,44 +61,40 @@ interface ModelReply {
   thought: MessageEntry | undefined;
 }
 
-/** The facts about a branch besides its messages. */
 interface BranchState {
   branch: Branch;
   queue: PromptQueue;
   reply?: ModelReply | undefined;
-  /** Digests of what the lines said. */
   contentByUuid: Map<string, string>;
   cwd?: string | undefined;
-  /** The newest title of each kind. */
   titles: { custom?: string | undefined; ai?: string | undefined; summary?: string | undefined };
-  /** Set for a subagent. */
   agent?: SubagentState;
 }
 
 interface SubagentState {
   id: string;
   sessionId: string;
-  /** The first message that it got. */
   prompt?: string;
 }
 
 /**
  * Translates a file of Claude Code, which may hold several sessions.
  *
- * The lines of a session have its `sessionId`. Lines with `isSidechain` belong to the subagent that `agentId` names, or in older
- * versions the line at the root of the `parentUuid` chain. A subagent becomes a session, `<session>/agent-<id>`. A prompt whose
- * `parentUuid` is before an answered prompt begins a fork.
+ * A line belongs to the session in its `sessionId`. Lines with `isSidechain` belong to the subagent in their `agentId`. In older
+ * versions, the root of their `parentUuid` chain names the subagent. A subagent becomes a session, `<session>/agent-<id>`. A
+ * prompt whose `parentUuid` is before an answered prompt begins a fork.
  *
- * Claude Code writes a line for each content block as soon as the block is there. Each line is a message, so that a file that
- * was read while it grew gives the same messages; only a thought is joined to the words or the call that follow it. Lines
- * with equal `message.id` and `requestId` are one reply, unless another message of the model is between them, or a prompt is
- * between them and they have no `requestId`. (Proxies for other models write no request ids and repeat their message ids.)
+ * Claude Code writes a line for each content block as soon as the block is there. Each line is a message, so that a file that was
+ * read while it grew gives the same messages. Only a thought is joined to the words or the call that follow it.
  *
- * The id of a message is the uuid of its line, or of its thought's line. If a line holds both tool results and words of the
- * user, the results get `<uuid>:result`. A line that repeats an earlier one is skipped.
+ * Lines with equal `message.id` and `requestId` are one reply, unless another message of the model comes between them. Proxies
+ * for other models write no `requestId` and repeat their message ids. A prompt then ends the reply too.
+ *
+ * The id of a message is the uuid of its line, or of its thought's line. If a line holds both tool results and words of the user,
+ * the results get `<uuid>:result`. A line that repeats an earlier line is skipped.
  */
 class ClaudeCodeTranslator extends Translator<JsonLine> {
-  /** The external id of the branch is the key. */
+  /** By external id. */
   readonly #states = new Map<string, BranchState>();
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();
@@ -156,7 +152,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
 
   protected override end(): void {
     for (const { summary, leafUuid } of this.#summaries) {
-      // Claude Code also writes the titles of other sessions into a file. Their leaves are not in it.
+      // A file may also have titles of other sessions. Their leaves are not in the file.
       const state = this.#stateAt(leafUuid);
       if (state !== undefined) state.titles.summary = stringOf(summary) ?? state.titles.summary;
     }
@@ -191,7 +187,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     else addUser(state, line, id, number, content);
   }
 
-  /** Follows a subagent through the progress lines of its session, unless it has a file of its own. */
+  /** Reads the messages of a subagent from a progress line, unless the subagent has its own file. */
   #followAgent(line: JsonObject, number: number): void {
     const { type, message, normalizedMessages, agentId } = objectOf(line.data);
     if (!isObject(message) && !Array.isArray(normalizedMessages)) {
@@ -303,7 +299,6 @@ function addUser(state: BranchState, line: JsonObject, id: string, number: numbe
   notePrompt(state, entry);
 }
 
-/** Records words of the user that call for an answer. */
 function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
   queue.see(entry);
   const [first] = entry.message.parts;
@@ -322,10 +317,7 @@ function addAttachment(state: BranchState, line: JsonObject, id: string, number:
   notePrompt(state, entry);
 }
 
-/**
- * Adds a remark, the `content` of a `system` or `queue-operation` line, as a message of the user. The model gets such remarks
- * in this form, and a system message would stay in every context from now on.
- */
+/** Adds the `content` as a message of the user, like the model gets it. A system message would stay in every context. */
 function addNote(state: BranchState, line: JsonObject, number: number): MessageEntry | undefined {
   const { content = null } = line;
   if (isRepeat(state, line, content)) return undefined;
@@ -345,7 +337,7 @@ function entryOf(line: JsonObject, id: string, number: number, said: AdaptedMess
   return messageEntry(number, role, id, parts, timeOf(line), { ...metadataOf(line), ...metadata });
 }
 
-/** Returns true for a line that repeats an earlier one. Lines that share a uuid and differ are all kept. */
+/** Returns true if an earlier line has the same uuid and content. */
 function isRepeat({ contentByUuid }: BranchState, line: JsonObject, content: JsonValue): boolean {
   const uuid = stringOf(line.uuid);
   if (uuid === undefined) return false;
@@ -355,13 +347,12 @@ function isRepeat({ contentByUuid }: BranchState, line: JsonObject, content: Jso
   return earlier === digest;
 }
 
-/** Returns a remark as one message of the user. */
 function wordsOf(content: JsonValue): AdaptedMessage {
   const said = messagesOf("user", content);
   return { ...said[0], role: "user", parts: said.flatMap(({ parts }) => parts) };
 }
 
-/** Returns true for words that the user typed on a line of their own: no results, no reminders. */
+/** Returns true for words that the user typed, rather than results or reminders. */
 function isPrompt({ type, uuid, isMeta, isCompactSummary, message }: JsonObject): boolean {
   if (type !== "user" || isMeta === true || isCompactSummary === true || !stringOf(uuid)) return false;
   const { content } = objectOf(message);

@@ -2,8 +2,8 @@ import type { JsonObject } from "../lines.ts";
 import { stringOf } from "../values.ts";
 
 /**
- * These sets say which lines are read and which are skipped. Claude Code calls its format internal, so nothing but `type` is
- * relied on, and a line that is not named here is a warning. Sources: files of versions 2.0.74 to 2.1.17, and the schemas of
+ * These sets say which lines are read and which are skipped. Any other line becomes a warning. Only `type` is relied on, because
+ * Claude Code calls its format internal. Sources: files of versions 2.0.74 to 2.1.17, and the schemas of
  * github.com/oneryalcin/agent-schemas (2.1.1 to 2.1.144, MIT).
  */
 
@@ -48,7 +48,7 @@ export const BOOKKEEPING_SUBTYPES: ReadonlySet<unknown> = new Set([
   "turn_duration",
 ]);
 
-/** `progress` lines whose outcome is in a tool result. Those of subagents hold messages and are read. */
+/** `progress` lines without messages. Their outcome is in a tool result. */
 export const BOOKKEEPING_PROGRESS: ReadonlySet<unknown> = new Set([
   "bash_progress",
   "hook_progress",
@@ -109,7 +109,6 @@ export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "ultra_effort_exit",
 ]);
 
-/** Returns the Unix milliseconds of a line that has a time. */
 export function timeOf(line: JsonObject): number | undefined {
   const time = typeof line.timestamp === "string" ? Date.parse(line.timestamp) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;

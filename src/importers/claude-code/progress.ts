@@ -2,15 +2,16 @@ import type { JsonValue } from "../../core/message.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 
-/** Characters of a uuid that Claude Code keeps when it derives a uuid for each block of a message. */
+/** Claude Code derives a uuid for each block of a message. It keeps this many characters of the message's uuid. */
 const UUID_PREFIX_LENGTH = 24;
 
 /**
  * Restores the lines of a subagent from the `progress` lines of its session.
  *
- * A progress line shows the newest message of the subagent (`data.message`) and, in some versions, also all messages so far, one
- * content block each (`data.normalizedMessages`). Either may lack a block that the other has. So equal blocks are counted: in
- * each list, and over all newest messages. If either count exceeds the number of copies added before, the block is added again.
+ * A progress line shows the newest message of the subagent (`data.message`). In some versions it also lists all messages so far,
+ * one content block each (`data.normalizedMessages`). Either may lack a block that the other has, and a subagent may repeat a
+ * block. So the copies of each block are counted, in each list and over all newest messages. A block is added when either count
+ * exceeds the number of copies added before.
  */
 export class AgentProgress {
   readonly #held = new Map<string, number>();

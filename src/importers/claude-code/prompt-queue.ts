@@ -3,7 +3,7 @@ import type { MessageEntry } from "../entry.ts";
 import type { JsonObject } from "../lines.ts";
 import { derivedId, stringOf } from "../values.ts";
 
-/** A prompt in the queue. If the branch gave up waiting, its entry has no `hold` and is not moved any more. */
+/** If the branch gives up waiting, it removes the entry's `hold`, and the entry is not moved any more. */
 interface QueuedPrompt {
   words: string;
   entry: MessageEntry;
@@ -11,24 +11,22 @@ interface QueuedPrompt {
 
 /**
  * The prompts that the user typed while the agent was busy. Claude Code writes a `queue-operation` line for each prompt, and
- * another one for its outcome:
+ * another line for its outcome:
  *
- *     enqueue   It was typed. In most versions, only this line is sure to hold the words.
- *     dequeue   It was sent as a turn of its own. A `user` line with the same words follows.
+ *     enqueue   The user typed it. In most versions, only this line is sure to hold the words.
+ *     dequeue   It was sent as a new turn. A `user` line with the same words follows.
  *     remove    The agent got it in the middle of its turn. Newer versions write an `attachment` with the words, before or
- *               after this line; older ones write nothing; the newest repeat the words here.
- *     popAll    It was taken back into the editor, to be sent changed, unchanged or never.
+ *               after this line; older versions write nothing; the newest repeat the words here.
+ *     popAll    The user took it back into the editor.
  *
- * So each prompt becomes a message when it is typed. The message moves to the line at which the agent got the prompt, and is
- * dropped if the same words appear on a line of their own.
+ * So each prompt becomes a message when it is typed. The message moves to the line at which the agent got the prompt. It is
+ * dropped if the same words are on another line.
  */
 export class PromptQueue {
   readonly #branch: Branch;
-  /** Oldest first. */
   #waiting: QueuedPrompt[] = [];
-  /** Handed over. If the next prompt has the same words, it is the same prompt; a later one is a repetition by the user. */
+  /** Prompts that the agent got. The next prompt with equal words is the same prompt. Any later one was typed again. */
   #handedOver: QueuedPrompt[] = [];
-  /** Digests of the words of every prompt so far, queued or not. */
   readonly #said = new Set<string>();
 
   constructor(branch: Branch) {
@@ -48,7 +46,7 @@ export class PromptQueue {
         const named = stringOf(line.content)?.trim();
         const prompt = named === undefined ? this.#waiting[0] : this.#waiting.find(({ words }) => words === named);
         if (prompt === undefined) {
-          // It was typed before this file begins.
+          // The prompt was typed before this file begins.
           const entry = named && !this.#said.has(derivedId(named)) && addNote();
           if (entry) this.#handedOver.push(this.#queued(entry, "handed-over"));
           return true;
@@ -67,7 +65,7 @@ export class PromptQueue {
     }
   }
 
-  /** Looks in the queue for a prompt that has a line of its own. If it is there, one of the two messages is dropped. */
+  /** Handles a prompt on its own line. If the prompt is also in the queue, one of the two messages is dropped. */
   see(prompt: MessageEntry): void {
     const words = this.#remember(prompt);
     const isTwin = (queued: QueuedPrompt) => queued.words === words;
@@ -79,7 +77,7 @@ export class PromptQueue {
     }
     if (twin.entry.hold === undefined) this.#branch.drop(prompt);
     else {
-      // The message keeps the id it had before this line was written, because the file may have been read then.
+      // The file may have been read before this line was written. The message keeps the id that it had then.
       prompt.message.id = twin.entry.message.id;
       this.#branch.drop(twin.entry);
     }
@@ -97,7 +95,6 @@ export class PromptQueue {
     this.#handedOver.push(prompt);
   }
 
-  /** Returns the words of a prompt, and remembers that they were said. */
   #remember({ message }: MessageEntry): string {
     const texts = message.parts.map((part) => (part.type === "text" ? part.text : ""));
     const words = texts.join("\n").trim();

@@ -5,7 +5,6 @@ import { chunksOf } from "../files.ts";
 import { type JsonObject, parseJson, readLines } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
-/** The tool call that started a subagent. */
 interface StartingCall {
   toolCallId: string;
   description?: string;
@@ -14,8 +13,8 @@ interface StartingCall {
 }
 
 /**
- * The tool calls of a session that started subagents. The result of such a call and its progress lines name the agent's id.
- * Without them, the call is the one whose prompt equals the first message to the agent.
+ * The tool calls that started subagents. Their results or progress lines name the subagent's id. Otherwise the prompt of the call
+ * equals the first message to the subagent.
  */
 export class StartingCalls {
   readonly #byId = new Map<string, StartingCall>();
@@ -40,7 +39,6 @@ export class StartingCalls {
     }
   }
 
-  /** Returns true if no later line can name another call for this agent. */
   isSure(agentId: string): boolean {
     return this.#idByAgent.has(agentId);
   }
@@ -50,7 +48,7 @@ export class StartingCalls {
     return id === undefined ? undefined : (this.#byId.get(id) ?? { toolCallId: id });
   }
 
-  /** The first call wins. A later call with the same agent resumes it. */
+  /** The first call wins, because a later call with the same agent resumes the agent. */
   #link(agentId: string | undefined, toolCallId: string | undefined): void {
     if (agentId === undefined || toolCallId === undefined || this.#idByAgent.has(agentId)) return;
     this.#idByAgent.set(agentId, toolCallId);
@@ -62,7 +60,7 @@ export function hasOwnFile(path: string, agentId: string): boolean {
   return existsSync(join(dirname(path), basename(path, ".jsonl"), "subagents", `agent-${agentId}.jsonl`));
 }
 
-/** Returns the call that started the subagent whose file is `path`, if the file of its session is in the usual folder. */
+/** Returns the call that started the subagent with the file `path`, if the session's file is in the usual folder. */
 export async function startingCallBeside(
   path: string,
   sessionId: string,
@@ -76,7 +74,7 @@ export async function startingCallBeside(
   if (parent === undefined) return undefined;
   const calls = new StartingCalls();
   try {
-    // The file is read once for each of its subagents, so only the lines that may matter are parsed.
+    // Most lines are not parsed, because the file is read once for each of its subagents.
     for await (const found of readLines({ path: parent, chunks: chunksOf(parent) })) {
       const text = "text" in found ? found.text : "";
       if (!text.includes(agentId) && !text.includes('"prompt"')) continue;

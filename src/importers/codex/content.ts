@@ -43,7 +43,7 @@ export function assistantPartsOf(item: JsonObject): Part[] | undefined {
       if (typeof result !== "string") return [dataPartOf(item)];
       return [{ type: "file", mediaType: "image/png", data: result, ...about }];
     }
-    // The provider runs these, and they have no answer of their own. (A tool search that the program ran has a call id.)
+    // The provider runs these calls and writes no answer to them. (A tool search that the program ran has a call id.)
     case "tool_search_output":
     case "web_search_call":
     case "compaction":
@@ -58,7 +58,7 @@ function callOf(toolCallId: string, name: string, given: { args: JsonValue; argu
   return { type: "tool_call", toolCallId, name, ...given };
 }
 
-/** Parses the arguments of a call, JSON in a string. Keeps the string as well if serializing the value gives another one. */
+/** Parses the JSON arguments of a call. Also keeps the string if serializing the value would give another string. */
 function argumentsOf(words: JsonValue | undefined): { args: JsonValue; arguments?: string } {
   if (typeof words !== "string") return { args: words ?? {} };
   try {
@@ -74,7 +74,6 @@ function reasoningOf({ type: _, summary, content, ...rest }: JsonObject): Part {
   return { type: "reasoning", ...rest, text: words.join("\n\n") };
 }
 
-/** Returns the tool result in an item, if it is one. */
 export function resultPartOf(item: JsonObject): ToolResultPart | undefined {
   const { type, call_id, output, tools } = item;
   const toolCallId = stringOf(call_id);

@@ -20,8 +20,8 @@ const TYPES: ReadonlySet<unknown> = new Set([
 /**
  * Reads the rollouts of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`, and those in `archived_sessions`.
  *
- * Prompts of the program (`developer`) become messages too, with their role in the metadata. `line.ts` lists what is skipped
- * silently; anything unknown is a warning.
+ * Prompts of the program (`developer`) become messages too, with their role in the metadata. `line.ts` lists the lines that are
+ * skipped. An unknown line becomes a warning.
  */
 export const codex: Importer = {
   name: "codex",
@@ -42,10 +42,9 @@ export const codex: Importer = {
   read: (file) => new CodexTranslator(file).translate(readJsonLines(file)),
 };
 
-/** The beginnings of messages that Codex sends as the user, about the environment. */
+/** How messages about the environment begin. Codex sends them as the user. */
 const CONTEXT = /^\s*(<(environment_context|user_instructions|turn_aborted|skill|user_shell_command)>|# AGENTS\.md)/;
 
-/** The facts about a line besides its payload. */
 interface LineInfo {
   line: number;
   timestamp: string | undefined;
@@ -54,21 +53,21 @@ interface LineInfo {
 /**
  * Translates the lines of a rollout.
  *
- * The reasoning, words and calls of one model call are on lines of their own. Each line is a message, with reasoning joined
- * to the line that follows it. A call or an answer that is written again under the same call id counts once. Some models
- * number their calls from 1 in each turn, so different content under a known id is another call. `compacted` replaces
- * everything before it for the agent. Here it is a marked message and removes nothing.
+ * The reasoning, words and calls of one model call are on separate lines. Each line is a message, with reasoning joined to the
+ * line that follows it. A call or an answer that is repeated under its call id counts once. Different content under a known id is
+ * another call, because some models number their calls from 1 in each turn.
+ *
+ * After `compacted`, the agent gets a summary in place of everything before. Here the summary is a marked message and removes
+ * nothing.
  */
 class CodexTranslator extends Translator<JsonLine> {
   readonly #repeats = new RepeatingEvents();
   /** Digests of calls, and of answers since the newest call, by call id. */
   readonly #calls = new Map<string, Set<string>>();
   readonly #answers = new Map<string, Set<string>>();
-  /** Digests of items and their times. */
   readonly #items = new Set<string>();
   #meta: JsonObject = {};
   #turn: JsonObject = {};
-  /** The reply to which the next items of the model belong. */
   #reply: object | undefined;
 
   override read({ value, line }: JsonLine): void {
@@ -190,7 +189,6 @@ class CodexTranslator extends Translator<JsonLine> {
     }
   }
 
-  /** Adds the messages in the events of the turn that repeat no item. */
   #endTurn(): void {
     for (const entry of this.#repeats.takeUnrepeated()) {
       this.#reply = undefined;
@@ -212,7 +210,7 @@ class CodexTranslator extends Translator<JsonLine> {
     this.#addWords(parts, payload, info, { type: "compacted", isCompactSummary: true, ...saidOf(about) });
   }
 
-  /** Returns true for a line that is written twice, as some versions do on resume. Without a time, it may be meant twice. */
+  /** Returns true for a line that some versions write again on resume. A line without a time is always kept. */
   #isRepeat(item: JsonObject, timestamp: string | undefined): boolean {
     if (timestamp === undefined) return false;
     const { size } = this.#items;
@@ -231,7 +229,7 @@ class CodexTranslator extends Translator<JsonLine> {
       source: "codex",
     };
     const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
-    // A rollout that continues in another file names itself as its base.
+    // A session that continues in another rollout names itself as its base.
     const candidates = [spawn.parent_thread_id, parent_thread_id, forked_from_id, objectOf(base).thread_id].map(
       stringOf,
     );
@@ -243,7 +241,6 @@ class CodexTranslator extends Translator<JsonLine> {
   }
 }
 
-/** Returns true if this part was added under this id before. Remembers it. */
 function isRepeated(known: Map<string, Set<string>>, id: string, part: Part): boolean {
   const digests = known.get(id) ?? new Set();
   known.set(id, digests);

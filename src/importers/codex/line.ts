@@ -2,8 +2,8 @@ import type { JsonObject } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 
 /**
- * These sets name the lines that are skipped. Codex has changed its format often, so a line that is not known is a warning.
- * Source: `codex-rs/rollout` and `codex-rs/protocol`.
+ * These sets name the lines that are skipped. An unknown line becomes a warning, because Codex often changes its format. Source:
+ * `codex-rs/rollout` and `codex-rs/protocol`.
  */
 
 /** Lines about the program, not the conversation. */

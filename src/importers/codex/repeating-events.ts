@@ -4,7 +4,6 @@ import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
-/** Events that say how a call ended. */
 const CALL_ENDS: ReadonlySet<unknown> = new Set([
   "exec_command_end",
   "mcp_tool_call_end",
@@ -12,7 +11,7 @@ const CALL_ENDS: ReadonlySet<unknown> = new Set([
   "tool_call_end",
 ]);
 
-/** An event that an item should repeat. */
+/** An event that waits for the item that repeats it. */
 interface OpenEvent {
   line: number;
   timestamp: string | undefined;
@@ -22,15 +21,14 @@ interface OpenEvent {
 }
 
 /**
- * The events that repeat items: they say what was said, and how a call ended. Each is held until its turn is over. If no item
- * had the same words or the same call by then, the event becomes a message.
+ * Events that usually repeat an item: they hold words, or say how a call ended. Each event is held until its turn is over. It
+ * becomes a message if no item had the same words or the same call.
  */
 export class RepeatingEvents {
   readonly #words = new Set<string>();
   readonly #callIds = new Set<string>();
   #open: OpenEvent[] = [];
 
-  /** Remembers the words of an item. */
   seeWords(words: readonly string[]): void {
     // An event may hold all texts of an item, joined.
     const whole = words.length > 1 ? [words.join("")] : [];
@@ -60,14 +58,14 @@ export class RepeatingEvents {
     return true;
   }
 
-  /** Removes the held events at the end of a turn, and returns messages for those that repeat no item. */
+  /** Ends a turn: removes the held events and returns messages for those that repeat no item. */
   takeUnrepeated(): MessageEntry[] {
     const unrepeated = this.#take();
     this.seeWords(unrepeated.flatMap(({ words }) => words ?? []));
     return unrepeated.flatMap(entriesOf);
   }
 
-  /** Removes the held events at the end of a file that may grow, and returns those whose items are not in the file yet. */
+  /** Removes the held events at the end of a file that may grow. Their items may still be written. */
   takeOpen(): { line: number; type: string }[] {
     return this.#take().map(({ line, event }) => ({ line, type: String(event.type) }));
   }
@@ -128,7 +126,6 @@ function entriesOf({ line, timestamp, event, words, callId }: OpenEvent): Messag
   return [messageEntry(line, "assistant", id, [part], createdAt, metadata)];
 }
 
-/** Returns the attachments of a prompt: images, whole or as a path, and whatever else the user named. */
 function attachedTo({ images, local_images: paths, others }: JsonObject): Part[] {
   const files = (Array.isArray(images) ? images : []).map((image) =>
     typeof image === "string" ? filePartOf(image, "image/*") : dataPartOf(image),
@@ -188,13 +185,11 @@ function eventsOfCompleted(item: JsonObject): JsonObject[] | undefined {
   }
 }
 
-/** Returns the event for the end of a call. */
 function callEnd(type: string, { type: _, id = null, status = null, ...rest }: JsonObject): JsonObject[] {
   const isFailed = status === "failed" || status === "declined";
   return [saidOf({ type, call_id: id, ...rest, status, success: isFailed ? false : null })];
 }
 
-/** Returns the texts in a list of texts or objects with a `text`. One text is a list of one. */
 function textsOf(value: JsonValue | undefined): string[] {
   const list = Array.isArray(value) ? value : [value ?? null];
   return list.flatMap((item) => stringOf(item) ?? stringOf(objectOf(item).text) ?? []);

@@ -10,8 +10,8 @@ export type RecordedCall = JsonObject & { id: string };
 type Contents = Parameters<typeof fromGemini>[0];
 
 /**
- * Returns the messages in a record, read as contents of the Gemini API like the CLI does on resume: what the user or the model
- * said, the calls of `toolCalls` that the content does not show, and their results.
+ * Returns the messages in a record: what was said, the calls of `toolCalls` that the content does not show, and their results.
+ * The content is read as contents of the Gemini API, like the CLI does on resume.
  */
 export function messagesOf({ type, content }: JsonObject, calls: readonly RecordedCall[]): AdaptedMessage[] {
   const said = identified(partsIn(content), calls);
@@ -32,7 +32,7 @@ export function thoughtPartsOf(thoughts: JsonValue | undefined): Part[] {
   });
 }
 
-/** Returns a list of parts. A text is a part, and one part or text is a list of one. */
+/** The content may be a text, a part, or a list of both. */
 function partsIn(content: JsonValue | undefined): JsonValue[] {
   if (content === undefined || content === null || content === "") return [];
   return (Array.isArray(content) ? content : [content]).map((part) =>
@@ -40,10 +40,7 @@ function partsIn(content: JsonValue | undefined): JsonValue[] {
   );
 }
 
-/**
- * Gives every call and response an id. A call without one gets the id of the call of that name in `calls`, or else one derived
- * from its content, because records repeat each other.
- */
+/** Gives every call and response an id: that of the call with this name in `calls`, or else one made from its content. */
 function identified(parts: readonly JsonValue[], calls: readonly RecordedCall[]): JsonValue[] {
   const waiting = [...calls];
   return parts.map((part) => {

@@ -10,9 +10,8 @@ import { derivedId, millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stri
 import { messagesOf, thoughtPartsOf } from "./content.ts";
 
 /**
- * Reads the recordings of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.jsonl`, those of its subagents in
- * `chats/<session>/`, and the older `session-*.json`, one document each. The format was read in the source of versions up to
- * 0.61. Thoughts are imported too.
+ * Reads the recordings of Gemini CLI up to version 0.61: `~/.gemini/tmp/<project>/chats/session-*.jsonl`, those of its subagents
+ * in `chats/<session>/`, and the older `session-*.json`, one document each. Thoughts are imported too.
  */
 export const geminiCli: Importer = {
   name: "gemini-cli",
@@ -27,7 +26,7 @@ export const geminiCli: Importer = {
     const keys = new Set<string | undefined>();
     for (const { key, value } of headElements(head)) {
       keys.add(key);
-      // Others keep what was said without the session it was said in.
+      // The fields of the session may be missing.
       const { id, type, content } = objectOf(value);
       if (key === "messages" && type === "gemini" && content !== undefined && stringOf(id)) return true;
     }
@@ -40,7 +39,7 @@ export const geminiCli: Importer = {
   },
 };
 
-/** Reads a file of the older kind, one document, as if each of its records and fields were a line. */
+/** Reads an older file, one document, as lines: one for each record and each field. */
 async function* readRecords(file: ImportFile): AsyncGenerator<JsonLine | DamagedLine> {
   for await (const element of readDocument(file)) {
     const { line } = element;
@@ -51,24 +50,26 @@ async function* readRecords(file: ImportFile): AsyncGenerator<JsonLine | Damaged
   }
 }
 
-/** Records by which the program speaks to its user. The model never sees them. */
+/** Records that the program only shows to its user. The model never sees them. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set(["info", "error", "warning"]);
 
 /**
  * Translates the records of Gemini CLI.
  *
- * The program writes a record again, under its id, each time it knows more: the usage, calls, results. Only the new content is
- * added: the words as a message with the record's id, and one message for each call and each result. `$rewindTo` takes back
- * the record that it names and everything after it. A checkpoint, `$set` with `messages`, lists the messages that the model
- * gets from now on; after a compression they are a summary and the newest messages. Here a checkpoint removes nothing. Its new
- * content is added, and marked `isCompactSummary` if the checkpoint leaves out earlier records.
+ * The program writes a record again, under the same id, when it knows more: the usage, calls, results. Only the new content is
+ * added: the words as a message with the record's id, and one message for each call and each result. `$rewindTo` takes back the
+ * record that it names and everything after it.
+ *
+ * A checkpoint, `$set` with `messages`, lists the messages that the model gets from now on. After a compression, these are a
+ * summary and the newest messages. Here a checkpoint removes nothing. Its new content is added, and marked `isCompactSummary` if
+ * the checkpoint leaves out earlier records.
  */
 class GeminiCliTranslator extends Translator<JsonLine> {
   readonly #about: JsonObject = {};
   readonly #recordIds = new Set<string>();
-  /** The parts, calls and results so far, each with the id of its record and without. */
+  /** All content that was added, both with and without the id of its record. */
   readonly #known = new Set<string>();
-  /** The newest record. Its messages are one reply. */
+  /** The newest record. */
   #open: { id: string; reply: object } | undefined;
 
   override read({ value: record, line }: JsonLine): void {
@@ -123,7 +124,6 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     }
   }
 
-  /** Returns messages with the new content of a record. */
   #newEntries(id: string, record: JsonObject, line: number, isKnown: boolean, isCheckpoint: boolean): MessageEntry[] {
     const createdAt = millisecondsOf(record.timestamp);
     const toolCalls = objectsOf(record.toolCalls).map((call, index) => ({
@@ -134,7 +134,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     const isNew = (part: Part): boolean => {
       const { type, toolCallId } = part;
       if (type === "tool_call") return this.#isNew(id, `call ${JSON.stringify(toolCallId)}`, isCheckpoint);
-      // The turn that passes results to the model repeats those in the record of the calls.
+      // A `user` record that passes results to the model repeats those in the record of the calls.
       const mayRepeat = isCheckpoint || record.type === "user";
       if (type === "tool_result") return this.#isNew(id, `result ${JSON.stringify(toolCallId)}`, mayRepeat);
       if (isCheckpoint && isKnown) return false;
@@ -168,10 +168,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     return entries;
   }
 
-  /**
-   * Returns true if this content is new in its record. With `mayRepeat`, it must be new in the file: a checkpoint repeats
-   * earlier content, maybe under other record ids. Any other record may have the same content and call ids as an earlier one.
-   */
+  /** With `mayRepeat`, the content must be new in the file: a checkpoint repeats content, sometimes under other record ids. */
   #isNew(recordId: string, said: string, mayRepeat: boolean): boolean {
     const own = `${recordId} ${said}`;
     if (this.#known.has(mayRepeat ? said : own)) return false;
@@ -186,7 +183,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     const folder = dirname(this.file.path);
     let chats = folder;
     if (kind === "subagent") {
-      // The folder is named after the session that started it.
+      // The folder is named after the session that started the subagent.
       session.parentExternalId = basename(folder);
       session.externalId = `${basename(folder)}/${name}`;
       chats = dirname(folder);
@@ -199,10 +196,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
   }
 }
 
-/**
- * Returns the name of the project. The folder of its recordings, `~/.gemini/tmp/<project>/chats`, is named after it; older
- * versions use a hash, which says nothing.
- */
+/** Returns the name in `~/.gemini/tmp/<project>/chats`, unless it is a hash, as in older versions. */
 function projectAt(chats: string, directories: JsonValue | undefined): string | undefined {
   const folder = basename(dirname(chats));
   if (basename(chats) === "chats" && folder !== "" && !/^[0-9a-f]{64}$/.test(folder)) return folder;

@@ -19,7 +19,6 @@ export function isOpencode(path: string): boolean {
   }
 }
 
-/** Reads an opencode database without changing it. */
 export class OpencodeDatabase {
   readonly #path: string;
   readonly #database: Database.Database;
@@ -42,7 +41,7 @@ export class OpencodeDatabase {
   }
 
   /**
-   * Returns the rows of the sessions by time, but each after the one that started it.
+   * Returns the rows of the sessions by time, but each after the session that started it.
    *
    * @throws {StoreError} `IMPORT_UNREADABLE` if the database is damaged.
    */
@@ -51,7 +50,7 @@ export class OpencodeDatabase {
     const waiting = new Map(rows.map((row) => [row.id, row]));
     const ordered: JsonObject[] = [];
     const visit = (row: JsonObject | undefined): void => {
-      // Deleted before its parent is visited, so that a cycle of parents ends here.
+      // Each row is deleted before its parent is visited, so that a cycle of parents ends.
       if (row === undefined || !waiting.delete(row.id)) return;
       visit(waiting.get(row.parent_id as string));
       ordered.push(row);
@@ -61,8 +60,8 @@ export class OpencodeDatabase {
   }
 
   /**
-   * Returns a fingerprint of each session that changes when a message is added or grows: counts, times and lengths. No text is
-   * read for it. Returns nothing if the database is of a version without times.
+   * Returns a fingerprint of each session, which changes when a message is added or grows. It holds only counts, times and
+   * lengths. The map is empty if the database is of a version without times.
    */
   fingerprints(): Map<string, string> {
     const fingerprints = new Map<string, string>();

@@ -9,7 +9,6 @@ import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from
 import { isOpencode, OpencodeDatabase } from "./database.ts";
 import { entriesOf, type StoredMessage } from "./message.ts";
 
-/** Enough to recognize a database. */
 const HEAD_BYTES = 100;
 
 /**
@@ -36,13 +35,12 @@ export const opencode: Importer = {
       yield* new ExportTranslator(file, info).translate(readExport({ ...file, chunks }, info));
       return;
     }
-    // A database is opened by its path.
     await close();
     yield* readDatabase(file);
   },
 };
 
-/** Reads a database. While it is followed, messages that are not finished give no warnings, because they will come later. */
+/** Reads a database. While it is followed, unfinished messages give no warnings, because they will come later. */
 async function* readDatabase(file: ImportFile): AsyncGenerator<ImportEvent> {
   const { path, fingerprints, isFinished } = file;
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
@@ -54,7 +52,7 @@ async function* readDatabase(file: ImportFile): AsyncGenerator<ImportEvent> {
       const id = String(session.id);
       const known = fingerprints?.get(id);
       const fingerprint = found?.get(id);
-      // A session in which a message is not complete is read again when the database is finished.
+      // A session with an unfinished message is read again when the database is finished.
       const fingerprintHolding = `${fingerprint} holding`;
       if (known !== undefined && (known === fingerprint || (known === fingerprintHolding && !isFinished))) continue;
       let isHolding = false;
@@ -65,7 +63,7 @@ async function* readDatabase(file: ImportFile): AsyncGenerator<ImportEvent> {
           if (!isHeld || fingerprints === undefined) yield event;
         }
       } catch (error) {
-        // Damage to one session costs no other.
+        // If one session is damaged, all others are still read.
         if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
         failure ??= error;
       }
@@ -77,7 +75,7 @@ async function* readDatabase(file: ImportFile): AsyncGenerator<ImportEvent> {
   if (failure !== undefined) throw failure;
 }
 
-/** Returns the messages in an export, and adds the facts about its session to `session`. */
+/** Adds the facts about the session to `session`. */
 async function* readExport(file: ImportFile, session: JsonObject): AsyncGenerator<StoredMessage | DamagedLine> {
   for await (const element of readElements(file)) {
     const { line } = element;
@@ -94,7 +92,6 @@ async function* readExport(file: ImportFile, session: JsonObject): AsyncGenerato
   }
 }
 
-/** Translates the messages of one session. */
 class SessionTranslator extends Translator<StoredMessage> {
   readonly #session: JsonObject;
 
@@ -115,7 +112,7 @@ class SessionTranslator extends Translator<StoredMessage> {
 
 class ExportTranslator extends SessionTranslator {
   protected override end(): void {
-    // An export is complete in any case.
+    // An export is always complete.
     this.finish(true);
   }
 }

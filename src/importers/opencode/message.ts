@@ -7,9 +7,8 @@ import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values
 /** Parts about the program: states of the working tree, and attempts that a later part repeats. */
 const BOOKKEEPING_PARTS: ReadonlySet<unknown> = new Set(["patch", "retry", "snapshot", "step-finish"]);
 
-/** A message as opencode stores it, with its parts in order. */
 export interface StoredMessage {
-  /** Its line in an export, or its row id in a database. */
+  /** The line in an export, or the row id in a database. */
   line: number;
   id: string;
   info: JsonObject;
@@ -18,16 +17,12 @@ export interface StoredMessage {
 
 interface StoredEntries {
   entries: MessageEntry[];
-  /** The reason why the message cannot be read. */
   problem?: string;
-  /** True if words are left out because they are still being written. A later reading finds them whole. */
+  /** True if words are left out because they are still being written. */
   isUnfinished?: boolean;
 }
 
-/**
- * Returns the messages in a message of opencode. A message of the assistant holds its calls with their results. A summary that
- * opencode made at a compaction is marked `isCompactSummary`; the prompt that asked for it holds a `compaction` part.
- */
+/** A message of the assistant holds its calls and results. A summary made at a compaction is marked `isCompactSummary`. */
 export function entriesOf({ line, id, info, parts }: StoredMessage, isFinished: boolean): StoredEntries {
   const { role, time, sessionID: _session, id: _id, summary, system: _system, tools: _tools, ...rest } = info;
   const { created, completed } = objectOf(time);
@@ -54,8 +49,8 @@ export function entriesOf({ line, id, info, parts }: StoredMessage, isFinished: 
 type TurnItem = { part: Part; result?: Part } | "end";
 
 /**
- * Returns a message for each part of a turn, with thoughts joined to what they lead to, so that a turn that was imported while
- * it grew has the same messages. The second message is called `<id>/1`, a result `<id>:<toolCallId>`.
+ * Returns a message for each part of a turn, so that a turn that was imported while it grew has the same messages. A thought is
+ * joined to the part after it. The second message is called `<id>/1`, a result `<id>:<toolCallId>`.
  */
 function turnEntries(
   line: number,
@@ -127,7 +122,7 @@ function plainPartOf(part: JsonObject): TextPart | FilePart | DataPart {
   return dataPartOf(saidOf({ type, text, ...fields }));
 }
 
-/** Returns what a part says besides its content. Left out are its times, which change, and the ids of its owners. */
+/** Returns what a part says besides its content, its times, which change, and the ids of its owners. */
 function aboutOf({ id: _, sessionID: _s, messageID: _m, time: _t, metadata: _d, ...rest }: JsonObject): JsonObject {
   return saidOf(rest);
 }
