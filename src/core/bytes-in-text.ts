@@ -1,8 +1,7 @@
-/** The characters from which a run of base64 letters counts as bytes. Hashes and signatures are shorter. */
+/** The least length of a run of base64 letters that counts as bytes. Hashes and signatures are shorter. */
 const BASE64_CHARS_MIN = 256;
 
-// The lookbehind makes a match start once for each run; otherwise a short run costs the square of its length. The match stops
-// at the least length, because a greedy match of megabytes overflows the matcher's stack.
+// Without the lookbehind, a run costs the square of its length. A longer match would overflow the matcher's stack.
 const RUN_START = new RegExp(`(?<![\\w+/-])[\\w+/-]{${BASE64_CHARS_MIN}}`, "g");
 const URL_START = /data:([\w.+-]{1,60}\/[\w.+-]{1,60})(?:;[\w=.-]{1,60}){0,4};base64,$/;
 
@@ -31,7 +30,7 @@ export function withoutBytes(text: string): string {
   return from === 0 ? text : pieces.join("") + text.slice(from);
 }
 
-/** Looks at one character in 256, the least length of a run. Most texts are checked in a fraction of the time of RUN_START. */
+/** Looks at every 256th character first, which is much faster than RUN_START for most texts. */
 function hasLongRun(text: string): boolean {
   for (let at = BASE64_CHARS_MIN - 1; at < text.length; at += BASE64_CHARS_MIN) {
     if (!isLetter(text, at)) continue;
@@ -44,7 +43,7 @@ function hasLongRun(text: string): boolean {
   return false;
 }
 
-/** One for each ASCII character that base64 uses. */
+/** 1 for each ASCII character that base64 uses. */
 const IS_LETTER = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/-]/.test(String.fromCharCode(code))));
 
 function isLetter(text: string, index: number): boolean {
@@ -59,7 +58,7 @@ function runEnd(text: string, from: number): number {
   return end;
 }
 
-/** Returns the number of bytes that a base64 text encodes. A loop, because `/=+$/` takes quadratic time on a run of `=` inside. */
+/** Returns the number of bytes that a base64 text encodes. `/=+$/` would take quadratic time on many `=`. */
 export function byteLengthOf(base64: string): number {
   let length = base64.length;
   while (length > 0 && base64[length - 1] === "=") length--;

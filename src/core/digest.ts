@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Part, Role } from "./message.ts";
 
-/** The bytes of SHA-256 that are kept. With 16, no two messages of a store have the same digest by chance. */
+/** With 16 bytes, two messages of a store never have the same digest by chance. */
 const DIGEST_BYTES = 16;
 
 /** Returns a digest of a message's role, name and parts. Times, ids and metadata do not change it. */
@@ -10,7 +10,7 @@ export function digestOf(message: { role: Role; name?: string | undefined; parts
   return hash("sha256", content, "buffer").subarray(0, DIGEST_BYTES);
 }
 
-/** Returns JSON with sorted keys, because hosts may order the keys of an object differently each time. Lone surrogates are escaped. */
+/** Sorts keys, because hosts may order the keys of an object differently each time. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {

@@ -1,10 +1,9 @@
 import { StoreError } from "./errors.ts";
 
 /**
- * Checks that better-sqlite3 can be used at all. Version 13 kills the process if Node has no Node-API 10: Node 20, and 22 before
- * 22.14. npm prefers version 12 on Node 20, but other package managers and lock files may not.
+ * Refuses a better-sqlite3 that cannot run here. Version 13 kills a process without Node-API 10, which Node has from 22.14 on.
  *
- * @param driver  The class that better-sqlite3 exports. From version 13 on, it has `explain`.
+ * @param driver  The class that better-sqlite3 exports. It has `explain` from version 13 on.
  * @throws {StoreError} `DRIVER_NOT_BUILT`.
  */
 export function checkDriver(driver: { prototype: object }): void {

@@ -1,8 +1,8 @@
 /**
  * The details of each error that this library throws on purpose.
  *
- * Programs switch on `code`, people read `message`, and `hint` says how to fix the problem. All three come from the same typed
- * `details`. Codes are public API: add new ones freely, but never rename or reuse one.
+ * Programs switch on `code`, people read `message`, and `hint` says how to fix the problem. Codes are public API: add new ones
+ * freely, but never rename or reuse one.
  */
 export interface ErrorDetails {
   OPTION_INVALID: { option: string; expected: string; actual: unknown };
@@ -35,7 +35,7 @@ export interface ErrorDetails {
   QUERY_EMPTY: Record<string, never>;
   IMPORT_UNREADABLE: { path: string; reason: string };
   MODEL_KEY_MISSING: { model: string };
-  /** `concerns` is set if the key, the model's name or the account was refused, so that any other request would fail too. */
+  /** `concerns` is set if the key, the model's name or the account was refused. Every other request would then fail too. */
   MODEL_REFUSED: { model: string; reason: string; status?: number; concerns?: "account" };
   MODEL_UNAVAILABLE: { model: string; reason: string; status?: number; retryAfterMs?: number };
   MODEL_ANSWER_INVALID: { model: string; reason: string };
@@ -46,7 +46,6 @@ export type ErrorCode = keyof ErrorDetails;
 
 interface ErrorText {
   message: string;
-  /** The next thing to try. Left out if there is nothing useful to say. */
   hint?: string;
 }
 

@@ -1,17 +1,15 @@
 import { StoreError } from "./errors.ts";
 
-/** The levels of a session's own forest. */
 export type SessionLevel = "cluster" | "theme";
 
 /** Subjects hold clusters of several sessions; a span is consecutive messages of one session. */
 export type Level = SessionLevel | "subject" | "span";
 
 /**
- * A root, its level, and a log position: `cluster:123`, `theme:123@456`, `subject:77@460`. With a position, the handle means
- * the same permanently, even after the root is absorbed; without one, it means the current state.
+ * A root, its level, and a log position: `cluster:123`, `theme:123@456`, `subject:77@460`. With a position, the meaning of a
+ * handle never changes, even if the root is absorbed. Without a position, a handle means the current state.
  *
- * A span's handle has the ids of its first and its last message: `span:12@480`. It means the messages between them, without
- * pinned ones.
+ * A span's handle has the ids of its first and last message: `span:12@480`.
  */
 export interface Handle {
   level: Level;

@@ -1,9 +1,6 @@
 import * as z from "zod/mini";
 
-/**
- * Returns the JSON Schema of a schema, for models. The limits of safe integers are left out, because every word of it is sent
- * with each call.
- */
+/** Returns a JSON Schema for models. It is sent with each call, so the limits of safe integers are left out. */
 export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.core.JSONSchema.BaseSchema {
   return z.toJSONSchema(schema, {
     io,

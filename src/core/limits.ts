@@ -12,19 +12,19 @@ export const JSON_DEPTH_MAX = 200;
 /** Graphemes of a message's text that are embedded and searched. `parts` has the whole message. */
 export const TEXT_GRAPHEMES_MAX = 8_000;
 
-/** UTF-16 units from which a string of a message is stored compressed in `artifacts`, once. For shorter strings, a row of their own costs more than it saves. */
+/** The least UTF-16 units of a string that is stored compressed in `artifacts`, once. Shorter strings are not worth a row. */
 export const ARTIFACT_CHARS_MIN = 16_384;
 
 /** Messages that long work writes in one transaction. Another process's append then waits milliseconds, not seconds. */
 export const BATCH_MESSAGES_MAX = 100;
 
-/** The furthest that a time is from 1970, in milliseconds: what `Date` can hold, the year 275760. */
+/** The largest distance of a time from 1970 that `Date` can hold, in milliseconds: the year 275760. */
 export const TIME_MS_MAX = 8.64e15;
 
 /** The most messages that `expand` and `messages` return at once. */
 export const PAGE_LIMIT_MAX = 10_000;
 
-/** The most hits of one `recall`, and messages on each side of a hit. `messages` and `expand` return more. */
+/** The most hits of one `recall`, and the most messages on each side of a hit. */
 export const RECALL_LIMIT_MAX = 1_000;
 export const RECALL_NEIGHBORS_MAX = 10;
 
@@ -34,19 +34,19 @@ export const MODEL_QUERY_CHARS_MAX = 10_000;
 /** Characters of an identifier that a caller gives: a session id, an external id, a project. */
 export const ID_CHARS_MAX = 512;
 
-/** Milliseconds without a message after which a session is idle: a day. Whoever returns the same day finds the same window. */
+/** Milliseconds without a message after which a session is idle: a day. A user who returns the same day finds the same window. */
 export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * Milliseconds without a message after which the clusters of an idle session settle at the latest: thirty days. They settle
- * earlier if the session has been silent for longer than it lasted.
+ * The clusters of an idle session settle after this many milliseconds at the latest: thirty days. They settle earlier if the
+ * session has been silent for longer than it lasted.
  */
 export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
 /** Milliseconds for which a window waits for the vector of a message: four hours. Most outages of a service are shorter. */
 export const VECTOR_WAIT_MS_MAX = 4 * 60 * 60 * 1_000;
 
-/** Newer messages after which a window no longer waits for a vector. A process loads a window of this size in 100 ms. */
+/** After this many newer messages, a window no longer waits for a vector. Loading such a window takes 100 ms. */
 export const VECTOR_WAIT_MESSAGES_MAX = 5_000;
 
 /** Milliseconds for which an idle session waits for a vector: thirty days. Its window is not under pressure, so it can wait. */

@@ -5,20 +5,18 @@ const ATTRIBUTE_CHARS_MAX = 512;
 
 const REORDERING_OR_TAG = /^[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]$/u;
 
-/** Matches what must be replaced, and flags such as Scotland's, whose tag characters stay. */
+/** Matches what must be replaced, and flags such as Scotland's. The tag characters of a flag stay. */
 const UNSAFE =
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{2,6}\u{e007f}|\r\n|[&<>\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /**
  * Escapes text for the inside of an element, so that it can neither end the element nor look like another one.
  *
- * It works in one pass, so that `&` is escaped once. Newlines and tabs stay, because code needs them (`\r\n` becomes `\n`).
- * Other control characters become their visible pictures, because some models and terminals act on the invisible ones.
- * Characters without a picture, and lone surrogates, become U+FFFD.
+ * Newlines and tabs stay, because code needs them (`\r\n` becomes `\n`). Other control characters become visible, because some
+ * models and terminals act on them: `␡`, or U+FFFD if there is no picture. Lone surrogates also become U+FFFD.
  *
- * Characters that reverse the reading order (Boucher and Anderson, *Trojan Source*, 2021), and tag characters, which spell text
- * that only a model sees, are named: `[U+202E]`. Joiners stay, because emoji and Persian need them. So do marks that only affect
- * their neighbors, and the tags of a flag.
+ * Some characters are written as their code, `[U+202E]`: those that reverse the reading order (Boucher and Anderson, *Trojan
+ * Source*, 2021), and tag characters, which only a model sees. Joiners stay, because emoji and Persian need them.
  */
 export function escapeText(text: string): string {
   return text.replace(UNSAFE, (character) => {
@@ -48,14 +46,12 @@ export function visibleText(text: string): string {
   return text.replace(UNSAFE, (character) => (/^[&<>]$/.test(character) ? character : escapeText(character)));
 }
 
-/** Marks of direction, which `escapeText` keeps, but which can disguise an id or a command that a person copies. */
+/** `escapeText` keeps these marks of direction. They can disguise an id or a command that a person copies. */
 const DIRECTION_MARK = /[\u061c\u200e\u200f]/g;
 
 /**
- * Makes every character visible that a terminal would obey, as `visibleText` does, and direction marks too. A stored text may
- * hold escape sequences that move the cursor, recolor the screen or write to the clipboard. Line feeds and tabs stay.
- *
- * Everything that is written to a terminal goes through this function.
+ * Makes every character visible that a terminal would obey, and direction marks too. A stored text may hold escape sequences that
+ * move the cursor or write to the clipboard. Line feeds and tabs stay. All output to a terminal goes through this function.
  */
 export function printable(text: string): string {
   return visibleText(text).replace(DIRECTION_MARK, nameOf);
@@ -63,7 +59,7 @@ export function printable(text: string): string {
 
 const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 
-/** Writes a value as JSON in which every character that `printable` would replace is escaped, so that a reader gets it back. */
+/** Writes JSON. Characters that `printable` would replace are escaped, so that a reader of the JSON gets them back. */
 export function printableJson(value: unknown): string {
   const escaped = (character: string): string =>
     Array.from(
@@ -77,7 +73,7 @@ function nameOf(character: string): string {
   return `[U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
 }
 
-/** Returns an element. The caller escapes `content`, or makes it of elements; without it, the element is empty. */
+/** Returns an element. The caller escapes `content`. Without `content` the element is empty. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,

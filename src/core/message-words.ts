@@ -1,5 +1,3 @@
-/** The roles of a message. */
 export const ROLES = ["system", "user", "assistant", "tool"] as const;
 
-/** The types of parts. */
 export const PART_TYPES = ["text", "reasoning", "tool_call", "tool_result", "file", "data"] as const;

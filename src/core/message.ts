@@ -12,7 +12,7 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | { [key:
 
 export type Role = (typeof ROLES)[number];
 
-/** A field that a provider added to a part stays in the part, and goes back to the provider with it. */
+/** Fields that a provider added to a part stay in the part and are sent back. */
 interface ProviderFields {
   [field: string]: unknown;
 }
@@ -22,7 +22,7 @@ export interface TextPart extends ProviderFields {
   text: string;
 }
 
-/** The model's own thinking. It is stored, and rendered while its message is in the window, but never embedded, searched or summarized. */
+/** The model's own thinking. Contexts show it while its message is in the window. It is never embedded, searched or summarized. */
 export interface ReasoningPart extends ProviderFields {
   type: "reasoning";
   text: string;
@@ -30,7 +30,7 @@ export interface ReasoningPart extends ProviderFields {
 
 export interface ToolCallPart extends ProviderFields {
   type: "tool_call";
-  /** Joins the call to its result. Providers repeat these ids across turns; a result answers the newest open call. */
+  /** The result has the same id. Providers may repeat ids across turns; a result answers the newest open call. */
   toolCallId: string;
   name: string;
   args: unknown;
@@ -61,7 +61,7 @@ export interface DataPart extends ProviderFields {
 
 export type Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart | DataPart;
 
-/** The schemas that check a message. The compiler compares them with the types above. */
+/** The compiler compares these schemas with the types above. */
 export const messageSchemas = once(() => {
   const nonEmpty = z.string().check(z.minLength(1));
   const name = z.optional(z.string());
@@ -104,7 +104,7 @@ export const messageSchemas = once(() => {
   return { message, part };
 });
 
-/** The types of parts that a message of each role may have. No provider knows a call by the user, for example. */
+/** No provider knows a call by the user, for example. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
   system: ["text", "file", "data"],
   user: ["text", "file", "data"],
@@ -115,7 +115,7 @@ const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
 /**
  * A message to append. It has `content` (a string or parts) or `parts`, never both.
  *
- * - `id`: the caller's own name for the message, unique in its session. Appending the same message under the same id again does nothing.
+ * - `id`: the caller's own id, unique in its session. Appending the same message under the same id again does nothing.
  * - `createdAt`: Unix milliseconds, at most 8.64e15 from 1970, or an ISO 8601 string; by default the clock's time.
  * - `pinned`: true if every context must show the message.
  * - `metadata`, and any other field: stored in `metadata` and returned.
@@ -174,10 +174,8 @@ export interface Message {
 }
 
 /**
- * Checks a message and returns it in the shape that all other code expects.
- *
- * Nothing is repaired. A value that JSON would change (NaN, undefined in a list, a Date, a cycle) is refused with the path to
- * it. Fields whose value is `undefined` count as absent, and -0 becomes 0.
+ * Checks a message. A value that JSON would change, such as NaN, undefined in a list, a Date or a cycle, is refused. Fields with
+ * the value `undefined` count as absent, and -0 becomes 0.
  *
  * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason.
  */
@@ -227,7 +225,7 @@ function parseTime(value: number | string): number {
   return Math.trunc(ms);
 }
 
-/** Returns a copy of `value` that is plain JSON. @throws {StoreError} `MESSAGE_INVALID` for the first thing that is not. */
+/** Returns a copy of `value`. @throws {StoreError} `MESSAGE_INVALID` for the first value that is not plain JSON. */
 function plainJson(value: unknown, path: string, budget: { chars: number }, depth: number): JsonValue {
   if (depth > JSON_DEPTH_MAX) invalid(path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
   switch (typeof value) {

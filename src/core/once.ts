@@ -1,4 +1,4 @@
-/** Returns a function that makes a value on its first call and returns the same one from then on. */
+/** Returns a function that makes a value on its first call and then always returns that value. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

@@ -1,12 +1,11 @@
 import { StoreError } from "./errors.ts";
 
-/** The ways to turn a session into a context. See src/context/strategy.ts. */
 export const STRATEGIES = ["union-find", "sandwich", "flat", "full"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
 /**
- * The options of a session, which are stored with it. The checks and the types come from this table; README.md says what each
- * option means. An option is a whole number, a share (any number in its range), or one of a list of words.
+ * The options of a session. README.md says what each option means. An option is a whole number, a share (any number in its
+ * range), or one of a list of words.
  */
 export const SESSION_OPTIONS = {
   hotSize: { default: 30, min: 1, max: 10_000, unit: "messages" },
@@ -40,7 +39,6 @@ export type SessionSettings = {
   [O in SessionOption]: (typeof SESSION_OPTIONS)[O] extends { words: readonly (infer W)[] } ? W : number;
 };
 
-/** The settings of a session that was created without options. */
 export const DEFAULT_SETTINGS = Object.fromEntries(
   Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, option.default]),
 ) as SessionSettings;

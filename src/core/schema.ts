@@ -4,9 +4,8 @@ import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX } from "./limits.ts";
 import { once } from "./once.ts";
 
-// The options of each operation are declared as one strict zod object. It checks them, gives their types, and describes them
-// for command lines, tools and pages. The error texts below complete the sentence "Expected limit to be …". The schemas use
-// zod/mini, because zod takes 25 ms longer to load.
+// The options of each operation are one strict zod object, which checks, types and describes them. The error texts below
+// complete the sentence "Expected limit to be …". zod/mini is used because zod takes 25 ms longer to load.
 
 type Schema<T = unknown> = z.ZodMiniType<T>;
 export type ObjectSchema = z.ZodMiniObject;
@@ -20,7 +19,6 @@ export function whole(min: number, max = Number.MAX_SAFE_INTEGER) {
   return z.int(error).check(z.gte(min, error), z.lte(max, error));
 }
 
-/** Any number in a range. */
 export function share(min: number, max: number) {
   const error = { error: `a number from ${min} to ${max}` };
   return z.number(error).check(z.gte(min, error), z.lte(max, error));
@@ -38,7 +36,7 @@ export function text() {
   return z.string({ error: "text" });
 }
 
-/** A text that can be an id, a project or a title. */
+/** An id, a project or a title. */
 export function identifier() {
   const error = { error: `a text of 1 to ${ID_CHARS_MAX} characters without control characters` };
   const isUsable = (value: string) => value.isWellFormed() && !/[\0-\x1f]/.test(value);
@@ -62,7 +60,7 @@ export function abortSignal() {
   return z.custom<AbortSignal>((value) => value instanceof AbortSignal, { error: "an AbortSignal" });
 }
 
-/** An object with methods, such as an embedder. It is not copied. */
+/** An object with methods, such as an embedder. */
 export function port<T extends object>(expected: string, ...methods: (keyof T)[]) {
   const hasMethods = (value: unknown) =>
     typeof value === "object" &&
@@ -78,12 +76,11 @@ export function safeParse<S extends z.ZodMiniType>(schema: S, value: unknown) {
   return z.safeParse(schema, value, messages());
 }
 
-/** Returns the first issue of a value, or undefined if the value is valid. */
 export function firstIssue(schema: z.ZodMiniType, value: unknown): z.core.$ZodIssue | undefined {
   return safeParse(schema, value).error?.issues[0];
 }
 
-/** The type of options without `undefined`: options that were given as undefined count as left out. */
+/** Options that were given as undefined count as left out. */
 export type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 /**
@@ -99,7 +96,8 @@ export function parseOptions<S extends ObjectSchema>(operation: string, schema: 
 /**
  * Returns the arguments that a model or another program sent.
  *
- * @param one  How the error names an argument that is unknown; `all` names a value that is not an object.
+ * @param one  Names an unknown argument in the error.
+ * @param all  Names a value that is not an object.
  * @throws {StoreError} `OPTION_INVALID` for the first invalid argument.
  */
 export function parseArguments<S extends ObjectSchema>(
@@ -121,7 +119,7 @@ export function parseArguments<S extends ObjectSchema>(
   throw new StoreError("OPTION_INVALID", { option, expected, actual });
 }
 
-/** Returns the end of the sentence "Expected … to be …" for an issue, also if it has one of zod's own messages. */
+/** Returns the end of the sentence "Expected … to be …". Some issues have zod's own messages. */
 function expectedBy({ message }: z.core.$ZodIssue): string {
   const [, type] = /^Invalid input: expected (.*), received/.exec(message) ?? [];
   if (type !== undefined) return `of type ${type}`;

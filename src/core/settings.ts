@@ -11,8 +11,8 @@ import {
 import { type FieldsOf, identifier, oneWordOf, parseOptions, share, whole } from "./schema.ts";
 
 /**
- * The smallest difference between a trigger and the shares that stay verbatim: a tenth for the summary, and a tenth until the
- * next one is due. It is reduced by a rounding error.
+ * The least difference between a trigger and the shares that stay verbatim: a tenth for the summary, and a tenth until the next
+ * summary is due. `1e-9` allows for rounding errors.
  */
 const COMPACT_SHARE_MIN = 0.2 - 1e-9;
 
@@ -37,7 +37,7 @@ export function sessionOptions(given: SessionOptions): SessionOptions {
 /**
  * Returns the settings of a session: those given, then those stored, then the defaults.
  *
- * @throws {StoreError} `OPTION_INVALID` for an unknown name, a value that is out of its range, or values that exclude each other.
+ * @throws {StoreError} `OPTION_INVALID` for an unknown name, a value out of its range, or values that exclude each other.
  */
 export function sessionSettings(given: Partial<SessionSettings>, stored?: SessionSettings): SessionSettings {
   const checked: Partial<SessionSettings> = parseOptions("session", SETTINGS(), given);

@@ -3,7 +3,7 @@ import { graphemesIn } from "./graphemes.ts";
 import { TEXT_GRAPHEMES_MAX } from "./limits.ts";
 import type { FilePart, JsonValue, Part } from "./message.ts";
 
-/** The characters kept from the head and the tail of a tool's output. Between them, only lines about errors are kept. */
+/** The characters kept from both ends of a tool's output. Between them, only lines about errors are kept. */
 const RESULT_HEAD_CHARS = 1_500;
 const RESULT_TAIL_CHARS = 500;
 const ERROR_LINES_MAX = 20;
@@ -11,18 +11,18 @@ const ERROR_LINE_CHARS_MAX = 300;
 const ERROR_LINE =
   /\b(?:error|err|fail|failed|failure|fatal|panic|exception|traceback|denied|refused|not found|cannot|assert\w*)\b/i;
 
-/** The characters kept of a file's URL. Signed URLs have thousands. */
+/** Signed URLs have thousands of characters. */
 const URL_CHARS_MAX = 200;
 
-/** Grapheme clusters longer than this many UTF-16 units are cut; real ones, flags and families included, are shorter. */
+/** Longer graphemes are cut, in UTF-16 units. Real ones, such as flags and families, are shorter. */
 const GRAPHEME_CHARS_MAX = 64;
 
 /**
  * Returns the text of a message, which is embedded, searched and summarized.
  *
- * It contains the text parts unchanged; the name of a call and the strings in its arguments; the head, the tail and the error
- * lines of a result; the name, type and size of a file; and the type and size of bytes in base64. It contains no reasoning. It
- * has at most 8,000 graphemes, is well-formed, and contains no NUL.
+ * It contains the texts; the names of calls and the strings in their arguments; the head, the tail and the error lines of
+ * results; and the names, types and sizes of files. Base64 is replaced by its type and size. Reasoning is left out. The text has
+ * at most 8,000 graphemes, is well-formed, and contains no NUL.
  */
 export function textOf(parts: readonly Part[]): string {
   const pieces: string[] = [];
@@ -59,8 +59,8 @@ function textOfContent(part: Extract<Part, { type: "text" | "file" | "data" }>):
 }
 
 /**
- * Describes a file without its bytes: `image/png "screen.png" (12,345 bytes)`. A URL that holds the bytes is left out; of any
- * other, the first 200 characters are kept.
+ * Describes a file without its bytes: `image/png "screen.png" (12,345 bytes)`. A URL without bytes follows, cut to 200
+ * characters.
  */
 export function describeFile(file: Pick<FilePart, "mediaType" | "name" | "data" | "url">): string {
   const { mediaType, name, data, url = "" } = file;
@@ -77,7 +77,7 @@ function digestOutput(raw: string): string {
   if (output.length <= RESULT_HEAD_CHARS + RESULT_TAIL_CHARS) return output;
   const middle = output.slice(RESULT_HEAD_CHARS, -RESULT_TAIL_CHARS);
   const errors: string[] = [];
-  // The middle may have megabytes, so it is read in one pass without a list of its lines.
+  // The middle may have megabytes, so no list of its lines is made.
   for (let start = 0; start < middle.length && errors.length < ERROR_LINES_MAX; ) {
     const end = middle.indexOf("\n", start);
     const line = middle.slice(start, Math.min(end === -1 ? middle.length : end, start + ERROR_LINE_CHARS_MAX));
@@ -87,7 +87,7 @@ function digestOutput(raw: string): string {
   return [output.slice(0, RESULT_HEAD_CHARS), ...errors, output.slice(-RESULT_TAIL_CHARS)].join("\n");
 }
 
-/** Returns the strings of a JSON value in order, as many as a text can hold. */
+/** Returns the first strings of a JSON value, as far as a message's text has room. */
 function stringsIn(value: JsonValue): string[] {
   const strings: string[] = [];
   let chars = 0;
@@ -106,7 +106,7 @@ function stringsIn(value: JsonValue): string[] {
   return strings;
 }
 
-/** Cuts a string to what any text can hold, so that cutting at 8,000 graphemes later does not walk through 10 MB. */
+/** Cuts a string early, so that later steps need not read 10 MB. */
 function head(text: string): string {
   return text.slice(0, TEXT_GRAPHEMES_MAX + GRAPHEME_CHARS_MAX);
 }
@@ -116,13 +116,10 @@ function clean(text: string): string {
   return text.toWellFormed().replaceAll("\0", " ");
 }
 
-/**
- * Returns the longest prefix of at most `charsMax` UTF-16 units that ends between two graphemes. It also has at most `charsMax`
- * graphemes.
- */
+/** Returns the longest prefix of at most `charsMax` UTF-16 units that ends between two graphemes. */
 export function cutAtGrapheme(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  // Segmenting costs a microsecond for each character, so only those around the cut are segmented.
+  // Segmenting takes a microsecond for each character, so only the text around the cut is segmented.
   const from = Math.max(0, charsMax - GRAPHEME_CHARS_MAX);
   let end = from;
   for (const { index, segment } of graphemesIn(text.slice(from, charsMax + GRAPHEME_CHARS_MAX))) {

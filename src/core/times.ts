@@ -8,12 +8,12 @@ const LAST_OF_DAY = "23:59:59.999";
  * Converts `2026-11-01` or `2026-11-01T14:30` to Unix milliseconds. A time without a zone is in the user's time zone.
  *
  * @param option  The name of the option, for the error.
- * @param edge  The moment that a date alone means: the first or the last of the day.
+ * @param edge  The meaning of a date without a time: the first or the last millisecond of the day.
  * @throws {StoreError} `OPTION_INVALID` for any other text.
  */
 export function timeOf(option: string, text: string, edge: "first" | "last"): number {
   const [, date, time = edge === "first" ? "00:00" : LAST_OF_DAY, zone = ""] = TIME.exec(text) ?? [];
-  // Date.parse takes February 30 for March 2.
+  // Date.parse reads February 30 as March 2.
   const isDay = date !== undefined && new Date(`${date}T00:00Z`).toJSON()?.startsWith(date);
   const unixMs = isDay ? Date.parse(`${date}T${time}${zone}`) : Number.NaN;
   if (!Number.isNaN(unixMs)) return unixMs;

@@ -2,19 +2,18 @@ import * as z from "zod/mini";
 import { StoreError } from "./errors.ts";
 import { type FieldsOf, whole } from "./schema.ts";
 
-/** The most tokens of a context, as a number or as the rest of a model's window. The store's counter counts the tokens. */
+/** The most tokens of a context, by the store's token counter: a number, or the rest of a model's window. */
 export interface TokenBudget {
   /** The most tokens of the whole context. */
   tokensMax?: number;
-  /** Instead of `tokensMax`: the tokens of the model's context window, from which the two options below are subtracted. */
+  /** The tokens of the model's context window. The two options below are subtracted. Not together with `tokensMax`. */
   contextWindow?: number;
   /** The tokens of the window reserved for the model's answer; by default 0. */
   reserveTokens?: number;
-  /** The tokens of the window that the host's tool definitions and the like take; by default 0. */
+  /** The tokens of the window that tool definitions take; by default 0. */
   toolTokens?: number;
 }
 
-/** The fields of a schema for operations that take a budget. */
 export function tokenBudgetFields() {
   return {
     tokensMax: z.optional(whole(1)),

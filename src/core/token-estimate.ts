@@ -24,11 +24,9 @@ const FOREIGN_BREAK = /[^\S\x00-\x7f]|[\u3000-\u30ff\uff00-\uffef]/;
 const NEWLINE = 10;
 
 /**
- * Estimates the tokens of a text exactly as tokenx does, in a fifth of the time, because every append counts its text. tokenx
- * runs half a dozen regular expressions on each run of characters; this function classifies ASCII character by character. For
- * runs with other characters, and for texts in which such a character ends a run, it calls tokenx.
- *
- * The time is linear in the text's length.
+ * Estimates the tokens of a text exactly like tokenx, in a fifth of the time, because every append counts its text. It
+ * classifies ASCII characters by a table, and calls tokenx for runs with other characters. The time is linear in the text's
+ * length.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -36,7 +34,6 @@ export function estimateTokens(text: string): number {
   for (let start = 0, end = 0; start < text.length; start = end) {
     const first = classAt(text, start);
     const run = (first & IN_WORD) === 0 ? first : IN_WORD;
-    // The classes of a word's characters decide how many tokens it has.
     let classes = first;
     for (end = start + 1; end < text.length; end++) {
       const next = classAt(text, end);
@@ -61,7 +58,7 @@ function classAt(text: string, index: number): number {
   return code < 128 ? CLASS_OF_ASCII[code]! : FOREIGN;
 }
 
-/** White space costs a token if it has structure: an indented or an empty line, or a line's end without punctuation. */
+/** White space costs a token if it indents a line, makes an empty line, or ends a line without punctuation. */
 function spaceTokens(text: string, start: number, end: number, previous: number): number {
   for (let index = start; index < end; index++) {
     if (text.charCodeAt(index) === NEWLINE) return index < end - 1 || previous !== PUNCTUATION ? 1 : 0;

@@ -2,7 +2,7 @@ import type { Part } from "./message.ts";
 import { describeFile } from "./text.ts";
 import { estimateTokens } from "./token-estimate.ts";
 
-/** A port that counts the tokens of a text. `name` is stored with every count, so that a change of the counter is noticed. */
+/** Counts the tokens of a text. `name` is stored with every count, so that a change of the counter is noticed. */
 export interface TokenCounter {
   readonly name: string;
   /** Returns a whole number of at least 0, in time linear in the text's length. */
@@ -15,10 +15,9 @@ export const estimatingTokenCounter: TokenCounter = { name: "tokenx-2", count: e
 /** The tokens that a provider adds to each message: its role, delimiters and braces. */
 export const MESSAGE_TOKENS = 4;
 
-/** The tokens of a file that is sent as bytes. A guess: providers bill by pixels or pages, which we do not read. */
+/** A guess for a file that is sent as bytes. Providers bill by pixels or pages, which are unknown here. */
 const FILE_TOKENS = 1_000;
 
-/** Returns the tokens of a message in a context: of its parts, and of its name if it has one. */
 export function messageTokens(
   { name, parts }: { name?: string | undefined; parts: readonly Part[] },
   counter: TokenCounter,
@@ -26,10 +25,7 @@ export function messageTokens(
   return tokenCountOf(parts, counter) + (name === undefined ? 0 : counter.count(name));
 }
 
-/**
- * Returns the tokens of a message in a context, without its name. Everything that is sent counts: ids, arguments, and the provider's own
- * fields, such as signatures.
- */
+/** Returns the tokens of a message without its name. Everything that is sent counts, including ids and signatures. */
 export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): number {
   let tokens = MESSAGE_TOKENS;
   for (const part of parts) {

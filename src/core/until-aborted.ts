@@ -1,4 +1,4 @@
-/** Completes like `promise`, or rejects when the signal aborts, even if the work behind the promise ignores the signal. */
+/** Completes like `promise`, or rejects as soon as the signal aborts. The work behind the promise may continue. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

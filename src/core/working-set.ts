@@ -1,12 +1,12 @@
-/** Matches what may be a file's name: without spaces, quotes, commas and braces, so that a list of files can be parsed. */
+/** A file's name has no spaces, quotes, commas or braces, so that a list of files can be parsed. */
 const CANDIDATE = /[\p{L}\p{N}_@~.$+%/\\:*-]{3,}/gu;
 const PATH_CHARS_MAX = 200;
 const EXTENSION = /[^.]\.(?:[a-z][a-z0-9]{0,7}|[CHRS])$/;
-/** Extensions of files. Without a folder, `a.b` counts as a file only with one of these, because `fmt.Errorf` is none. */
+/** Without a folder, a name is a file only with one of these extensions. For example, `fmt.Errorf` is not a file. */
 const KNOWN_EXTENSION =
   /[^.]\.(?:[cm]?[jt]sx?|astro|bash|c|cc|cfg|clj|cpp|cs|css|csv|dart|db|exs?|go|gradle|h|hpp|hs|html?|ini|ipynb|java|json[cl5]?|kts?|less|lock|lua|mdx?|mk|ml|patch|php|pl|proto|ps1|pyi?|rb|rs|rst|scala|scss|sh|snap|sql|sqlite3?|svelte|svg|swift|tf|toml|txt|vue|xml|ya?ml|zig)$/i;
 const KNOWN_NAME = /^(?:Makefile|Dockerfile|Gemfile|Rakefile|Procfile|Jenkinsfile|go\.mod|\.env|\.gitignore)$/;
-/** Products whose names look like files. */
+/** Names of products. */
 const NOT_A_FILE = /^(?:node|next|nuxt|vue|react|three|d3|express|ember|backbone|chart|socket)\.js$/i;
 const BOLD = /^\*{1,3}([^*]+)\*{1,3}:?$/;
 const DRIVE = /^[A-Za-z]:\\/;
@@ -17,8 +17,8 @@ const TRAILING = /(?::\d+)*[.:,/-]*$/;
 const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
 
 /**
- * Returns the files that a text names, each once, in order of first mention, without line numbers. A URL is not a file. A
- * Windows path is one if it starts with a drive. The time is linear in the text's length.
+ * Returns the files that a text names, each once, in order of first mention, without line numbers. A Windows path must start
+ * with a drive. The time is linear in the text's length.
  */
 export function filesIn(text: string): string[] {
   const found = new Set<string>();
@@ -40,7 +40,6 @@ export function filesIn(text: string): string[] {
 
 function isFile(path: string): boolean {
   const base = baseOf(path);
-  // A pattern or a shell variable is not a file.
   if (path.includes("*") || /^\$|\/\$[^/]*\//.test(path) || NOT_A_FILE.test(path)) return false;
   if (base === path && path.includes("@")) return false; // an email address
   if (KNOWN_NAME.test(base)) return true;
@@ -53,7 +52,7 @@ function baseOf(path: string): string {
 
 /** The files that messages work on, with weights. */
 export class WorkingSet {
-  /** The weights of files, in order of last mention. */
+  /** In order of last mention. */
   #weights = new Map<string, number>();
 
   /** @param weight  Above 0. The weights of one file add up. */
@@ -64,8 +63,8 @@ export class WorkingSet {
   }
 
   /**
-   * Returns the files, the heaviest first; among equals, the last mentioned first. A path that ends another one (`cli/a.ts` and
-   * `/srv/cli/a.ts`) is the same file: its weight goes to the longer path, or to the heaviest of several.
+   * Returns the files, heaviest first, then last mentioned first. `cli/a.ts` and `/srv/cli/a.ts` are the same file: the weight of
+   * the shorter path goes to the longer path, or to the heaviest of several.
    */
   ranked(): string[] {
     const weights = new Map([...this.#weights].reverse());
@@ -94,7 +93,6 @@ function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
 
 const LABEL = "files: ";
 
-/** Returns the line that lists files: `files: /srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. */
 export function filesLine(paths: readonly string[]): string {
   return LABEL + fileList(paths);
 }

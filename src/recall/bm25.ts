@@ -2,15 +2,14 @@
 const K1 = 1.2;
 const B = 0.75;
 
-/** The limit that `saturate` approaches. */
 export const SATURATION_MAX = K1 + 1;
 
 /** A share close to the limit would give an infinite frequency. */
 const FREQUENCY_MAX = 1_000;
 
 /**
- * Returns the factor that BM25 applies to the weight of a word in one message, from 0 to 2.2. It grows with the number of
- * occurrences, and shrinks with the length of the message.
+ * Returns BM25's factor for a word in one message, from 0 to 2.2. It grows with the number of occurrences, and shrinks with the
+ * length of the message.
  *
  * @param lengthRatio  The words of the message over the mean of all messages.
  */
@@ -18,14 +17,14 @@ export function saturate(count: number, lengthRatio = 1): number {
   return (count * SATURATION_MAX) / (count + K1 * (1 - B + B * lengthRatio));
 }
 
-/** Returns the count for which `saturate` returns this share in a message of mean length. */
+/** The inverse of `saturate` for a message of mean length. */
 export function unsaturate(share: number): number {
   return (K1 * share) / Math.max(SATURATION_MAX - share, K1 / FREQUENCY_MAX);
 }
 
 /**
- * Returns the weight of a word that `count` of `total` messages hold. It is always above 0, even for a word in nearly all
- * messages. (In SQLite's `bm25` it is 0 from half of the messages on, so that most scores of a small store would be 0.)
+ * Returns the weight of a word that `count` of `total` messages hold. It is always above 0. SQLite's `bm25` gives 0 to a word
+ * that half of the messages hold, so most scores of a small store would be 0.
  */
 export function idfOf(count: number, total: number): number {
   return Math.log(1 + (Math.max(0, total - count) + 0.5) / (count + 0.5));

@@ -1,10 +1,10 @@
 import { searchWords } from "../models/search-words.ts";
 import type { Candidate, Ranked } from "./ranking.ts";
 
-/** The share of their distinct words that two texts must have in common to be near copies. */
+/** Near copies share this part of their distinct words. */
 const COPY_SHARE_MIN = 0.9;
 
-/** Texts with fewer distinct words may be two people saying "yes, do it" rather than copies. */
+/** Shorter texts, such as "yes, do it", are often equal by chance. */
 const COPY_WORDS_MIN = 5;
 
 const COMPARED_CHARS = 4_000;
@@ -15,10 +15,9 @@ export interface Folded {
 }
 
 /**
- * Returns the first `limit` hits, each with its near copies that rank below it. There are copies if a session was continued in
- * another file, a prompt was pasted again, or a file was read twice.
+ * Returns the first `limit` hits, each with the near copies that rank below it. For example, a prompt was pasted again.
  *
- * @param isWanted  Called once for each hit that is not a copy. A hit that is not wanted is left out, and the next one counts.
+ * @param isWanted  Called once for each hit that is not a copy. Unwanted hits are left out.
  */
 export function foldCopies(
   ranking: Iterable<Ranked>,
@@ -40,16 +39,16 @@ export function foldCopies(
   return folded.map(({ ranked, copies }) => ({ ranked, copies }));
 }
 
-/** Returns true if both have the same words of the query. Otherwise the difference between the two may be the answer. */
+/** Returns true if both have the same words of the query. Otherwise their difference may be the answer. */
 function hasSameWords({ wordScores }: Candidate, { wordScores: others }: Candidate): boolean {
   return wordScores.every((score, word) => score > 0 === others[word]! > 0);
 }
 
-/** Returns the share of their distinct words that two texts have in common; 0 if they cannot be copies. */
+/** Returns the shared part of the distinct words of two texts; 0 if the texts cannot be copies. */
 function sharedBy(words: ReadonlySet<string>, others: ReadonlySet<string>): number {
   const [fewer, more] = words.size < others.size ? [words, others] : [others, words];
   if (fewer.size < COPY_WORDS_MIN || fewer.size < COPY_SHARE_MIN * more.size) return 0;
-  // The most words of the smaller text that may be missing in the larger one. Most pairs exceed it within a few words.
+  // The most words of the smaller text that the larger text may lack. Most pairs exceed it within a few words.
   let missing = fewer.size - (COPY_SHARE_MIN * (fewer.size + more.size)) / (1 + COPY_SHARE_MIN);
   let shared = 0;
   for (const word of fewer) {

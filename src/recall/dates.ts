@@ -1,4 +1,4 @@
-/** A day, a month or a year that a query names, in UTC. Months count from 1. */
+/** A day, month or year in UTC. Months count from 1. */
 export interface NamedDate {
   year: number | undefined;
   month: number | undefined;
@@ -11,7 +11,7 @@ const MONTH =
 const DAY = "(?<day>\\d{1,2})(?:st|nd|rd|th)?";
 const YEAR = "(?<year>(?:19|20)\\d{2})";
 
-/** Each is searched in what the ones before it have left. */
+/** Each pattern is searched in the text that the earlier patterns did not match. */
 const PATTERNS = [
   `\\b${YEAR}-(?<month>\\d{2})(?:-(?<day>\\d{2}))?\\b`,
   `\\b${DAY}\\s+(?:of\\s+)?${MONTH}\\b\\.?(?:,?\\s+${YEAR}\\b)?`,
@@ -21,7 +21,7 @@ const PATTERNS = [
   `\\b${YEAR}\\b`,
 ].map((pattern) => new RegExp(pattern, "gi"));
 
-/** Returns the days, months and years that a text names in English or in ISO 8601. Each part of the text counts once. */
+/** Returns the days, months and years that a text names in English or in ISO 8601. */
 export function namedDates(text: string): NamedDate[] {
   const found: NamedDate[] = [];
   let rest = text;
@@ -35,7 +35,7 @@ export function namedDates(text: string): NamedDate[] {
   return found;
 }
 
-/** Returns how exactly the best date names a time: 1 for the day, 2/3 for the month, 1/3 for the year, 0 if no date does. */
+/** Returns how exactly the dates name a time: 1 for the day, 2/3 for the month, 1/3 for the year, else 0. */
 export function datedness(dates: readonly NamedDate[], timeMs: number): number {
   if (dates.length === 0) return 0;
   const time = new Date(timeMs);

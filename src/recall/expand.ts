@@ -37,8 +37,8 @@ export interface Expansion {
   root: string | null;
   level: ExpandLevel;
   /**
-   * The members exactly as they were appended, in the order of the conversation. The sessions of a subject come one after
-   * another, in the order in which they were made.
+   * The members exactly as they were appended, in the order of the conversation. The sessions of a subject follow each other
+   * by age, oldest first.
    */
   members: Message[];
   /** The number of all members, returned or not. */
@@ -50,10 +50,10 @@ export interface FoundRoots {
   messageId: number;
   sessionId: string;
   seq: number;
-  /** Null while it has not graduated, and for pinned messages, which never do. */
+  /** Null until the message has graduated. Pinned messages never graduate. */
   cluster: string | null;
   theme: string | null;
-  /** Null until its cluster has settled and is assigned to a subject. */
+  /** Null until the cluster has settled and has a subject. */
   subject: string | null;
 }
 
@@ -61,10 +61,11 @@ export interface FoundRoots {
  * Returns the exact messages behind a handle, or around a message.
  *
  * A handle with a log position names the members of its root at that position, even if the root was absorbed later. Without a
- * position it names the members that the root has now. A span names the unpinned messages from its first to its last, if one
- * of the two is still stored. A subject can be named by any of its clusters. For a message id, the result is the cluster of
- * the message, or with `level` its step, theme or subject. A message without a subject gives its cluster, and a message
- * without a cluster its step.
+ * position, it names the current members. A span names the unpinned messages from its first to its last, if one of the two is
+ * still stored. Any cluster of a subject names the subject.
+ *
+ * A message id gives the message's cluster, or with `level` its step, theme or subject. If it has no subject, the result is
+ * its cluster. If it has no cluster, the result is its step.
  *
  * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
  */
@@ -76,7 +77,7 @@ export function expand(repositories: Repositories, target: string | number, opti
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     return { root, level, members: shown.flatMap((id) => byId.get(id) ?? []), memberCount: ids.length };
   };
-  // A root is a message, and everything under it belongs to one project.
+  // All members of a root belong to the root's project.
   const isInProject = (messageId: number): boolean => {
     if (project === undefined) return true;
     const sessionId = messages.byId(messageId)?.sessionId;
@@ -130,7 +131,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   };
 }
 
-/** Returns the members of a handle, and its root at its log position; undefined if there are none. */
+/** Returns the members of a handle; undefined if there are none. A subject may have another root at the log position. */
 function membersOf(
   { unions, messages, subjects, spans, clusters, themes }: Repositories,
   { level, root, position }: Handle,

@@ -16,28 +16,26 @@ import type { Query } from "./query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "./query-terms.ts";
 import { countTail, scanTail, tailCountsOf } from "./tail.ts";
 
-/** Messages that are compared with the phrases of a query, newest first, at 5 µs each. */
+/** The most messages that are compared with the phrases of a query, newest first, at 5 µs each. */
 const COMPARED_MAX = 20_000;
 
-/** A scope of at most this many messages is read whole if its words are too common elsewhere, at 50 to 100 µs a message. */
+/** If words are too common to look up, a scope of at most this many messages is read whole, at 50 to 100 µs each. */
 const READ_MAX = 300;
 
 /**
- * Finds the messages that match a query by their words, best first, then newest first. Messages that are not indexed yet, the
- * tail, are found as well.
+ * Finds the messages that match a query by their words, best first, then newest first. The tail, which is not indexed yet, is
+ * searched as well.
  *
  * The score is BM25 over name and text: for each word of the query that a message holds, the sum of
- * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. Here q is how often the query has the word,
- * n how often the message has it, k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N and df count the
- * messages of the project or the sessions that are searched, or all messages if these are too many. The mean length of an
- * indexed message is that of the index.
+ * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. The query has the word q times, and the
+ * message has it n times. k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N and df count the searched
+ * messages, or all messages if these are too many.
  *
- * Words too common to be read in time are left out (query-terms.ts), unless at most 300 messages are searched. A message
- * that holds none of the remaining words is not found. A phrase must be in a hit as whole words (phrase.ts). A phrase of
- * stop words is only found beside other words.
+ * Words that are too common to read in time are left out (query-terms.ts), unless at most 300 messages are searched. A phrase
+ * must be in a hit as whole words (phrase.ts). A phrase of stop words is only found beside other words.
  *
  * @param limit  Most messages, from 1.
- * @returns also the words that were searched, in the order of each hit's `scores`.
+ * @returns the hits, and the searched words in the order of each hit's `scores`.
  * @throws {StoreError} `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
 export function searchFullText(
@@ -60,7 +58,6 @@ export function searchFullText(
     const isReadWhole = inTime.length < all.length && scoped !== undefined && scoped.length <= READ_MAX;
     const terms = isReadWhole ? all : inTime;
 
-    // Find the messages that hold them, in the index and in the tail.
     const unindexed = countTail(fullText, terms, query.phrases, scope, {
       idfOfTerm: ({ indexedCount, tailIds }) => idfOf(indexedCount + tailIds.length, messageCount),
       limit,
@@ -81,7 +78,7 @@ export function searchFullText(
       return Math.sqrt(count) * idfOf(indexed + tailCounts[index]!, scoped?.length ?? messageCount);
     });
 
-    // Join the postings of index and tail. Messages of the tail are newer than all indexed ones.
+    // Messages of the tail are newer than all indexed messages, so the joined lists are in order.
     const wordCountMean = (totals.wordCount + tail.wordCount) / Math.max(1, messageCount);
     const wanted = unindexed.filter(({ isWanted }) => isWanted);
     wanted.sort((left, right) => left.messageId - right.messageId);
@@ -101,7 +98,7 @@ export function searchFullText(
   });
 }
 
-/** Returns the best hits that meet all conditions of a scope but its sessions, which have been checked before. */
+/** Returns the best hits in a scope. The sessions of the scope have been checked before. */
 function bestInScope(
   { fullText }: Repositories,
   hits: Iterable<TextHit>,
@@ -118,7 +115,7 @@ function bestInScope(
   return best.slice(0, limit);
 }
 
-/** Yields items in chunks of `size`. Items are read only when their chunk is asked for. */
+/** Yields items in chunks of `size`, and reads each chunk only when it is needed. */
 export function* chunksOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
   let chunk: T[] = [];
   for (const item of items) {
@@ -130,7 +127,7 @@ export function* chunksOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Computes the postings of a small scope from its messages, which is faster than skipping the postings of all others. */
+/** Computes the postings of a small scope from its texts. Reading the index would be slower. */
 function postingsByReading(
   fullText: FullTextRepository,
   terms: readonly QueryTerm[],
@@ -151,7 +148,7 @@ function heldOf({ messageIds, shares }: Postings, holding: ReadonlySet<number>):
   return { messageIds: messageIds.filter((_, at) => isHeld[at]), shares: shares.filter((_, at) => isHeld[at]) };
 }
 
-/** Returns the indexed messages that hold every phrase. The index finds them by the words of the phrases, or by any word. */
+/** Returns the indexed messages that hold every phrase. */
 function holders({ fullText }: Repositories, query: Query, terms: readonly QueryTerm[], scope: SearchScope): number[] {
   const narrowing = query.phrases.map(({ expression }) => expression).filter((expression) => expression !== "");
   const expression = narrowing.length > 0 ? narrowing.join(" AND ") : terms.map(({ word }) => `"${word}"`).join(" OR ");

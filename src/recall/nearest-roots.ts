@@ -28,7 +28,7 @@ export interface NearRoot {
   root: string;
   level: "cluster";
   sessionId: string;
-  /** The number of its messages. */
+  /** The number of messages. */
   size: number;
   /** The cosine with its centroid, in [-1, 1]. */
   similarity: number;
@@ -41,8 +41,8 @@ export interface NearRoot {
  * @param target  A text, or a vector of the embedder's dimension and any length above 0.
  * @returns at most `k` clusters; none for a text without words.
  * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite, and if all are zero;
- *   `EMBEDDER_ASYNC` for a text if the embedder is remote; `EMBEDDER_MISMATCH` for a text if the store was made with another
- *   embedder; `OPTION_INVALID`.
+ *   `EMBEDDER_ASYNC` for a text if the embedder is remote; `EMBEDDER_MISMATCH` for a text if the store has another embedder;
+ *   `OPTION_INVALID`.
  */
 export function nearestRoots(
   { repositories, embedder, nearest }: RecallPorts,

@@ -1,9 +1,9 @@
 import { forEachSearchWord, searchStem } from "../models/search-words.ts";
 
-/** The most words of a phrase, and of a run in it, that are looked up. A dozen are enough, because the texts are compared. */
+/** The most words that are looked up for a phrase. A dozen are enough, because the texts are compared afterwards. */
 const NARROWING_MAX = 12;
 
-/** The most words that the index may hold between two neighbors of a phrase: it holds a path as a whole before its pieces. */
+/** The most extra words in the index between two words of a phrase. For example, a path precedes its pieces there. */
 const BETWEEN_MAX = 10;
 
 const NOT_ASCII = /[^\x00-\x7f]/;
@@ -12,14 +12,14 @@ const NOT_ASCII = /[^\x00-\x7f]/;
 export interface Phrase {
   /** In lower case, with one space between two runs. */
   compared: string;
-  /** The words at the beginning and at the end of the phrase, which must be whole words of the message. */
+  /** The words at both ends of the phrase. They must be whole words of the message. */
   first: RunWords;
   last: RunWords;
   /** An FTS5 expression that matches every message with the phrase; "" if there is none. */
   expression: string;
 }
 
-/** The words under which a run between white space may be indexed: the run as a whole, or its pieces. */
+/** The words under which a run between white space is indexed: the run as a whole, or its pieces. */
 interface RunWords {
   wholes: string[];
   parts: string[];
@@ -45,7 +45,7 @@ export function holdsPhrases(text: string, phrases: readonly Phrase[]): boolean 
   if (phrases.length === 0) return true;
   const written = onOneLine(text);
   const compared = written.toLowerCase();
-  // A few letters get longer in lower case, which changes the indexes of all letters after them.
+  // A few letters get longer in lower case, so the indexes of the two texts differ.
   const named = compared.length === written.length ? written : compared;
   return phrases.every((phrase) => holds(named, compared, phrase));
 }
@@ -54,7 +54,7 @@ export function asCompared(text: string): string {
   return onOneLine(text).toLowerCase();
 }
 
-/** @param named  Like `compared`, with the capitals that divide a name into pieces. */
+/** @param named  Like `compared`, but with capitals, because they divide a name into pieces. */
 function holds(named: string, compared: string, phrase: Phrase): boolean {
   const { length } = phrase.compared;
   for (let from = 0; ; ) {
@@ -65,7 +65,6 @@ function holds(named: string, compared: string, phrase: Phrase): boolean {
     const first = named.slice(startOfRun(named, start), firstEnd);
     const last = named.slice(lastStart, endOfRun(named, start + length - 1));
     if (hasWords(first, phrase.first) && hasWords(last, phrase.last)) return true;
-    // Continue after the run in which the phrase begins.
     from = firstEnd;
   }
 }
@@ -97,7 +96,7 @@ function runWordsOf(run: string): RunWords {
   let [wordCount, pieceCount] = [0, 0];
   forEachSearchWord(run, (word, kind) => {
     if (kind === "whole") wholes.push(word);
-    // A single character of a script without spaces is only indexed if it is alone.
+    // In a script without spaces, a single character is only indexed if it stands alone.
     else if (kind !== "gram" || [...word].length > 1) parts.push(word);
     if (kind === "word") wordCount += 1;
     else pieceCount += 1;
@@ -114,7 +113,7 @@ function expressionOf(runs: readonly string[]): string {
   const expressions: string[] = [];
   let neighbors: string[] = [];
   const endNeighbors = () => {
-    // The words between the first and the last count as well.
+    // NEAR also counts the words between the first and the last.
     const distance = BETWEEN_MAX + neighbors.length;
     if (neighbors.length > 1) expressions.push(`NEAR(${neighbors.join(" ")}, ${distance})`);
     else expressions.push(...neighbors);

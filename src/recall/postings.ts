@@ -9,7 +9,7 @@ export interface Postings {
   shares: number[];
 }
 
-/** The postings of a stem, and how many indexed messages hold it in all. */
+/** `indexedCount` counts all indexed messages that hold the stem. */
 export type IndexedPostings = Postings & { indexedCount: number };
 
 /**
@@ -48,7 +48,7 @@ export function postingsOf(
 export interface CountedMessage {
   messageId: number;
   wordCount: number;
-  /** How often it holds each of the stems. */
+  /** The occurrences of each stem. */
   counts: number[];
 }
 
@@ -72,7 +72,7 @@ export function countStems(texts: Iterable<SearchText>, stems: readonly string[]
   });
 }
 
-/** Returns the postings of one stem in counted messages, which are in the order of their ids. @param index  Index of the stem. */
+/** Returns the postings of the stem at `index`. @param messages  In the order of their ids. */
 export function postingsIn(messages: readonly CountedMessage[], index: number, lengthMean: number): Postings {
   const holding = messages.filter(({ counts }) => counts[index]! > 0);
   return {
@@ -92,7 +92,7 @@ export interface TextHit {
 /**
  * Returns the messages that hold any of the words, best first, then newest first.
  *
- * @param likely  The number of hits that the caller will probably read. Only they are sorted, unless it reads more.
+ * @param likely  The number of hits that the caller will probably read. Only these are sorted at first.
  */
 export function* bestHits(
   postings: readonly Postings[],
@@ -117,7 +117,7 @@ export function* bestHits(
   }
 }
 
-/** Merges the postings: each message once, with the sum of its words' scores. All lists are in the order of the ids. */
+/** Merges the postings: each message once, in the order of the ids, with the sum of its words' scores. */
 function totalsOf(
   postings: readonly Postings[],
   weights: readonly number[],
@@ -146,7 +146,6 @@ function totalsOf(
   return { messageIds: messageIds.subarray(0, count), scores: scores.subarray(0, count) };
 }
 
-/** Returns the share of a message in the postings of a word; 0 if the word does not occur. */
 function shareIn({ messageIds, shares }: Postings, messageId: number): number {
   let [from, to] = [0, messageIds.length];
   while (from < to) {

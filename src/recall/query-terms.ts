@@ -1,18 +1,17 @@
 import type { QueryWord } from "./query.ts";
 
-/** The most words of a query that are searched. A few dozen of the rarest say what a long text is about. */
+/** The most words of a query that are searched. A few dozen rare words say what a long text is about. */
 const TERMS_MAX = 64;
 
-/** The number of the rarest words that are always searched. */
+/** The rarest words, this many, are always searched. */
 const TERMS_MIN = 2;
 
-/** The most entries of the index that a search reads, at 0.2 µs each. The most common words are left out to stay below. */
+/** The most entries of the index that a search reads, at 0.2 µs each. Common words are left out to stay below. */
 export const POSTINGS_MAX = 15_000;
 
-/** A higher limit for a search that scores only some messages and skips the entries of the others. */
+/** The limit of a search that scores only some messages. It skips the entries of the others, which is faster. */
 export const POSTINGS_MAX_AMONG = 5 * POSTINGS_MAX;
 
-/** A word that is searched, and the messages that may hold it. */
 export interface QueryTerm extends QueryWord {
   /** The number of indexed messages that hold it. */
   indexedCount: number;
@@ -21,8 +20,8 @@ export interface QueryTerm extends QueryWord {
 }
 
 /**
- * Returns the words that are searched: the rarest, and of equally rare words the longest. A word that the index does not
- * know may be new, mistyped, or part of a pasted log, so such words are at most half of the result.
+ * Returns the words to search: quoted words first, then the rarest, then the longest. Unknown words are at most half of the
+ * result, because many are typing errors or parts of a pasted log.
  */
 export function rarest(words: readonly QueryWord[], frequencyOf: (stem: string) => number): QueryTerm[] {
   const terms = words.map((word) => ({ ...word, indexedCount: frequencyOf(word.stem), tailIds: [] }));
@@ -40,8 +39,8 @@ export function rarest(words: readonly QueryWord[], frequencyOf: (stem: string) 
 }
 
 /**
- * Returns the words that are read, the rarest first, as long as the index entries stay below `postingsMax`. Quoted words are
- * always read.
+ * Returns the rarest words whose index entries together are at most `postingsMax`. Quoted words and the two rarest are always
+ * included.
  */
 export function affordable(terms: readonly QueryTerm[], postingsMax: number): QueryTerm[] {
   const found = terms.filter(({ indexedCount, tailIds }) => indexedCount + tailIds.length > 0);

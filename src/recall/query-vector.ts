@@ -17,7 +17,7 @@ export interface QueryVector {
   embedding: Float32Array;
 }
 
-/** Returns the vector that embeddings are compared with; undefined if there is none. @param given  The caller's vector, if any. */
+/** Returns the query's vector; undefined if the store's embedder cannot be asked now. @param given  The caller's vector, if any. */
 export function queryVector(
   { repositories, embedder }: VectorPorts,
   text: string,
@@ -36,7 +36,7 @@ export function queryVector(
  * the store was made with another embedder.
  *
  * @param msMax  Milliseconds to wait; 0 asks nobody.
- * @throws the signal's reason if it is aborted. A failing embedder never rejects.
+ * @throws the signal's reason if it is aborted. An error of the embedder also gives undefined.
  */
 export async function remoteQueryVector(
   { repositories, embedder }: VectorPorts,
@@ -60,11 +60,7 @@ export async function remoteQueryVector(
   }
 }
 
-/**
- * Returns a remote embedder's vector of a query, with unit length.
- *
- * @throws the embedder's error, the signal's reason, or `VECTOR_INVALID`.
- */
+/** @throws the embedder's error, the signal's reason, or `VECTOR_INVALID`. */
 export async function askQueryVector(
   embedder: RemoteEmbedder,
   text: string,
@@ -78,9 +74,9 @@ export async function askQueryVector(
 /**
  * Returns a copy of a caller's vector with unit length.
  *
- * @param name  The caller's name for the vector, for error messages.
+ * @param name  Names the vector in errors.
  * @throws {StoreError} `VECTOR_INVALID` for another dimension, for numbers that are not finite in 32 bits, and if all are
- *   zero; `OPTION_INVALID` if it is no vector.
+ *   zero; `OPTION_INVALID` for any other value.
  */
 export function unitVector(name: string, given: unknown, dimension: number): Float32Array {
   const refuse = (reason: string, expected: number, actual: number): never => {
@@ -97,7 +93,7 @@ export function unitVector(name: string, given: unknown, dimension: number): Flo
   );
   const finiteCount = vector.filter(Number.isFinite).length;
   if (finiteCount < dimension) refuse("not all its numbers are finite in 32 bits", dimension, finiteCount);
-  // Divides by the largest magnitude first: the squares of very small numbers lose precision.
+  // Dividing by the largest number first keeps the precision of very small numbers.
   const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
   if (largest === 0) refuse("it has no direction: all its numbers are zero", 1, 0);
   return normalize(vector.map((value) => value / largest));

@@ -3,20 +3,20 @@ import { once } from "../core/once.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
 
-/** The first distinct words of a query that are looked up, at 10 µs each. A text of 100 KB may have this many. */
+/** The most distinct words of a query that are looked up, at 10 µs each. A text of 100 KB has about as many. */
 const WORDS_MAX = 16_384;
 
-/** The first phrases of a query that must be in a hit. Later quotes are ordinary words. */
+/** The most phrases of a query. Words in later quotes are ordinary words. */
 const PHRASES_MAX = 16;
 
 const QUOTED = /"([^"]*)"/g;
 
-/** The weight of a word of asking, relative to a word that names a subject. */
+/** The weight of a word of `ASKING_WORDS`, relative to any other word. */
 const ASKING_WEIGHT = 0.55;
 
 /**
- * Words with which people ask about a conversation. They are not stop words, because "a list of orders" names a subject. In a
- * small store they are as rare as any other word, so their rarity says nothing.
+ * Words with which people ask about a conversation. They are not stop words, because "list" in "a list of orders" matters. In a
+ * small store they can be rare, so BM25 alone would weigh them too high.
  */
 const ASKING_WORDS = `
   ask answer question tell talk chat mention conversation discuss remember recall
@@ -27,10 +27,9 @@ const ASKING_WORDS = `
 
 const askingStems = once(() => new Set(ASKING_WORDS.trim().split(/\s+/).map(searchStem)));
 
-/** A text, read as a query. */
 export interface Query {
   text: string;
-  /** One word of each stem, in order, without stop words unless there are no others. */
+  /** One word of each stem, in order. Stop words are left out, unless there are no other words. */
   words: readonly QueryWord[];
   phrases: readonly Phrase[];
 }

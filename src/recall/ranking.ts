@@ -1,22 +1,21 @@
 import type { Role } from "../core/message.ts";
 import { SATURATION_MAX, saturate, unsaturate } from "./bm25.ts";
 
-/** The number of messages before and after a message that are its neighborhood. */
+/** A neighborhood is a message with this many messages before and after it. */
 export const NEIGHBORHOOD_RADIUS = 2;
 
 /** The assumed length of a neighborhood, in messages of mean length. */
 const NEIGHBORHOOD_LENGTH = 1.5;
 
 /**
- * The weight of each part of a score, relative to the words of the message itself. The weights were chosen on LoCoMo, BEAM and
- * the coding sessions of a project together. If any of them changes by a third, no measure changes by more than two points.
+ * The weight of each part of a score, relative to the words of the message. Chosen on LoCoMo, BEAM and coding sessions. If one
+ * weight changes by a third, no measure changes by more than two points.
  */
 const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, vector: 0.2 };
 
 /**
- * How the speaker changes the score of the words of a message and its neighborhood. `factor` multiplies it: people state what
- * they want and what is true, assistants conclude, and tools print. `perLength` is subtracted for each e-fold of tokens,
- * because a short statement is more to the point than a long one.
+ * `factor` multiplies the score of the words of a message and its neighborhood, because people state facts and wishes, while
+ * tools print. `perLength` times the logarithm of the tokens is subtracted, because a short statement is more to the point.
  */
 const SPEAKERS: Record<Role, { factor: number; perLength: number }> = {
   user: { factor: 2, perLength: 0.03 },
@@ -40,11 +39,11 @@ export interface Candidate {
   wordScores: readonly number[];
   /** True if the query names its speaker. */
   isNamed: boolean;
-  /** How exactly the query names its time, in [0, 1]: see `datedness`. */
+  /** See `datedness`. */
   datedness: number;
 }
 
-/** The parts of a score. The score is their sum. */
+/** The score is the sum of these parts. */
 export interface ScoreParts {
   /** The query's words in the message: BM25, as a share of the highest possible score. */
   words: number;
@@ -56,7 +55,7 @@ export interface ScoreParts {
   speaker: number;
   /** How exactly the query names the time of the message. */
   time: number;
-  /** The similarity of its embedding to the query's; 0 until `byVectors`. */
+  /** The similarity of its embedding to the query's; 0 without vectors. */
   vector: number;
 }
 
@@ -69,13 +68,12 @@ export interface Ranked {
 /**
  * Orders candidates by score, best first, then newest first.
  *
- * An answer often shares few words with the question, but is next to a message that shares many, in a session about the same
- * thing. So the words of the neighbors count as well, and those of the session. Their scores are converted back to
- * frequencies, summed, and saturated as if all were one text, so that a word does not count once for each neighbor. See
- * Callan, "Passage-level evidence in document retrieval", SIGIR 1994.
+ * An answer often shares few words with the question but is near a message that shares many. So the words of the neighbors and
+ * of the session count too. Their scores are converted to frequencies, summed and saturated as one text, so that a word of
+ * several neighbors counts once. See Callan, "Passage-level evidence in document retrieval", SIGIR 1994.
  *
  * @param candidates  Each message once, in any order, with or without words of the query.
- * @param weights  The positive weight of each word of the query. No word score is more than 2.2 times the weight.
+ * @param weights  The positive weight of each word. A word's score is at most 2.2 times its weight.
  */
 export function rankCandidates(candidates: readonly Candidate[], weights: readonly number[]): Ranked[] {
   const scoreMax = weights.reduce((sum, weight) => sum + weight, 0) * SATURATION_MAX || 1;
@@ -125,16 +123,16 @@ export function rankCandidates(candidates: readonly Candidate[], weights: readon
 
 const READ_TOGETHER = 64;
 
-/** How far the cosine of rounded numbers may exceed 1. */
+/** Rounding may raise a cosine above 1 by at most this. */
 const ROUNDING = 1e-6;
 
 /**
- * Adds the similarity of each message to its score, and yields the messages best first. Embeddings are slow to read, and a
- * similarity raises a score by at most its weight. So embeddings are read from the best message on, and only as far as the
- * caller asks. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
+ * Adds the similarity of each message to its score, and yields the messages best first. Embeddings are slow to read, so they
+ * are read from the best message on, as far as the caller asks. A similarity raises a score by at most its weight, so the
+ * rest cannot overtake. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
  *
  * @param ranking  As `rankCandidates` returns it.
- * @param similaritiesOf  Returns the cosine of each message's embedding with the query's, in [-1, 1], if there is one.
+ * @param similaritiesOf  Returns the cosine of each message with the query, in [-1, 1]. Messages may have none.
  */
 export function* byVectors(
   ranking: readonly Ranked[],

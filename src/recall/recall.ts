@@ -26,11 +26,11 @@ import { type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./
 /** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
 const SHOWN_TOKENS_MAX = 120;
 
-/** The messages to search, and the number and the content of the hits. */
+/** The messages to search, and the hits to return. */
 export interface RecallOptions extends SearchScope {
   /** Most hits: 1 to 1,000, by default 10. */
   limit?: number;
-  /** Most tokens of all hits and neighbors together. A hit that does not fit makes way for the next. */
+  /** Most tokens of all hits and neighbors together. A hit that does not fit is left out. */
   tokensMax?: number;
   /** Messages to return before and after each hit: 0 to 10, by default 1. */
   neighbors?: number;
@@ -64,12 +64,10 @@ const recallSchema = once(() =>
 /**
  * Finds the messages that answer a query, in any session, best first. Writes nothing.
  *
- * Any text is a query. A phrase in double quotes must be in a hit letter by letter. Full text nominates a few hundred
- * messages at most. If the embedder knows more than words, the clusters nearest to the query nominate more.
- * `rankCandidates` orders them.
+ * Any text is a query. A phrase in double quotes must be in a hit letter by letter.
  *
- * Messages are also compared by their vectors, unless the store was made with another embedder than it was opened with, or a
- * remote embedder does not answer in time.
+ * Messages are also compared by their vectors, except if the store was made with another embedder, or if a remote embedder
+ * does not answer in time.
  *
  * @throws {StoreError} `QUERY_EMPTY`; `OPTION_INVALID`; `VECTOR_INVALID` if the store's embedder cannot have made the
  *   embedding; `STORE_CORRUPT` if the full-text index is damaged.
@@ -103,12 +101,10 @@ export async function recall(
 }
 
 /**
- * Finds the messages that answer the query of a context. The query is what somebody said, not what they typed into a search
- * box: quotes are no operators, and a message that repeats the query does not answer it.
+ * Finds the messages that answer the query of a context, best first. Such a query is often the user's last message. So its
+ * quotes are ordinary text, and a message that repeats the query is not an answer.
  *
- * @param limit  Most hits.
- * @param context  The messages that the context shows anyway, and the tokens that it has room for.
- * @returns the hits, best first. A snippet is made when it is needed, because most messages are shown whole.
+ * @param context  The messages that the context shows already, and the tokens that it has room for.
  */
 export function recallForContext(
   ports: RecallPorts,

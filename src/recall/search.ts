@@ -13,7 +13,7 @@ import { askingWeight, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
 import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Ranked, rankCandidates } from "./ranking.ts";
 
-/** The most messages with the query's words that are ranked, and how many of them bring their neighbors into the ranking. */
+/** The most messages that are ranked for their words. The best of them, this many, bring their neighbors along. */
 const RANKED_MAX = 500;
 const SURROUNDED_MAX = 150;
 const NEAREST_CLUSTERS = 10;
@@ -37,7 +37,7 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 }
 
 export interface Ranking {
-  /** Best first. Embeddings are read only as far as the ranking is. */
+  /** Best first. Embeddings are read only for the part that is read. */
   ranking: Iterable<Ranked>;
   weights: ReadonlyMap<string, number>;
 }
@@ -47,8 +47,8 @@ export interface Ranking {
  *
  * @param embedding  The query's vector, if the caller has one.
  * @param limit  Most hits. Words nominate at least a few hundred messages.
- * @param shownIds  For the query of a context: the messages that the context shows anyway. They are left out, and so are
- *   messages that only repeat the query.
+ * @param shownIds  For the query of a context: the messages that the context shows already. They are left out, and also the
+ *   messages that repeat the query.
  */
 export function search(
   ports: RecallPorts,
@@ -102,14 +102,14 @@ export function search(
   };
 }
 
-/** Returns the hits whose text is that of the query. */
+/** Returns the hits whose text is the query. */
 function repetitionsOf({ evidence }: Repositories, { text: asked }: Query, hits: readonly TextHit[]): number[] {
   const holdingAll = hits.filter(({ scores }) => scores.every((score) => score > 0)).map(({ messageId }) => messageId);
   const copies = evidence.texts(holdingAll).filter(({ text }) => text.trim() === asked.trim());
   return copies.map(({ messageId }) => messageId);
 }
 
-/** Returns the members of the clusters that are nearest to a query, if the embedder knows more than words. */
+/** Returns the members of the clusters nearest to a query. A lexical embedder would only repeat the search by words. */
 function nearMessages(
   { repositories: { unions, messages, fullText }, embedder, nearest }: RecallPorts,
   vector: QueryVector | undefined,

@@ -3,7 +3,7 @@ import { searchable, searchStem, searchWords, stemBeginning } from "../models/se
 /** The intended characters of a snippet. Words at its ends stay whole. */
 const SNIPPET_CHARS = 240;
 
-/** The characters that are read of a text in which no word matches: more than a snippet and the longest run. */
+/** The characters that are read of a text without a match. They hold a snippet and the longest run. */
 const UNMATCHED_CHARS = 1_000;
 
 const MARK = "**";
@@ -11,7 +11,7 @@ const MARK = "**";
 /** Bold text in Markdown. Its marks would look like those of a match. */
 const BOLD = /(?<![\p{L}\p{N}*])\*\*(?=[^\s*])([^*]{1,500}?)(?<=[^\s*])\*\*(?![\p{L}\p{N}*])/gu;
 
-/** Characters that belong to the one before them: marks, and the rest of an emoji, a flag or a syllable. */
+/** Characters that belong to the preceding character: marks, and the rest of an emoji, a flag or a syllable. */
 const EXTENSION =
   /(?:\u200d|(?<=\u200d)\S|[\p{M}\p{Emoji_Modifier}\u200c\u{e0020}-\u{e007f}\u1160-\u11ff\u0e33\u0eb3]|(?<=(?<!\p{RI})(?:\p{RI}{2})*\p{RI})\p{RI})*/u;
 
@@ -31,8 +31,8 @@ interface TextRun {
 }
 
 /**
- * Returns the part of a text that has most of a query's words, on one line. Each word counts once, by its weight. Words that
- * match are marked with `**`; bold marks of Markdown are removed. An ellipsis stands for text before or after the part.
+ * Returns the part of a text that has most of a query's words, on one line. Each word counts once, by its weight. Matching
+ * words are marked with `**`, and bold marks of Markdown are removed. An ellipsis stands for text before or after the part.
  *
  * @param weights  The weights of the query's words, by `searchStem`.
  */
@@ -49,7 +49,7 @@ export function snippetOf(text: string, weights: ReadonlyMap<string, number>): s
   return `${first > 0 ? "… " : ""}${shown.join("")}${last < runs.length - 1 ? " …" : ""}`;
 }
 
-/** Marks each word or identifier that matches; in scripts without spaces, the letters that match. */
+/** Marks the words and identifiers that match. In scripts without spaces, marks only the matching letters. */
 function marked(run: string, indexOf: ReadonlyMap<string, number>): string {
   return run.replace(TOKEN, (token) => {
     const matching = searchWords(token).filter((word) => indexOf.has(searchStem(word)));
@@ -67,12 +67,12 @@ function marked(run: string, indexOf: ReadonlyMap<string, number>): string {
   });
 }
 
-/** Returns the runs of a text; if nothing matches, only those that a snippet may show. */
+/** Returns the runs of a text. If nothing matches, returns only the first, which a snippet may show. */
 function runsOf(text: string, indexOf: ReadonlyMap<string, number>): TextRun[] {
   const compared = searchable(text);
   const indexes = indexesOf(compared, [...indexOf.keys()].map(stemBeginning));
   if (indexes.length === 0) return Array.from(text.slice(0, UNMATCHED_CHARS).matchAll(RUN), (run) => runOf(run, []));
-  // If the searchable text has another length, the indexes do not fit the text, so any run may match.
+  // If the searchable text has another length, its indexes are useless here, so any run may match.
   const isAligned = compared.length === text.length;
   let next = 0;
   return Array.from(text.matchAll(RUN), (run) => {
@@ -92,7 +92,6 @@ function runOf({ 0: run, index }: RegExpExecArray, matches: number[]): TextRun {
   return { start: index, end: index + run.length, matches };
 }
 
-/** Returns the indexes at which any of the sought texts occur, in order. */
 function indexesOf(text: string, sought: readonly string[]): number[] {
   const indexes: number[] = [];
   for (const one of sought) {
@@ -101,7 +100,7 @@ function indexesOf(text: string, sought: readonly string[]): number[] {
   return indexes.sort((left, right) => left - right);
 }
 
-/** Returns the first and last run of the best part, widened on both sides. The first of equally good parts is the best. */
+/** Returns the first and last run of the best part, widened on both sides. Of equally good parts, the first is best. */
 function bestPart(runs: readonly TextRun[], weights: readonly number[]): [number, number] {
   const counts = weights.map(() => 0);
   let [worth, bestWorth, first] = [0, 0, 0];
@@ -116,7 +115,7 @@ function bestPart(runs: readonly TextRun[], weights: readonly number[]): [number
     bestWorth = worth;
     best = [first, last];
   });
-  // Runs without a match at the beginning of the part are there only because there was room.
+  // Drop runs without a match at the beginning of the part.
   while (best[0] < best[1] && runs[best[0]]!.matches.length === 0) best[0] += 1;
   return widened(runs, best);
 }

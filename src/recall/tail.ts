@@ -5,16 +5,16 @@ import { holdsPhrases, type Phrase } from "./phrase.ts";
 import { type CountedMessage, countStems } from "./postings.ts";
 import type { QueryTerm } from "./query-terms.ts";
 
-/** The number of messages whose words are counted for one search, at 50 to 100 µs each, or `limit` if that is more. */
+/** A search counts the words of this many messages, at 50 to 100 µs each, or of `limit` messages if that is more. */
 const COUNTED_MIN = 300;
 
 const SAMPLE_MAX = 64;
 
 /**
- * Reads the tail once, and notes in each term the messages that hold the beginning of its stem. Takes 5 µs for a message of
+ * Reads the tail once, and adds to each term the messages that hold the beginning of its stem. This takes 5 µs for a message of
  * 600 characters.
  *
- * @returns how many messages and words the tail has. The words of more than 64 messages are estimated from a sample.
+ * @returns the number of messages and words of the tail. With more than 64 messages, the words are estimated from a sample.
  */
 export function scanTail(fullText: FullTextRepository, terms: readonly QueryTerm[]): IndexTotals {
   const beginnings = terms.map(({ stem, tailIds }) => ({ beginning: stemBeginning(stem), tailIds }));
@@ -75,9 +75,7 @@ export function countTail(
 
 /**
  * Estimates how many messages of the tail hold each term. `tailIds` also has messages that hold only the beginning of the
- * stem, so the share of true hits among the counted messages is applied to all.
- *
- * @param among  Only these messages count.
+ * stem. So the share of true hits among the counted messages is applied to all.
  */
 export function tailCountsOf(
   terms: readonly QueryTerm[],
