@@ -19,8 +19,8 @@ import { asObject, defined, type Fields, isName, keep, keepInMetadata, ownOf } f
 export type { AdaptedMessage, AnyMessage, LlxprtBlock, LlxprtContent, LlxprtConversation };
 
 /**
- * A content as llxprt-code keeps it in its history and its recordings (its `IContent`). It publishes no types, so these
- * list the fields that the adapter reads. All other fields are kept.
+ * An entry of llxprt-code's history and recordings (its `IContent`). The project publishes no types. These list the fields that
+ * the adapter reads, and all other fields are kept.
  */
 interface LlxprtContent {
   speaker: "human" | "ai" | "tool";
@@ -58,8 +58,8 @@ interface LlxprtConversation {
 
 /**
  * Converts contents of llxprt-code. A model content becomes one message. In any other content, tool responses become one
- * message and the other blocks another. Fields that we do not know are kept under `llxprt` in the part or in `metadata`,
- * and `toLlxprt` restores them. A content's timestamp is also the time of its messages.
+ * message and the other blocks another. Unknown fields are kept under `llxprt` in the part or in `metadata`, and `toLlxprt`
+ * restores them. A content's timestamp becomes `createdAt` of its messages.
  *
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown speaker, and for blocks that are not an array.
  */
@@ -124,12 +124,11 @@ export function toLlxprt(messages: readonly AnyMessage[]): LlxprtConversation {
 
 const CONTENT_READERS = [textReader("llxprt"), readCode, readFile];
 
-/** Converts a block of the model. Kinds that we do not know are kept whole in a `data` part. */
+/** Unknown kinds of block are kept whole in a `data` part. */
 function partOfSaid(block: unknown): Part {
   return readBlock<Part>("llxprt", block, [readThought, readCall, ...CONTENT_READERS]);
 }
 
-/** Converts a block of a person or a tool. */
 function partOfBlock(block: unknown): Part {
   return readBlock<Part>("llxprt", block, [readResult, ...CONTENT_READERS]);
 }
@@ -159,7 +158,7 @@ function readCall({ type, id, name, parameters, ...fields }: Fields): ToolCallPa
   return { type: "tool_call", toolCallId: id, name, args: isBare ? {} : parameters, ...own };
 }
 
-/** Converts a tool response. If the call failed and `result` is empty, `error` becomes the content. */
+/** If the call failed and `result` is empty, `error` becomes the content. */
 function readResult({ type, callId, toolName, result, error, ...fields }: Fields): ToolResultPart | undefined {
   if (type !== "tool_response" || !isName(callId)) return undefined;
   const name = isName(toolName) ? toolName : undefined;

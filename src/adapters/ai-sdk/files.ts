@@ -25,7 +25,7 @@ export function readFile({ type, ...part }: Fields): FilePart | undefined {
   return { ...defined<FilePart>({ type: "file", mediaType: known, name, ...content }), ...keep("aiSdk", fields, form) };
 }
 
-/** Turns bytes into base64 and `URL` objects into strings, so that JSON can hold them. */
+/** Turns bytes and `URL` objects into strings, so that JSON can hold them. */
 function sourceOf(held: unknown): { data?: string; url?: string; mediaType?: string } | undefined {
   if (held instanceof Uint8Array) {
     return { data: Buffer.from(held.buffer, held.byteOffset, held.byteLength).toString("base64") };

@@ -6,10 +6,9 @@ import { readFile } from "./files.ts";
 import { readResult } from "./outputs.ts";
 
 /**
- * Converts model messages of the AI SDK, one to one. Fields that we do not know, such as provider options, are kept
- * under `aiSdk` in the part or in `metadata`, and `toAiSdk` restores them. Bytes become base64 and `URL` objects become
- * strings; the SDK accepts both. Calls that the provider runs itself are kept as `data` parts together with their
- * results, because nobody else has to answer them.
+ * Converts model messages of the AI SDK, one to one. Unknown fields, such as provider options, are kept under `aiSdk` in the part
+ * or in `metadata`, and `toAiSdk` restores them. Bytes and `URL` objects become strings, which the SDK also accepts. Calls that
+ * the provider runs itself become `data` parts, together with their results.
  *
  * @param messages  The messages of a prompt, or `response.messages` of a result.
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, for content that is neither a string nor an array, and for
@@ -21,7 +20,7 @@ export function fromAiSdk(messages: ModelMessage | readonly ModelMessage[]): Ada
 
 const CONTENT_READERS = [textReader("aiSdk"), readFile];
 
-/** The parts that a message of each role has. Kinds that we do not know are kept whole in a `data` part. */
+/** Unknown kinds of part are kept whole in a `data` part. */
 const READERS: Record<AdaptedMessage["role"], Reader<Part>[]> = {
   system: CONTENT_READERS,
   user: CONTENT_READERS,
@@ -61,7 +60,7 @@ function readCall({ type, toolCallId, toolName, input, ...fields }: Fields): Too
   return { type: "tool_call", toolCallId, name: toolName, args: input, ...keep("aiSdk", fields) };
 }
 
-/** Converts a person's answer to an approval request. It is stored as the result of a call with the request's id. */
+/** Stores a person's answer to an approval request as the result of a call with the request's id. */
 function readApproval({ type, approvalId, reason, ...fields }: Fields): ToolResultPart | undefined {
   if (type !== "tool-approval-response" || !isName(approvalId)) return undefined;
   const isText = typeof reason === "string";

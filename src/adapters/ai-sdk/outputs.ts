@@ -23,7 +23,7 @@ export function readResult({ type, toolCallId, toolName, output, ...fields }: Fi
   return { ...result, ...keep("aiSdk", { ...fields, ...nested("output", inner) }, { as }) };
 }
 
-/** What a result's output says. `inner` has its other fields, and `as` marks a form that the content does not show. */
+/** `inner` has the output's other fields, and `as` its type if the content does not show it. */
 interface Output {
   content: string | ContentPart[];
   isError?: true | undefined;

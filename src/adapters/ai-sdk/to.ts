@@ -16,9 +16,9 @@ import { partOfFile } from "./files.ts";
 import { partOfResult } from "./outputs.ts";
 
 /**
- * Converts our messages, usually those of a rendered context, to model messages of the AI SDK, one to one. The SDK
- * adapts them to each provider. Data becomes text, and so do files in a system message. The texts of a system message are
- * joined by line breaks, because the SDK takes one string there. UI parts that only the user should see are left out.
+ * Converts our messages, usually those of a rendered context, to model messages of the AI SDK, one to one. Data becomes text,
+ * and so do files in a system message. The texts of a system message are joined by line breaks, because the SDK takes one
+ * string there. UI parts that only the user should see are left out.
  */
 export function toAiSdk(messages: readonly AnyMessage[]): ModelMessage[] {
   const names = new CallNames();

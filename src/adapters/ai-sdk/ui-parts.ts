@@ -6,7 +6,7 @@ import { asObject, defined, type Fields, isName, isObject, keep, ownOf } from ".
 /** The text that the SDK sends to a model when a person denies a call. */
 const DENIED = "Tool execution denied.";
 
-/** Keeps a UI part's metadata of the provider, which a model message calls provider options, and its other fields. */
+/** Keeps a UI part's own fields. Its provider metadata is called provider options in a model message. */
 function kept(providerOptions: unknown, fields: Fields, form?: Fields): Fields {
   return { ...keep("aiSdk", { providerOptions }), ...keep("aiSdkUi", fields, form) };
 }
@@ -15,7 +15,7 @@ function metadataOf(part: Part, key: string): Fields {
   return defined({ [key]: ownOf(part, "aiSdk").fields.providerOptions });
 }
 
-/** Converts a part of a system or user message. Other kinds, such as sources, are kept whole in a `data` part. */
+/** Converts a part of a system or user message. Unknown kinds, such as sources, are kept whole in a `data` part. */
 export function contentOfUiPart(part: unknown): ContentPart {
   return readBlock<ContentPart>("aiSdkUi", part, [readText, readFile]);
 }
@@ -40,7 +40,7 @@ function readFile(part: Fields): FilePart | undefined {
   return defined<FilePart>({ type, mediaType, name, ...content, ...kept(providerMetadata, fields, { urlType }) });
 }
 
-/** Converts a part of an assistant message. A call that was answered also yields its result. */
+/** Converts a part of an assistant message. An answered call also yields its result. */
 export function saidInUiPart(part: unknown): { said: Part; result?: ToolResultPart } {
   const call = isObject(part) ? callInUiPart(part) : undefined;
   return call ?? { said: readBlock<Part>("aiSdkUi", part, [readReasoning, readText, readFile]) };
@@ -52,7 +52,7 @@ function callInUiPart(part: Fields): { said: ToolCallPart; result?: ToolResultPa
   if (!isName(toolCallId) || part.providerExecuted === true || name === undefined) return undefined;
   const { output, errorText, resultProviderMetadata, state, ...others } = rest;
   const outcome = outcomeIn(rest);
-  // The fields of an unanswered call must equal those of the answered one, so that both give the same message.
+  // An answer must not change the fields of its call, so that both give the same message.
   const fields = outcome !== undefined ? others : state === "input-available" ? { ...rest, state: undefined } : rest;
   const form = { as: type === "dynamic-tool" ? type : undefined, input: input === undefined ? "absent" : undefined };
   const args = input === undefined ? {} : input;
@@ -79,7 +79,7 @@ function nameOfTool({ type, toolName }: Fields): string | undefined {
   return name;
 }
 
-/** Converts a part back. Returns undefined for a result, which goes into the part of its call. */
+/** Returns undefined for a result, which goes into the part of its call. */
 export function uiPartOf(part: Part): unknown {
   if (isUnknownBlock(part, "aiSdkUi")) return part.data;
   const { fields, form } = ownOf(part, "aiSdkUi");

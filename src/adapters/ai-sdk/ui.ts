@@ -5,9 +5,9 @@ import { type Fields, isObject, keepInMetadata, ownOf } from "../shared/own.ts";
 import { contentOfUiPart, outcomeOf, saidInUiPart, uiPartOf } from "./ui-parts.ts";
 
 /**
- * Converts UI messages of the AI SDK, as `useChat` keeps them. An assistant's UI message holds every step of its turn:
- * each step becomes one message, and its results another. Fields that only the page needs are kept under `aiSdkUi`, and
- * `toUiMessages` restores them. Ids are kept there too and do not become ours, because a UI message grows under its id.
+ * Converts UI messages of the AI SDK, as `useChat` keeps them. An assistant's UI message holds every step of its turn. Each step
+ * becomes one message, and its results another. Unknown fields are kept under `aiSdkUi`, and `toUiMessages` restores them. Ids
+ * are kept there too. They do not become our ids, because a UI message grows under its id.
  *
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, and for parts that are not an array.
  */

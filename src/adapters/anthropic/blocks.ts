@@ -24,12 +24,11 @@ const PDF = "application/pdf";
 
 const readText = textReader("anthropic");
 
-/** Converts a block of a user message or a result. Kinds that we do not know are kept whole in a `data` part. */
+/** Converts a block of a user message or a result. Unknown kinds are kept whole in a `data` part. */
 export function contentOfBlock(block: unknown): ContentPart {
   return readBlock<ContentPart>("anthropic", block, [readText, readFile]);
 }
 
-/** Converts a block of an assistant message. */
 export function partOfBlock(block: unknown): Part {
   return readBlock<Part>("anthropic", block, [readThought, readRedactedThought, readCall, readText, readFile]);
 }
@@ -65,7 +64,7 @@ function readThought({ type, thinking, ...fields }: Fields): ReasoningPart | und
   return { type: "reasoning", text: thinking, ...keep("anthropic", fields) };
 }
 
-/** Keeps an encrypted thought, because Anthropic needs it back as it was. */
+/** Anthropic needs an encrypted thought back unchanged. */
 function readRedactedThought({ type, ...fields }: Fields): ReasoningPart | undefined {
   if (type !== "redacted_thinking") return undefined;
   return { type: "reasoning", text: "", ...keep("anthropic", fields, { as: type }) };
@@ -98,7 +97,7 @@ function readResult({ type, tool_use_id, content, is_error, ...fields }: Fields)
   return { ...defined(result), ...keep("anthropic", fields, form) };
 }
 
-/** @param takesFiles  False if images and documents are not allowed there; they become text then. */
+/** @param takesFiles  If false, images and documents become text. */
 export function blockOfContent(part: ContentPart, takesFiles: boolean): unknown {
   if (isUnknownBlock(part, "anthropic")) return part.data;
   if (part.type === "text") return { ...ownOf(part, "anthropic").fields, type: "text", text: part.text };

@@ -14,10 +14,10 @@ export interface AnthropicConversation {
 }
 
 /**
- * Converts messages of Anthropic. A request also yields a system message for each block of its `system`. A user message
- * that holds results becomes a tool message, followed or preceded by a user message with its other blocks. Fields that we
- * do not know are kept under `anthropic` in the part or in `metadata`, and `toAnthropic` restores them. A reply's own
- * fields (model, usage, stop reason) are kept in `metadata.anthropic.coppice.reply` and never sent.
+ * Converts messages of Anthropic. A request also yields a system message for each block of its `system`. The results in a user
+ * message become a tool message, and its other blocks a user message. Unknown fields are kept under `anthropic` in the part or
+ * in `metadata`, and `toAnthropic` restores them. A reply's own fields (model, usage, stop reason) are kept in
+ * `metadata.anthropic.coppice.reply` and never sent.
  *
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, and for content that is neither a string nor an array.
  */
@@ -74,7 +74,7 @@ function partsIn<P extends Part>(content: unknown, path: string, partOf: (block:
   return Array.isArray(content) ? content.map(partOf) : refuse(`${path}.content`, "it is neither text nor a list");
 }
 
-/** Returns a mark for a list with a single plain text, which could also have been a string. */
+/** Marks a list with a single plain text, because it would be sent as a string otherwise. */
 function listOf(content: unknown, parts: readonly Part[]): "list" | undefined {
   return Array.isArray(content) && isPlainText(parts, "anthropic") ? "list" : undefined;
 }

@@ -15,11 +15,10 @@ interface OpenMessage {
 
 /**
  * Converts our messages, usually those of a rendered context, to `system` and `messages` of a Messages API request.
- * Consecutive tool messages become one user message, as Anthropic requires; all other messages convert one to one.
- * Neighbors of one role stay apart, because the service joins them itself.
+ * Consecutive tool messages become one user message, as Anthropic requires. All other messages convert one to one.
  *
- * Reasoning that Anthropic has not signed is left out. Data, and files that it does not take, become text. Ids and names
- * that it refuses are replaced, the same way in calls and results. A message with nothing left is left out.
+ * Reasoning that Anthropic has not signed is left out. Data, and files that Anthropic does not take, become text. Ids and names
+ * that it refuses are replaced equally in calls and results. Messages without any content left are dropped.
  */
 export function toAnthropic(messages: readonly AnyMessage[]): AnthropicConversation {
   const system: OpenMessage = { fields: {}, role: "system", blocks: [], isList: false, holdsResults: false };

@@ -12,10 +12,10 @@ export interface GeminiConversation {
 }
 
 /**
- * Converts contents of Gemini. A model content becomes one message. A user content becomes one message for its function
- * responses, with the files that follow them, and another for everything else. Each part of the system instruction
- * becomes a message. Fields that we do not know, such as thought signatures, are kept under `gemini` in the part or in
- * `metadata`, and `toGemini` restores them.
+ * Converts contents of Gemini. A model content becomes one message. The function responses of a user content, with the files
+ * that follow them, become one message, and its other parts another. Each part of the system instruction becomes a message.
+ * Unknown fields, such as thought signatures, are kept under `gemini` in the part or in `metadata`, and `toGemini` restores
+ * them.
  *
  * Calls without ids get `name_0`, `name_1`, …, and responses without ids answer them in order.
  *
@@ -40,7 +40,6 @@ function systemMessages(instruction: Fields | undefined): AdaptedMessage[] {
   }));
 }
 
-/** Reads contents in order. It remembers the unanswered calls and the last role. */
 class ContentReader {
   #lastRole: string | undefined;
   /** Unanswered calls of the model's last content. */
@@ -100,7 +99,7 @@ class ContentReader {
   }
 }
 
-/** Returns a function that appends 0, 1, … to each name. */
+/** Returns a function that appends 0, 1, … to a name. */
 function namesWithNumbers(): (name: string) => string {
   const counts = new Map<string, number>();
   return (name) => {

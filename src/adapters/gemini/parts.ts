@@ -3,7 +3,7 @@ import { legalId } from "../shared/legal-id.ts";
 import { argsObject, type ContentPart, isContent, isUnknownBlock, readBlock, standInFor } from "../shared/message.ts";
 import { asObject, defined, type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
 
-/** The kinds of part that we convert. A part has exactly one of these keys. */
+/** The kinds of part that are converted. Such a part has exactly one of these keys. */
 const KINDS = ["text", "inlineData", "fileData", "functionCall", "functionResponse"];
 
 const UNKNOWN_TYPE = "application/octet-stream";
@@ -21,12 +21,12 @@ export function kindOf(part: Fields): string | undefined {
   return kinds.length === 1 ? kinds[0] : undefined;
 }
 
-/** Converts a part of a user or system content. Kinds that we do not know are kept whole in a `data` part. */
+/** Converts a part of a user or system content. Unknown kinds are kept whole in a `data` part. */
 export function contentOfPart(part: unknown): ContentPart {
   return readBlock<ContentPart>("gemini", part, [readText, readFile]);
 }
 
-/** Converts a part of a model content. @param idFor  Makes the id of a call that has none, from its function's name. */
+/** Converts a part of a model content. @param idFor  Makes an id from a function's name, for a call without an id. */
 export function partOfModel(part: unknown, idFor: (name: string) => string): Part {
   return readBlock<Part>("gemini", part, [readThought, (call) => readCall(call, idFor), readText, readFile]);
 }
@@ -37,7 +37,7 @@ function readText(part: Fields): TextPart | undefined {
   return { type: "text", text, ...keep("gemini", fields) };
 }
 
-/** Converts a thought. An empty text with a signature counts as a thought, because only the model can use it. */
+/** An empty text with a signature counts as a thought, because only the model can use it. */
 function readThought(part: Fields): ReasoningPart | undefined {
   const { text, ...fields } = part;
   if (kindOf(part) !== "text" || typeof text !== "string") return undefined;
@@ -71,7 +71,7 @@ export function readFile(part: Fields): FilePart | undefined {
   return defined<FilePart>({ type: "file", mediaType: mimeType ?? UNKNOWN_TYPE, name, ...content, ...own });
 }
 
-/** Converts text, a file or data. @param takesFiles  False if files are not allowed there; they become text then. */
+/** @param takesFiles  If false, files become text. */
 export function partOfContent(part: ContentPart, takesFiles = true): unknown {
   if (isUnknownBlock(part, "gemini")) return part.data;
   if (part.type === "text") return { ...ownOf(part, "gemini").fields, text: part.text };
@@ -79,7 +79,7 @@ export function partOfContent(part: ContentPart, takesFiles = true): unknown {
   return { text: standInFor(part) };
 }
 
-/** Gemini takes a URI of unknown type, but no bytes of unknown type. */
+/** Gemini takes files of unknown type at a URI, but refuses bytes of unknown type. */
 function isTaken(part: FilePart): boolean {
   return part.data === undefined ? part.url !== undefined : "gemini" in part || !part.mediaType.includes("*");
 }
@@ -97,7 +97,7 @@ export function partOfFile({ mediaType, name, data, url, ...part }: FilePart): F
   return { ...fields, [kind]: defined(about) };
 }
 
-/** Converts a part of an assistant message. Returns undefined for reasoning of other models. */
+/** Returns undefined for reasoning of other models. */
 export function partOfSaid(part: Part): unknown {
   if (isContent(part)) return partOfContent(part);
   const { fields, form } = ownOf(part, "gemini");

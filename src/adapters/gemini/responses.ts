@@ -27,7 +27,7 @@ export function readResult(part: Fields, idFor: (name: string) => string): ToolR
   return { ...defined(result), ...keep("gemini", { ...fields, ...nested("functionResponse", inner) }, form) };
 }
 
-/** Adds a file to the result that it follows. Clients send files so to models that take none inside a response. */
+/** Adds a file to the result before it. Some models refuse files inside a response, so clients send them after it. */
 export function withFileBehind(result: ToolResultPart, file: FilePart): ToolResultPart {
   const { fields, form } = ownOf(file, "gemini");
   const behind = { ...file, ...keep("gemini", fields, { ...form, behind: true }) };
@@ -35,14 +35,14 @@ export function withFileBehind(result: ToolResultPart, file: FilePart): ToolResu
   return { ...result, content: [...said, behind] };
 }
 
-/** Returns the files in a list of parts, or undefined if any part is of another kind. Such parts are kept unchanged. */
+/** Returns undefined if any part is not a file. Such a list is kept unchanged. */
 function filesIn(parts: unknown): FilePart[] | undefined {
   if (!Array.isArray(parts) || parts.length === 0) return undefined;
   const files = parts.map((part) => readFile(asObject(part)));
   return files.every((file) => file !== undefined) ? files : undefined;
 }
 
-/** Reads the keys `output` and `error`, which Gemini documents. A response with other keys becomes data. */
+/** Gemini documents the keys `output` and `error`. A response with other keys becomes data. */
 function responseContent(response: Fields | undefined): { content: string | ContentPart[]; isError?: true } {
   if (response === undefined) return { content: "" };
   const [only, ...others] = Object.keys(response);

@@ -7,8 +7,8 @@ import { partsOfResult } from "./responses.ts";
 
 export interface ToGeminiOptions {
   /**
-   * The signature for calls that have none. Gemini 3 refuses calls of the current turn without one. For calls that another
-   * model made, its documentation says to send `skip_thought_signature_validator`. By default none is added.
+   * The signature for calls without one. By default none is added. Gemini 3 refuses unsigned calls of the current turn. Its
+   * documentation gives `skip_thought_signature_validator` for calls of other models.
    */
   missingSignature?: string;
 }
@@ -22,12 +22,11 @@ interface OpenContent {
 }
 
 /**
- * Converts our messages, usually those of a rendered context, to `contents` and `systemInstruction` of a
- * `generateContent` request. Consecutive messages of one role become one content, because Gemini does not join them
- * itself. Results and user messages stay apart.
+ * Converts our messages, usually those of a rendered context, to `contents` and `systemInstruction` of a `generateContent`
+ * request. Consecutive messages of one role become one content. Results and user messages stay apart.
  *
- * Reasoning of other models is left out. Data becomes text, and so do files in a result that Gemini does not take. Names
- * that it refuses are replaced. A message with nothing left is left out.
+ * Reasoning of other models is left out. Data becomes text, and so do files in a result that Gemini does not take. Names that
+ * it refuses are replaced. Messages without any content left are dropped.
  */
 export function toGemini(
   messages: readonly AnyMessage[],
@@ -70,7 +69,7 @@ function closeContent({ fields, form, role }: OpenContent, parts: unknown[]): Fi
   return { ...fields, ...(form.role !== "absent" && { role: theirs }), ...(!isBare && { parts }) };
 }
 
-/** Signs the first call of a content. Its signature counts for all calls. */
+/** Signs the first call of a content, which is enough for all its calls. */
 function sign(parts: unknown[], thoughtSignature: string): void {
   const isCall = (part: unknown): part is Fields => isObject(part) && "functionCall" in part;
   const calls = parts.filter(isCall);
@@ -78,10 +77,10 @@ function sign(parts: unknown[], thoughtSignature: string): void {
   parts[parts.findIndex(isCall)] = { ...calls[0], thoughtSignature };
 }
 
-/** Remembers the calls made so far, because a response needs its function's name, and an id only if the call has one. */
+/** A response needs the name of its call, and also its id if the call has one. */
 class AnsweredCalls {
   readonly #names = new CallNames();
-  /** Our ids of the newest calls that have none in Gemini's format, in order. */
+  /** Our ids of the newest calls without an id in Gemini's format, in order. */
   #unnamed: string[] = [];
   /** For each response, the index of its call in `#unnamed`, and the files that follow it. */
   readonly #callIndexes = new Map<unknown, number>();
@@ -109,8 +108,8 @@ class AnsweredCalls {
   }
 
   /**
-   * Adds files after their responses, and sorts responses without ids by their calls, because Gemini matches the first
-   * response with a name to the first call of that name.
+   * Adds files after their responses. Sorts responses without ids like their calls, because Gemini matches the two by name and
+   * order.
    */
   inOrder(parts: readonly unknown[]): unknown[] {
     const indexOf = (part: unknown): number => this.#callIndexes.get(part)!;

@@ -15,7 +15,7 @@ const AUDIO_TYPES: Record<string, string> = { wav: "audio/wav", mp3: "audio/mpeg
 /** The media type of an image at a URL, whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 
-/** Converts a block of content. Blocks that we do not know are kept whole in a `data` part. */
+/** Unknown kinds of block are kept whole in a `data` part. */
 export function partOfBlock(block: unknown): ContentPart {
   return readBlock<ContentPart>("openai", block, [textReader("openai"), readRefusal, readImage, readAudio, readFile]);
 }
@@ -82,7 +82,7 @@ export function blockOf(part: ContentPart): unknown {
   return { type: "text", text: standInFor(part) };
 }
 
-/** Converts a part of any other message, which holds text only: files and data become text. */
+/** Converts a part of any other message. Files and data become text, because such a message holds only text. */
 export function textBlockOf(part: ContentPart): unknown {
   if (part.type === "text") {
     const { fields, form } = ownOf(part, "openai");

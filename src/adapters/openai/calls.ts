@@ -12,7 +12,7 @@ const ID_CHARS_MAX = 40;
 /** Marks an entry of `tool_calls` that is not a call. */
 const ODD_CALL = "tool_call";
 
-/** Converts the calls of a message. A malformed one is kept whole, in order. */
+/** Malformed calls are kept whole, in order. */
 export function callsOf(toolCalls: unknown): (ToolCallPart | DataPart)[] {
   if (!Array.isArray(toolCalls)) return [];
   return toolCalls.map((call) => {
@@ -48,7 +48,6 @@ export function legacyCallOf(call: unknown): ToolCallPart[] {
   return [{ type: "tool_call", toolCallId: name, name, args, ...keep("openai", fields, { as: "function_call", raw }) }];
 }
 
-/** Returns true if a part of an assistant message goes into `tool_calls`. */
 export function isCall(part: Part): part is ToolCallPart | DataPart {
   return part.type === "tool_call" || (isUnknownBlock(part, "openai") && ownOf(part, "openai").form.as === ODD_CALL);
 }
@@ -80,7 +79,7 @@ function isArguments(value: unknown): value is string | Fields {
   return typeof value === "string" || isObject(value);
 }
 
-/** Parses arguments. `raw` is their text if `JSON.stringify` would not restore it, because it has spaces or is not JSON. */
+/** `raw` is the original text if `JSON.stringify` would not restore it. For example, it has spaces. */
 function readArguments(text: string | Fields): { args: unknown; raw: string | undefined } {
   if (typeof text !== "string") return { args: text, raw: undefined };
   try {
@@ -91,7 +90,7 @@ function readArguments(text: string | Fields): { args: unknown; raw: string | un
   }
 }
 
-/** Returns the original text of the arguments, unless they changed: a context may hold shortened arguments. */
+/** Returns the original text of the arguments, unless a context has shortened them. */
 function argumentsOf(part: ToolCallPart): string {
   const { raw } = ownOf(part, "openai").form;
   const written = JSON.stringify(part.args === undefined ? {} : part.args);

@@ -12,8 +12,8 @@ const REASONING_FIELDS = ["reasoning_content", "reasoning"];
 export type OpenaiMessage = ChatCompletionMessageParam | ChatCompletionMessage;
 
 /**
- * Converts messages of OpenAI's Chat Completions, one to one. Fields that we do not know are kept under `openai` in the
- * part or in `metadata`, and `toOpenai` restores them.
+ * Converts messages of OpenAI's Chat Completions, one to one. Unknown fields are kept under `openai` in the part or in
+ * `metadata`, and `toOpenai` restores them.
  *
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, for content that is neither a string nor an array, and for
  *   a result that names no call.
@@ -81,7 +81,7 @@ function assistantMessage({ role: _, content, ...fields }: Fields, path: string)
   };
 }
 
-/** Converts a tool message, or the older `function` message, in which the function's name serves as the id. */
+/** Converts a tool message or the older `function` message, whose name serves as the call's id. */
 function toolMessage({ role, ...message }: Fields, path: string): AdaptedMessage {
   const key = role === "function" ? "name" : "tool_call_id";
   const { [key]: toolCallId, content, ...fields } = message;
@@ -98,7 +98,7 @@ function partsIn(content: unknown): Part[] {
   return Array.isArray(content) ? content.map(partOfBlock) : [];
 }
 
-/** Returns a mark for a form of content that the parts do not show. A string needs no mark. */
+/** Marks the forms of content that the parts do not show. A string needs no mark. */
 function formOf(content: unknown, path: string): "absent" | "null" | "list" | undefined {
   if (content === undefined) return "absent";
   if (content === null) return "null";
@@ -106,14 +106,13 @@ function formOf(content: unknown, path: string): "absent" | "null" | "list" | un
   return typeof content === "string" ? undefined : refuse(`${path}.content`, "it is neither text nor a list");
 }
 
-/** Takes the name out of the fields, unless OpenAI would refuse it. */
+/** Removes the name from the fields and returns it, unless OpenAI would refuse it. */
 function takeName(fields: Fields): { name?: string } {
   const named = legalName(fields.name);
   if (named.name !== undefined) delete fields.name;
   return named;
 }
 
-/** Returns a speaker's name if OpenAI takes it. */
 export function legalName(name: unknown): { name?: string } {
   return typeof name === "string" && /^[^\s<|\\/>]{1,64}$/.test(name) && name.isWellFormed() ? { name } : {};
 }

@@ -8,11 +8,10 @@ import { legalName } from "./from.ts";
 
 /**
  * Converts our messages, usually those of a rendered context, to `messages` of a Chat Completions request. A message with
- * several results becomes one message for each result; all others convert one to one.
+ * several results becomes one message for each result. All others convert one to one.
  *
- * Reasoning is left out, and so is the mark that a result is an error. Data becomes text, and so do files outside of user
- * messages. Ids and names that are too long are replaced, the same way in calls and results. A message with nothing left
- * is left out.
+ * Other models' reasoning and `isError` are left out. Data becomes text, and so do files outside of user messages. Ids and names
+ * that OpenAI refuses are replaced equally in calls and results. Messages without any content left are dropped.
  */
 export function toOpenai(messages: readonly AnyMessage[]): ChatCompletionMessageParam[] {
   return messages.flatMap(messagesOf) as unknown as ChatCompletionMessageParam[];
@@ -28,7 +27,7 @@ function messagesOf(message: AnyMessage): Fields[] {
       return parts.flatMap((part) => (part.type === "tool_result" ? [answerOf(part)] : []));
     case "assistant": {
       const said = saidBy(parts, form);
-      // The message held nothing but another model's reasoning.
+      // Only another model's reasoning was in the message.
       const isEmpty = parts.length > 0 && Object.values(said).every((value) => value === null);
       return isEmpty ? [] : [{ ...fields, role: "assistant", ...name, ...said }];
     }
@@ -66,7 +65,7 @@ function answerOf(part: ToolResultPart): Fields {
   return { ...fields, role: "tool", tool_call_id: callIdOf(part), ...content };
 }
 
-/** Returns the content field. The remembered form says how empty content looked, and if a single text was in a list. */
+/** `form` says how empty content was written, and if a single text was in a list. */
 function contentField(blocks: readonly unknown[], { content: form }: Fields): Fields {
   if (blocks.length === 0 && form === "absent") return {};
   if (blocks.length === 0 && form === "null") return { content: null };

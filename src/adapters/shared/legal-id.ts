@@ -1,11 +1,10 @@
 import { hash } from "node:crypto";
 
-/** Hexadecimal digits of the hash that keeps cleaned ids distinct. */
 const DIGITS = 8;
 
 /**
- * Returns the id if a provider takes it, else its legal characters and a hash of all of it. One id always gives the same
- * result, so calls still match their results and a context keeps its prefix.
+ * Returns the id if a provider takes it, else the id's legal characters and a hash of the id. Equal ids give equal results, so
+ * calls still match their results.
  */
 export function legalId(id: string, illegal: RegExp, charsMax: number): string {
   const cleaned = id.replace(illegal, "_");

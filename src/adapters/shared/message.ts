@@ -34,10 +34,10 @@ export function isContent(part: Part): part is ContentPart {
   return part.type === "text" || part.type === "file" || part.type === "data";
 }
 
-/** Returns the part for a provider's object, or undefined if the object is of another kind. */
+/** Converts a provider's object. Returns undefined if the object is of another kind. */
 export type Reader<P extends Part> = (block: Fields) => P | undefined;
 
-/** Converts a block by the first reader that knows it. Any other block is kept whole in a `data` part. */
+/** Converts a block by the first reader that knows it. An unknown block is kept whole in a `data` part. */
 export function readBlock<P extends Part>(provider: Provider, block: unknown, readers: Reader<P>[]): P | DataPart {
   if (isObject(block)) {
     for (const read of readers) {
@@ -48,7 +48,6 @@ export function readBlock<P extends Part>(provider: Provider, block: unknown, re
   return { type: "data", provider, data: block };
 }
 
-/** Reads `{ type: "text", text }`, which is a text for most providers. */
 export function textReader(provider: Provider): Reader<TextPart> {
   return ({ type, text, ...fields }) =>
     type === "text" && typeof text === "string" ? { type, text, ...keep(provider, fields) } : undefined;
@@ -71,7 +70,6 @@ export function runsOf(parts: readonly Part[], roleIfEmpty: "tool" | "user"): Ad
   return runs.length > 0 ? runs : [{ role: roleIfEmpty, parts: [] }];
 }
 
-/** Returns true for a file with bytes or a URL. */
 export function hasContent({ data, url }: FilePart): boolean {
   return (data ?? url) !== undefined;
 }
@@ -81,7 +79,6 @@ export function standInFor(part: FilePart | DataPart): string {
   return part.type === "file" ? `[file ${describeFile(part)}]` : (JSON.stringify(part.data) ?? "null");
 }
 
-/** Returns the text of contents, one line for each. */
 export function textOfContents(contents: readonly ContentPart[]): string {
   return contents.map((item) => (item.type === "text" ? item.text : standInFor(item))).join("\n");
 }
@@ -93,19 +90,19 @@ export function resultValue({ content }: ToolResultPart): unknown {
   return content.length === 1 && only!.type === "data" ? only!.data : textOfContents(content);
 }
 
-/** Returns a call's arguments as an object, for providers that accept nothing else. */
+/** For providers that accept only an object as arguments. */
 export function argsObject(args: unknown): Fields {
   if (args === undefined || args === null) return {};
   return isObject(args) ? args : { input: args };
 }
 
-/** Returns true for a single text without provider fields. It is sent as a string unless it was a list. */
+/** Returns true for a single text without provider fields, which is sent as a string unless it came in a list. */
 export function isPlainText(parts: readonly Part[], provider: Provider): boolean {
   const [only] = parts;
   return parts.length === 1 && only!.type === "text" && !(provider in only!);
 }
 
-/** Returns a string for a single plain text block that was not a list, else the blocks. */
+/** Returns a string for a single plain text, unless `isList`. */
 export function textOrList(blocks: readonly unknown[], isList: boolean): unknown {
   const [only] = blocks;
   const isText = blocks.length === 1 && isObject(only) && only.type === "text" && Object.keys(only).length === 2;
@@ -113,8 +110,8 @@ export function textOrList(blocks: readonly unknown[], isList: boolean): unknown
 }
 
 /**
- * Remembers the tool names of calls, because some providers want the name beside a result. Ids may repeat, so `learn` must
- * see the messages in order: a call counts until the next one with its id.
+ * Remembers the tool names of calls, because some providers want the name beside a result. Ids may repeat, so `learn` must see
+ * the messages in order.
  */
 export class CallNames {
   readonly #names = new Map<string, string>();
@@ -129,7 +126,6 @@ export class CallNames {
   }
 }
 
-/** @throws {StoreError} `MESSAGE_INVALID`, because the input is not a message of the provider. */
 export function refuse(path: string, reason: string): never {
   throw new StoreError("MESSAGE_INVALID", { path, reason });
 }

@@ -1,4 +1,3 @@
-/** A provider's object, with unknown fields. */
 export type Fields = Record<string, unknown>;
 
 /** The key under which a part, or a message's metadata, holds a provider's own fields. */
@@ -7,29 +6,27 @@ export type Provider = "openai" | "anthropic" | "gemini" | "aiSdk" | "aiSdkUi" |
 /** The key for marks about the original form of a message, which no provider uses. */
 const FORM = "coppice";
 
-/** Returns a provider's own fields, and the marks about the original form. Both are empty if there are none. */
+/** Returns the provider's own fields, and the marks about the original form. */
 export function ownOf(holder: object | undefined, provider: Provider): { fields: Fields; form: Fields } {
   const { [FORM]: form, ...fields } = asObject((holder as Fields | undefined)?.[provider]);
   return { fields, form: asObject(form) };
 }
 
-/** Returns an object to spread into a part or into metadata. It is empty if there is nothing to keep. */
+/** Returns an object to spread into a part or into metadata, empty if there is nothing to keep. */
 export function keep(provider: Provider, fields: Fields, form: Fields = {}): Fields {
   return nested(provider, { ...fields, ...nested(FORM, form) });
 }
 
-/** Returns a message's `metadata` with the fields to keep, or an empty object. */
 export function keepInMetadata(provider: Provider, fields: Fields, form: Fields = {}): { metadata?: Fields } {
   return nested("metadata", keep(provider, fields, form));
 }
 
-/** Returns `{ key: fields }` for the fields of an inner object, or an empty object if there are none. */
+/** Returns `{ key: fields }`, or an empty object if all fields are undefined. */
 export function nested(key: string, fields: Fields): Fields {
   const known = defined(fields);
   return Object.keys(known).length === 0 ? {} : { [key]: known };
 }
 
-/** Returns an object as it is, and any other value as an empty object. */
 export function asObject(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
