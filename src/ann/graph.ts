@@ -17,9 +17,7 @@ const EF_SEARCH = 256;
 /** The library's default. It decides which layers a point gets. */
 const SEED = 100;
 
-/**
- * The library adds in 32 bits. Distances that differ by less may belong to equal points, so their numbers are compared.
- */
+/** The library adds in 32 bits. Points whose distances differ by less may be equal, so their numbers are compared. */
 const ROUNDING = 1e-6;
 
 /** The search for an equal point looks at this many nearest points. */

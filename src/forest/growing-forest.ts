@@ -8,10 +8,7 @@ export interface GrowingTheme {
   logPosition: number;
 }
 
-/**
- * The open clusters and the themes of one session. Writing a log and replaying it both use `apply`, so they get the
- * same bits.
- */
+/** The open clusters and the themes of one session. Writing and replaying a log give the same bits. */
 export class GrowingForest {
   /** Keyed by root. */
   readonly open = new Map<number, OpenCluster>();

@@ -11,16 +11,15 @@ import { columns, type RowOf } from "./statement.ts";
 const ARTIFACT = columns(artifacts);
 const LINK = columns(messageArtifacts);
 
-/** A long string of a message, as it is stored, and its place in the parts: a JSON Pointer (RFC 6901). */
+/** A long string of a message as it is stored, with its JSON Pointer (RFC 6901) in the parts. */
 export type Artifact = RowOf<typeof ARTIFACT> & { pointer: string };
 
-/** Begins the bytes of a string kept as UTF-16. No UTF-8 begins with it, so two strings never have the same bytes. */
+/** Begins a string that is stored as UTF-16. No UTF-8 begins with it, so different strings have different bytes. */
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Begins the note that replaces a string. Only `message_artifacts` says which strings are notes. */
+/** Begins the note that replaces a string. A text may begin with it, too; `message_artifacts` lists the notes. */
 const NOTE_PREFIX = "artifact:sha256:";
 
-/** Rows of `artifacts` and `message_artifacts`. */
 export class ArtifactRepository extends Repository {
   // Appends and reads of long messages run these.
   readonly #insert = this.statement<Omit<RowOf<typeof ARTIFACT>, "compressed"> & { compressed: 0 | 1 }>`
@@ -37,13 +36,12 @@ export class ArtifactRepository extends Repository {
     }
   }
 
-  /** Deletes the artifacts that no message refers to, and returns their number. */
+  /** Deletes artifacts that no message uses. @returns how many. */
   deleteOrphans(): number {
     const referred = this.orm.select({ sha256: messageArtifacts.sha256 }).from(messageArtifacts);
     return this.orm.delete(artifacts).where(notInArray(artifacts.sha256, referred)).run().changes;
   }
 
-  /** Returns the parts of a message as they were appended. */
   restore(messageId: number, partsJson: string): Part[] {
     const parts = JSON.parse(partsJson) as Part[];
     if (!partsJson.includes(NOTE_PREFIX)) return parts;
@@ -77,13 +75,13 @@ function setAt(root: JsonValue, pointer: string, text: string): void {
   target[steps.at(-1)!] = text;
 }
 
-/** Returns the parts as JSON without their long strings, and these strings. The parts given are not changed. */
+/** Returns the parts as JSON without their long strings, and those strings. */
 export function extractArtifacts(parts: readonly Part[]): { partsJson: string; artifacts: Artifact[] } {
   const whole = JSON.stringify(parts);
   if (whole.length < ARTIFACT_CHARS_MIN) return { partsJson: whole, artifacts: [] };
   const found: Artifact[] = [];
   const stripped = mapStrings(parts as unknown as JsonValue, "", (text, pointer) => {
-    // No column can hold a pointer with half a surrogate pair, so a string under such a key stays.
+    // A column cannot hold a pointer with a lone surrogate, so a string under such a key stays in the parts.
     if (text.length < ARTIFACT_CHARS_MIN || !pointer.isWellFormed()) return text;
     const encoding = text.isWellFormed() ? "utf8" : "utf16le"; // UTF-8 has no lone surrogates
     const bytes = Buffer.from(encoding === "utf8" ? text : BYTE_ORDER_MARK + text, encoding);

@@ -7,41 +7,40 @@ import { flushToDisk, lookAt } from "../core/files.ts";
 import { isCode } from "./connect.ts";
 import { openDatabase, type StoreDatabase, storeErrorOf } from "./open.ts";
 
-/** Pages copied between two turns of the event loop: 1 MB, about 3 ms. */
+/** Pages copied in one turn of the event loop: 1 MB, about 3 ms. */
 const PAGES_PER_TURN = 256;
 
 export interface BackupOptions {
-  /** Replace an existing file. Without it, an existing file is an error. */
+  /** True to replace an existing file. Otherwise an existing file is an error. */
   overwrite?: boolean;
   /** Called as the copy grows. An error that it throws ends the backup. */
   onProgress?: (progress: { copiedBytes: number; totalBytes: number }) => void;
 }
 
-/** The contents of a finished backup. */
 export interface BackupReport {
   /** The absolute path of the copy. */
   path: string;
   byteLength: number;
   sessionCount: number;
   messageCount: number;
-  /** The position of the last row of the log. */
+  /** The newest log position. */
   logPosition: number;
 }
 
 /**
  * Copies a store to another file while this and other processes keep writing.
  *
- * SQLite's online backup copies pages between two turns of the event loop, which `VACUUM INTO` would block. Its own connection holds
- * a read transaction to the end: without that, each write of another process would start the copy again
+ * SQLite's online backup yields to the event loop; `VACUUM INTO` would block it. A read transaction stays open on the
+ * copying connection, because otherwise each write of another process would start the copy again
  * (https://sqlite.org/backup.html). Meanwhile the write-ahead log cannot be emptied.
  *
- * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and moved into place in
- * one step. It needs no file beside it, so it can be read from a read-only disk. A backup that fails leaves nothing behind. A
- * killed one leaves a folder `.coppice-backup-…`, and the target as it was.
+ * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and moved
+ * into place in one step. It can be read from a read-only disk. A backup that fails leaves nothing behind. A killed one
+ * leaves a folder `.coppice-backup-…`, and the target unchanged.
  *
  * @param signal  Aborted when the store closes; its reason is thrown.
- * @throws {StoreError} `FILE_EXISTS`; `FILE_NOT_FOUND` if the folder is missing; `FILE_NOT_USABLE` if the target cannot be
- *   written; `STORE_CORRUPT` if the store is too damaged to copy.
+ * @throws {StoreError} `FILE_EXISTS`; `FILE_NOT_FOUND` if the folder is missing; `FILE_NOT_USABLE` if the target cannot
+ * be written; `STORE_CORRUPT` if the store is too damaged to copy.
  */
 export async function backupStore(
   database: StoreDatabase,
@@ -81,15 +80,15 @@ export async function backupStore(
 
 class DamageError extends Error {}
 
-/** The counts by which a copy is compared with its source. */
+/** What must be equal in a store and its copy. */
 interface Inventory {
   rowCounts: Record<string, number>;
-  /** The last id of each table that never reuses an id. */
+  /** For each table with AUTOINCREMENT. */
   lastIds: Record<string, number>;
 }
 
 function inventoryOf(client: Database.Database): Inventory {
-  // Virtual tables have no root page. The tables behind them are counted.
+  // Virtual tables have no root page. Their shadow tables are counted.
   const tables = client
     .prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name")
     .pluck()
@@ -106,14 +105,14 @@ function inventoryOf(client: Database.Database): Inventory {
   };
 }
 
-/** Fills `copy` with one snapshot of the store, and returns the inventory of that snapshot. */
+/** Copies one snapshot of the store, and returns the inventory of that snapshot. */
 async function copyPages(
   database: StoreDatabase,
   copy: string,
   onProgress: NonNullable<BackupOptions["onProgress"]>,
 ): Promise<Inventory> {
   if (database.path === ":memory:") {
-    // A second connection cannot reach a store in memory, and nobody else writes to it.
+    // A second connection cannot reach a store in memory.
     const inventory = database.read(() => inventoryOf(database.client));
     writeFileSync(copy, database.client.serialize());
     return inventory;
@@ -138,7 +137,7 @@ async function copyPages(
 async function checkCopy(copy: string, source: Inventory, target: string, signal: AbortSignal): Promise<void> {
   const client = new Database(copy, { fileMustExist: true });
   try {
-    // The copy is in WAL mode like its source, and a reader would need two files beside it.
+    // In WAL mode, a reader would need two files beside the copy.
     client.pragma("journal_mode = DELETE");
     for (const table of Object.keys(source.rowCounts)) {
       await nextTurn();
@@ -183,7 +182,7 @@ function moveIntoPlace(copy: string, target: string, overwrite: boolean): void {
     try {
       linkSync(copy, target); // unlike a rename, it never replaces a file
     } catch (error) {
-      // Some file systems have no links. There, a file that appears right after this check would be replaced.
+      // Some file systems have no links. There, a file that appears after this check would be replaced.
       if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
         throw new StoreError("FILE_EXISTS", { path: target }, { cause: error });
       }
@@ -193,7 +192,7 @@ function moveIntoPlace(copy: string, target: string, overwrite: boolean): void {
   if (process.platform !== "win32") flushToDisk(dirname(target)); // Windows cannot open folders
 }
 
-/** Runs a function that uses the target's disk. Its failures become `FILE_NOT_USABLE`. */
+/** Failures of the target's disk become `FILE_NOT_USABLE`. */
 function inFileSystem<T>(target: string, run: () => T): T {
   try {
     return run();

@@ -10,7 +10,7 @@ type StampRow = RowOf<typeof STAMP> & { generation: number };
 
 type CentroidTuple = [root: number, position: number, settledAt: number | null, sum: unknown];
 
-/** The direction of one cluster's embeddings. A cluster without embeddings has none, and is left out everywhere here. */
+/** A cluster without embeddings has no centroid and is left out everywhere here. */
 interface CentroidRow {
   root: number;
   position: number;
@@ -20,25 +20,24 @@ interface CentroidRow {
 
 const CENTROIDS = "SELECT root_id, log_position, settled_at, centroid_sum FROM clusters";
 
-/** The centroids of clusters, for a search of the nearest ones, and the clusters that have changed. */
 export class CentroidRepository extends Repository {
   // Recalls run these.
-  /** The generation in use; undefined before anything was embedded. */
+  /** Undefined before anything was embedded. */
   readonly stamp = this.statement<[], StampRow>`
     SELECT id AS generation, ${STAMP} FROM generations ORDER BY id DESC LIMIT 1`.get;
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
-  // SQLite reads both from an index, because the rows themselves are long.
+  // SQLite reads these from an index, because the rows are long.
   readonly clusterCount = this.statement<[], number>`SELECT count(*) FROM clusters`.pluck().one;
-  /** The roots of all clusters, in no order. */
+  /** In no order. */
   readonly roots = this.statement<[], number>`SELECT root_id FROM clusters`.pluck().all;
-  // Searched by position, because fewer rows of the log follow it than belong to one root or session.
-  /** The roots of the clusters that were started, joined or settled after a log position, in no order. */
+  // Searched by position: few rows of the log follow it.
+  /** Clusters that were started, joined or settled after a log position, in no order. */
   readonly changedSince = this.statement<[position: number], number>`
     SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck().all;
   readonly #one = this.statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw();
   readonly #every = this.statement<[], CentroidTuple>`${CENTROIDS} ORDER BY root_id`.raw();
 
-  /** The centroids of the given clusters, in the order given. */
+  /** In the given order. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
     for (const root of roots) {
@@ -48,7 +47,7 @@ export class CentroidRepository extends Repository {
     }
   }
 
-  /** The centroids of all clusters, by root. The connection can only read until the generator ends. */
+  /** Yields in order of root. The connection can only read until the generator ends. */
   *everyCentroid(): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
     for (const row of this.#every.iterate()) {
@@ -59,7 +58,7 @@ export class CentroidRepository extends Repository {
 }
 
 function centroidOf([root, position, settledAt, sum]: CentroidTuple, dimension: number): CentroidRow | undefined {
-  // A SyntaxError counts as damage, as in schema.ts.
+  // A SyntaxError means damage, as in schema.ts.
   if (!Buffer.isBuffer(sum) || sum.byteLength !== dimension * Float32Array.BYTES_PER_ELEMENT) {
     throw new SyntaxError(`the centroid of cluster ${root} is not a row of ${dimension} 4-byte numbers`);
   }

@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
 
 /**
- * Returns the CRC-32 of the values of a row, as the driver reads and writes them. It finds every flipped bit and, but for one
- * case in four billion, every other damage. It is no protection against somebody who alters a row on purpose.
+ * Returns the CRC-32 of a row's values as the driver reads them. It finds every flipped bit, and misses one case in
+ * four billion of other damage. It does not protect against somebody who alters a row on purpose.
  */
 export function checksumOf(values: readonly unknown[]): number {
   let checksum = 0;

@@ -6,18 +6,17 @@ import type { spanSummaries, summaries } from "./schema.ts";
 
 type ClaimableTable = typeof summaries | typeof spanSummaries;
 
-/** A row that says which open store makes a summary, and until when the claim holds. */
+/** The row of an open store that is making a summary. */
 type Claim<T extends ClaimableTable> = T["$inferSelect"] & { claimant: string; claimedUntilMs: number };
 
-/** A row with a finished summary. */
 export type Done<T extends ClaimableTable> = T["$inferSelect"] & { title: string; text: string; tokenCount: number };
 
-/** A failed or parked try to make a summary. */
+/** A failed or parked attempt to make a summary. */
 export interface Try {
   status: "failed" | "parked";
-  /** The log position at which the theme was read; the last seq of a span. */
+  /** For a theme: the log position at which it was read. For a span: its last seq. */
   extent: number;
-  /** The number of tries since the last summary, this one included. */
+  /** The number of attempts since the last summary, including this one. */
   attempts: number;
   claimant: string | null;
   createdAtMs: number;
@@ -25,7 +24,7 @@ export interface Try {
   nextTryAtMs: number | null;
 }
 
-/** The queries of both `summaries` and `span_summaries`. Each row is a summary, a try to make one, or a claim. */
+/** The queries of both `summaries` and `span_summaries`. Each row is a summary, an attempt to make one, or a claim. */
 export abstract class ClaimableRows<T extends ClaimableTable> extends Repository {
   readonly #table: typeof summaries;
   readonly #costs: CostRepository;
@@ -38,7 +37,6 @@ export abstract class ClaimableRows<T extends ClaimableTable> extends Repository
     this.#seal = this.sealing(table);
   }
 
-  /** Returns the id of the new row. */
   add(row: T["$inferInsert"]): number {
     const added = this.orm.insert(this.#table).values(row as typeof summaries.$inferInsert);
     const id = Number(added.run().lastInsertRowid);
@@ -46,7 +44,7 @@ export abstract class ClaimableRows<T extends ClaimableTable> extends Repository
     return id;
   }
 
-  /** Deletes rows. What they cost is kept. */
+  /** Deletes rows and keeps their costs. */
   discard(ids: readonly number[]): void {
     for (const id of ids) {
       const row = this.orm.delete(this.#table).where(eq(this.#table.id, id)).returning().get();
@@ -54,13 +52,13 @@ export abstract class ClaimableRows<T extends ClaimableTable> extends Repository
     }
   }
 
-  /** Every finished row of a session, oldest first, even if no context showed it. */
+  /** All finished summaries of a session, oldest first. Contexts may never have shown them. */
   done(sessionId: string): Done<T>[] {
     const isDone = and(eq(this.#table.sessionId, sessionId), eq(this.#table.status, "done"));
     return this.orm.select().from(this.#table).where(isDone).orderBy(this.#table.id).all() as unknown as Done<T>[];
   }
 
-  /** A claim that was lost stays lost. */
+  /** Does nothing if the claim was lost. */
   renewClaim(id: number, claimant: string, untilMs: number): void {
     this.orm.update(this.#table).set({ claimedUntilMs: untilMs }).where(this.#isHeld(id, claimant)).run();
   }
@@ -74,13 +72,13 @@ export abstract class ClaimableRows<T extends ClaimableTable> extends Repository
     return and(eq(this.#table.id, id), eq(this.#table.status, "claimed"), eq(this.#table.claimant, claimant));
   }
 
-  /** The claims among some rows, oldest first, expired ones included. */
+  /** Oldest first. Expired claims are included. */
   protected claimsWhere(scope: SQL | undefined): Claim<T>[] {
     const isClaim = and(scope, eq(this.#table.status, "claimed"));
     return this.orm.select().from(this.#table).where(isClaim).orderBy(this.#table.id).all() as unknown as Claim<T>[];
   }
 
-  /** The newest try of a summarizer since the last summary among some rows. */
+  /** The newest attempt of a summarizer since the last summary. */
   protected newestTryWhere(
     scope: SQL | undefined,
     extent: Column,

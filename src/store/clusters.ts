@@ -5,26 +5,22 @@ import { Repository } from "./repository.ts";
 import { clusters } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
-/** A cluster of the forest, with what its row adds to it. */
 export interface ClusterState {
   cluster: OpenCluster;
   label: string;
   logPosition: number;
 }
 
-/** A complete row of `clusters`. */
 export interface StoredCluster extends ClusterState {
-  /** The log position at which the cluster settled; null while it is open. */
+  /** Null while the cluster is open. */
   settledAt: number | null;
-  /** The root of its subject; null until the cluster has been assigned to one. */
+  /** Null until the cluster has been assigned to a subject. */
   subjectRoot: number | null;
 }
 
-/** A cluster as `roots` shows it. */
 export interface ClusterOverview extends RowOf<typeof OVERVIEW> {
   root: number;
   settled: boolean;
-  /** The root of the theme that holds the cluster now. */
   themeRoot: number;
 }
 
@@ -42,7 +38,6 @@ const OVERVIEW = columns(
   "logPosition",
 );
 
-/** Rows of `clusters`. */
 export class ClusterRepository extends Repository {
   // Moves of the frontier, resumes and renders run these.
   readonly #put = this.statement<
@@ -51,19 +46,19 @@ export class ClusterRepository extends Repository {
     ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`;
   readonly settle = this.statement<[position: number, root: number]>`
     UPDATE clusters SET settled_at = ? WHERE root_id = ?`.run;
-  /** The clusters of a session that take members, oldest root first. */
+  /** Oldest root first. */
   readonly open = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL ORDER BY root_id`.map(
     (row) => storedCluster(row).cluster,
   ).all;
-  /** Every cluster of a session, oldest root first. */
+  /** Oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
   readonly byRoot = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
   readonly labelOf = this.statement<[root: number], string>`
     SELECT coalesce((SELECT label FROM clusters WHERE root_id = ?), '')`.pluck().one;
   // Recursive.
-  /** Every cluster of a session with the theme that holds it, oldest first. */
+  /** Every cluster of a session and its theme, oldest first. */
   readonly overviews = this.statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
     WITH RECURSIVE up(cluster, root) AS (
       SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
@@ -92,7 +87,7 @@ export class ClusterRepository extends Repository {
     });
   }
 
-  /** Deletes the clusters of a session, or of all. */
+  /** Deletes the clusters of a session, or of all sessions. */
   deleteOf(sessionId?: string): void {
     this.orm
       .delete(clusters)

@@ -4,30 +4,28 @@ import Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
 import { byteLengthOf } from "../core/files.ts";
 
-/** The size of the smallest page. No database is smaller (https://sqlite.org/fileformat.html, 1.2). */
+/** No SQLite database is smaller than its smallest page (https://sqlite.org/fileformat.html, 1.2). */
 const DATABASE_BYTES_MIN = 512;
 
 /** The largest file that is read into memory. */
 const COPY_BYTES_MAX = 1_000_000_000;
 
-/** Where the header has its write and read versions, and their value without a write-ahead log (same page, 1.3). */
+/** The offset of the header's write and read versions, and their value without a write-ahead log (same page, 1.3). */
 const VERSIONS_AT = 18;
 const ROLLBACK_JOURNAL = 1;
 
-/** An open file, which may not be a store. */
 export interface Connection {
   client: Database.Database;
-  /** True for a copy in memory, made when the file was opened. */
+  /** True if the file was read into memory when it was opened. */
   isCopy: boolean;
 }
 
 /**
- * Connects to an existing file, or to memory. A reader gets two kinds of help:
+ * Connects to an existing file, or to memory. A reader gets help in two cases:
  *
- * - SQLite makes two files beside a store to read it. If it cannot, on a read-only disk or in someone else's folder, the whole
- *   file is read into memory, unless a log has content that would be missing. (SQLite's own solution, `immutable=1`, needs URIs,
- *   which the driver does not accept.)
- * - SQLite refuses a file that is shorter than its header says. With `writable_schema` it reads the pages that exist.
+ * - SQLite cannot make the two files that it needs beside a store. Then the whole file is read into memory, unless its
+ * log has content. (SQLite's `immutable=1` needs URIs, which the driver does not accept.)
+ * - The file is shorter than its header says. With `writable_schema`, SQLite reads the pages that exist.
  */
 export function connect(file: string, options: { readonly: boolean; busyTimeoutMs: number }): Connection {
   const { readonly, busyTimeoutMs: timeout } = options;
@@ -65,12 +63,12 @@ function firstLook(client: Database.Database): void {
   client.prepare("SELECT count(*) FROM sqlite_master").get();
 }
 
-/** @param codes  Codes without `SQLITE_`, separated by `|`. Longer codes that begin with one of them match, too. */
+/** @param codes  Codes without `SQLITE_`, separated by `|`. Each matches longer codes that begin with it. */
 export function isCode(error: unknown, codes: string): error is Error {
   return error instanceof Database.SqliteError && new RegExp(`^SQLITE_(${codes})`).test(error.code);
 }
 
-/** Explains what is wrong with a path. SQLite says "unable to open database file" in every case. */
+/** Throws an error that says what is wrong with a path. SQLite always says "unable to open database file". */
 export function prepareFile(file: string, readonly: boolean): void {
   if (file !== file.trimEnd()) {
     const reason = "its name ends in white space, which the SQLite driver cuts off: it would open another file";
@@ -89,8 +87,7 @@ export function prepareFile(file: string, readonly: boolean): void {
       const reason = `no permission to ${readonly ? "read" : "read and write"} it`;
       throw new StoreError("FILE_NOT_USABLE", { path: file, reason }, { cause });
     }
-    // SQLite takes a file of a few bytes for an empty database and overwrites it. The file is not read here, because closing it
-    // would drop every lock that this process has on it.
+    // SQLite overwrites a file of a few bytes. The file is not read, because closing it releases all our locks on it.
     if (stat.size > 0 && stat.size < DATABASE_BYTES_MIN) {
       throw new StoreError("NOT_A_STORE", { path: file, reason: "it is shorter than any SQLite database" });
     }
@@ -109,18 +106,18 @@ export function prepareFile(file: string, readonly: boolean): void {
   }
 }
 
-/** SQLite deletes a log beside a missing or empty file, with all the messages in it. */
+/** SQLite would delete a log beside a missing or empty file, with all the messages in it. */
 function refuseLogAlone(file: string): void {
   const log = `${file}-wal`;
   const byteLength = byteLengthOf(log);
   if (byteLength === 0) return;
-  // Another process may have created the store meanwhile. It writes the file before the log.
+  // Another process may have just created the store. It writes the file before the log.
   if (byteLengthOf(file) > 0) return;
   const reason = `it is missing or empty, and ${log} holds ${byteLength} bytes of it; put it back, or move the log away`;
   throw new StoreError("FILE_NOT_USABLE", { path: file, reason });
 }
 
-/** Returns true if there is a write-ahead log with content beside a file. */
+/** Returns true if a file has a write-ahead log with content. */
 export function holdsLog(file: string): boolean {
   return byteLengthOf(`${file}-wal`) > 0;
 }

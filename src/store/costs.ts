@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { Repository } from "./repository.ts";
 import { discardedCosts } from "./schema.ts";
 
-/** The cost of model calls, as the service reports it. NULL if the service reports nothing. */
+/** The cost of model calls as the service reports it. NULL means that it reports nothing. */
 export interface Costs {
   inputTokens: number | null;
   outputTokens: number | null;
@@ -12,9 +12,7 @@ export interface Costs {
 
 export const NO_COSTS: Costs = { inputTokens: null, outputTokens: null, costUsd: null };
 
-/** Rows of `discarded_costs`: the costs of summaries that were not kept. */
 export class CostRepository extends Repository {
-  /** Adds the costs of a summary that is not kept. */
   discard(sessionId: string, summarizerId: string, costs: { [C in keyof Costs]?: Costs[C] | undefined }): void {
     const { inputTokens, outputTokens, costUsd } = costs;
     if (inputTokens == null && outputTokens == null && costUsd == null) return;

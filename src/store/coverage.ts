@@ -1,30 +1,26 @@
 import type { DoneSummary } from "./summaries.ts";
 import type { UnionRepository } from "./unions.ts";
 
-/** A summary covers what the tree under its root held at its log position. */
+/** A summary covers the steps that its root held at its log position. */
 export type Covering = Pick<DoneSummary, "rootId" | "logPosition">;
 
-/**
- * Compares what summaries cover. Trees only grow, by one unite at a root. So two summaries are nested or disjoint, and one walk up
- * from a cluster's root answers every question.
- */
+/** Compares what summaries cover. Themes only grow, so two summaries are nested or disjoint. */
 export class Coverage {
   readonly #unions: UnionRepository;
-  /** The unites that were looked up. A `Coverage` lives no longer than the snapshot that it reads. */
+  /** A cache. A `Coverage` is used within one snapshot. */
   readonly #unites = new Map<number, { position: number; root: number } | undefined>();
 
   constructor(unions: UnionRepository) {
     this.#unions = unions;
   }
 
-  /** Returns the root of the theme that holds this root now. */
   themeOf(root: number): number {
     let current = root;
     for (let unite = this.#uniteOf(current); unite !== undefined; unite = this.#uniteOf(current)) current = unite.root;
     return current;
   }
 
-  /** Returns true if `summary` covers what entered under `root` at `position`. */
+  /** Returns true if `summary` covers the cluster `root` as it was at `position`. */
   covers(summary: Covering, root: number, position: number): boolean {
     if (position > summary.logPosition) return false;
     let current = root;
@@ -36,7 +32,7 @@ export class Coverage {
     return true;
   }
 
-  /** Returns the summaries that no other covers. They are disjoint and cover the same together. The newest of equals counts. */
+  /** Returns the summaries that no other summary covers. Of equal summaries, the newest is kept. */
   maximal<S extends Covering>(summaries: readonly S[]): S[] {
     return summaries.filter(
       (summary, index) =>
@@ -49,8 +45,8 @@ export class Coverage {
   }
 
   /**
-   * Returns the summaries that a context shows, which are disjoint. A stand-in gives way to a summary that covers as much, and to
-   * a later one that covers a part. Until then it hides what it covers.
+   * Returns the summaries that a context shows. They are disjoint. A stand-in hides the summaries that it covers.
+   * Another summary replaces a stand-in if it covers all of it, or if it is newer and covers a part of it.
    */
   standing<S extends Covering & Pick<DoneSummary, "id" | "standsIn">>(summaries: readonly S[]): S[] {
     const made = this.maximal(summaries.filter(({ standsIn }) => !standsIn));

@@ -4,20 +4,18 @@ import { advice, type Finding, ok, problem } from "./finding.ts";
 import type { Repositories } from "./repositories.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 
-/** The most faults of a damaged file that are named. `verify` names more. */
+/** How many faults of a damaged file are named. `verify` names more. */
 const FAULTS_MAX = 3;
 
-/** Messages that a search can read one by one without being slow: about 15 ms. */
+/** A search can read this many messages one by one in about 15 ms. */
 const TAIL_MAX = 2_000;
 
-/** The themes whose summaries are due, as `resolveDirty` sees them. */
 export interface DirtyCount {
   themeCount: number;
-  /** The sessions that have such themes. */
   sessionIds: readonly string[];
 }
 
-/** Checks the rows of an open store. Reads every page, and changes none. */
+/** Checks the rows of an open store. Reads every page. */
 export function databaseFindings(repositories: Repositories, embedderId: string, dirty: DirtyCount): Finding[] {
   return [
     versionFinding(repositories),

@@ -9,21 +9,20 @@ import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
 
 export interface DeriveOptions {
-  /** Returns the words that tell a cluster from others. */
+  /** Returns the words that distinguish a cluster from others. */
   labelOf: (texts: readonly string[]) => string;
-  /** Characters of each member that `labelOf` reads. */
+  /** How many characters of each message `labelOf` reads. */
   labelTextChars: number;
 }
 
-/** The derived rows of a session. */
 export interface DerivedRows {
-  /** The parent of every message that is not its own parent, by message id. */
+  /** Keyed by message id. Messages that are their own parents are missing. */
   parents: Map<number, number>;
   clusters: StoredCluster[];
   themes: GrowingTheme[];
 }
 
-/** Derives a session's rows by applying its log to its messages. If they disagree, notes why and derives nothing. */
+/** Derives a session's rows by applying its log to its messages. If that is impossible, notes why. */
 export function derive(
   { generations, unions, subjects, messages }: Repositories,
   session: SessionRow,
@@ -38,7 +37,6 @@ export function derive(
   return { unionCount: log.length + subjectLog.length, derived };
 }
 
-/** A session's log, the rows of it that concern subjects, and the steps that entered the forest. */
 interface AppliedLog {
   log: readonly UnionRow[];
   subjectLog: readonly SubjectRow[];
@@ -46,7 +44,7 @@ interface AppliedLog {
   dimension: number;
 }
 
-/** Applies a log to its steps. If log and steps disagree, notes why and returns undefined. */
+/** If the log and the steps disagree, notes why and returns undefined. */
 function applyLog(
   { log, subjectLog, steps, dimension }: AppliedLog,
   { labelOf, labelTextChars }: DeriveOptions,
@@ -99,7 +97,7 @@ function applyLog(
   };
 }
 
-/** Returns a row of `clusters` as text, for comparison. Labels are left out: a later version may choose other words. */
+/** Returns a cluster as text, to compare it. Labels are left out, because a later version may choose other words. */
 export function clusterLine({ cluster, label: _, ...state }: StoredCluster): string {
   return JSON.stringify([
     Object.entries({ ...cluster, sum: bytesOf(cluster.sum) }).sort(),
@@ -107,7 +105,6 @@ export function clusterLine({ cluster, label: _, ...state }: StoredCluster): str
   ]);
 }
 
-/** Returns a row of `themes` as text, for comparison. */
 export function themeLine({ theme, logPosition }: GrowingTheme): string {
   return JSON.stringify([Object.entries({ ...theme, sum: bytesOf(theme.sum) }).sort(), logPosition]);
 }

@@ -7,10 +7,10 @@ import { columns, type RowOf } from "./statement.ts";
 
 const RANKED = columns(messages, "sessionId", "seq", "role", "name", "tokenCount", "createdAtMs");
 
-/** The part of a message that ranking reads, without its text. */
+/** The part of a message that ranking reads. */
 export interface EvidenceRow extends RowOf<typeof RANKED> {
   messageId: number;
-  /** True if an assistant's message has no text of its own, only calls. */
+  /** True if the message has tool calls and no text. */
   isCall: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface TextRow
 
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 
-/** Rows of `messages` as recall reads them: many at once, in no order. */
+/** Reads `messages` for recall: many at once, in no order. */
 export class EvidenceRepository extends Repository {
   // Recalls run these, each with a list of messages as JSON.
   readonly rows = this.statement<[ids: string], RowOf<typeof RANKED> & { messageId: number; isCall: number }>`
@@ -40,13 +40,13 @@ export class EvidenceRepository extends Repository {
   readonly texts = this.statement<[ids: string], TextRow>`
     SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`.allOf;
 
-  /** The vectors by message. A message without a vector of this embedder is left out. */
+  /** The vectors by message id. Messages without a vector of this embedder are missing. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
     const rows = this.#embeddings.all(JSON.stringify(ids), embedderId);
     return new Map(rows.map(([id, bytes]) => [id, decodeVector(bytes, bytes.length / Float32Array.BYTES_PER_ELEMENT)]));
   }
 
-  /** These messages, and those at most `radius` seqs before and after each. */
+  /** Returns these messages, and those at most `radius` seqs before or after one of them. */
   around(ids: readonly number[], radius: number): number[] {
     return this.#around.all({ ids: JSON.stringify(ids), radius });
   }

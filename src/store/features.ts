@@ -1,10 +1,9 @@
 import type { StepFeatures } from "../forest/cluster.ts";
 import type { GraduatingMessage } from "./messages.ts";
 
-/** The characters of a step's first message that are searched for the name of the addressee. */
+/** The length of the part of a message that may name the person addressed. */
 const OPENING_CHARS = 500;
 
-/** A step as it enters the forest. */
 export interface EnteringStep {
   features: StepFeatures;
   messageIds: number[];

@@ -4,20 +4,20 @@ import { byteLengthOf, lookAt } from "../core/files.ts";
 import { advice, type Finding, ok, problem } from "./finding.ts";
 import { type LockHolders, lockHolders } from "./lock-holders.ts";
 
-/** Free bytes below which the next writes are at risk. */
+/** With less free space, the next writes may fail. */
 const FREE_BYTES_MIN = 100_000_000;
 
-/** A write-ahead log this large is not emptied: normally it stays below a tenth of this. */
+/** A write-ahead log this large is not being emptied. Normally it stays below a tenth of this. */
 const WAL_BYTES_MAX = 64_000_000;
 
 /** The suffixes of files beside a store that hold parts of it. */
 const BESIDE = ["-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"];
 
-/** How long another process may write before it counts as stuck, and how often it is checked in that time. */
+/** A process that writes for this long counts as stuck. It is checked this often meanwhile. */
 const WRITE_MS_MAX = 1_000;
 const WRITE_LOOKS = 10;
 
-/** File systems of other machines, by Linux's `f_type` (statfs(2)). SQLite's locks and shared memory do not work on them. */
+/** Network file systems, by Linux's `f_type` (statfs(2)). SQLite's locks and shared memory do not work on them. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -103,7 +103,6 @@ function diskFindings(path: string, storeBytes: number): Finding[] {
   return [roomFinding(bavail * bsize, storeBytes), ...(network === undefined ? [] : [network])];
 }
 
-/** Compares the free space of a disk with the size of a store. */
 export function roomFinding(freeBytes: number, storeBytes: number): Finding {
   const text = `The disk has ${bytes(freeBytes)} left.`;
   if (freeBytes < FREE_BYTES_MIN) {
@@ -116,7 +115,7 @@ export function roomFinding(freeBytes: number, storeBytes: number): Finding {
   return ok("disk", text);
 }
 
-/** Returns what is wrong with a file system of this type; undefined if nothing is. */
+/** Returns what is wrong with a file system of this type, if anything. */
 export function networkFinding(type: number): Finding | undefined {
   const name = NETWORK_FILE_SYSTEMS.get(type);
   if (name === undefined) return undefined;
@@ -154,7 +153,7 @@ function processFinding(path: string, holders: LockHolders | undefined): Finding
   return ok("processes", "No other process has it open.");
 }
 
-/** Returns the process that writes at every look for a second; undefined if there is none. */
+/** Returns the process that is writing at every check for a second, if there is one. */
 function stuckWriter(path: string, { writing }: LockHolders): number | undefined {
   if (writing === undefined) return undefined;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -165,7 +164,6 @@ function stuckWriter(path: string, { writing }: LockHolders): number | undefined
   return writing;
 }
 
-/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

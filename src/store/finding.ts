@@ -1,7 +1,7 @@
 /** The result of one check that `doctor` makes. */
 export interface Finding {
   check: FindingCheck;
-  /** `problem`: something is wrong, or soon will be. `advice`: nothing is lost, but it could be better. */
+  /** `problem`: something is wrong, or soon will be. `advice`: nothing is lost, but something could be better. */
   level: "ok" | "advice" | "problem";
   /** A sentence that says what was found. */
   text: string;

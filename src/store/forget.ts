@@ -9,10 +9,9 @@ import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
-/** Pages of the full-text index that are merged in one transaction: about 10 ms. */
+/** Pages of the full-text index merged in one transaction: about 10 ms. */
 const MERGE_PAGES = 100;
 
-/** Counts of what was forgotten. */
 export interface Forgotten {
   messageCount: number;
   /** Summaries that covered any of the messages. */
@@ -23,13 +22,14 @@ export interface Forgotten {
 
 export interface ForgetReport extends Forgotten {
   /**
-   * True if no byte of the messages is left in the file and its write-ahead log. False if another process reads, or the disk
-   * is full: the rows are gone, but freed space holds their bytes until something is forgotten again.
+   * True if no byte of the messages is left in the file and its write-ahead log. It is false if another process reads,
+   * or if the disk is full. Then the rows are gone, but free space holds their bytes until the next `forget` that
+   * erases.
    */
   erased: boolean;
 }
 
-/** Forgets a session. Clusters of other sessions whose subjects depended on it are assigned again in the background. */
+/** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
 export function forgetSession(repositories: Repositories, sessionId: string): Forgotten {
   const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
@@ -49,11 +49,11 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
 }
 
 /**
- * Forgets messages, each with its whole step, and the summaries that covered them. The log is rewritten as if the messages
- * had never been there, and everything derived from it is derived again.
+ * Forgets messages with their whole steps, and the summaries that covered them. The log is rewritten as if the messages
+ * had never existed, and everything is derived from it again.
  *
- * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `STORE_CORRUPT` if the log cannot
- *   be applied. Then nothing is forgotten.
+ * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `STORE_CORRUPT` if the
+ * log cannot be applied. Then nothing is forgotten.
  */
 export function forgetMessages(
   repositories: Repositories,
@@ -108,11 +108,11 @@ export function forgetMessages(
 }
 
 /**
- * Takes clusters that change or disappear out of their subjects, and all clusters that were assigned after them. The log of
- * subjects gets the new root of a cluster that lost its first step, so that old handles still give the clusters that are left.
+ * Removes clusters that change or disappear from their subjects, and also all clusters that were assigned later. If a
+ * cluster lost its first step, the log of subjects gets its new root, so that old handles stay valid.
  *
  * @param log  The rows of the clusters that change.
- * @param remaining  The session's log without the forgotten steps. Every row keeps its position.
+ * @param remaining  The session's log without the forgotten steps. Rows keep their positions.
  */
 function leaveSubjects(
   repositories: Repositories,
@@ -137,10 +137,10 @@ function leaveSubjects(
 }
 
 /**
- * Merges the full-text index, which keeps the words of deleted messages until then. Then rewrites the file without its freed space,
- * and empties the write-ahead log, which holds old pages. The disk needs as much free space as the file has.
+ * Removes the bytes of deleted messages. The full-text index loses deleted words when it is merged. `VACUUM` rewrites
+ * the file without free space, and needs free disk space of the size of the file. Then the write-ahead log is emptied.
  *
- * @returns false if another process reads or writes, or the disk is full. Nothing is lost then, and it can be tried again.
+ * @returns false if another process reads or writes, or the disk is full. A later call can try again.
  */
 export function erase(repositories: Repositories): boolean {
   const { database } = repositories;
@@ -159,12 +159,12 @@ export function erase(repositories: Repositories): boolean {
   }
 }
 
-/** Merges the full-text index in small transactions. Other processes may write after each. */
+/** Other processes may write after each small transaction. */
 function mergeFullText({ database, fullText }: Repositories): void {
   const merges = (pages: number): boolean =>
     database.write("erase", () => unlessDamaged(fullText, () => fullText.merge(pages))) === true;
   const finishMerge = (): void => {
-    // A process that waits for the lock retries every few milliseconds. This pause lets it take the lock.
+    // A process that waits for the lock tries every few milliseconds. This pause lets it take the lock.
     while (merges(MERGE_PAGES)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   };
   // A merge that has begun is finished first. Otherwise its part would not be merged with the others.
@@ -172,7 +172,7 @@ function mergeFullText({ database, fullText }: Repositories): void {
   if (merges(-MERGE_PAGES)) finishMerge();
 }
 
-/** Changes the full-text index. If it is damaged, it is emptied and fills again: a message must be forgettable anyway. */
+/** A damaged full-text index is emptied and fills again, because it must never prevent forgetting. */
 function unlessDamaged<T>(fullText: FullTextRepository, change: () => T): T | undefined {
   try {
     return change();

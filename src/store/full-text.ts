@@ -5,13 +5,13 @@ import { Repository } from "./repository.ts";
 import { type SearchScope, SessionMessages, scopeCondition, sessionCondition } from "./search-scope.ts";
 import type { Statement } from "./statement.ts";
 
-/** The most messages of a scope that are read as a list of ids first. Each takes a tenth of a microsecond. */
+/** The ids of a scope are read first if they are at most this many. Each takes 0.1 µs. */
 const SCOPE_IDS_MAX = 5_000;
 
-/** The fewest messages a word must occur in for its count to be kept in memory. Reading the count takes 10 ns for each. */
+/** Counts of words are kept in memory from this many messages on. Reading a count takes 10 ns for each message. */
 const FREQUENCY_KEPT_MIN = 500;
 
-/** The growth of the index after which counts are read again. */
+/** If the index has grown by this factor, counts are read again. */
 const FREQUENCY_GROWTH_MAX = 1.1;
 
 /** The index and its list of words, exactly as the migration creates them. */
@@ -30,16 +30,14 @@ const SHADOWS = ["messages_fts_config", "messages_fts_data", "messages_fts_docsi
 
 type Value = string | number;
 
-/** The part of a message that is indexed: its speaker's name, if it has one, and its text. */
+/** The name of a message's speaker, if there is one, and its text. */
 export interface SearchText {
   id: number;
   text: string;
 }
 
-/** The totals of the index that BM25 needs. */
 export interface IndexTotals {
   messageCount: number;
-  /** The words of all messages. */
   wordCount: number;
 }
 
@@ -50,19 +48,18 @@ const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.val
 const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize";
 
 /**
- * Rows of `messages_fts` and its shadow tables. The index has all messages up to its newest one; the newer ones are the tail.
- *
- * A damaged index must not keep a store from being opened, so nothing here runs before it is needed.
+ * Rows of `messages_fts` and its shadow tables. The index has all messages up to its newest one. Later messages are the
+ * tail. A damaged index must not prevent opening a store, so nothing is read before it is needed.
  */
 export class FullTextRepository extends Repository {
   // FTS5, its tables, and lists as JSON, which are also the fastest way to hand over many values.
-  /** The newest message in the index; 0 if there is none. */
+  /** The id of the newest message in the index; 0 if there is none. */
   readonly newestId = this.statement<[], number>`${NEWEST_ID}`.pluck().one;
   readonly tailCount = this.statement<[], number>`
     SELECT count(*) FROM messages WHERE id > (${NEWEST_ID})`.pluck().one;
   /** The oldest messages of the tail. */
   readonly tail = this.statement<[limit: number], SearchText>`SELECT m.id, ${SEARCH_TEXT} AS text ${TAIL} LIMIT ?`.all;
-  /** The whole tail, as pairs of id and text, in order. */
+  /** The whole tail as pairs of id and text, in order. */
   readonly eachOfTail = this.statement<[], [number, string]>`SELECT m.id, ${SEARCH_TEXT} ${TAIL}`.raw().iterate;
   readonly #insert = this.statement<[id: number, words: string]>`INSERT INTO messages_fts (rowid, words) VALUES (?, ?)`;
   readonly #sizesOf = this.statement<[ids: string], string>`
@@ -75,21 +72,21 @@ export class FullTextRepository extends Repository {
   readonly #setAverages = this.statement<[block: Buffer]>`UPDATE messages_fts_data SET block = ? WHERE id = 1`;
   readonly #frequency = this.statement<[stem: string], number>`
     SELECT doc FROM messages_fts_terms WHERE term = ?`.pluck();
-  /** A word of the index; undefined if it has none. */
+  /** Undefined if the index is empty. */
   readonly anyWord = this.statement<[], string>`SELECT term FROM messages_fts_terms LIMIT 1`.pluck().get;
-  /** The number of messages that are neither in the index nor in its tail. */
+  /** Messages that are neither in the index nor in its tail. */
   readonly missingCount = this.statement<[], number>`
     SELECT count(*) FROM messages
     WHERE id <= (${NEWEST_ID}) AND id NOT IN (SELECT id FROM messages_fts_docsize)`.pluck().one;
-  /** The number of indexed messages that do not exist. */
+  /** Indexed messages that do not exist. */
   readonly strangerCount = this.statement<[], number>`
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;
   readonly #countedTotals = this.statement<[], [messageCount: number, sizes: string]>`SELECT count(*), ${SIZES}`.raw();
-  /** Indexed messages after `afterId`, with the number of words that each has in the index. */
+  /** Indexed messages after `afterId`, with their numbers of words. */
   readonly wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
     SELECT m.id, ${SEARCH_TEXT} AS text, d.sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
     WHERE d.id > ? ORDER BY d.id LIMIT ?`.map(({ sz, ...row }) => ({ ...row, wordCount: varintsOf(sz)[0] ?? 0 })).all;
-  // One JSON text: as rows, the occurrences would take four times as long.
+  // As rows, the occurrences would take four times longer than as one JSON text.
   readonly #occurrences = this.statement<[stem: string], string>`
     SELECT json_group_array(doc) FROM temp.messages_fts_occurrences WHERE term = ?`.pluck();
   readonly #sizes = this.statement<[ids: string], [ids: string, sizes: string | null]>`
@@ -102,11 +99,11 @@ export class FullTextRepository extends Repository {
 
   readonly #database: StoreDatabase;
   readonly #scoped = new Map<string, Statement<Value[], unknown>>();
-  /** The number of messages that hold a stem, by stem. */
+  /** Keyed by stem: how many messages hold it. */
   readonly #frequencies = new Map<string, number>();
-  /** The state of the index when the first of the frequencies was read. */
+  /** The state of the index when the first frequency was read. */
   #frequenciesOf = { messageCount: 0, dataVersion: -1 };
-  /** The number of words of each message by id; 0 if it was not read yet. Ids are not used twice, so it never changes. */
+  /** The number of words by message id; 0 if it was not read. It never changes, because ids are not used twice. */
   #lengths = new Uint32Array();
 
   constructor(database: StoreDatabase) {
@@ -123,16 +120,13 @@ export class FullTextRepository extends Repository {
     const { messageCount, wordCount } = this.totals();
     const deleted = varintsOf(Buffer.from(this.#sizesOf.one(list), "hex"));
     const left = deleted.reduce((sum, count) => sum - count, wordCount);
-    // SQLite does not correct the totals. Its first change in a transaction reads them into memory, so they are written before.
+    // SQLite does not correct the totals. They are written first, because its first change in a transaction reads them.
     this.#setTotals({ messageCount: messageCount - deleted.length, wordCount: left });
     this.#delete.run(list);
     this.#frequencies.clear();
   }
 
-  /**
-   * Creates the index again, empty, even if it is damaged. SQLite does not drop an index that it cannot open, and it opens none
-   * without a table that says its version.
-   */
+  /** Makes the index empty, even if it is damaged. SQLite cannot drop an index whose version is missing. */
   clear(): void {
     const { client } = this.#database;
     withShadowTables(client, () => {
@@ -151,10 +145,10 @@ export class FullTextRepository extends Repository {
   }
 
   /**
-   * Merges parts of the index, which drops the words of deleted messages.
+   * Merges parts of the index, which removes the words of deleted messages.
    *
-   * @param pages  About how many pages of 4 KB are written. A negative number begins to merge all parts into one, and a
-   *   positive one goes on with it.
+   * @param pages  About how many pages of 4 KB are written. A negative number begins to merge all parts into one; a
+   * positive number continues.
    * @returns false if there was nothing to merge.
    */
   merge(pages: number): boolean {
@@ -164,9 +158,9 @@ export class FullTextRepository extends Repository {
     return this.#changes.one() - before > 1;
   }
 
-  /** @throws {StoreError} `STORE_CORRUPT` if the totals cannot be those of the index. */
+  /** @throws {StoreError} `STORE_CORRUPT` if the totals are impossible. */
   totals(): IndexTotals {
-    // "The averages record" of fts5_index.c: the number of rows, then for each column the number of its words.
+    // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.
     const block = this.#averages.get() ?? Buffer.alloc(0);
     const isEmpty = this.newestId() === 0;
     const [messageCount, wordCount, ...others] = isEmpty && block.length === 0 ? [0, 0] : varintsOf(block);
@@ -186,7 +180,7 @@ export class FullTextRepository extends Repository {
     });
   }
 
-  /** Forgets frequencies that another process may have changed, or that are too old. */
+  /** Drops frequencies that another process may have changed, or that are too old. */
   #freshen(messageCount: number): void {
     const dataVersion = this.#database.dataVersion();
     const known = this.#frequenciesOf;
@@ -195,7 +189,7 @@ export class FullTextRepository extends Repository {
     this.#frequenciesOf = { messageCount, dataVersion };
   }
 
-  /** The number of indexed messages that hold a stem. It may be a tenth too low until `totals` is called again. */
+  /** Returns how many indexed messages hold a stem. The number may be a tenth too low until `totals` is called. */
   frequencyOf(stem: string): number {
     const known = this.#frequencies.get(stem);
     if (known !== undefined) return known;
@@ -204,23 +198,23 @@ export class FullTextRepository extends Repository {
     return count;
   }
 
-  /** The totals, counted one by one. */
+  /** Counts every message, to check `totals`. */
   countedTotals(): IndexTotals {
     const [messageCount, sizes] = this.#countedTotals.one();
     const wordCount = varintsOf(Buffer.from(sizes, "hex")).reduce((sum, count) => sum + count, 0);
     return { messageCount, wordCount };
   }
 
-  /** The indexed messages that hold a stem, in order of id, each as often as it holds the stem. An occurrence takes 0.1 µs. */
+  /** Returns the ids of indexed messages that hold a stem, in order, once for each occurrence. Each takes 0.1 µs. */
   occurrences(stem: string): number[] {
-    // The table is temporary, so that a reader can create it. It must be created again if its transaction was rolled back.
+    // A temporary table can be created by a reader. It is lost if its transaction is rolled back.
     this.#database.client.exec(
       "CREATE VIRTUAL TABLE IF NOT EXISTS temp.messages_fts_occurrences USING fts5vocab(main, messages_fts, instance)",
     );
     return JSON.parse(this.#occurrences.one(stem)) as number[];
   }
 
-  /** The number of words that each message has in the index. The first read of a message's number takes 0.3 µs. */
+  /** Returns how many words each message has in the index. The first read of a message takes 0.3 µs. */
   lengthsOf(ids: readonly number[]): number[] {
     const unread = ids.filter((id) => !this.#lengths[id]);
     if (unread.length > 0) this.#readLengths(unread);
@@ -242,7 +236,7 @@ export class FullTextRepository extends Repository {
     throw this.#corrupt(`the full-text index holds words of message ${missing}, but not their number`);
   }
 
-  /** Indexed messages of a scope that match an expression of FTS5, the newest first. */
+  /** Yields indexed messages of a scope that match an FTS5 expression, newest first. */
   matching(expression: string, scope: SearchScope, limit: number): IterableIterator<[number, string]> {
     const { sql, values } = scopeCondition(scope);
     return this.#scopedStatement<[number, string]>(
@@ -251,7 +245,7 @@ export class FullTextRepository extends Repository {
     ).iterate(expression, ...values, limit);
   }
 
-  /** The messages among the given ones that are in a scope, in the order given. */
+  /** Returns the given messages that are in a scope, in the given order. */
   inScope(ids: readonly number[], scope: SearchScope): number[] {
     const { sql, values } = scopeCondition(scope);
     if (sql === "" || ids.length === 0) return [...ids];
@@ -259,12 +253,11 @@ export class FullTextRepository extends Repository {
     return inScope.all(JSON.stringify(ids), ...values).map(([id]) => id);
   }
 
-  /** The given messages, in the order given. */
   texts(ids: readonly number[]): IterableIterator<SearchText> {
     return this.#texts.iterate(JSON.stringify(ids));
   }
 
-  /** The ids of all messages of a scope's sessions; undefined if they are many, or if all messages are in scope. */
+  /** Returns the ids of all messages of a scope's sessions; undefined if they are many or all. */
   idsOf(scope: SearchScope): number[] | undefined {
     const { sql, values } = sessionCondition(scope);
     if (sql === "") return undefined;
@@ -274,11 +267,11 @@ export class FullTextRepository extends Repository {
     return ids.length > SCOPE_IDS_MAX ? undefined : ids;
   }
 
-  /** The messages of `idsOf`, however many. A session takes two lookups if no other session's messages are between its own. */
+  /** Like `idsOf`, for any number of messages. A session takes two lookups if its ids are a range. */
   messagesOf(scope: SearchScope): SessionMessages | undefined {
     const { sql, values } = sessionCondition(scope);
     if (sql === "") return undefined;
-    // When a seq rises by one, the id rises by one or more. So equal distances leave no room for another session's message.
+    // Ids rise at least as fast as seqs. So if both distances are equal, no other session's message is in between.
     const sessions = this.#scopedStatement<[id: string, firstId: number, lastId: number, isRange: number]>(
       `SELECT s.id, m.id, z.id, z.id - m.id = z.seq - m.seq
        FROM sessions s
@@ -296,7 +289,7 @@ export class FullTextRepository extends Repository {
     return new StoreError("STORE_CORRUPT", { path: this.path, reason });
   }
 
-  /** A statement that a scope is part of, with rows as lists. It is compiled once for each set of filters. */
+  /** A statement with a scope in it, and rows as lists. Each set of filters is compiled once. */
   #scopedStatement<Row>(sql: string): Statement<Value[], Row> {
     let scoped = this.#scoped.get(sql);
     if (scoped === undefined) {
@@ -307,7 +300,7 @@ export class FullTextRepository extends Repository {
   }
 }
 
-/** Runs a function that may change the tables behind the index. SQLite forbids that otherwise. */
+/** SQLite otherwise forbids changes to the tables behind the index. */
 function withShadowTables(client: Database.Database, run: () => void): void {
   client.unsafeMode(true);
   try {
@@ -317,7 +310,7 @@ function withShadowTables(client: Database.Database, run: () => void): void {
   }
 }
 
-/** Decodes SQLite's varints: 7 bits a byte, the highest first, with the top bit set on all bytes but the last. */
+/** Decodes SQLite's varints: 7 bits in each byte, highest first. All bytes except the last have the top bit set. */
 function varintsOf(bytes: Buffer): number[] {
   const values: number[] = [];
   let value = 0;

@@ -3,19 +3,17 @@ import { Repository } from "./repository.ts";
 import { generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
-/** SQL for the generation in use. */
 export const GENERATION_NOW = "(SELECT max(id) FROM generations)";
 
 /** SQL for the generation that the log position `@position` belongs to. */
 export const GENERATION_AT = "(SELECT max(id) FROM generations WHERE log_position < @position)";
 
-/** SQL for the embedder of the generation in use. */
 const EMBEDDER_NOW = "(SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1)";
 
-/** A condition in SQL: the staged vector `r` is of the generation in use, and has not been moved to its message yet. */
+/** SQL: the staged vector `r` is of the generation in use and has not been moved to its message. */
 export const IS_UNMOVED = `r.generation = ${GENERATION_NOW} AND r.embedder_id = ${EMBEDDER_NOW}`;
 
-/** SQL for the vector that a message has in the generation in use: in its row, or staged. `table` stands for `messages`. */
+/** SQL for a message's vector in the generation in use. `table` names the row of `messages`. */
 export function vectorNow(table: string): string {
   return `CASE WHEN ${table}.embedder_id = ${EMBEDDER_NOW} THEN ${table}.embedding
     ELSE (SELECT r.embedding FROM reembedded_vectors r WHERE ${IS_UNMOVED} AND r.message_id = ${table}.id) END`;
@@ -24,14 +22,13 @@ export function vectorNow(table: string): string {
 const GENERATION = columns(generations);
 export type GenerationRow = RowOf<typeof GENERATION>;
 
-/** Rows of `generations`. */
 export class GenerationRepository extends Repository {
   // Moves of the frontier and resumes run it.
   /** The generation in use; undefined in a store that was never written to. */
   readonly newest = this.statement<[], GenerationRow>`
     SELECT ${GENERATION} FROM generations ORDER BY id DESC LIMIT 1`.get;
 
-  /** Notes that rows of clusters of the generation in use were rewritten, so that every cache of them is out of date. */
+  /** Makes every cache of the clusters invalid after they were rewritten. */
   countRewrite(): void {
     this.orm
       .update(generations)
@@ -40,13 +37,13 @@ export class GenerationRepository extends Repository {
       .run();
   }
 
-  /** How often rows of clusters were rewritten, in all generations. It changes whenever anything is forgotten. */
+  /** Changes whenever anything is forgotten. */
   rewriteCountOfAll(): number {
     const count = sql<number>`coalesce(sum(${generations.rewriteCount}), 0)`;
     return this.orm.select({ count }).from(generations).get()!.count;
   }
 
-  /** The ids of all generations, oldest first. */
+  /** Oldest first. */
   ids(): number[] {
     const rows = this.orm.select({ id: generations.id }).from(generations).orderBy(generations.id);
     return rows.all().map(({ id }) => id);

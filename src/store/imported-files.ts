@@ -2,16 +2,13 @@ import { createHash } from "node:crypto";
 import { Repository } from "./repository.ts";
 import { importedFiles } from "./schema.ts";
 
-/**
- * Rows of `imported_files`. A path may name a project or a session, and `forget` promises to leave no byte of those. So the
- * rows hold digests alone.
- */
+/** Rows of `imported_files`. They hold digests, because a path may name a project that is forgotten later. */
 export class ImportedFileRepository extends Repository {
   // A watch asks for thousands of files when it starts.
   readonly #stateOf = this.statement<[pathDigest: string], string>`
     SELECT state_digest FROM imported_files WHERE path_digest = ?`.pluck();
 
-  /** Returns true if the file is known to have been imported in this state. */
+  /** Returns true if the file was imported in this state. */
   has(path: string, state: string): boolean {
     return this.#stateOf.get(sha256Of(path)) === sha256Of(state);
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { lookAt } from "../core/files.ts";
 
-/** Bytes that SQLite locks in a database file (https://sqlite.org/src/file/src/os.h): writers one, every user the others. */
+/** Bytes that SQLite locks in a database file (https://sqlite.org/src/file/src/os.h): writers one, all users one. */
 const RESERVED_BYTE = 0x40000001;
 const SHARED_FIRST = 0x40000002;
 
@@ -11,11 +11,10 @@ const WAL_WRITE_BYTE = 120;
 /** The other processes that have a store open. A process in another container has the id 0. */
 export interface LockHolders {
   open: number[];
-  /** The process that is writing. */
   writing: number | undefined;
 }
 
-/** Returns which other processes have a file open, by the locks on it; undefined if the system lists none: only Linux does. */
+/** Returns the other processes that have a file open, according to its locks. Undefined except on Linux. */
 export function lockHolders(path: string): LockHolders | undefined {
   let locks: string;
   try {
@@ -26,7 +25,7 @@ export function lockHolders(path: string): LockHolders | undefined {
   return holdersIn(locks, { database: lookAt(path)?.ino, sharedMemory: lookAt(`${path}-shm`)?.ino }, process.pid);
 }
 
-/** Finds the holders in the text of `/proc/locks`. Devices are not compared: on layered file systems `stat` reports another one. */
+/** Reads `/proc/locks`. Devices are not compared, because `stat` reports another one on layered file systems. */
 export function holdersIn(
   locks: string,
   inodes: { database: number | undefined; sharedMemory: number | undefined },
@@ -34,7 +33,7 @@ export function holdersIn(
 ): LockHolders {
   const open = new Set<number>();
   let writing: number | undefined;
-  // "2: POSIX  ADVISORY  READ 23342 fe:00:2148130 1073741826 1073742335". A line with an arrow is a process that waits.
+  // "2: POSIX  ADVISORY  READ 23342 fe:00:2148130 1073741826 1073742335". A line with an arrow is a waiting process.
   for (const line of locks.matchAll(/^\d+: POSIX\s+\w+\s+(READ|WRITE)\s+(\d+) \w+:\w+:(\d+) (\d+) (\d+|EOF)$/gm)) {
     const [processId, inode, first] = [Number(line[2]), Number(line[3]), Number(line[4])];
     const last = line[5] === "EOF" ? Number.POSITIVE_INFINITY : Number(line[5]);

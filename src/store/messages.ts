@@ -11,15 +11,14 @@ import { Repository } from "./repository.ts";
 import { forgottenMessages, messages } from "./schema.ts";
 import { columns, isAnyOf, type RowOf } from "./statement.ts";
 
-/** Messages in memory at once while `each` reads a whole session. */
 const EACH_PAGE = 500;
 
-/** A message to append. The transaction that appends it adds its ids and its seq. */
+/** A message to append. Its ids and its seq are chosen in the transaction. */
 export interface MessageRow {
   role: Role;
   name: string | undefined;
   parts: Part[];
-  /** `parts` without its long strings, which are in `artifacts`. */
+  /** JSON of `parts`, without the long strings that are in `artifacts`. */
   partsJson: string;
   artifacts: readonly Artifact[];
   text: string;
@@ -28,23 +27,22 @@ export interface MessageRow {
   createdAtMs: number;
   metadata: Record<string, JsonValue> | undefined;
   externalId: string | undefined;
-  /** True if the caller pinned the message. System messages and results of pinned calls are pinned in any case. */
+  /** True if the caller pinned the message. System messages and results of pinned calls are always pinned. */
   pinned: boolean;
   digest: Buffer;
   embedding: Float32Array | undefined;
   embedderId: string | undefined;
-  /** The time at which a vector became due, in Unix milliseconds; undefined if none is due. */
+  /** Unix milliseconds; undefined if no vector is due. */
   vectorDueSinceMs: number | undefined;
 }
 
-/** All of a message that a reader is shown. */
+/** Everything that a reader is shown. */
 export const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId");
 type SelectedMessage = RowOf<typeof MESSAGE>;
 
 /** A message that continuity reads. In `parts`, notes stand for long strings. */
 export type NotableMessage = Pick<SelectedMessage, "id" | "seq" | "stepId" | "role" | "text"> & { parts: Part[] };
 
-/** The columns of a message that enters the forest. */
 export const GRADUATING = columns(
   messages,
   "id",
@@ -72,25 +70,20 @@ type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: num
 const OF_STEPS = `FROM json_each(?) step
     JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id) ORDER BY m.seq`;
 
-/**
- * Rows of `messages`.
- *
- * This file is longer than others, because every statement on this table shares the shape of its rows and the checks that
- * each row passes when it is read.
- */
+/** Rows of `messages`. This file is long, because all statements share the shape of a row and its checks. */
 export class MessageRepository extends Repository {
   // Appends and moves of the frontier run these.
   readonly #insert = this.statement<InsertedRow>`${columns(messages).insert()}`;
-  /** The seq of the session's next message. No seq is given twice, not even that of a forgotten message. */
+  /** The seq of the session's next message. Seqs of forgotten messages are not used again. */
   readonly nextSeq = this.statement<{ sessionId: string }, number>`
     SELECT max(coalesce((SELECT max(seq) FROM messages WHERE session_id = @sessionId), -1),
                coalesce((SELECT max(seq) FROM forgotten_messages WHERE session_id = @sessionId), -1)) + 1`.pluck().one;
   readonly byExternalId = this.statement<[sessionId: string, externalId: string], RowOf<typeof KEYS>>`
     SELECT ${KEYS} FROM messages WHERE session_id = ? AND external_id = ?`.get;
-  /** The messages of `unpinnedFrom`, with only the columns from which steps are formed. */
+  /** Like `unpinnedFrom`, with only the columns that make steps. */
   readonly windowFrom = this.statement<[sessionId: string, seqFrom: number], RowOf<typeof WINDOW>>`
     SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`.all;
-  /** The messages from one seq to another as the forest reads them, without pinned ones. */
+  /** Without pinned messages. */
   readonly graduating = this.statement<[sessionId: string, seqFirst: number, seqLast: number], GraduatingRow>`
     SELECT ${GRADUATING}, ${vectorNow("messages")} AS embedding
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage).all;
@@ -104,7 +97,6 @@ export class MessageRepository extends Repository {
   readonly #setParentOfStep = this.statement<[parentId: number, stepId: number]>`
     UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id`;
   // Resumes, renders and recalls run these.
-  /** The newest message of a session. */
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
   readonly unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], SelectedMessage>`
@@ -125,7 +117,7 @@ export class MessageRepository extends Repository {
   // Lists as JSON.
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
-  /** Every message of the given steps in order of seq. */
+  /** In order of seq. */
   readonly ofSteps = this.statement<[stepIds: string], SelectedMessage>`SELECT ${MESSAGE.of("m")} ${OF_STEPS}`.map(
     (row) => this.#checked(row),
   ).allOf;
@@ -144,18 +136,18 @@ export class MessageRepository extends Repository {
   readonly #forgottenCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
     SELECT count(*) FROM forgotten_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`.pluck();
   // A table of SQLite's own, index hints, a view, recursion.
-  /** The newest id ever given, even if its message has been forgotten. */
+  /** The newest id ever given, including ids of forgotten messages. */
   readonly lastId = this.statement<[], number>`
     SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0)`.pluck().one;
   readonly #seqsByIndex = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages INDEXED BY messages_by_seq WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
   readonly #seqsByTable = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
-  /** The first characters of each member of a cluster, in the order in which the members joined. */
+  /** The first characters of each message of a cluster, in log order. */
   readonly openingsOf = this.statement<[charsMax: number, clusterRoot: number], string>`
     SELECT substr(m.text, 1, ?) FROM cluster_members c JOIN messages m ON m.id = c.message_id
     WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.pluck().all;
-  /** The seqs of a session at which there is no message although none was forgotten. */
+  /** The seqs where a message is missing that was not forgotten. */
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (
       SELECT 0
@@ -178,7 +170,7 @@ export class MessageRepository extends Repository {
   }
 
   insert(message: Message, row: MessageRow): void {
-    // Field by field: a spread of `message` would take V8 half as long as the insert does.
+    // Field by field, because V8 takes half of the insert's time for a spread of `message`.
     this.#insert.run({
       id: message.id,
       sessionId: message.sessionId,
@@ -207,13 +199,13 @@ export class MessageRepository extends Repository {
     return this.byIds([id])[0];
   }
 
-  /** The newest messages before `seqEnd`, at most `limit` and none before `seqFrom`, in order and without pinned ones. */
+  /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
     const rows = this.#notableBefore.all({ sessionId, ...range });
     return rows.reverse().map((row) => ({ ...row, parts: JSON.parse(row.parts) as Part[] }));
   }
 
-  /** The seqs of the user messages that open the newest `limit` turns before `seqEnd`, newest first. */
+  /** Returns the seqs of the user messages that began the newest `limit` turns before `seqEnd`, newest first. */
   turnsBefore(sessionId: string, seqEnd: number, limit: number): number[] {
     const seqs: number[] = [];
     for (let seq = seqEnd; seqs.length < limit; ) {
@@ -224,12 +216,12 @@ export class MessageRepository extends Repository {
     return seqs;
   }
 
-  /** The messages with these ids in order of seq. Unknown ids are left out. */
+  /** In order of seq. Unknown ids are left out. */
   byIds(ids: readonly number[]): Message[] {
     return this.#byIds.allOf(ids).map((row) => this.#checked(row));
   }
 
-  /** The tokens of the pinned messages, by the stored counts. */
+  /** According to the stored counts. */
   pinnedTokensOf(sessionId: string): number {
     const tokens = sql<number>`coalesce(sum(${messages.tokenCount}), 0)`;
     const isPinned = and(eq(messages.sessionId, sessionId), sql`${messages.pinned} = 1`);
@@ -237,7 +229,7 @@ export class MessageRepository extends Repository {
   }
 
   /**
-   * Messages of a session from one seq to another, both included.
+   * Returns the messages of a session from one seq to another, both included.
    *
    * @throws {SyntaxError} if a message is missing that was not forgotten, because the index by seq is damaged.
    */
@@ -254,16 +246,13 @@ export class MessageRepository extends Repository {
     return rows.map((row) => this.#checked(row));
   }
 
-  /** The session and the step of a message, even of one whose content is damaged. */
+  /** The session and the step of a message. Its content may be damaged. */
   stepOf(id: number): { sessionId: string; stepId: number } | undefined {
     const { sessionId, stepId } = messages;
     return this.orm.select({ sessionId, stepId }).from(messages).where(eq(messages.id, id)).get();
   }
 
-  /**
-   * The ids and seqs of a session's messages in order. Reads neither other columns nor a damaged index, so one unreadable
-   * message does not hide the others.
-   */
+  /** Reads no other columns, and does without a damaged index. So a damaged message does not hide others. */
   seqsFrom(sessionId: string, seqFrom: number, limit: number): IdAndSeq[] {
     try {
       return this.#seqsByIndex.all(sessionId, seqFrom, limit);
@@ -272,14 +261,13 @@ export class MessageRepository extends Repository {
     }
   }
 
-  /** The last of a session's ids and seqs. */
   lastSeq(sessionId: string): IdAndSeq | undefined {
     const { id, seq } = messages;
     const ofSession = this.orm.select({ id, seq }).from(messages).where(eq(messages.sessionId, sessionId));
     return ofSession.orderBy(desc(seq)).limit(1).get();
   }
 
-  /** Every message of a session with its stored digest, in order and unchecked. One that cannot be read is noted instead. */
+  /** Yields every message with its stored digest, in order and unchecked. Unreadable messages are noted instead. */
   *each(sessionId: string, note: (text: string) => void): Generator<{ message: Message; digest: Buffer }> {
     for (let seqFrom = 0; ; ) {
       const page = this.seqsFrom(sessionId, seqFrom, EACH_PAGE);
@@ -308,7 +296,7 @@ export class MessageRepository extends Repository {
     return [];
   }
 
-  /** The stored parent of every message of a session in order, or of every message of the store. */
+  /** Returns the stored parents of a session in order of seq, or of the whole store. */
   parents(sessionId?: string): { id: number; parentId: number }[] {
     const { id, parentId } = messages;
     const inScope = sessionId === undefined ? undefined : eq(messages.sessionId, sessionId);
@@ -316,7 +304,7 @@ export class MessageRepository extends Repository {
     return rows.orderBy(asc(sessionId === undefined ? id : messages.seq)).all();
   }
 
-  /** The keys by which `sync` matches messages: their external ids, and their digests or the ids of their calls. */
+  /** The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls. */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string }[] {
     const rows = this.#syncKeys.all(sessionId, seqFrom);
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
@@ -327,7 +315,7 @@ export class MessageRepository extends Repository {
     this.#setParentOfStep.run(parentId, stepId);
   }
 
-  /** Deletes messages and their rows in other tables, and records that their seqs are empty on purpose. */
+  /** Deletes messages and their rows in other tables, and records their seqs as forgotten. */
   forget(sessionId: string, ids: readonly number[], forgottenAtMs: number): void {
     const isGiven = isAnyOf(messages.id, ids);
     const given = this.orm
@@ -343,8 +331,8 @@ export class MessageRepository extends Repository {
   }
 
   /**
-   * SQLite keeps no checksums, so it does not notice a flipped bit in a row. The digest is checked at every reading: that takes
-   * 4 µs for a message of 600 characters, and a wrong message would be sent to a model.
+   * SQLite does not notice a flipped bit in a row, and a wrong message would be sent to a model. Comparing the digest
+   * takes 4 µs for a message of 600 characters.
    */
   #checked(row: SelectedMessage): Message {
     const message = this.#unchecked(row);

@@ -5,16 +5,16 @@ import { StoreError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** The table that drizzle's own tools read, so that `drizzle-kit` understands our files. */
+/** `drizzle-kit` reads this table. */
 const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTEGER PRIMARY KEY, hash text NOT NULL, created_at numeric)`;
 
 /**
  * Brings a file to this version's format, or refuses it and leaves it unchanged.
  *
- * drizzle writes the migrations but does not run them. Its migrator notices neither an edited migration nor a newer file, and
- * rebuilding a table inside its transaction deletes every child row. Here, foreign keys are off during the one transaction and are
- * checked at its end. Views and triggers, which a rebuild breaks or drops, are dropped before each migration and created again
- * after it. The last id of every table is kept: a rebuilt table would give the ids of forgotten rows again.
+ * drizzle's own migrator does not notice an edited migration or a newer file. If it rebuilds a table, it deletes every
+ * child row. Here, foreign keys are off during the one transaction and are checked at its end. Rebuilding a table
+ * breaks views and drops triggers, so they are created again after each migration. Each table keeps its last id, so
+ * that ids of forgotten rows are not given again.
  *
  * @throws {StoreError} `FORMAT_UNSUPPORTED`, `STORE_CORRUPT`.
  */
@@ -37,10 +37,7 @@ export function migrate(
   }
 }
 
-/**
- * Compares the definitions of tables, views, indexes and triggers with those of a new store. Returns a description of each that is
- * missing or differs. Anything added to them is ignored.
- */
+/** Describes each table, view, index or trigger that is missing or differs from a new store's. Others are ignored. */
 export function schemaProblems(client: Database.Database): string[] {
   const found = definitionsIn(client);
   return [...expectedDefinitions()].flatMap(([name, expected]) => {
@@ -61,7 +58,7 @@ const expectedDefinitions = once(() => {
   }
 });
 
-/** Returns the columns of each table, and the SQL of each other definition, by kind and name. */
+/** Returns the columns of each table, and the SQL of everything else, by kind and name. */
 function definitionsIn(client: Database.Database): Map<string, Set<string>> {
   const rows = client
     .prepare<[], { type: string; name: string; sql: string | null }>("SELECT type, name, sql FROM sqlite_master")
@@ -74,7 +71,7 @@ function definitionsIn(client: Database.Database): Map<string, Set<string>> {
   );
 }
 
-/** Returns the names of a table's columns. A migration that rebuilds a table changes its SQL, but not these. */
+/** A migration that rebuilds a table changes its SQL, so column names are compared. */
 function columnsOf(client: Database.Database, table: string): string[] {
   try {
     return client
@@ -86,7 +83,7 @@ function columnsOf(client: Database.Database, table: string): string[] {
   }
 }
 
-/** Returns how many of the known migrations were applied to the file. */
+/** Returns how many migrations were applied to the file. */
 function checkApplied(client: Database.Database, path: string, known: readonly MigrationMeta[]): number {
   const hasTable = client.prepare("SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'").get();
   if (hasTable === undefined) return 0;
@@ -115,7 +112,7 @@ function applyMissing(
   known: readonly MigrationMeta[],
   applicationId: number,
 ): void {
-  // Checked again: another process may have migrated the file while this one waited for the lock.
+  // Another process may have migrated the file while this one waited for the lock.
   const appliedCount = checkApplied(client, path, known);
   client.exec(CREATE_APPLIED);
   const lastIds = lastIdsOf(client);
@@ -139,7 +136,6 @@ function applyMissing(
 
 type Dependent = { type: string; name: string; sql: string };
 
-/** Drops views and triggers. */
 function dropDependents(client: Database.Database): Dependent[] {
   const dependents = client
     .prepare<[], Dependent>(
@@ -150,7 +146,7 @@ function dropDependents(client: Database.Database): Dependent[] {
   return dependents;
 }
 
-/** Creates views and triggers again, except those that the migration has created. */
+/** Skips those that the migration has created. */
 function createDependents(client: Database.Database, dependents: readonly Dependent[]): void {
   const exists = client.prepare("SELECT 1 FROM sqlite_master WHERE name = ?");
   for (const { name, sql } of dependents) {
@@ -160,7 +156,7 @@ function createDependents(client: Database.Database, dependents: readonly Depend
 
 type LastId = { name: string; seq: number };
 
-/** Returns the last id of each table with AUTOINCREMENT that has ever held a row. */
+/** Returns the last id of each table with AUTOINCREMENT. */
 function lastIdsOf(client: Database.Database): LastId[] {
   const hasAny = client.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'").get() !== undefined;
   return hasAny ? client.prepare<[], LastId>("SELECT name, seq FROM sqlite_sequence").all() : [];

@@ -8,7 +8,7 @@ import type { UnionRow } from "./unions.ts";
 
 // The events of a reembed. Each function is one transaction.
 
-/** Staged vectors that are moved or deleted in one transaction: about 10 ms. */
+/** Staged vectors moved or deleted in one transaction: about 10 ms. */
 const VECTORS_MAX = 200;
 
 /** A forest grown beside the one in use. Its log positions count from 1; the switch adds the end of the log in use. */
@@ -18,9 +18,8 @@ export interface NewForest {
   createdAtMs: number;
   log: readonly { sessionId: string; row: UnionRow }[];
   sessions: readonly { sessionId: string; clusters: readonly StoredCluster[]; themes: readonly GrowingTheme[] }[];
-  /** The parent of every message that is not its own parent, by id. */
+  /** Keyed by message id. Messages that are their own parents are missing. */
   parents: ReadonlyMap<number, number>;
-  /** Messages whose vectors have not been made. */
   withoutVector: readonly number[];
   /** Summaries that cover exactly the steps of a theme of this forest. */
   carried: readonly CarriedSummary[];
@@ -28,7 +27,7 @@ export interface NewForest {
 
 export interface CarriedSummary {
   summaryId: number;
-  /** The theme, and the log position at which it holds the steps of the summary. */
+  /** The theme, and the log position at which it holds exactly the summary's steps. */
   rootId: number;
   logPosition: number;
 }
@@ -39,7 +38,7 @@ export function nextTarget({ generations }: Repositories, embedderId: string): T
   return newest === undefined ? undefined : { generation: newest.id + 1, embedderId };
 }
 
-/** Stages vectors for the next generation. Returns their number, or undefined if another process has begun that generation. */
+/** Stages vectors for the next generation. @returns how many; undefined if another process has begun it. */
 export function stageVectors(
   repositories: Repositories,
   target: Target,
@@ -52,7 +51,7 @@ export function stageVectors(
   });
 }
 
-/** Moves some staged vectors to their messages, and deletes some that no generation will use. Returns how many; 0 at the end. */
+/** Moves some staged vectors to their messages, and deletes unused ones. @returns how many; 0 at the end. */
 export function moveVectors({ database, reembedding }: Repositories): number {
   if (!database.read(() => reembedding.hasLeftover())) return 0;
   return database.write("reembed", () => {
@@ -62,12 +61,12 @@ export function moveVectors({ database, reembedding }: Repositories): number {
 }
 
 /**
- * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries. The new vectors are used from the staging
- * table until `moveVectors` moves them. Upkeep assigns the new clusters to subjects. Summaries of the old generation stay, and
- * contexts show those that were carried over.
+ * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries. The new vectors stay in the
+ * staging table until `moveVectors` moves them. Upkeep assigns the new clusters to subjects. Summaries of the old
+ * generation stay stored, and contexts show those that were carried over.
  *
- * @param plan  Called inside the transaction. Returns a forest of everything in the store; undefined if the one that was grown is
- *   out of date, so nothing is written.
+ * @param plan  Called inside the transaction. Returns a forest of everything in the store, or undefined if its forest
+ * is out of date. Then nothing is written.
  */
 export function switchGeneration(
   repositories: Repositories,

@@ -14,19 +14,18 @@ export const APPLICATION_ID = 0x43_6f_70_70;
 
 export interface OpenDatabaseOptions {
   readonly: boolean;
-  /** Commits survive the death of the process (synchronous=NORMAL), or a power cut, too (FULL). */
+  /** Commits survive the death of the process (synchronous=NORMAL), or also a power cut (FULL). */
   durability: "process" | "power";
-  /** How long a write waits for another process's, in milliseconds. */
+  /** Milliseconds that a write waits for another process. */
   busyTimeoutMs: number;
 }
 
 /**
- * How long SQLite itself waits for a lock, in milliseconds; then `#patiently` tries again. SQLite's own pauses grow to a tenth of a
- * second, and a process that writes all the time is sure to hold the lock again by then.
+ * Milliseconds that SQLite itself waits for a lock; then `#patiently` tries again. SQLite's own pauses grow to 0.1 s. A
+ * process that writes all the time would always hold the lock by then.
  */
 const LOCK_WAIT_MS = 2;
 
-/** One connection to one store file. */
 export class StoreDatabase {
   readonly path: string;
   readonly readonly: boolean;
@@ -35,12 +34,11 @@ export class StoreDatabase {
   readonly statement: StatementTag;
   readonly #files: readonly FileIdentity[];
   readonly #isCopy: boolean;
-  /** Made once, because the driver takes as long to make a transaction as to run it. */
+  /** The driver takes as long to make a transaction as to run it. */
   readonly #transaction: Database.Transaction<(run: () => unknown) => unknown>;
   readonly #writeTransaction: Database.Transaction<(change: () => unknown) => unknown>;
   readonly #readDataVersion: Database.Statement<[], number>;
   #busyTimeoutMs: number;
-  /** True if the last write got its lock. */
   #hasBegun = false;
 
   constructor({ client, isCopy }: Connection, path: string, options: OpenDatabaseOptions) {
@@ -63,12 +61,12 @@ export class StoreDatabase {
     this.#readDataVersion = client.prepare<[], number>("PRAGMA data_version").pluck();
   }
 
-  /** A number that changes exactly when another connection commits. */
+  /** Changes exactly when another connection commits. */
   dataVersion(): number {
     return this.guard(() => this.#patiently(() => this.#readDataVersion.get()!));
   }
 
-  /** Runs `change` in one IMMEDIATE transaction: all of it is committed when this returns, or none of it. */
+  /** Runs `change` in one IMMEDIATE transaction. When this returns, all of it is committed, or none of it. */
   write<T>(operation: string, change: () => T): T {
     this.assertWritable(operation);
     return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
@@ -79,7 +77,7 @@ export class StoreDatabase {
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
   }
 
-  /** Runs `query` on one snapshot of the file. */
+  /** Runs `query` on one snapshot. */
   read<T>(query: () => T): T {
     this.assertOpen();
     if (this.#isCopy) this.assertInPlace(); // otherwise the copy in memory is out of date
@@ -87,7 +85,7 @@ export class StoreDatabase {
     return this.guard(() => this.#patiently(() => this.#transaction.deferred(query) as T));
   }
 
-  /** Runs statements that are no transaction. SQLite waits for other processes up to the busy timeout. */
+  /** Runs statements outside a transaction. SQLite waits for other processes up to the busy timeout. */
   waiting<T>(run: () => T): T {
     this.#waitFor(this.#busyTimeoutMs);
     try {
@@ -97,7 +95,7 @@ export class StoreDatabase {
     }
   }
 
-  /** Makes every later call that would wait for another process fail at once. */
+  /** Makes every later call fail at once if it would wait for another process. */
   waitNoMore(): void {
     this.#busyTimeoutMs = 0;
     this.#waitFor(0);
@@ -107,7 +105,7 @@ export class StoreDatabase {
     this.client.pragma(`busy_timeout = ${Math.min(ms, this.#busyTimeoutMs)}`);
   }
 
-  /** Tries until it gets the lock or the busy timeout passes. A change that has begun has the lock, and is never repeated. */
+  /** Tries until it gets the lock or the busy timeout passes. A change that has the lock is never repeated. */
   #patiently<T>(run: () => T): T {
     if (this.client.inTransaction) return run();
     const deadlineMs = performance.now() + this.#busyTimeoutMs;
@@ -134,7 +132,7 @@ export class StoreDatabase {
     if (!this.client.open) throw new StoreError("STORE_CLOSED", { path: this.path });
   }
 
-  /** Runs our own statements, and throws their failures as `StoreError`. */
+  /** Throws failures of our own statements as `StoreError`. */
   guard<T>(run: () => T): T {
     try {
       return run();
@@ -144,7 +142,7 @@ export class StoreDatabase {
     }
   }
 
-  /** A failure of our own code is a bug, or comes from damaged rows. Only rows are parsed, so a SyntaxError is damage. */
+  /** A failure of our code is a bug, or damage. Only rows are parsed, so a SyntaxError is damage. */
   #unforeseen(error: unknown): unknown {
     if (!(error instanceof Error) || !this.client.open) return error;
     if (!(error instanceof SyntaxError) && this.#isIntact()) return error;
@@ -164,11 +162,11 @@ interface FileIdentity {
   path: string;
   dev: number;
   ino: number;
-  /** Given if the content must not change either. */
+  /** Undefined if the content may change. */
   mtimeMs: number | undefined;
 }
 
-/** The files that a connection depends on: the store, and for a writer its log, which is the same file until all have closed. */
+/** The files that a connection depends on: the store, and a writer's log. The log stays until everybody closes. */
 function identitiesOf(path: string, options: { readonly: boolean; isCopy: boolean }): FileIdentity[] {
   if (path === ":memory:") return [];
   const log = `${realpathSync(path)}-wal`;
@@ -199,31 +197,31 @@ export function storeErrorOf(error: unknown, path: string): unknown {
   return error;
 }
 
-/** The driver loads its binary when the first file is opened. It may be missing, or built for another Node. */
+/** The driver loads its binary with the first file. The binary may be missing, or built for another Node. */
 function isOfDriver(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return "tries" in error || ("code" in error && error.code === "ERR_DLOPEN_FAILED") || isMissing(error);
 }
 
-/** better-sqlite3 13 brings binaries for common platforms, and has no install script for others. */
+/** better-sqlite3 13 has binaries for common platforms, and no install script for others. */
 const COMPILE = "Compile it for this platform: `npm explore better-sqlite3 -- npm run build-release`.";
 
 function isMissing(error: Error): boolean {
   return "code" in error && error.code === "MODULE_NOT_FOUND" && error.message.includes("better_sqlite3.node");
 }
 
-/** Returns failures of our own statements as `StoreError`. A statement that does not fit the file means damage. */
+/** A statement of ours that does not fit the file means damage. */
 function ownErrorOf(error: unknown, path: string): unknown {
   if (!isCode(error, "ERROR|CONSTRAINT|MISMATCH|TOOBIG|NOMEM")) return storeErrorOf(error, path);
   return new StoreError("STORE_CORRUPT", { path, reason: error.message }, { cause: error });
 }
 
 /**
- * Opens or creates a store file. Writes nothing to a file that is not a store. Only its owner may read and write a new file,
- * because it holds conversations.
+ * Opens or creates a store file. Only its owner may read and write a new file, because it holds conversations. A file
+ * that is not a store is not changed.
  *
  * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `STORE_BUSY`,
- *   `STORE_CORRUPT`, `DRIVER_NOT_BUILT`.
+ * `STORE_CORRUPT`, `DRIVER_NOT_BUILT`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
   checkDriver(Database);
@@ -251,7 +249,7 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
   }
 }
 
-/** A writer that closes a file writes its log into it, even the log of another database. So a reader looks at the file first. */
+/** When a writer closes a file, SQLite writes any log beside it into it. So a reader checks the file first. */
 function refuseForeignLog(file: string, busyTimeoutMs: number): void {
   const { client } = connect(file, { readonly: true, busyTimeoutMs });
   try {
@@ -262,7 +260,7 @@ function refuseForeignLog(file: string, busyTimeoutMs: number): void {
 }
 
 function refuseForeign(client: Database.Database, path: string): void {
-  // On one snapshot, because another process may be creating the file.
+  // One snapshot, because another process may be creating the file.
   const { applicationId, tableCount } = client.transaction(() => ({
     applicationId: client.pragma("application_id", { simple: true }),
     tableCount: client.prepare("SELECT count(*) FROM sqlite_master").pluck().get(),
@@ -272,7 +270,7 @@ function refuseForeign(client: Database.Database, path: string): void {
   throw new StoreError("NOT_A_STORE", { path, reason });
 }
 
-/** If two processes create the same file, SQLite refuses the second one this lock at once, in spite of its busy timeout. */
+/** If two processes create a file at once, SQLite refuses one of them without waiting for the busy timeout. */
 function useWriteAheadLog(client: Database.Database, busyTimeoutMs: number): void {
   const deadlineMs = performance.now() + busyTimeoutMs;
   for (;;) {

@@ -2,49 +2,43 @@ import { and, count, eq, gt, inArray, isNull, lte, ne, notExists, or, type SQL, 
 import { Repository } from "./repository.ts";
 import { messages, pendingVectors } from "./schema.ts";
 
-/** A message whose vector may be requested now. */
 export interface ClaimableVector {
   messageId: number;
   sessionId: string;
   text: string;
-  /** The number of failed tries. */
   attempts: number;
-  /** The code of the last failure. */
   errorCode: string | null;
 }
 
-/** A failed try. `attempts` stays as it is if the message did not cause the failure. */
+/** `attempts` stays unchanged if the message did not cause the failure. */
 type FailedTry = Pick<typeof pendingVectors.$inferInsert, "attempts" | "errorCode" | "error" | "nextTryAtMs">;
 
 /** Counts of the messages of a store that have no vector. */
 export interface VectorStats {
   /** Messages whose vectors are due. */
   pendingVectorCount: number;
-  /** When the first of these became due, in Unix milliseconds; null if none is. */
+  /** Unix milliseconds at which the first of them became due; null if none is. */
   pendingVectorsSinceMs: number | null;
-  /** Messages whose last try failed, and those that the embedder refuses. */
+  /** Messages whose last attempt failed, and messages that the embedder refuses. */
   failedVectorCount: number;
-  /** Messages with a text that will never have a vector: it did not come in time, or the text has no words. */
+  /** Messages with a text that will never have a vector. It did not come in time, or the text has no words. */
   withoutVectorCount: number;
 }
 
-/** After this many failed tries of one message, the message may be the cause: the failure no longer means an outage. */
+/** A message that failed more often may be the cause itself, so its failures do not mean an outage. */
 const OUTAGE_ATTEMPTS_MAX = 3;
 
 const IS_DUE = eq(pendingVectors.status, "due");
 
-/** The moment at which a row may be claimed. */
 const CLAIMABLE_AT_MS = sql`max(${pendingVectors.nextTryAtMs}, coalesce(${pendingVectors.claimedUntilMs}, 0))`;
 
-/** Rows of `pending_vectors`. */
 export class PendingVectorRepository extends Repository {
   // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
-  /** Adds a message that is stored. */
   readonly add = this.statement<[dueSinceMs: number, messageId: number]>`
     INSERT INTO pending_vectors (message_id, session_id, due_since_ms)
     SELECT id, session_id, ? FROM messages WHERE id = ?`.run;
   readonly #delete = this.statement<[messageId: number]>`DELETE FROM pending_vectors WHERE message_id = ?`;
-  /** The seq of the first message whose vector became due after `sinceMs`. Pinned messages wait for nothing. */
+  /** The seq of the first message whose vector became due after `sinceMs`. Pinned messages are ignored. */
   readonly firstDue = this.statement<[sessionId: string, sinceMs: number], number>`
     SELECT m.seq FROM pending_vectors p JOIN messages m ON m.id = p.message_id
     WHERE p.session_id = ? AND p.status = 'due' AND m.pinned = 0 AND p.due_since_ms > ?
@@ -61,7 +55,7 @@ export class PendingVectorRepository extends Repository {
     for (const id of messageIds) this.#delete.run(id);
   }
 
-  /** Returns the oldest vectors, of a session or of all, that may be requested now and that no other claimant holds. */
+  /** Returns the oldest vectors that may be requested now. Vectors that others have claimed are left out. */
   claimable(nowMs: number, claimant: string, sessionId: string | undefined, limit: number): ClaimableVector[] {
     const { messageId, attempts, errorCode, nextTryAtMs, claimedUntilMs } = pendingVectors;
     const isFree = or(isNull(claimedUntilMs), lte(claimedUntilMs, nowMs), eq(pendingVectors.claimant, claimant));
@@ -80,7 +74,7 @@ export class PendingVectorRepository extends Repository {
     this.orm.update(pendingVectors).set({ claimant, claimedUntilMs: untilMs }).where(isChosen).run();
   }
 
-  /** Ends claims, and records the failure if one ended them. */
+  /** Ends claims, and records the failure if there was one. */
   endClaims(messageIds: readonly number[], claimant: string, failed: Partial<FailedTry> = {}): void {
     this.orm
       .update(pendingVectors)
@@ -89,33 +83,33 @@ export class PendingVectorRepository extends Repository {
       .run();
   }
 
-  /** Gives up the vectors of messages that failed. A message without a failed try is due to another embedder: it stays. */
+  /** Gives up the vectors of messages that have failed. Others are due to another embedder and stay. */
   refuse(messageIds: readonly number[]): void {
     const isChosen = and(inArray(pendingVectors.messageId, messageIds), gt(pendingVectors.attempts, 0));
     this.orm.update(pendingVectors).set({ status: "refused" }).where(isChosen).run();
   }
 
-  /** Returns false if the message does not wait for the vector: it was forgotten, entered the forest, or has a vector. */
+  /** Returns false if the message no longer waits: it was forgotten, entered the forest, or has a vector. */
   store(messageId: number, embedding: Buffer, embedderId: string): boolean {
     const isStored = this.#store.run({ id: messageId, embedding, embedderId }).changes > 0;
     this.#delete.run(messageId);
     return isStored;
   }
 
-  /** Returns when to try again during an outage of the service, in Unix milliseconds; undefined if there is none. */
+  /** Returns when to try again during an outage of the service, in Unix milliseconds; undefined without an outage. */
   awayUntil(nowMs: number): number | undefined {
     const { errorCode, attempts, nextTryAtMs } = pendingVectors;
     const isOutage = and(IS_DUE, eq(errorCode, "MODEL_UNAVAILABLE"), lte(attempts, OUTAGE_ATTEMPTS_MAX));
     return this.#momentOf(sql`max(${nextTryAtMs})`, and(isOutage, gt(nextTryAtMs, nowMs)));
   }
 
-  /** Counts the vectors that are due in a session, or in all. `nextTryAtMs` is when the first of them may be requested. */
+  /** Counts the vectors that are due. `nextTryAtMs` is when the first of them may be requested. */
   due(sessionId: string | undefined): { count: number; nextTryAtMs: number | null } {
     const nextTryAtMs = sql<number | null>`min(${CLAIMABLE_AT_MS})`;
     return this.orm.select({ count: count(), nextTryAtMs }).from(pendingVectors).where(isDueIn(sessionId)).get()!;
   }
 
-  /** Returns the first moment after `sinceMs` at which a vector of a session may be requested; undefined if none is due. */
+  /** Returns the first time after `sinceMs` when a vector of a session may be requested; undefined if none is due. */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
     const atMs = sql`max(${CLAIMABLE_AT_MS}, ${this.awayUntil(sinceMs) ?? 0})`;
     return this.#momentOf(sql`min(${atMs})`, and(isDueIn(sessionId), gt(atMs, sinceMs)));

@@ -10,11 +10,12 @@ export type QueryValue = string | number | bigint | null | Buffer;
 export type QueryRow = Record<string, QueryValue>;
 
 /**
- * Runs one SQL statement of a user, which may only read. Its connection is open until the generator ends. PRAGMA and ATTACH are
- * refused, too, because both can reach other files.
+ * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other
+ * files. The connection stays open until the generator ends.
  *
  * @yields rows in order. An integer beyond 2^53 is a `bigint`.
- * @throws {StoreError} `QUERY_REFUSED` with the reason, which is SQLite's own if the statement does not parse or fails.
+ * @throws {StoreError} `QUERY_REFUSED` with the reason. If the statement does not parse or fails, it is SQLite's
+ * reason.
  */
 export function* queryRows(database: StoreDatabase, query: string): Generator<QueryRow> {
   database.assertOpen();
@@ -55,7 +56,7 @@ function refusal(cause: Error): StoreError {
   return new StoreError("QUERY_REFUSED", { reason: cause.message }, { cause });
 }
 
-/** Names columns that share a name as SQLite's own shell does: `id`, `id:1`. */
+/** Names columns with equal names like SQLite's shell: `id`, `id:1`. */
 function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((name) => {
@@ -66,7 +67,7 @@ function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/** Returns integers as numbers, except those that a number cannot hold. */
+/** A number cannot hold every integer of SQLite. */
 function rowOf(names: readonly string[], values: readonly QueryValue[]): QueryRow {
   return Object.fromEntries(
     values.map((value, index) => {

@@ -6,7 +6,6 @@ import { Repository } from "./repository.ts";
 import { messages, reembeddedVectors, unions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
 
-/** The embedder of the next generation, and the number that the generation will have. */
 export interface Target {
   generation: number;
   embedderId: string;
@@ -21,9 +20,8 @@ export interface UnstagedMessage {
   isGraduated: boolean;
 }
 
-/** A message as the next forest sees it. */
 export interface StagedMessage extends GraduatingMessage {
-  /** True if the message has a text, and its vector is not staged. */
+  /** True if the message has a text and no staged vector. */
   isMissing: boolean;
 }
 
@@ -44,10 +42,9 @@ const JOIN_STAGED = `LEFT JOIN reembedded_vectors r ON ${IS_OF_TARGET} AND r.mes
 const TARGET_MESSAGE = columns(reembeddedVectors, "generation", "embedderId", "messageId").of("r");
 const FOLLOWED = columns(unions, "sessionId", "kind", "node", "root");
 
-/** A row of the log in use that the next forest follows. */
 export type FollowedRow = RowOf<typeof FOLLOWED> & { position: number; kind: "start" | "join" | "settle" };
 
-/** Rows of `reembedded_vectors`, and the messages and log rows from which the next generation is grown. */
+/** Rows of `reembedded_vectors`, and the messages and log rows that the next generation grows from. */
 export class ReembeddingRepository extends Repository {
   // Hot: reembed runs these for every message, some of them while other writers wait.
   readonly #unstaged = this.statement<
@@ -69,7 +66,6 @@ export class ReembeddingRepository extends Repository {
     WHERE id = @messageId`;
   readonly #unstage = this.statement<TargetMessage>`
     DELETE FROM reembedded_vectors AS r WHERE ${IS_OF_TARGET} AND r.message_id = @messageId`;
-  /** Deletes the vector of a message. */
   readonly drop = this.statement<[messageId: number]>`
     UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`.run;
   // drizzle cannot express a list passed as JSON, an index hint, rows one by one, or a DELETE with a limit.
@@ -77,15 +73,15 @@ export class ReembeddingRepository extends Repository {
     SELECT ${MESSAGE}, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id)
     ${JOIN_STAGED} ORDER BY m.seq`.map(stagedMessage);
-  /** Returns starts, joins and settles of all sessions after a position of the log in use, in order. */
+  /** Starts, joins and settles of all sessions after a position of the log in use, in order. */
   readonly followed = this.statement<[position: number, limit: number], FollowedRow>`
     SELECT id AS position, ${FOLLOWED} FROM unions NOT INDEXED
     WHERE id > ? AND level = 'cluster' AND generation = ${GENERATION_NOW} ORDER BY id LIMIT ?`.all;
-  /** Returns the messages that are in the forest with a text and without a vector. */
+  /** Messages of the forest that have a text and no vector. */
   readonly lacking = this.statement<[], { id: number; text: string }>`
     SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
     WHERE m.text <> '' AND m.embedding IS NULL AND ${IS_GRADUATED}`.iterate;
-  /** Counts the messages whose vectors are neither staged nor stored, and the bytes of their texts in UTF-8. */
+  /** Messages whose vectors are neither staged nor stored, and the bytes of their texts in UTF-8. */
   readonly unstagedCount = this.statement<Target, { messageCount: number; byteLength: number }>`
     SELECT count(*) AS messageCount, coalesce(sum(octet_length(m.text)), 0) AS byteLength
     FROM messages m WHERE ${IS_UNSTAGED} AND (m.embedding IS NULL OR m.embedder_id <> @embedderId)`.one;
@@ -100,16 +96,13 @@ export class ReembeddingRepository extends Repository {
     return rows.map((row) => ({ ...row, embedding: row.embedding ?? undefined, isGraduated: row.isGraduated === 1 }));
   }
 
-  /**
-   * @param embedding  Undefined if the text has no words.
-   * @returns false if another process was faster, or the message was forgotten in the meantime.
-   */
+  /** @returns false if another process was faster, or if the message was forgotten. */
   stage(target: Target, messageId: number, embedding: Float32Array | undefined): boolean {
     const bytes = embedding === undefined ? null : encodeVector(embedding);
     return this.#stage.run({ ...target, messageId, embedding: bytes }).changes > 0;
   }
 
-  /** Deletes at most `limit` vectors that no generation will use. @returns how many. */
+  /** Deletes vectors that no generation will use. @returns how many, at most `limit`. */
   deleteWaste(limit: number): number {
     return this.#deleteWaste.run(limit).changes;
   }
@@ -122,14 +115,14 @@ export class ReembeddingRepository extends Repository {
     return this.orm.select({ messageCount: count() }).from(messages).get()!.messageCount;
   }
 
-  /** Returns true if a vector of a generation that has begun is still staged, so that it must be moved or deleted. */
+  /** Returns true if a vector of the generation in use, or of an older one, is still staged. */
   hasLeftover(): boolean {
     const { generation } = reembeddedVectors;
     const isLeftover = lte(generation, sql.raw(GENERATION_NOW));
     return this.orm.select({ generation }).from(reembeddedVectors).where(isLeftover).limit(1).get() !== undefined;
   }
 
-  /** Moves at most `limit` vectors of the generation in use to their messages. @returns how many. */
+  /** Moves vectors of the generation in use to their messages. @returns how many, at most `limit`. */
   move(limit: number): number {
     const rows = this.#unmoved.all(limit);
     for (const row of rows) {

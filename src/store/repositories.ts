@@ -18,7 +18,6 @@ import { SummaryRepository } from "./summaries.ts";
 import { ThemeRepository } from "./themes.ts";
 import { UnionRepository } from "./unions.ts";
 
-/** The rows of one store file. */
 export type Repositories = ReturnType<typeof makeRepositories>;
 
 /** @param tokenCounter  Counts the tokens of messages when they are read. */

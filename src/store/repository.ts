@@ -5,8 +5,8 @@ import type { StoreDatabase } from "./open.ts";
 import { columns, type StatementTag } from "./statement.ts";
 
 /**
- * Rows of a table. A repository turns rows into values and back. It decides nothing and opens no transaction: write.ts does.
- * Its written SQL is in its first fields. A field that is public is a method.
+ * Rows of a table. A repository turns rows into values and back. It decides nothing and opens no transaction. Its
+ * written SQL is in its first fields. A field that is public is a method.
  */
 export abstract class Repository {
   protected readonly path: string;
@@ -19,7 +19,7 @@ export abstract class Repository {
     this.statement = statement;
   }
 
-  /** Returns a function that writes the checksum of a row, after a drizzle query wrote the row. */
+  /** Returns a function that writes the checksum of a row that a drizzle query has written. */
   protected sealing(table: SQLiteTable, key = "id"): (id: string | number) => void {
     const whole = columns(table);
     const name = getTableName(table);
@@ -40,7 +40,7 @@ export abstract class Repository {
   }
 }
 
-/** Describes each row of a table that does not have the checksum with which it was written. */
+/** Describes each row of a table whose checksum is wrong. */
 export function damagedRows({ statement }: StoreDatabase, table: SQLiteTable): string[] {
   const whole = columns(table);
   const rows = statement<[], Record<string, unknown>>`SELECT ${String(whole)} FROM ${getTableName(table)}`;

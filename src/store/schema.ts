@@ -18,15 +18,15 @@ import type { SessionSettings } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
 import { decodeVector, encodeVector } from "../vector/codec.ts";
 
-// The names of tables and columns are public, because users write SQL. This file is longer than others, so that they find every
-// table in one place. Views are in the migrations, because drizzle cannot express them.
+// Names of tables and columns are public, because users write SQL. This file is long, so that users find every table in
+// one place. Views are in the migrations, because drizzle cannot express them.
 
 /** Little-endian Float32 values, 4 bytes each. */
 const vector = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
   toDriver: encodeVector,
   fromDriver: (blob) => {
-    // A damaged row may hold any type. `guard` in open.ts takes a SyntaxError for damage, as with JSON.
+    // A damaged row may hold any type. `guard` in open.ts treats a SyntaxError as damage.
     if (!Buffer.isBuffer(blob) || blob.byteLength % Float32Array.BYTES_PER_ELEMENT !== 0) {
       throw new SyntaxError("a stored vector is not a row of 4-byte numbers");
     }
@@ -53,13 +53,13 @@ const sessionId = () =>
 const messageReference = (name: string) =>
   integer(name).references((): AnySQLiteColumn => messages.id, { onDelete: "cascade" });
 
-/** The embedders that forests were grown with. Fact. The newest row is in use; `reembed` grows a new generation. */
+/** The embedders that forests were grown with. Fact. The newest row is in use; `reembed` adds one. */
 export const generations = sqliteTable("generations", {
   id: integer("id").primaryKey({ autoIncrement: true }),
   embedderId: text("embedder_id").notNull(),
   dimension: integer("dimension").notNull(),
   createdAtMs: integer("created_at_ms").notNull(),
-  // How often rows of clusters were rewritten (`forget`, `verify --rebuild`). Caches of them are valid while this stays the same.
+  // How often clusters were rewritten (`forget`, `verify --rebuild`). Caches of them are valid while it stays the same.
   rewriteCount: integer("rewrite_count").notNull().default(0),
   // The log position at which the previous generation ended; 0 for the first.
   logPosition: integer("log_position").notNull().default(0),
@@ -73,22 +73,21 @@ export const sessions = sqliteTable(
     project: text("project"),
     title: text("title"),
 
-    // The source that the session was imported from, and its name there. NULL if it was appended to directly.
+    // The source of an imported session, and its name there.
     source: text("source"),
     externalId: text("external_id"),
 
-    // For a subagent's session or a fork: the parent's messages up to seq `fork_seq` came before this session's first.
+    // A subagent's session or a fork begins after the parent's message `fork_seq`.
     parentSessionId: text("parent_session_id").references((): AnySQLiteColumn => sessions.id, { onDelete: "set null" }),
     forkSeq: integer("fork_seq"),
 
     settings: json("settings").$type<SessionSettings>().notNull(),
     metadata: json("metadata").$type<Record<string, JsonValue>>(),
 
-    // The frontier: messages before `graduated_seq` are in the forest, and messages before `evicted_seq` have left the window.
-    // Messages in between are the overlap.
+    // Messages before `graduated_seq` are in the forest; messages before `evicted_seq` have left the window.
     graduatedSeq: integer("graduated_seq").notNull().default(0),
     evictedSeq: integer("evicted_seq").notNull().default(0),
-    // The number of moves. Caches of the cold part are valid while this stays the same.
+    // The number of moves. Caches of the forest are valid while it stays the same.
     frontierVersion: integer("frontier_version").notNull().default(0),
 
     createdAtMs: integer("created_at_ms").notNull(),
@@ -106,21 +105,21 @@ export const sessions = sqliteTable(
 export const messages = sqliteTable(
   "messages",
   {
-    // Never reused, not even after `forget`, because handles and parents name messages by it.
+    // Never reused, because handles and parents name messages by id.
     id: integer("id").primaryKey({ autoIncrement: true }),
     sessionId: sessionId(),
     seq: integer("seq").notNull(),
 
-    // The first message of the step; the message's own id if it starts one.
+    // The first message of the step.
     stepId: integer("step_id").notNull(),
-    // The seq of the user message that opened the turn; -1 before the first.
+    // The seq of the user message that began the turn; -1 if there was none.
     turnSeq: integer("turn_seq").notNull(),
 
-    // The next node towards the root, in the forest of the newest generation. At first, and for every root, its own id.
+    // The parent in the newest generation. Roots, and messages outside the forest, are their own parents.
     parentId: integer("parent_id").notNull(),
 
     role: text("role").$type<Role>().notNull(),
-    // True for system messages and for what the caller pinned. They stay in every context.
+    // True for system messages and for messages that the caller pinned.
     pinned: integer("pinned", { mode: "boolean" }).notNull(),
     tokenCount: integer("token_count").notNull(),
     createdAtMs: integer("created_at_ms").notNull(),
@@ -128,18 +127,18 @@ export const messages = sqliteTable(
     externalId: text("external_id"),
     tokenCounter: text("token_counter").notNull(),
 
-    // The first 16 bytes of the SHA-256 of role, name and parts. `sync` matches by it, and `verify` checks it.
+    // The first 16 bytes of the SHA-256 of role, name and parts.
     digest: blob("digest", { mode: "buffer" }).notNull(),
 
     // NULL if the text has no words, or if its vector is due (see `pending_vectors`) or never came.
     embedding: vector("embedding"),
     embedderId: text("embedder_id"),
 
-    // The long columns are last, because SQLite reads a row's overflow pages up to the last column it is asked for.
+    // Long columns are last, because SQLite reads a row only up to the last column that is asked for.
     metadata: json("metadata").$type<Record<string, JsonValue>>(),
-    // The text that is embedded and searched: see core/text.ts. Derived from `parts`, and stored because every reader needs it.
+    // The text that is embedded and searched: see core/text.ts.
     text: text("text").notNull(),
-    // Lossless JSON. A note that names an artifact replaces a long string; `message_artifacts` says where.
+    // JSON. A note replaces a long string; `message_artifacts` says where.
     parts: text("parts").notNull(),
     checksum: checksum(),
   },
@@ -165,23 +164,23 @@ export const forgottenMessages = sqliteTable(
 );
 
 /**
- * Messages whose vectors are due from a remote embedder. Fact. A row is deleted when its vector is stored, or when its message
- * enters the forest without one.
+ * Messages whose vectors are due from a remote embedder. Fact. A row is deleted when its vector is stored, or when its
+ * message enters the forest without a vector.
  */
 export const pendingVectors = sqliteTable(
   "pending_vectors",
   {
     messageId: messageReference("message_id").primaryKey(),
     sessionId: sessionId(),
-    // refused: the embedder takes other texts but not this one, so nobody waits for its vector.
+    // refused: the embedder accepts other texts and not this one.
     status: text("status").$type<"due" | "refused">().notNull().default("due"),
     dueSinceMs: integer("due_since_ms").notNull(),
-    // The number of failed tries, and the last one's error, without any key.
+    // The number of failed attempts, and the last error, without any key.
     attempts: integer("attempts").notNull().default(0),
     nextTryAtMs: integer("next_try_at_ms").notNull().default(0),
     errorCode: text("error_code"),
     error: text("error"),
-    // The open store that asks for the vector now, and until when its claim holds.
+    // The open store that is requesting the vector, and when its claim expires.
     claimant: text("claimant"),
     claimedUntilMs: integer("claimed_until_ms"),
   },
@@ -193,12 +192,12 @@ export const pendingVectors = sqliteTable(
 
 /** Long strings of messages, each stored once and compressed. Fact. */
 export const artifacts = sqliteTable("artifacts", {
-  // Hexadecimal. This and `byte_length` are of the uncompressed bytes.
+  // In hex. The digest and `byte_length` are of the uncompressed bytes.
   sha256: text("sha256").primaryKey(),
-  // "utf16le", after a byte order mark, for a string with lone surrogates: UTF-8 cannot hold it.
+  // "utf16le" with a byte order mark if the string has lone surrogates, which UTF-8 cannot hold.
   encoding: text("encoding").$type<"utf8" | "utf16le">().notNull(),
   byteLength: integer("byte_length").notNull(),
-  // True if `content` is deflated (RFC 1951), because that is shorter.
+  // True if `content` is deflated (RFC 1951).
   compressed: integer("compressed", { mode: "boolean" }).notNull(),
   content: blob("content", { mode: "buffer" }).notNull(),
 });
@@ -218,8 +217,8 @@ export const messageArtifacts = sqliteTable(
 );
 
 /**
- * Vectors of the next generation's embedder. `reembed` grows the next forest from them while the one in use serves. Costly: a
- * lost row is embedded, and paid for, again. Once the generation is in use, its rows are moved to their messages.
+ * Vectors of the next generation's embedder. `reembed` grows the next forest from them while the one in use serves.
+ * Later they are moved to their messages. Costly: a lost row must be embedded and paid for again.
  */
 export const reembeddedVectors = sqliteTable(
   "reembedded_vectors",
@@ -237,9 +236,9 @@ export const reembeddedVectors = sqliteTable(
 );
 
 /**
- * The log: every start, join, settle, unite and dissolve, in order. Fact: replay applies it, and decides nothing again.
+ * The log: every start, join, settle, unite and dissolve, in order. Fact. Replay applies it and decides nothing.
  *
- * `id` is a log position, a version of every tree: `theme:123@456` is what theme 123 held once row 456 was written.
+ * `id` is a log position: `theme:123@456` is what theme 123 held after row 456 was written.
  */
 export const unions = sqliteTable(
   "unions",
@@ -251,23 +250,22 @@ export const unions = sqliteTable(
       .references(() => generations.id),
     level: text("level").$type<"cluster" | "theme" | "subject">().notNull(),
     kind: text("kind").$type<"start" | "join" | "settle" | "unite" | "dissolve">().notNull(),
-    // start, join: the first message of the step, or the cluster that a subject starts with. settle: the cluster. unite: the
-    // absorbed root. dissolve: the cluster that has no subject from here on.
+    // start, join: the step, or the first cluster of a subject. settle: the cluster. unite: the absorbed root.
+    // dissolve: the cluster that loses its subject.
     node: integer("node").notNull(),
-    // start, settle, dissolve: the node itself. join: the cluster. unite: the remaining root.
+    // join: the cluster. unite: the remaining root. Otherwise: the node itself.
     root: integer("root").notNull(),
-    // join: the score that decided, a cosine plus structural terms. unite: the Ward cost of two themes, or the cosine of the two
-    // clusters that united their subjects. NULL in other rows.
+    // join: the score. unite: the Ward cost of two themes, or a cluster's cosine with its subject. NULL in other rows.
     score: real("score"),
     checksum: checksum(),
   },
   (t) => [
     index("unions_by_session").on(t.sessionId, t.id),
     index("unions_by_root").on(t.root, t.id),
-    // In each generation a step enters once, a cluster settles once, and a root is absorbed once. SQLite uses the index for
-    // queries with the same condition.
+    // In each generation a step enters once, a cluster settles once, and a root is absorbed once. SQLite uses the index
+    // for queries with the same condition.
     uniqueIndex("unions_by_node").on(t.node, t.kind, t.generation).where(sql`${t.level} <> 'subject'`),
-    // Clusters may lose their subjects, so their rows may occur again.
+    // A cluster may lose its subject, so its rows may occur again.
     index("unions_of_subjects").on(t.node).where(sql`${t.level} = 'subject'`),
     check(
       "unions_kind_known",
@@ -276,36 +274,34 @@ export const unions = sqliteTable(
   ],
 );
 
-/** The columns that both clusters and themes have. */
 const treeColumns = () => ({
   rootId: messageReference("root_id").primaryKey(),
   sessionId: sessionId(),
   messageCount: integer("message_count").notNull(),
   tokenCount: integer("token_count").notNull(),
-  // The sum of the embeddings in log order, not normalized, and the number of embeddings.
+  // The sum of the embeddings in log order, not normalized.
   centroidSum: vector("centroid_sum").notNull(),
   vectorCount: integer("vector_count").notNull(),
   seqFirst: integer("seq_first").notNull(),
   seqLast: integer("seq_last").notNull(),
-  // The log position of the last start or join, or of a theme's last unite. A summary of a theme at this position is fresh.
+  // The log position of the last start, join or unite. A theme's summary at this position is fresh.
   logPosition: integer("log_position").notNull(),
 });
 
-/** Clusters. Derived from `messages` and `unions`: `verify --rebuild` writes the same bytes again. */
+/** Clusters. Derived: `verify --rebuild` writes the same bytes again. */
 export const clusters = sqliteTable(
   "clusters",
   {
     ...treeColumns(),
     stepCount: integer("step_count").notNull(),
-    // The last step, as placement sees it.
     turnLast: integer("turn_last").notNull(),
     atMsLast: integer("last_at_ms").notNull(),
     speakers: json("speakers").$type<Speech[]>().notNull(),
-    // The words that tell the cluster from others.
+    // The words that distinguish the cluster.
     label: text("label").notNull(),
-    // The log position at which the cluster settled; NULL while it is open.
+    // NULL while the cluster is open.
     settledAt: integer("settled_at"),
-    // The root of its subject, which may be the cluster itself; NULL until it is assigned to one.
+    // The root of its subject; NULL until the cluster is assigned to a subject.
     subjectParentId: integer("subject_parent_id"),
     checksum: checksum(),
   },
@@ -324,7 +320,6 @@ export const themes = sqliteTable(
   (t) => [index("themes_by_session").on(t.sessionId)],
 );
 
-/** The columns that both tables of summaries have. */
 const summaryColumns = () => ({
   id: integer("id").primaryKey({ autoIncrement: true }),
   sessionId: sessionId(),
@@ -332,31 +327,30 @@ const summaryColumns = () => ({
   seqLast: integer("seq_last").notNull(),
   messageCount: integer("message_count").notNull(),
   sourceTokenCount: integer("source_token_count").notNull(),
-  // SHA-256, hex, over the digests of the covered messages in order of seq.
+  // SHA-256 of the digests of the covered messages in order of seq, in hex.
   sourceDigest: text("source_digest").notNull(),
-  // The number of versions since all sources were read; 0 if this version read them all.
+  // How many versions ago the messages themselves were summarized; 0 if this version read them all.
   readingDepth: integer("reading_depth").notNull(),
 
   title: text("title"),
   text: text("text"),
   tokenCount: integer("token_count"),
-  // Why there is no text. A failed try is repeated. A parked one waits until there is more to summarize, or for its next try.
+  // Why there is no text. A failed attempt is repeated. A parked one waits for more messages, or for `next_try_at_ms`.
   error: text("error"),
   attempts: integer("attempts").notNull(),
   createdAtMs: integer("created_at_ms").notNull(),
 
-  // The open store that makes the summary, and until when (by the store's clock) nobody else pays for the same. In the row of
-  // a failed or parked try, the store that tried.
+  // The open store that makes the summary, and when its claim expires. In a failed or parked row, the store that tried.
   claimant: text("claimant"),
   claimedUntilMs: integer("claimed_until_ms"),
-  // The error's code, and when the try is repeated. NULL: not before there is more to summarize.
+  // `next_try_at_ms`: when to try again. NULL: when there is more to summarize.
   errorCode: text("error_code"),
   nextTryAtMs: integer("next_try_at_ms"),
-  // True if the summarizer is asked for nothing else until then.
+  // True if the summarizer must not be asked for anything until then.
   pauses: integer("pauses", { mode: "boolean" }).notNull().default(false),
-  // True for a text of the extractive summarizer, which gives way to one of the store's own summarizer.
+  // True for a text of the extractive summarizer. The store's own summarizer replaces it.
   standsIn: integer("stands_in", { mode: "boolean" }).notNull().default(false),
-  // The costs of the calls. NULL if the service does not report them.
+  // NULL if the service does not report costs.
   inputTokens: integer("input_tokens"),
   outputTokens: integer("output_tokens"),
   costUsd: real("cost_usd"),
@@ -364,11 +358,11 @@ const summaryColumns = () => ({
 });
 
 /**
- * Summaries of themes: a row for each version, claim, and failed try. Costly: a lost row costs time and money, but no
- * information. Text is never edited.
+ * Summaries of themes: a row for each version, claim, and failed attempt. Costly: a lost row costs time and money, but
+ * no information. Text is never edited.
  *
- * A summary covers what its root held at its log position. There is no `dirty` column: a theme is dirty if its log position is
- * past its newest summary's.
+ * A summary covers what its root held at its log position. A theme is dirty if its log position is after that of its
+ * newest summary.
  */
 export const summaries = sqliteTable(
   "summaries",
@@ -381,7 +375,7 @@ export const summaries = sqliteTable(
     summarizerId: text("summarizer_id").notNull(),
     promptVersion: integer("prompt_version").notNull(),
 
-    // The log positions of the frontier moves that put the summary into the context and took it out. NULL before.
+    // The log positions of the frontier moves that put the summary into the context and took it out.
     shownFrom: integer("shown_from"),
     shownUntil: integer("shown_until"),
   },
@@ -396,9 +390,8 @@ export const summaries = sqliteTable(
 );
 
 /**
- * Summaries of spans, for `flat` and `sandwich` contexts: a row for each version, claim, and failed try, and for each span that
- * `compact` wants summarized (`due`). Costly, like `summaries`, and never edited. The newest finished row counts. It supersedes
- * the tries and due rows for its span, and all older finished rows except a few.
+ * Summaries of spans, for `flat` and `sandwich` contexts: a row for each version, claim and failed attempt. A `due` row
+ * is a span that `compact` wants summarized. Costly, and never edited. The context shows the newest finished row.
  *
  * A row covers the messages from the first to the last that are not pinned: `span:12@480` in `expand`.
  */
@@ -410,7 +403,7 @@ export const spanSummaries = sqliteTable(
     firstId: integer("first_id").notNull(),
     lastId: integer("last_id").notNull(),
     status: text("status").$type<"due" | "claimed" | "done" | "failed" | "parked">().notNull(),
-    // NULL while it is due.
+    // NULL while the summary is due.
     summarizerId: text("summarizer_id"),
     promptVersion: integer("prompt_version"),
   },
@@ -422,7 +415,7 @@ export const spanSummaries = sqliteTable(
   ],
 );
 
-/** The costs of summaries that were not kept: tries, old versions, and replies that nobody could use. Fact. */
+/** The costs of attempts, old versions, and answers that nobody could use. Fact. */
 export const discardedCosts = sqliteTable(
   "discarded_costs",
   {
@@ -436,9 +429,8 @@ export const discardedCosts = sqliteTable(
 );
 
 /**
- * Transcripts that a watch has imported whole. Derived from other programs' files: rows spare a reading, may be deleted at any
- * time, and are all deleted when anything is forgotten. Both columns are SHA-256, hex: of the path, and of the file's state
- * together with the version that read it.
+ * Transcripts that a watch has imported completely. Derived: rows only save reading, and all are deleted when anything
+ * is forgotten. Both columns are SHA-256 in hex: of the path, and of the file's state with the version that read it.
  */
 export const importedFiles = sqliteTable("imported_files", {
   pathDigest: text("path_digest").primaryKey(),
@@ -446,8 +438,8 @@ export const importedFiles = sqliteTable("imported_files", {
 });
 
 /**
- * The tables whose rows have checksums, each with the columns that are not covered because they change later. A column that a
- * later version adds belongs here too, because the checksums of older rows do not know it.
+ * The tables whose rows have checksums, with the columns that are not covered because they change. A later version must
+ * add its new columns, because the checksums of older rows do not cover them.
  */
 export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
   [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion"]],

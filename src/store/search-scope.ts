@@ -7,12 +7,12 @@ export interface SearchScope {
   roles?: readonly Role[];
   /** Only messages with a part of one of these types. */
   partTypes?: readonly Part["type"][];
-  /** Only messages that were created from this time on, and until this time. Unix milliseconds, both included. */
+  /** Unix milliseconds, both included. */
   sinceMs?: number;
   untilMs?: number;
 }
 
-/** A part of a WHERE clause, and the values of its placeholders in order. */
+/** Part of a WHERE clause, with the values of its placeholders in order. */
 export interface Condition {
   sql: string;
   values: (string | number)[];
@@ -39,7 +39,7 @@ export function sessionCondition({ project, sessionIds }: SearchScope): Conditio
   return both(conditions);
 }
 
-/** A scope without its condition on sessions, for messages that are known to be of those sessions. */
+/** Removes the condition on sessions, for messages of sessions that are known to fit. */
 export function withinSessions({ project: _, sessionIds: __, ...scope }: SearchScope): SearchScope {
   return scope;
 }
@@ -48,7 +48,7 @@ function oneOf(column: string, values: readonly string[]): Condition {
   return { sql: `${column} IN (SELECT value FROM json_each(?))`, values: [JSON.stringify(values)] };
 }
 
-/** Searches the text of the JSON first, because parsing it takes about 10 µs for each message. */
+/** Searches the JSON's text first, because parsing it takes about 10 µs for each message. */
 function hasPart(types: readonly string[]): Condition {
   const letters = types.map(() => "instr(m.parts, ?) > 0").join(" OR ") || "0";
   const part = oneOf("p.value ->> 'type'", types);
@@ -63,16 +63,13 @@ function both(conditions: readonly Condition[]): Condition {
   return { sql: asked.map(({ sql }) => sql).join(" AND "), values: asked.flatMap(({ values }) => values) };
 }
 
-/** The messages of some sessions. Most sessions are appended, or imported, in one go, so their ids are a range. */
+/** The messages of some sessions. Most sessions are written without interruption, so their ids are a range. */
 export class SessionMessages {
   readonly #firstIds: Float64Array;
   readonly #lastIds: Float64Array;
   readonly #others: ReadonlySet<number>;
 
-  /**
-   * @param ranges  The first and the last id of each session whose ids are a range, in order.
-   * @param others  The messages of the other sessions.
-   */
+  /** @param ranges  The first and the last id of each session whose ids are a range, in order. */
   constructor(ranges: readonly (readonly [number, number])[], others: ReadonlySet<number>) {
     this.#firstIds = Float64Array.from(ranges, ([first]) => first);
     this.#lastIds = Float64Array.from(ranges, ([, last]) => last);

@@ -5,7 +5,6 @@ import type { OpenCluster } from "../forest/cluster.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import type { Repositories } from "./repositories.ts";
 
-/** A step with unanswered calls. The next matching result belongs to it. */
 export interface OpenStep {
   id: number;
   pinned: boolean;
@@ -13,18 +12,17 @@ export interface OpenStep {
 }
 
 /**
- * A session in memory: its window, open clusters and themes. Nothing here grows with the history. All of it can be loaded from
- * rows, so a session continues in another process exactly as in this one.
+ * A session in memory: its window, open clusters and themes. Its size does not grow with the history. Everything can be
+ * loaded from rows, so a session continues in another process exactly as in this one.
  */
 export interface SessionState {
   sessionId: string;
-  /** The connection's `data_version` when this was loaded or found to be current. */
+  /** The connection's `data_version` when this state was last known to be current. */
   dataVersion: number;
   settings: SessionSettings;
-  /** The number of times that this object was reloaded because another process moved the frontier or forgot messages. */
+  /** How often this state was reloaded because another process moved the frontier or forgot messages. */
   foreignMoves: number;
   dimension: number;
-  /** The embedder of the generation in use. */
   embedderId: string;
   frontierVersion: number;
   nextSeq: number;
@@ -38,7 +36,7 @@ export interface SessionState {
   window: Message[];
   /** Oldest root first. */
   openClusters: OpenCluster[];
-  /** The themes by root. */
+  /** Keyed by root. */
   themes: Map<number, GrowingTheme>;
 }
 
@@ -106,7 +104,6 @@ function openStepOf(pinned: readonly Message[], window: readonly Message[]): Ope
   return open;
 }
 
-/** Counts the session's messages: pinned ones, those in the forest, and those not in it yet. */
 export function messageCountOf({ pinned, window, graduatedSeq, themes }: SessionState): number {
   let count = pinned.length;
   for (const { theme } of themes.values()) count += theme.messageCount;

@@ -43,10 +43,9 @@ export interface SessionsOptions {
   offset?: number;
 }
 
-/** A LIMIT of SQLite that limits nothing. */
 const ALL = -1;
 
-/** UTF-8 sorts this character after every other. */
+/** UTF-8 sorts this character after all others. */
 const LAST_CHARACTER = "\u{10ffff}";
 
 const OVERVIEW = columns(sessions, "id", "project", "title", "source", "externalId", "parentSessionId", "createdAtMs");
@@ -60,10 +59,8 @@ const SILENT_MS = `(@nowMs - ${timeOf("DESC")})`;
 const IS_IDLE = `${SILENT_MS} > ${IDLE_AFTER_MS}`;
 const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
 
-/** Rows of `sessions`. */
 export class SessionRepository extends Repository {
-  // Appends and resumes run these.
-  // A session of an older version lacks the options that were added later.
+  // Appends and resumes run these. A session of an older version lacks options that were added later.
   readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map((row) => ({
     ...row,
     settings: { ...DEFAULT_SETTINGS, ...row.settings },
@@ -73,8 +70,7 @@ export class SessionRepository extends Repository {
   readonly #seal = this.sealing(sessions);
   readonly moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
-  // Subqueries for each row, and views. These read the first and the newest messages of each session and its newest step, but
-  // not its other messages.
+  // Subqueries for each row, and views. They read only a few messages of each session.
   readonly #idleness = this.statement<{ nowMs: number; id: string }, { isIdle: number; isOver: number }>`
     SELECT ${IS_IDLE} AS isIdle, ${IS_IDLE} AND ${IS_OVER} AS isOver FROM sessions s WHERE s.id = @id`;
   readonly #idlePage = this.statement<{ nowMs: number; after: string; limit: number }, { id: string; isDue: number }>`
@@ -90,7 +86,7 @@ export class SessionRepository extends Repository {
             SELECT first.seq FROM messages last JOIN messages first ON first.id = last.step_id
             WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
     FROM s ORDER BY s.id`;
-  // The newest message of each session decides which sessions are on the page. Only their messages are counted.
+  // Sessions are chosen by their newest messages. Only messages of chosen sessions are counted.
   readonly #list = this.statement<Page, SessionOverview>`
     WITH page AS MATERIALIZED (
       SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
@@ -111,7 +107,7 @@ export class SessionRepository extends Repository {
     SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id IN (
       (SELECT id FROM messages WHERE session_id = given.value ORDER BY seq DESC LIMIT 1),
       (SELECT id FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1))`;
-  /** The number of a session's messages that are in the forest, by each view. */
+  /** How many of a session's messages are in the forest, by each view. */
   readonly viewCounts = this.statement<{ id: string }, ViewCounts>`
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
            (SELECT count(*) FROM theme_members WHERE session_id = @id) AS theme_members,
@@ -131,12 +127,12 @@ export class SessionRepository extends Repository {
     this.#seal(id);
   }
 
-  /** Deletes a session and everything in it. Sessions that were forked from it stay, without a parent. */
+  /** Deletes a session and everything in it. Its forks stay, without a parent. */
   delete(id: string): void {
     this.orm.delete(sessions).where(eq(sessions.id, id)).run();
   }
 
-  /** Makes every process that holds the session load it again; or all sessions, if no id is given. */
+  /** Makes every process reload the session, or all sessions if there is no id. */
   countRewrite(id?: string): void {
     this.orm
       .update(sessions)
@@ -145,7 +141,7 @@ export class SessionRepository extends Repository {
       .run();
   }
 
-  /** Sets the values that are NULL. */
+  /** Sets values that are NULL. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
     this.orm
       .update(sessions)
@@ -159,7 +155,7 @@ export class SessionRepository extends Repository {
     this.#seal(id);
   }
 
-  /** Ids of the sessions whose own or external id begins with `prefix`, in order; of all projects unless one is named. */
+  /** Ids of the sessions whose own or external id begins with `prefix`, in order. */
   idsWith(prefix: string, project: string | undefined): string[] {
     const [own, external] = [sessions.id, sessions.externalId].map((column) =>
       and(gte(column, prefix), lt(column, prefix + LAST_CHARACTER)),
@@ -168,7 +164,7 @@ export class SessionRepository extends Repository {
     return this.#idsWhere(and(or(own, external), isOfProject), sessions.id);
   }
 
-  /** The ids of all sessions, oldest first. */
+  /** Oldest first. */
   ids(): string[] {
     return this.#idsWhere(undefined, sessions.createdAtMs, sessions.id);
   }
@@ -179,15 +175,15 @@ export class SessionRepository extends Repository {
     return ordered.map(({ id }) => id);
   }
 
-  /** A session is over for now if it is idle, and silent for longer than it lasted or for `SETTLE_AFTER_MS_MAX`. */
+  /** A session is over if it is idle, and silent for longer than it lasted or for `SETTLE_AFTER_MS_MAX`. */
   idleness(id: string, nowMs: number): { isIdle: boolean; isOver: boolean } {
     const row = this.#idleness.get({ id, nowMs });
     return { isIdle: row?.isIdle === 1, isOver: row?.isOver === 1 };
   }
 
   /**
-   * Looks at `limit` sessions after an id, for idle ones that upkeep has work for: a step before the newest is not in the forest, or
-   * the session is over for now and has open clusters. A session that waits for a vector is left out.
+   * Finds idle sessions that upkeep has work for among the next `limit` sessions after an id. Either a step can still
+   * graduate, or the session is over and has open clusters. Sessions that wait for a vector are left out.
    *
    * @returns also the id to continue after; undefined at the end.
    */
@@ -206,7 +202,7 @@ export class SessionRepository extends Repository {
     return this.#checked({ project: null, id, sinceMs: null, limit: 1, offset: 0 })[0];
   }
 
-  /** A page of the list. Reading whole rows checks them: those of the sessions, and of the messages that are shown. */
+  /** A page of the list. It reads the rows that it shows completely, because that compares their checksums. */
   #checked(page: Page): SessionOverview[] {
     const sessions = this.#list.all(page);
     const ids = JSON.stringify(sessions.map(({ id }) => id));

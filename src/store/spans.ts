@@ -12,10 +12,9 @@ type SpanRow = RowOf<typeof SPAN>;
 export type NewSpan = typeof spanSummaries.$inferInsert;
 export type SpanStrategy = SpanRow["strategy"];
 
-/** A span with its summary. */
 export type DoneSpan = Done<typeof spanSummaries>;
 
-/** The messages of a span, as a row of `span_summaries` describes them. Pinned messages do not count. */
+/** The messages of a span, without pinned ones. */
 export interface SpanContent {
   firstId: number;
   lastId: number;
@@ -25,19 +24,18 @@ export interface SpanContent {
 }
 
 /**
- * The number of finished rows that each strategy keeps. Contexts show the newest. If one of its messages is forgotten, an
- * older row that does not cover that message takes over. Handles name messages, so the handles of deleted rows still expand.
+ * How many finished rows each strategy keeps. Contexts show the newest. If one of its messages is forgotten, an older
+ * row that does not cover the message is shown. Handles name messages, so `expand` needs no row.
  */
 const DONE_KEPT = 3;
 
-/** Rows of `span_summaries`. */
 export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
   // Renders run these.
-  /** The row that the context shows: the newest finished one, stand-in or not. */
+  /** The row that the context shows: the newest finished one. It may be a stand-in. */
   readonly shown = this.statement<[sessionId: string, strategy: string], DoneSpan>`
     SELECT ${SPAN} FROM span_summaries WHERE session_id = ? AND strategy = ? AND status = 'done'
     ORDER BY id DESC LIMIT 1`.get;
-  /** The content from one seq to another, read from fewer pages than its digest; undefined if all messages are pinned. */
+  /** `contentOf` without the digest, which takes fewer pages. Undefined if all messages are pinned. */
   readonly boundsOf = this.statement<
     [id: string, seqFirst: number, seqLast: number],
     Omit<SpanContent, "sourceDigest">
@@ -49,10 +47,10 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     SELECT id, status FROM span_summaries WHERE session_id = @sessionId AND (status NOT IN ('done', 'claimed') OR EXISTS (
       SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
         AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`;
-  // A table of SQLite's own. Ids rise with seqs and are never reused. So a missing id was forgotten if a later id exists.
+  // A table of SQLite's own. Ids rise and are never reused, so a missing id was forgotten if a later id exists.
   /**
-   * The ids from one message to another of the same session, in order and without pinned ones; none if the two are of
-   * different sessions. One of the two may have been forgotten.
+   * The ids from one message to another of a session, in order and without pinned ones. One of the two may have been
+   * forgotten. Empty if they are of different sessions.
    */
   readonly idsBetween = this.statement<{ firstId: number; lastId: number }, number>`
     SELECT m.id FROM messages m
@@ -67,8 +65,8 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
   }
 
   /**
-   * The ids of the rows that a new finished row supersedes: tries, due rows, stand-ins, and all but the newest finished ones.
-   * A stand-in supersedes other stand-ins alone.
+   * Returns the ids of rows that a new finished row replaces: attempts, due rows, stand-ins, and all but the newest
+   * finished rows. A stand-in replaces only other stand-ins.
    */
   superseded(newId: number, { sessionId, strategy, seqLast, standsIn }: NewSpan): number[] {
     const t = spanSummaries;
@@ -97,7 +95,7 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     return this.#newestWhere(and(ofStrategy(sessionId, strategy), isGivenUp));
   }
 
-  /** The newest row with a status. Rows that stand in for a summary do not count. */
+  /** The newest row with a status, without stand-ins. */
   newest(sessionId: string, strategy: SpanStrategy, status: "done"): DoneSpan | undefined;
   newest(sessionId: string, strategy: SpanStrategy, status: SpanRow["status"]): SpanRow | undefined;
   newest(sessionId: string, strategy: SpanStrategy, status: SpanRow["status"]): SpanRow | undefined {
@@ -113,17 +111,17 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     return this.newestTryWhere(ofStrategy(sessionId, strategy), spanSummaries.seqLast, summarizerId, promptVersion);
   }
 
-  /** The claim of a strategy if there is one, expired or not. */
+  /** Expired claims are included. */
   claims(sessionId: string, strategy: SpanStrategy) {
     return this.claimsWhere(ofStrategy(sessionId, strategy));
   }
 
-  /** The finished and claimed rows that cover any of these messages, and all other rows: their errors may quote messages. */
+  /** Returns the rows that cover any of these messages, and all attempts, because their errors may quote messages. */
   covering(sessionId: string, ids: readonly number[]): Pick<SpanRow, "id" | "status">[] {
     return this.#covering.all({ sessionId, ids: JSON.stringify(ids) });
   }
 
-  /** The content from one seq to another, both included. The ids are 0 if all messages there are pinned. */
+  /** Returns the content between two seqs, both included. The ids are 0 if all messages are pinned. */
   contentOf(sessionId: string, seqFirst: number, seqLast: number): SpanContent {
     const { id, tokenCount, digest, seq, pinned } = messages;
     const isInside = and(eq(messages.sessionId, sessionId), between(seq, seqFirst, seqLast), eq(pinned, false));
@@ -139,7 +137,7 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
     };
   }
 
-  /** The ids of the finished rows whose messages differ from those that were summarized. */
+  /** Returns the ids of finished rows whose messages are no longer what was summarized. */
   wrong(sessionId: string): number[] {
     const isWrong = (row: DoneSpan): boolean => {
       const content = this.contentOf(sessionId, row.seqFirst, row.seqLast);

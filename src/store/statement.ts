@@ -8,7 +8,7 @@ import { UNSEALED } from "./schema.ts";
 type Parameters = readonly unknown[] | object;
 type Arguments<P extends Parameters> = P extends readonly unknown[] ? P : [P];
 
-/** A statement of written SQL. SQLite compiles it when it first runs. A repository may offer a field of it as a method. */
+/** A statement of written SQL. SQLite compiles it when it first runs. */
 export class Statement<P extends Parameters, Row> {
   readonly #compile: () => Database.Statement<unknown[], unknown>;
   readonly #decode: ((row: unknown) => Row) | undefined;
@@ -26,17 +26,16 @@ export class Statement<P extends Parameters, Row> {
     this.#inserted = inserted;
   }
 
-  /** Returns this statement with each row as the value of its first column, not decoded. */
+  /** Returns this statement with only the first column, not decoded. */
   pluck(): Statement<P, Row> {
     return new Statement(() => this.#compile().pluck());
   }
 
-  /** Returns this statement with each row as a list of values, not decoded. */
+  /** Returns this statement with rows as lists, not decoded. */
   raw(): Statement<P, Row> {
     return new Statement(() => this.#compile().raw());
   }
 
-  /** Returns this statement with another value for each row. */
   map<Value>(change: (row: Row) => Value): Statement<P, Value> {
     return new Statement(this.#compile, (row) => change(this.#decode === undefined ? (row as Row) : this.#decode(row)));
   }
@@ -59,10 +58,10 @@ export class Statement<P extends Parameters, Row> {
     return this.#decode === undefined ? (rows as Row[]) : rows.map(this.#decode);
   };
 
-  /** Returns the rows for a list, which the statement reads as JSON. */
+  /** Passes the list as JSON. */
   readonly allOf = (list: readonly number[]): Row[] => this.all(...([JSON.stringify(list)] as unknown as Arguments<P>));
 
-  /** Returns the rows one by one, not decoded. */
+  /** Not decoded. */
   readonly iterate = (...parameters: Arguments<P>): IterableIterator<Row> =>
     this.#statement().iterate(...parameters) as IterableIterator<Row>;
 
@@ -74,7 +73,7 @@ export class Statement<P extends Parameters, Row> {
 
 type Templated = string | number | Columns<unknown> | Insert;
 
-/** A template tag that makes statements of a connection. Values of `Columns` in the template are decoded. */
+/** A template tag that makes statements. Columns that are `Columns` in the template are decoded. */
 export type StatementTag = <P extends Parameters = [], Row = never>(
   parts: TemplateStringsArray,
   ...values: readonly Templated[]
@@ -89,7 +88,7 @@ export function statementTag(client: Database.Database): StatementTag {
     );
 }
 
-/** Checks the rows of some columns, and decodes their values in place: booleans, JSON, vectors. */
+/** Compares checksums, and decodes booleans, JSON and vectors in place. */
 function decoder<Row>(selected: readonly Columns<unknown>[]): ((row: unknown) => Row) | undefined {
   if (!selected.some((columns) => columns.isCoded)) return undefined;
   return (row) => {
@@ -98,27 +97,25 @@ function decoder<Row>(selected: readonly Columns<unknown>[]): ((row: unknown) =>
   };
 }
 
-/** A column with its name in the schema. */
 type NamedColumn = readonly [key: string, column: Column];
 
 /**
- * Columns of a table. In a template literal they are a list for SELECT that gives each column its name in the schema:
- * `id, session_id AS sessionId`.
+ * Columns of a table. In a template they are a list for SELECT with the schema's names: `id, session_id AS sessionId`.
  */
 export class Columns<Row> {
   readonly #table: SQLiteTable;
   readonly #columns: readonly NamedColumn[];
   readonly #alias: string;
-  /** The columns that SQLite stores as other values than the schema says. */
+  /** The columns whose stored values differ from those in the schema. */
   readonly #coded: readonly NamedColumn[];
-  /** The columns that the checksum covers, in an order that the schema does not change; undefined without the checksum. */
+  /** The columns that the checksum covers, sorted by name. */
   readonly #sealed: readonly string[] | undefined;
 
   constructor(table: SQLiteTable, keys: readonly string[], alias = "") {
     const known: Record<string, Column> = getTableColumns(table);
     const { mapFromDriverValue } = Column.prototype;
     const unsealed = ["checksum", ...(UNSEALED.get(table) ?? [])];
-    // The checksum is last, because V8 deletes the newest property of an object fast.
+    // Last, because V8 deletes the newest property of an object fast.
     const ordered = keys.toSorted((left, right) => Number(left === "checksum") - Number(right === "checksum"));
     this.#table = table;
     this.#columns = ordered.map((key) => [key, known[key]!]);
@@ -132,23 +129,18 @@ export class Columns<Row> {
     return this.#coded.length > 0 || this.#sealed !== undefined;
   }
 
-  /** Adds the checksum to a row that is about to be written. */
   seal(row: Record<string, unknown>): void {
     if (this.#sealed !== undefined) row.checksum = checksumOf(this.#sealed.map((key) => row[key]));
   }
 
-  /** Says that a row, as the driver read it, is not as it was written. Rows of older versions have no checksum. */
+  /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
     if (this.#sealed === undefined || row.checksum === null) return undefined;
     if (row.checksum === checksumOf(this.#sealed.map((key) => row[key]))) return undefined;
     return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
   }
 
-  /**
-   * Decodes the values of a row that was read, and removes its checksum.
-   *
-   * @throws {SyntaxError} if the row is damaged.
-   */
+  /** Decodes a row in place and removes its checksum. @throws {SyntaxError} if the row is damaged. */
   decode(row: Record<string, unknown>): void {
     const damage = this.damageOf(row);
     if (damage !== undefined) throw new SyntaxError(damage);
@@ -158,7 +150,6 @@ export class Columns<Row> {
     }
   }
 
-  /** Returns these columns for a statement that calls the table `alias`. */
   of(alias: string): Columns<Row> {
     return new Columns(
       this.#table,
@@ -177,14 +168,14 @@ export class Columns<Row> {
     return this.#columns.map(one).join(", ");
   }
 
-  /** An INSERT that takes a value of each column by its name in the schema. */
+  /** An INSERT whose parameters are named like the columns in the schema. */
   insert(): Insert {
     const names = this.#columns.map(([, { name }]) => name);
     const values = this.#columns.map(([key]) => `@${key}`);
     return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${values})`);
   }
 
-  /** An INSERT that overwrites the row with the same first column, if there is one. It never changes `fixed` columns. */
+  /** An INSERT that overwrites the row with the same first column. It does not change `fixed` columns. */
   upsert(...fixed: (keyof Row)[]): Insert {
     const [[, primary], ...others] = this.#columns as [NamedColumn, ...NamedColumn[]];
     const changing = others.filter(([key]) => !fixed.includes(key as keyof Row));
@@ -193,7 +184,6 @@ export class Columns<Row> {
   }
 }
 
-/** An INSERT of a row. */
 class Insert {
   readonly columns: Columns<unknown>;
   readonly #sql: string;
@@ -208,10 +198,10 @@ class Insert {
   }
 }
 
-/** The type of a row with these columns. Its checksum is added when it is written, and removed when it was checked. */
+/** The type of a row with these columns. Checksums are added and removed here. */
 export type RowOf<C> = C extends Columns<infer Row> ? Omit<Row, "checksum"> : never;
 
-/** @param keys  Names of columns in the schema. All columns unless given. */
+/** @param keys  Names in the schema. All columns unless given. */
 export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"] & string>(
   table: T,
   ...keys: readonly K[]
@@ -219,7 +209,7 @@ export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"]
   return new Columns(table, keys.length > 0 ? keys : Object.keys(getTableColumns(table)));
 }
 
-/** A condition for a drizzle query. A list passed as JSON may be longer than SQLite allows parameters. */
+/** A condition for a drizzle query. As JSON, a list may be longer than SQLite's limit for parameters. */
 export function isAnyOf(column: Column, values: readonly (number | string)[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
 }

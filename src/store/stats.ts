@@ -17,20 +17,20 @@ export interface StoreStats extends VectorStats {
   clusterCount: number;
   themeCount: number;
   summaryCount: number;
-  /** Summaries by the extractive summarizer that stand in until the store's own summarizer has made one. */
+  /** Summaries of the extractive summarizer that stand in for those of the store's own summarizer. */
   standInCount: number;
-  /** The cost of all summaries, as their service reports it. Includes failed and deleted ones. US dollars; null if unknown. */
+  /** The cost of all summaries as their service reports it, in US dollars. Failed and deleted ones count, too. */
   summaryInputTokens: number;
   summaryOutputTokens: number;
   summaryCostUsd: number | null;
   artifactCount: number;
   /** The size of all artifacts before compression. */
   artifactBytes: number;
-  /** Messages that are not in the full-text index yet. Searches read them one by one. */
+  /** Messages that are not in the full-text index. Searches read them one by one. */
   unindexedCount: number;
-  /** The position of the last row of the log. */
+  /** The newest log position. */
   logPosition: number;
-  /** The size of the database file without its write-ahead log. 0 in memory. */
+  /** Without the write-ahead log. 0 in memory. */
   fileBytes: number;
   walBytes: number;
   embedderId: string | null;

@@ -23,26 +23,22 @@ import { clusters, sessions, unions } from "./schema.ts";
 import { columns, isAnyOf, type RowOf } from "./statement.ts";
 import { type RootAt, UNION } from "./unions.ts";
 
-/** A cluster that takes no more members. */
 export interface SettledCluster {
   cluster: SubjectCluster;
-  /** The log position at which the cluster settled. */
   settledAt: number;
-  /** The root of its subject; null until the cluster is assigned to one. */
+  /** Null until the cluster is assigned to a subject. */
   subject: number | null;
 }
 
-/** A cluster that is assigned to a subject. */
 export interface AssignedCluster {
   root: number;
   sessionId: string;
-  /** The root of its subject, which is its own root if it starts one. */
+  /** The root of its subject. A cluster that starts a subject is its own root. */
   subject: number;
-  /** The similarity that united it with its subject; undefined if it starts one. */
+  /** Undefined if the cluster starts its subject. */
   similarity: number | undefined;
 }
 
-/** The part of a subject that is in one session. */
 export interface SubjectSession {
   sessionId: string;
   title: string | null;
@@ -51,7 +47,6 @@ export interface SubjectSession {
   lastAtMs: number;
 }
 
-/** A subject as lists show it. */
 export interface SubjectOverview {
   root: number;
   project: string | null;
@@ -64,38 +59,33 @@ export interface SubjectOverview {
 const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
-/** SQL for a unite `u` of the log that counts at `@position`: its cluster was not dissolved since. */
+/** SQL: the unite `u` of the log holds at `@position`, because its cluster was not dissolved before that. */
 const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @position AND u.generation = ${GENERATION_AT}
   AND NOT EXISTS (SELECT 1 FROM unions d WHERE d.level = 'subject' AND d.node = u.node AND d.kind = 'dissolve'
                   AND d.id > u.id AND d.id <= @position AND d.generation = u.generation)`;
 
-/**
- * The rows of the log about subjects, and `clusters.subject_parent_id`.
- *
- * The subjects of a project are of that project alone. The sessions without a project count as one project, too.
- */
+/** Rows of the log about subjects, and `clusters.subject_parent_id`. Sessions without a project are one project. */
 export class SubjectRepository extends Repository {
   // Upkeep runs these for each cluster that settled, and a recall or an expansion for each of its results.
   readonly #add = this.statement<RowOf<typeof UNION>>`${UNION.insert()}`;
   readonly #seal = this.sealing(unions);
-  /** Gives a cluster the root of its subject, or none. */
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
     UPDATE clusters SET subject_parent_id = ? WHERE root_id = ?`.run;
-  /** The root of the subject that a cluster is assigned to now; undefined if it is not assigned. */
+  /** Undefined if the cluster is not assigned. */
   readonly rootOf = this.statement<[cluster: number], number>`
     SELECT subject_parent_id FROM clusters WHERE root_id = ? AND subject_parent_id IS NOT NULL`.pluck().get;
-  /** The log position at which a cluster was first assigned, in the generation of `position`; undefined if it never was. */
+  /** The log position at which a cluster was first assigned, in the generation of `position`. */
   readonly started = this.statement<RootAt, number>`
     SELECT id FROM unions WHERE node = @root AND level = 'subject' AND generation = ${GENERATION_AT}
     ORDER BY id LIMIT 1`.pluck().get;
-  /** The root of the subject that a cluster was assigned to at a log position; undefined if it was not assigned. */
+  /** The root of a cluster's subject at a log position; undefined if the cluster was not assigned. */
   readonly rootAt = this.statement<RootAt, number>`
     SELECT root FROM (
       SELECT kind, root FROM unions
       WHERE node = @root AND level = 'subject' AND id <= @position AND generation = ${GENERATION_AT}
       ORDER BY id DESC LIMIT 1)
     WHERE kind <> 'dissolve'`.pluck().get;
-  /** The messages that a subject held at a log position: session by session, the oldest first, each in order. */
+  /** The messages of a subject at a log position: oldest session first, each in order. */
   readonly messageIds = this.statement<RootAt, number>`
     SELECT m.id
     FROM (SELECT @root AS cluster UNION ALL SELECT u.node FROM unions u WHERE u.root = @root AND ${IS_UNITED}) c
@@ -104,22 +94,22 @@ export class SubjectRepository extends Repository {
     JOIN messages m ON m.id = e.node OR (m.step_id = e.node AND m.step_id <> m.id)
     JOIN sessions s ON s.id = m.session_id
     ORDER BY s.created_at_ms, s.id, m.seq`.pluck().all;
-  // Hints for indexes. The plus keeps SQLite from beginning with the sessions: it reads the index of settled clusters from a
-  // position on. Few rows of the log come after a position, compared with all that were ever dissolved.
-  /** Clusters of a project that settled after a log position, in the order in which they are assigned. */
+  // Hints for indexes. The plus makes SQLite begin with the index of settled clusters, and not with the sessions. `NOT
+  // INDEXED` makes it begin at a log position.
+  /** Clusters of a project that settled after a log position, in order. */
   readonly settledAfter = this.statement<{ project: string | null; position: number; limit: number }, SettledRow>`
     SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject
     FROM clusters c JOIN sessions s ON s.id = c.session_id
     WHERE c.settled_at > @position AND +s.project IS @project ORDER BY c.settled_at LIMIT @limit`.map(
     settledCluster,
   ).all;
-  /** Returns true if a cluster of any project was dissolved after a log position. */
+  /** In any project. */
   readonly isDissolvedAfter = this.statement<[position: number], number>`
     SELECT EXISTS (SELECT 1 FROM unions NOT INDEXED WHERE id > ? AND level = 'subject' AND kind = 'dissolve')`
     .pluck()
     .map((found) => found === 1).one;
   // Joins of a table with itself. The root of a cluster is its first message.
-  /** The sessions of a subject, in the order in which it began in them. */
+  /** In the order in which the subject began in them. */
   readonly sessionsOf = this.statement<[root: number], SubjectSession>`
     SELECT s.id AS sessionId, s.title, sum(c.message_count) AS messageCount, min(first.created_at_ms) AS firstAtMs,
            max(last.created_at_ms) AS lastAtMs
@@ -129,23 +119,23 @@ export class SubjectRepository extends Repository {
     JOIN messages last ON last.session_id = c.session_id AND last.seq = c.seq_last
     WHERE c.subject_parent_id = ?
     GROUP BY s.id ORDER BY firstAtMs, s.id`.all;
-  /** The number of clusters that are assigned to a subject of another project. */
+  /** Clusters that are assigned to a subject of another project. */
   readonly crossingCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c
     JOIN sessions s ON s.id = c.session_id
     JOIN clusters r ON r.root_id = c.subject_parent_id
     JOIN sessions rs ON rs.id = r.session_id
     WHERE c.subject_parent_id <> c.root_id AND rs.project IS NOT s.project`.pluck().one;
-  /** The number of rows of the log that unite a cluster with a subject that had not started. */
+  /** Rows of the log that unite a cluster with a subject that had not started. */
   readonly strayCount = this.statement<[], number>`
     SELECT count(*) FROM unions u WHERE u.level = 'subject' AND u.kind = 'unite' AND NOT EXISTS (
       SELECT 1 FROM unions s WHERE s.level = 'subject' AND s.node = u.root AND s.kind = 'start' AND s.id < u.id
         AND s.generation = u.generation)`.pluck().one;
 
-  /** Projects in which a settled cluster is not assigned to a subject; null stands for the sessions without a project. */
+  /** Projects with settled clusters that have no subject. Null stands for sessions without a project. */
   projectsToAssign(): (string | null)[] {
     const [isSettled, isAssigned] = [isNotNull(clusters.settledAt), isNotNull(clusters.subjectParentId)];
-    // Only settled clusters are assigned. Comparing the counts takes a tenth of comparing the clusters.
+    // Only settled clusters are assigned. Comparing counts takes a tenth of the time.
     if (this.#clusterCount(isSettled) === this.#clusterCount(isAssigned)) return [];
     const { rootId } = clusters;
     const assigned = this.orm.select({ rootId }).from(clusters).where(isAssigned);
@@ -167,7 +157,7 @@ export class SubjectRepository extends Repository {
     return this.orm.select({ count: count() }).from(clusters).where(condition).get()!.count;
   }
 
-  /** Logs that a cluster is assigned, in one or two rows from `position` on. Returns the position after the last row. */
+  /** Logs an assignment in one or two rows from `position` on. @returns the position after the last row. */
   assign(generation: number, position: number, { root, sessionId, subject, similarity }: AssignedCluster): number {
     const row = { sessionId, generation, level: "subject", node: root } as const;
     this.#add.run({ ...row, id: position, kind: "start", root, score: null });
@@ -184,8 +174,8 @@ export class SubjectRepository extends Repository {
   }
 
   /**
-   * Removes all clusters of a project that settled at a log position or later from their subjects. Which subject a cluster is
-   * assigned to depends on those that were assigned before it.
+   * Removes all clusters of a project that settled at `settledFrom` or later from their subjects. A cluster's
+   * assignment depends on earlier clusters.
    *
    * @param position  The log position of the first row to add.
    */
@@ -210,21 +200,20 @@ export class SubjectRepository extends Repository {
       });
   }
 
-  /** The rows of the log of a generation about the clusters of a session. */
   ofSession(sessionId: string, generation: number): SubjectRow[] {
     const { id, kind, node, root } = unions;
     const isWanted = and(eq(unions.sessionId, sessionId), isOfSubjects(generation));
     return this.orm.select({ id, kind, node, root }).from(unions).where(isWanted).orderBy(id).all() as SubjectRow[];
   }
 
-  /** Deletes the rows of the log about clusters of a generation, and about others that were united with them. */
+  /** Deletes a generation's log rows about some clusters, and about clusters that were united with them. */
   forget(generation: number, roots: readonly number[]): void {
     const isUnderThem = and(eq(unions.kind, "unite"), isAnyOf(unions.root, roots));
     const isAboutThem = and(isOfSubjects(generation), or(isUnderThem, isAnyOf(unions.node, roots)));
     this.orm.delete(unions).where(isAboutThem).run();
   }
 
-  /** Renames a cluster of a generation that lost its first step, and with it its root. */
+  /** Renames a cluster whose root was forgotten. */
   rename(generation: number, from: number, to: number): void {
     const [node, root] = [unions.node, unions.root].map((column) => sql`iif(${column} = ${from}, ${to}, ${column})`);
     const isNamed = and(isOfSubjects(generation), or(eq(unions.node, from), eq(unions.root, from)));
@@ -236,7 +225,7 @@ export class SubjectRepository extends Repository {
     for (const { id } of renamed.all()) this.#seal(id);
   }
 
-  /** Subjects of at least two sessions. Those with the most tokens come first, because what recurs most often is boilerplate. */
+  /** Subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate. */
   longLived(project: string | undefined, limit: number): SubjectOverview[] {
     const sessionCount = countDistinct(clusters.sessionId);
     const tokenCount = sql<number>`sum(${clusters.tokenCount})`;
@@ -256,7 +245,7 @@ export class SubjectRepository extends Repository {
       .all();
   }
 
-  /** The labels of a subject's clusters, in the order in which they settled. */
+  /** In the order in which the clusters settled. */
   labelsOf(root: number): string[] {
     const rows = this.orm.select({ label: clusters.label }).from(clusters).where(eq(clusters.subjectParentId, root));
     return rows

@@ -9,16 +9,14 @@ const SUMMARY = columns(summaries);
 
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
 
-/** A theme's summary with its text. */
 export type DoneSummary = Done<typeof summaries>;
 
-/** A summary of another generation stands for a tree that is not in this forest. */
+/** Summaries of older generations are about trees that no longer exist. */
 const IS_STANDING = `status = 'done' AND shown_until IS NULL AND log_position > (SELECT max(log_position) FROM generations)`;
 
-/** Rows of `summaries`. */
 export class SummaryRepository extends ClaimableRows<typeof summaries> {
   // Moves of the frontier and renders run these.
-  /** The summaries that the context shows, those of the oldest messages first. */
+  /** The summaries that the context shows, by their oldest messages. */
   readonly shown = this.statement<[sessionId: string], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NOT NULL
     ORDER BY seq_first, id`.all;
@@ -34,13 +32,13 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
     super(database, summaries, costs);
   }
 
-  /** The number of roots, in all sessions, that have a summary which is shown or waits. */
+  /** Counts the roots of all sessions that have a summary which is shown or waits. */
   standingRootCount(): number {
     const count = sql<number>`count(distinct ${summaries.rootId})`;
     return this.orm.select({ count }).from(summaries).where(sql.raw(IS_STANDING)).get()!.count;
   }
 
-  /** Hides every summary that is shown or waits, in all sessions. */
+  /** Hides all summaries of all sessions. */
   hideAll(position: number): void {
     const isStanding = and(eq(summaries.status, "done"), isNull(summaries.shownUntil));
     this.orm.update(summaries).set({ shownUntil: position }).where(isStanding).run();
@@ -56,7 +54,7 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
       .run();
   }
 
-  /** The ids of a session's failed and parked tries. Their errors may quote messages. */
+  /** Failed and parked attempts. Their errors may quote messages. */
   tries(sessionId: string): number[] {
     const isTry = and(eq(summaries.sessionId, sessionId), inArray(summaries.status, ["failed", "parked"]));
     const rows = this.orm.select({ id: summaries.id }).from(summaries).where(isTry);
@@ -71,14 +69,14 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
     return this.claimsWhere(eq(summaries.sessionId, sessionId));
   }
 
-  /** Deletes the claims of all sessions. Their owners find that they lost them. */
+  /** Deletes the claims of all sessions. The stores that made them find out when they end them. */
   deleteClaims(): void {
     this.orm.delete(summaries).where(eq(summaries.status, "claimed")).run();
   }
 
   /**
-   * When a summarizer may be asked again, for a theme or a span, after its service refused everyone or refused this
-   * claimant's key or settings. Undefined if it may be asked now.
+   * Returns when a summarizer may be asked again after its service refused everyone, or refused this claimant's key or
+   * settings. Undefined if it may be asked now.
    */
   pausedUntil(summarizerId: string, claimant: string, nowMs: number): number | undefined {
     const [theme, span] = [summaries, spanSummaries].map((t) => {

@@ -8,7 +8,6 @@ import { columns, type RowOf } from "./statement.ts";
 const THEME = columns(themes);
 type ThemeRow = RowOf<typeof THEME>;
 
-/** Rows of `themes`. */
 export class ThemeRepository extends Repository {
   // Moves of the frontier and resumes run these.
   readonly #put = this.statement<Omit<ThemeRow, "centroidSum"> & { centroidSum: Buffer }>`${THEME.upsert("sessionId")}`;
@@ -23,7 +22,7 @@ export class ThemeRepository extends Repository {
     this.#put.run({ rootId, sessionId, centroidSum: encodeVector(sum), logPosition, ...counts });
   }
 
-  /** Deletes the themes of a session, or of all. */
+  /** Deletes the themes of a session, or of all sessions. */
   deleteOf(sessionId?: string): void {
     this.orm
       .delete(themes)

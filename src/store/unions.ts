@@ -13,28 +13,24 @@ export type UnionRow = Omit<RowOf<typeof UNION>, "sessionId" | "generation" | "l
   kind: "start" | "join" | "settle" | "unite";
 };
 
-/** A step that entered a cluster. */
 export interface EnteredStep {
-  /** The log position. */
   position: number;
-  /** The first message of the step. */
   stepId: number;
   clusterRoot: number;
 }
 
-/** A root as it was at a log position. */
 export type RootAt = { root: number; position: number };
 
-/** SQL for the newest log position that the store ever gave, to any session. */
+/** SQL for the newest log position in the store. */
 export const NEWEST_POSITION = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0)";
 
 const ENTERED = "SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions";
 
-/** Rows of the log, and the trees that they make. They are of the generation in use unless a log position names another. */
+/** Rows of the log, and the trees that they make, in the generation in use or that of a given log position. */
 export class UnionRepository extends Repository {
   // Moves of the frontier, resumes, renders and recalls run these.
   readonly #insert = this.statement<RowOf<typeof UNION>>`${UNION.insert()}`;
-  /** The log position of the session's last union; 0 before the first. */
+  /** 0 before the first row. */
   readonly lastPosition = this.statement<[sessionId: string], number>`
     SELECT coalesce(max(id), 0) FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`.pluck()
     .one;
@@ -43,7 +39,7 @@ export class UnionRepository extends Repository {
     AND generation = ${GENERATION_AT}`;
   readonly #ofSession = this.statement<[sessionId: string, generation: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`;
-  /** The steps that entered the session's forest last, newest first. */
+  /** Newest first. */
   readonly newestEntered = this.statement<[sessionId: string, limit: number], EnteredStep>`
     ${ENTERED} WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') AND generation = ${GENERATION_NOW}
     ORDER BY id DESC LIMIT ?`.all;
@@ -51,18 +47,17 @@ export class UnionRepository extends Repository {
   readonly uniteOf = this.statement<[root: number], { position: number; root: number }>`
     SELECT id AS position, root FROM unions
     WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`.get;
-  /** The log position at which a step entered the forest, and its cluster; undefined while it is not in the forest. */
+  /** When a step entered the forest, and its cluster; undefined if it has not entered. */
   readonly entered = this.statement<[stepId: number], EnteredStep>`
     ${ENTERED} WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}`
     .get;
-  /** The log position at which a root started, in the generation of `position`. Every theme's root was a cluster's root first. */
+  /** When a root started, in the generation of `position`. Every theme's root was a cluster's root first. */
   readonly started = this.statement<RootAt, { position: number; sessionId: string }>`
     SELECT id AS position, ${columns(unions, "sessionId")} FROM unions
     WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}`.get;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
-  // Recursive. A root is absorbed at most once, so the tree under a root at a log position is found downwards, by the
-  // unites up to that position.
+  // Recursive. A theme at a log position is found from its root downwards, by the unites up to that position.
   readonly #stepsOfTheme = this.statement<RootAt, RowOf<typeof UNION>>`
     WITH RECURSIVE tree(root) AS (
       SELECT @root
@@ -77,7 +72,6 @@ export class UnionRepository extends Repository {
     this.#insert.run({ id, sessionId, generation, level, kind, node, root, score });
   }
 
-  /** Replaces a session's log of one generation. */
   replace(sessionId: string, generation: number, rows: readonly UnionRow[]): void {
     this.orm.delete(unions).where(isLog(sessionId, generation)).run();
     for (const row of rows) this.add(sessionId, generation, row);
@@ -87,7 +81,7 @@ export class UnionRepository extends Repository {
     return this.#ofSession.all(sessionId, generation) as UnionRow[];
   }
 
-  /** The first messages of the steps that a root of this level held at a log position, in no order. */
+  /** Returns the steps that a root of this level held at a log position, in no order. */
   stepsOf(level: SessionLevel, root: number, position: number): number[] {
     const rows = (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
     return rows.map(({ node }) => node);

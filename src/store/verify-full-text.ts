@@ -3,17 +3,16 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { Repositories } from "./repositories.ts";
 import { indexTexts } from "./write.ts";
 
-/** Returns the words of a text, in order. */
 type WordsOf = (text: string) => readonly string[];
 
-/** Returns true for a problem of the full-text index, which can be rebuilt, and false for one of facts. */
+/** Returns true for a problem of the full-text index. `verify --rebuild` repairs it. */
 export function isOfFullText(problem: string): boolean {
   return /fts5|messages_fts/i.test(problem);
 }
 
 /**
- * Compares the full-text index with the messages up to the newest one it has. Splits every message into words, about 50 µs
- * each. Each batch of a hundred messages is one snapshot.
+ * Compares the full-text index with its messages. Splitting each message into words takes about 50 µs. Each batch of a
+ * hundred messages is one snapshot.
  */
 export function fullTextProblems({ database, fullText }: Repositories, wordsOf: WordsOf): string[] {
   try {
@@ -27,7 +26,7 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
     let differentCount = 0;
     for (let afterId = 0; ; ) {
       const page = database.read(() => fullText.wordCounts(afterId, BATCH_MESSAGES_MAX));
-      // A damaged row may have no text. The check of the messages names it.
+      // A damaged row may have no text. The check of the messages reports it.
       for (const { text, wordCount } of page) if (wordsOf(text ?? "").length !== wordCount) differentCount += 1;
       if (page.length < BATCH_MESSAGES_MAX) break;
       afterId = page.at(-1)!.id;

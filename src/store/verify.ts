@@ -10,17 +10,16 @@ import * as schema from "./schema.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { rebuildSession } from "./write.ts";
 
-/** The most problems that are listed. All are counted. */
+/** How many problems are listed. All are counted. */
 const PROBLEMS_MAX = 100;
 
-/** The most missing seqs that are named. */
 const LOST_MAX = 10;
 
 export interface Problem {
   sessionId: string | null;
-  /** A description of the problem that names the row. */
+  /** Names the row. */
   text: string;
-  /** True if `verify --rebuild` repairs it. Derived rows can be rebuilt, facts cannot. */
+  /** True if `verify --rebuild` repairs it: derived rows can be rebuilt, facts cannot. */
   rebuildable: boolean;
 }
 
@@ -37,7 +36,6 @@ export interface VerifyReport {
   problems: Problem[];
 }
 
-/** The number of sessions checked, and of all sessions. */
 export interface VerifyProgress {
   sessionCount: number;
   totalCount: number;
@@ -52,12 +50,12 @@ export interface VerifyOptions extends DeriveOptions {
 }
 
 /**
- * Derives all derived rows again, and compares them with those that are stored.
+ * Derives all derived rows again, and compares them with the stored ones.
  *
- * Facts are checked as far as they can be: SQLite's integrity, the definitions of tables and views, the digests of messages and
- * artifacts, seqs without a message, and whether the log can be applied. The full-text index is compared with its messages;
- * `rebuild` also adds those that it does not hold yet. Each session is checked on a snapshot of its own, so other processes can
- * write in between.
+ * Facts are checked where possible: SQLite's integrity, the definitions of tables and views, the digests of messages
+ * and artifacts, missing seqs, and whether the log can be applied. The full-text index is compared with its messages;
+ * `rebuild` also adds missing ones. Each session is checked on its own snapshot, so other processes can write
+ * meanwhile.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
   const { database, sessions } = repositories;
@@ -67,7 +65,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     report.problemCount += 1;
     if (report.problems.length < PROBLEMS_MAX) report.problems.push({ sessionId, text, rebuildable });
   };
-  /** Runs a check. Damage that stops the check is noted as a problem, so that the next check still runs. */
+  /** Notes damage that stops the check as a problem, so that the next check runs. */
   const noting = (sessionId: string | null, run: () => void): void => {
     try {
       run();
@@ -83,7 +81,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       if (isOfFullText(text)) fullTextFaults.push(text);
       else note(null, text, false);
     }
-    // No other check reads all columns of these.
+    // No other check reads all columns of these tables.
     for (const table of [schema.sessions, schema.unions, schema.summaries, schema.spanSummaries]) {
       for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
     }
@@ -142,7 +140,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
 function integrityProblems({ database, fullText }: Repositories): string[] {
   const { client } = database;
   try {
-    // SQLite checks the full-text index as it was last read, so it is read first.
+    // SQLite checks the full-text index as it was last read, so read it first.
     fullText.anyWord();
   } catch {
     // The checks below report the damage.
@@ -157,7 +155,7 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
   return problems;
 }
 
-/** Checks the messages of a session. @returns the number that can be read. */
+/** @returns how many messages can be read. */
 function checkMessages(repositories: Repositories, sessionId: string, note: (text: string) => void): number {
   let count = 0;
   for (const { message, digest } of repositories.messages.each(sessionId, note)) {
@@ -170,7 +168,7 @@ function checkMessages(repositories: Repositories, sessionId: string, note: (tex
   return count;
 }
 
-/** Applies the session's logs of older generations, which old handles need. @returns the number of their rows. */
+/** Applies the session's logs of older generations, which old handles need. @returns how many rows they have. */
 function checkHistory(
   { generations, unions, subjects }: Repositories,
   sessionId: string,

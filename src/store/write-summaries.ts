@@ -8,31 +8,30 @@ import type { NewSummary } from "./summaries.ts";
 
 // The events that concern summaries. Each exported function that writes is one transaction.
 
-/** The claimant of a new claim, and when the claim ends unless it is renewed. Unix milliseconds, by the store's clock. */
+/** The terms of a new claim, in Unix milliseconds. The claim expires at `untilMs` unless it is renewed. */
 export interface Lease {
   claimant: string;
   nowMs: number;
   untilMs: number;
 }
 
-/** A claim that this store has made. */
 export interface HeldClaim {
   table: "summaries" | "spans";
   id: number;
   claimant: string;
 }
 
-/** Why no claim was made: another store holds one, or the sources have changed since they were read. */
+/** Why no claim was made: another store holds one, or the messages have changed since they were read. */
 export type NoClaim = { heldUntilMs: number } | "changed";
 
 type ThemeWork = Omit<NewSummary, "status" | "claimant" | "claimedUntilMs">;
 type SpanWork = Omit<NewSpan, "status" | "claimant" | "claimedUntilMs">;
 
 /**
- * Claims a theme before a model is paid to summarize it. While the claim holds, no other store begins the same theme or a
- * part of it. Expired claims are taken over.
+ * Claims a theme before a model is paid to summarize it. While the claim holds, no other store summarizes the theme or
+ * a part of it.
  *
- * @param rewriteCount  The generation's count when the sources were read. It changes when anything is forgotten.
+ * @param rewriteCount  The generation's count when the messages were read. It changes when anything is forgotten.
  */
 export function claimTheme(
   repositories: Repositories,
@@ -55,7 +54,6 @@ export function claimTheme(
   });
 }
 
-/** Claims a span, as `claimTheme` claims a theme. */
 export function claimSpan(repositories: Repositories, work: SpanWork, lease: Lease): HeldClaim | NoClaim {
   const { database, spans } = repositories;
   return database.write("resolveDirty", () => {
@@ -71,10 +69,9 @@ export function claimSpan(repositories: Repositories, work: SpanWork, lease: Lea
 }
 
 /**
- * Deletes expired claims, and returns when a live one expires.
- *
- * A claim that lasts much longer than any lease was made before the clock was set back, so it counts as expired. A claim that
- * lasts a little longer was made while this process waited for its turn to write.
+ * Deletes expired claims, and returns when a live one expires. A claim that ends slightly after this lease was made
+ * while this process waited to write. A claim that ends much later was made before the clock was set back, and counts
+ * as expired.
  */
 function liveUntilMs(
   repository: { discard(ids: readonly number[]): void },
@@ -88,14 +85,13 @@ function liveUntilMs(
   return undefined;
 }
 
-/** Renews claims. A claim that was lost stays lost. */
 export function renewClaims(repositories: Repositories, claims: readonly HeldClaim[], untilMs: number): void {
   repositories.database.write("resolveDirty", () => {
     for (const { table, id, claimant } of claims) repositories[table].renewClaim(id, claimant, untilMs);
   });
 }
 
-/** Releases the claims on work that was given up, and records what the work has cost so far. */
+/** Releases the claims on work that was given up, and records its costs. */
 export function releaseClaims(
   repositories: Repositories,
   claims: readonly { claim: HeldClaim; sessionId: string; summarizerId: string; costs: Costs }[],
@@ -110,8 +106,8 @@ export function releaseClaims(
 }
 
 /**
- * Releases the claims of this store on a session that could not be released before, because the file could not be written.
- * Call it only while no work of this store on the session is under way.
+ * Releases claims that this store could not release before, because the file could not be written. Call it only while
+ * no work of this store on the session is under way.
  */
 export function releaseLeftoverClaims(
   repositories: Repositories,
@@ -130,11 +126,10 @@ export function releaseLeftoverClaims(
 }
 
 /**
- * Records a summary of a theme, or a failed try, and ends its claim. Nothing is recorded if another summary covers at least as
- * much, or if another generation has replaced the forest. If the claim was lost, a failed try is not recorded, and a summary only
- * if its sources are still those that were read.
+ * Records a summary of a theme, or a failed attempt, and ends its claim. Nothing is recorded if another summary covers
+ * everything, or if another generation is in use. After a lost claim, only a summary of unchanged messages is recorded.
  *
- * @param claim  Undefined for a summary that stands in for the model's: it costs nothing, so it needs no claim.
+ * @param claim  Undefined for a stand-in, which costs nothing and needs no claim.
  * @returns true if the row was written.
  */
 export function recordSummary(repositories: Repositories, row: NewSummary, claim?: HeldClaim): boolean {
@@ -155,8 +150,8 @@ export function recordSummary(repositories: Repositories, row: NewSummary, claim
 }
 
 /**
- * Records a summary of a span, a failed try, or that a summary is due, and ends its claim. Returns false if nothing was written:
- * messages were forgotten, another process has summarized as much or more, or a try failed whose claim was lost.
+ * Records a row for a span and ends its claim. Returns false if nothing was written: messages were forgotten, another
+ * summary covers everything, or an attempt failed after its claim was lost.
  */
 export function recordSpan(repositories: Repositories, operation: string, row: NewSpan, claim?: HeldClaim): boolean {
   const { database, spans, costs } = repositories;
@@ -178,7 +173,7 @@ export function recordSpan(repositories: Repositories, operation: string, row: N
   });
 }
 
-/** Returns the SHA-256, in hexadecimal, of the digests of a theme's messages at a log position, in order of seq. */
+/** Returns the SHA-256, in hex, of the digests of a theme's messages at a log position, in order of seq. */
 export function sourceDigestOf({ messages, unions }: Repositories, root: number, logPosition: number): string {
   const digest = createHash("sha256");
   for (const part of messages.digestsOfSteps(unions.stepsOf("theme", root, logPosition))) digest.update(part);
@@ -189,12 +184,11 @@ function assertSession({ sessions }: Repositories, sessionId: string): void {
   if (sessions.byId(sessionId) === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
 }
 
-/** Returns true if the sources were read from the generation in use. */
 function isInUse({ generations }: Repositories, { logPosition }: ThemeWork): boolean {
   return logPosition > (generations.newest()?.logPosition ?? 0);
 }
 
-/** Returns true if a stored summary covers at least as much. Stand-ins count only if `row` is a stand-in. */
+/** A stored stand-in covers only other stand-ins. */
 function isCovered({ summaries }: Repositories, coverage: Coverage, row: ThemeWork): boolean {
   return [...summaries.shown(row.sessionId), ...summaries.waiting(row.sessionId)].some(
     (other) => (row.standsIn || !other.standsIn) && coverage.covers(other, row.rootId, row.logPosition),

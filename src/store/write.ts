@@ -16,14 +16,12 @@ import type { UnionRow } from "./unions.ts";
 
 // One exported function for each event, each in one transaction. write-summaries.ts has those of summaries.
 
-/** The changes of one move of the frontier. */
 export interface FrontierMove {
   sessionId: string;
   graduatedSeq: number;
   evictedSeq: number;
-  /** The rows of the log that the move adds, in order. */
+  /** In order. */
   unions: readonly UnionRow[];
-  /** The log position after the last of them. */
   position: number;
   /** Clusters that a step started or joined. */
   clusters: readonly ClusterState[];
@@ -50,7 +48,7 @@ export function startGeneration(
   );
 }
 
-/** A session was created. Returns the id of a session with the same names if another process has just created one. */
+/** A session was created. Returns the id of the session if another process has just created it. */
 export function createSession({ database, sessions }: Repositories, session: NewSession): string | undefined {
   return database.write("session", () => {
     if (sessions.byId(session.id) !== undefined) return session.id;
@@ -61,7 +59,7 @@ export function createSession({ database, sessions }: Repositories, session: New
   });
 }
 
-/** The title, project or parent of a session became known. Known values stay. With a project, its clusters get other subjects. */
+/** The title, project or parent of a session became known. Known values stay. In a new project, subjects change. */
 export function completeSession(
   repositories: Repositories,
   id: string,
@@ -78,7 +76,6 @@ export function completeSession(
   });
 }
 
-/** A session was given other settings. */
 export function changeSettings(repositories: Repositories, sessionId: string, settings: SessionSettings): void {
   repositories.database.write("session", () => repositories.sessions.setSettings(sessionId, settings));
 }
@@ -89,8 +86,8 @@ export interface SessionWrites {
 }
 
 /**
- * A session was changed: messages were appended to it, its frontier moved, or both. `change` runs inside the transaction: it
- * reads the session as it is now, decides, and writes. If it throws, nothing is written.
+ * A session was changed. `change` runs inside the transaction: it reads the session as it is now, decides, and writes.
+ * If it throws, nothing is written.
  */
 export function changeSession<T>(
   repositories: Repositories,
@@ -111,8 +108,9 @@ export function changeSession<T>(
 /**
  * Some due vectors were claimed until `untilMs`.
  *
- * @param choose  Returns the ones to claim. It also runs before the transaction, which is skipped if there are none.
- * @throws {StoreError} `EMBEDDER_MISMATCH` if the store is grown with another embedder.
+ * @param choose  Returns the vectors to claim. It runs before the transaction, which is skipped if there are none, and
+ * again inside.
+ * @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
  */
 export function claimVectors(
   repositories: Repositories,
@@ -133,11 +131,11 @@ export function claimVectors(
 }
 
 /**
- * Vectors arrived. A vector is dropped if its message was forgotten, or has entered the forest without it, because logged
- * decisions stay.
+ * Vectors arrived. A vector is dropped if its message was forgotten, or entered the forest without it. Logged decisions
+ * stay.
  *
  * @returns the number of vectors stored.
- * @throws {StoreError} `EMBEDDER_MISMATCH` if the store is grown with another embedder.
+ * @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
  */
 export function storeVectors(
   repositories: Repositories,
@@ -170,7 +168,7 @@ export function vectorsFailed(
   database.write("embed", () => note(pendingVectors));
 }
 
-/** Settled clusters were assigned to subjects. `plan` runs inside the transaction and returns the assignments. */
+/** Settled clusters were assigned to subjects. `plan` runs inside the transaction. */
 export function assignClusters(repositories: Repositories, plan: () => readonly AssignedCluster[]): void {
   const { database, unions, subjects, generations } = repositories;
   database.write("subjects", () => {
@@ -181,8 +179,8 @@ export function assignClusters(repositories: Repositories, plan: () => readonly 
 }
 
 /**
- * Clusters of a project that settled at a log position or later lose their subjects. Call it inside the transaction that changes
- * what their assignment depends on. Upkeep assigns them again.
+ * Clusters of a project that settled at `settledFrom` or later lose their subjects. Call it inside the transaction that
+ * changes an earlier cluster. Upkeep assigns them again.
  */
 export function dissolveSubjects(
   { unions, subjects, generations }: Repositories,
@@ -195,7 +193,7 @@ export function dissolveSubjects(
 /**
  * The oldest messages of the tail were added to the full-text index, at most a hundred.
  *
- * @param wordsOf  Returns the words of a text, in order. A message without words gets a row, too.
+ * @param wordsOf  Returns the words of a text, in order.
  * @param options.fromScratch  Empties the index first.
  * @returns the number of messages added.
  */
@@ -255,7 +253,7 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   sessions.moveFrontier(move.graduatedSeq, move.evictedSeq, sessionId);
 }
 
-/** Files were imported completely. Nothing is written if something may have been forgotten since `rewriteCount` was read. */
+/** Files were imported completely. Nothing is written if anything was forgotten since `rewriteCount` was read. */
 export function noteImportedFiles(
   { database, generations, importedFiles }: Repositories,
   states: ReadonlyMap<string, string>,
