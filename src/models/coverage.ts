@@ -1,28 +1,28 @@
 export interface CoverageItem {
-  /** The terms it covers: indexes into the weights, each at most once. */
+  /** The terms of the item, as indexes into the weights, each at most once. */
   terms: readonly number[];
-  /** How well it covers its terms: at least 0, comparable between the items of one call. */
+  /** How well the item covers its terms: at least 0, comparable between the items of one call. */
   value: number;
   /** Above 0, in any unit. */
   cost: number;
 }
 
-/** The gain of covering a term again and again: small, but a second request about the same thing still counts. */
+/** The gain of one more request about a covered term. It is small, but not zero. */
 const TAIL = 0.03;
 
 /**
- * Offers items greedily, the best gain in coverage for its cost first.
+ * Offers items greedily, starting with the best gain in coverage for its cost.
  *
  * It maximizes Σ weight(t)·(c/(1 + c) + 0.03·c), where c(t) is the sum of the values of the chosen items with term t. The
- * function is monotone and submodular, so a second item with the same terms adds less than the first (Lin and Bilmes, "A
- * Class of Submodular Functions for Document Summarization", ACL 2011, with their cost-scaled greedy algorithm). A gain
- * never grows, so an old gain is an upper bound, and only items whose bound beats the current best are computed again
- * (Minoux 1978). Of items with equal gains, the first wins.
+ * function is monotone and submodular, so a second item with the same terms adds less (Lin and Bilmes, "A Class of Submodular
+ * Functions for Document Summarization", ACL 2011, with their cost-scaled greedy algorithm). A gain never grows, so an old gain
+ * is an upper bound, and only items whose bound beats the current best are computed again (Minoux 1978). If gains are equal, the
+ * first item wins.
  *
  * @param weights  Each at least 0.
- * @param gainMin  After the first item, items that gain no more than this per square root of their cost are not offered.
+ * @param gainMin  After the first item, an item is only offered if it gains more than this per square root of its cost.
  * @param refusalsMax  Stops after this many refusals, because the remaining items are unlikely to fit.
- * @param take  Gets an item's index, once for each item. Returns true if there was room for it.
+ * @param take  Gets an item's index, once for each item. Returns true if there was room for the item.
  */
 export function selectByCoverage(
   items: readonly CoverageItem[],
@@ -32,7 +32,7 @@ export function selectByCoverage(
 ): void {
   const covered = new Float64Array(weights.length);
   const bounds = new Float64Array(items.length).fill(Number.POSITIVE_INFINITY);
-  // Dividing by the whole cost would favor the shortest lines, and not dividing the longest.
+  // The square root is a compromise: the whole cost would favor the shortest lines, and no cost the longest.
   const scales = items.map(({ cost }) => 1 / Math.sqrt(cost));
 
   const gainOf = (index: number): number => {

@@ -3,7 +3,7 @@ import type { Embedder } from "./embedder.ts";
 import { type GeminiEmbedderOptions, geminiEmbedder } from "./gemini/embedder.ts";
 import { hashingEmbedder } from "./hashing-embedder.ts";
 
-/** `gemini-embedding-2-768`: the model, then the dimension. */
+/** The model, then the dimension: `gemini-embedding-2-768`. */
 const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
 
 /**

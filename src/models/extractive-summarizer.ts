@@ -8,17 +8,17 @@ import { lineOf, type Statement } from "./statements.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "./summarizer.ts";
 import { forEachWord } from "./words.ts";
 
-/** The most statements to choose from. If there are more, the least valuable are left out. */
+/** The least valuable statements above this number are not considered. */
 const STATEMENTS_MAX = 1_000;
 const LINE_CHARS_MAX = 240;
 const USER_LINE_CHARS_MAX = 360;
 const LINE_CHARS_MIN = 60;
 const TITLE_CHARS_MAX = 60;
-/** The cost of a line beside its length: its prefix, and one more thing to read. */
+/** Each line costs this many characters more than its length, because of its prefix and because somebody has to read it. */
 const LINE_COST_CHARS = 40;
-/** The least gain of a line that is worth its tokens: about what one new name adds to a line of the model. */
+/** A line must gain more than this. One new name gains about as much in a line of the model. */
 const GAIN_MIN = 0.05;
-/** The largest share of a summary for the list of files, if there are statements too. */
+/** The list of files may take this share of the summary, unless there are no statements. */
 const FILES_SHARE = 0.35;
 const FILES_MAX = 40;
 const TITLE_FILES_MAX = 5;
@@ -26,21 +26,21 @@ const REFUSALS_MAX = 20;
 
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
-/** The worth of a covered term. Pieces count little, because they come with their name. */
+/** The weight of a term in a line. A piece of a name counts little, because its name is there too. */
 const TERM_WEIGHT = { whole: 2, word: 1, gram: 0.5, piece: 0.3 };
-/** The number of lines from which a term's weight stops growing, so that a common topic does not hide a rare one. */
+/** A term's weight stops growing at this number of lines, so that a common topic does not hide a rare one. */
 const TERM_COUNT_MAX = 25;
 
 /**
  * Creates a summarizer that needs no model. It selects statements and changes only their white space and length.
  *
  * Messages are split into statements, which are weighed by their kind (`statements.ts`) and chosen to cover the terms of the
- * conversation (`coverage.ts`). The text has one statement per line, in order. Lines that are not the model's start with
- * `user: `, `tool: ` or a name. The last line, `files: …`, lists the files that were worked on. Lines of earlier summaries
- * compete with new statements, so nothing nests or repeats.
+ * conversation (`coverage.ts`). The text has one statement per line, in order. A line that is not the model's starts with a
+ * name, `user:` or `tool:`. The last line, `files: …`, lists the files that were worked on. Lines of earlier summaries compete
+ * with new statements.
  *
  * The text costs at most `tokensMax` by `countTokens`, and never more than its sources. If no whole line fits, it is the
- * beginning of the best one, or empty. Messages without words are only counted. The result is deterministic. The function
+ * beginning of the best line, or empty. Messages without words are only counted. The result is deterministic. The function
  * yields to the event loop every few milliseconds.
  */
 export function extractiveSummarizer(): Summarizer {
@@ -53,7 +53,7 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   const reading = await readSources(request, pace);
   const statements = mostValuable(reading.statements);
   if (statements.length === 0 && reading.files.length === 0) {
-    // This text may be longer than its sources: an empty one would say that there were none.
+    // This text may be longer than its sources, because an empty text would say that there were no messages.
     const line = wordlessLine(reading.wordlessCount);
     const text = beginningThatFits(line, LINE_CHARS_MAX, (beginning) => countTokens(beginning) <= request.tokensMax);
     return { title: line, text };
@@ -74,7 +74,7 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   let best: number | undefined;
   selectByCoverage(items, weights, { gainMin: GAIN_MIN, refusalsMax: REFUSALS_MAX }, (index) => {
     best ??= index;
-    // The sum of lines is quick but inexact. Before a line is refused, the whole text is counted.
+    // The sum of the lines is quick but inexact. The whole text is counted before a line is refused.
     let sum = tokens + countTokens(lines[index]!) + 1;
     if (sum > tokensMax) sum = countTokens(textWith([index]));
     if (sum > tokensMax) return false;
@@ -87,7 +87,7 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   const told = chosen.length > 0 ? inOrder(chosen).map((index) => statements[index]!) : statements;
   return { title: titleOf(told, reading.files), text: textWith([]) || oneThatFits() };
 
-  /** Used if no whole line fits: returns the best statement, cut and without its speaker if necessary, or one file. */
+  /** Returns the best statement, cut and without its speaker if necessary, or else one file. */
   function oneThatFits(): string {
     const line = lines[best ?? 0] ?? filesLine(reading.files.slice(0, 1));
     return fits(line) ? line : beginningThatFits(statements[best ?? 0]?.text ?? line, LINE_CHARS_MAX, fits);
@@ -98,7 +98,10 @@ function inOrder(indexes: readonly number[]): number[] {
   return indexes.toSorted((a, b) => a - b);
 }
 
-/** Returns statements with words, the last of each key, in order. If there are too many, keeps the most valuable, then the newest. */
+/**
+ * Returns the last statement of each key, in order, if it has words. If there are too many, keeps the most valuable, then the
+ * newest.
+ */
 function mostValuable(statements: readonly Statement[]): Statement[] {
   const last = new Map<string, Statement>();
   for (const statement of statements) {
@@ -124,7 +127,7 @@ function lineCharsMax({ speaker }: Statement, tokensMax: number): number {
   return Math.max(LINE_CHARS_MIN, Math.min(charsMax, tokensMax));
 }
 
-/** Returns each statement's line and terms, and the weight of each term, which grows sublinearly with its lines. */
+/** Returns each statement's line and terms, and the weight of each term. The weight grows sublinearly with the term's lines. */
 async function linesOf(statements: readonly Statement[], tokensMax: number, pace: Pace) {
   const lines: string[] = [];
   const ids = new Map<string, number>();

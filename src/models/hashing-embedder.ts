@@ -5,23 +5,22 @@ import { WordTable } from "./word-table.ts";
 import { forEachWordRange } from "./words.ts";
 
 const DIMENSION = 384;
-/** Each word changes one number in each block of the vector. */
 const BLOCKS = 4;
 const BLOCK_LENGTH = DIMENSION / BLOCKS;
 
-/** Matches every word, stop words included. Longer runs are split; elsewhere they count as data, such as hashes. */
+/** Longer runs are split here. Elsewhere they count as data, such as hashes. */
 const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 
 /**
  * The default embedder. It is local, has no state, and gives the same bits on every machine.
  *
- * It uses feature hashing (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009): each stemmed
- * word adds the square root of its count, with a sign, at four indexes given by its hash, one in each quarter of the vector
- * (the block construction of Kane and Nelson, "Sparser Johnson–Lindenstrauss Transforms", J. ACM 61(1), 2014). Two words
- * rarely collide in all four. In search tests, four indexes instead of one improved results as much as a third more dimensions.
+ * It uses feature hashing (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009). Each stemmed
+ * word adds the square root of its count, with a sign, at four indexes given by its hash, one in each quarter of the vector (the
+ * block construction of Kane and Nelson, "Sparser Johnson–Lindenstrauss Transforms", J. ACM 61(1), 2014). Two words rarely share
+ * all four. In search tests, four indexes instead of one helped like a third more dimensions.
  *
- * All words have the same weight. Weights by length, by kind and from a list of common words were measured and changed
- * nothing. Weights by document counts would make a vector depend on the messages stored before it.
+ * All words have the same weight. Weights by length, by kind and from a list of common words were measured and changed nothing.
+ * Weights by document counts would make a vector depend on the messages before it.
  */
 export const hashingEmbedder: LocalEmbedder = {
   id: `hashing-v1-${DIMENSION}`,
@@ -45,7 +44,6 @@ export const hashingEmbedder: LocalEmbedder = {
   },
 };
 
-/** Adds a word's stem and returns its index. */
 function addStem(terms: WordTable, source: string, start: number, end: number): number {
   if (isPluralOfY(source, start, end)) return addWord(terms, stem(source.slice(start, end).toLowerCase()));
   return terms.add(source, start, stemEnd(source, start, end));

@@ -1,17 +1,17 @@
 import { forEachWord, type WordKind } from "./words.ts";
 
-/** The most characters of each text that a label reads, because an append waits for it. */
+/** A label reads this many characters of each text. There are few, because an append waits for the label. */
 export const LABEL_TEXT_CHARS = 500;
 const TEXTS_MAX = 16;
 const WORDS_MAX = 4;
 const WORD_CHARS_MAX = 40; // longer names are mostly generated
-/** The length at which a word has full weight. Short words are mostly common ones. */
+/** A word has full weight from this length on. Shorter words are mostly common ones. */
 const LONG_WORD_CHARS = 8;
 
-/** The most openings kept: enough for all open clusters of a session, in about 5 MB. */
+/** Enough for all open clusters of a session, in about 5 MB. */
 const OPENINGS_KEPT_MAX = 1_024;
 
-/** The weight of each kind of word. Names are the most specific, and a piece is less specific than its name. */
+/** Names are the most specific, and a piece is less specific than its name. */
 const KIND_WEIGHT: Record<WordKind, number> = { whole: 2, word: 1, piece: 0.4, gram: 0.7 };
 
 /** Words that occur in nearly all work on code. */
@@ -24,12 +24,12 @@ const GENERIC_FACTOR = 0.3;
 
 const CALL_NAME_LINE = /^[A-Za-z][\w.:-]{1,63}\n/;
 const ID = /^(?=.*\d)[0-9a-f-]{6,}$|\d{5}|:\d+$/;
-/** Matches two letters in a row, or a character beyond ASCII, but not `e.g`. */
+/** Two letters in a row, or a character beyond ASCII. `e.g` does not match. */
 const HAS_LETTERS = /\p{L}{2}|[^\x00-\x7f]/u;
 const MENTION = /(?<![\w@/])@[\w-]+(?![\w/.-])/g;
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]+$/u;
 const WORD_CHARACTER = /[\p{L}\p{N}_]/u;
-/** The most characters that a stem may have lost: `releas` comes from `released`. */
+/** A stem may have lost this many characters: `releas` comes from `released`. */
 const ENDING_CHARS_MAX = 6;
 const ENDING = /^\p{Ll}*/u;
 const HYPHENATED = /^[^._$\d]*-[^._$\d]*$/;
@@ -43,8 +43,8 @@ interface Candidate {
  * Returns up to four words that characterize some texts, joined by ", ", best first, or "" if there are no words.
  *
  * A word's score grows sublinearly with the number of texts that contain it. Names (identifiers, files) and long words score
- * higher. If one word contains another, only the better one is kept. The function reads the first `LABEL_TEXT_CHARS` of up
- * to 16 texts, evenly spaced.
+ * higher. If one word contains another, only the better one is kept. Only the first `LABEL_TEXT_CHARS` of up to 16 texts, evenly
+ * spaced, are read.
  */
 export function labelOf(texts: readonly string[]): string {
   const openings = evenlySpaced(texts, TEXTS_MAX).map((text) => openingOf(text.slice(0, LABEL_TEXT_CHARS)));
@@ -64,17 +64,17 @@ export function labelOf(texts: readonly string[]): string {
 
 /**
  * The beginning of a text, and its words. A cluster gets a new label with each step that joins it, mostly from the same
- * openings, so recent ones are kept.
+ * openings. So recent ones are kept.
  */
 interface Opening {
   text: string;
-  /** `text` in lower case; undefined if its length changes, because the indexes would differ. */
+  /** `text` in lower case. Undefined if its length would change, because the indexes would differ. */
   lower: string | undefined;
   /** Each word worth showing, with the kind of its first occurrence. */
   words: ReadonlyMap<string, WordKind>;
 }
 
-/** Keyed by the text, least recently used first. */
+/** By text, the least recently used first. */
 const openingsKept = new Map<string, Opening>();
 
 function openingOf(beginning: string): Opening {
@@ -123,13 +123,13 @@ function overlaps(a: string, b: string): boolean {
   return UNSPACED.test(a) && UNSPACED.test(b) && [...a].some((character) => b.includes(character));
 }
 
-/** Returns the most frequent spelling of each word or stem in the texts. The first wins a tie. */
+/** Returns the most frequent spelling of each word or stem in the texts. If two are equally frequent, the first wins. */
 function asWritten(words: readonly string[], openings: readonly Opening[]): string[] {
   const countsByWord = new Map(words.map((word) => [word, new Map<string, number>()]));
   for (const { text, lower } of openings) {
     if (lower === undefined) continue;
     for (const [word, counts] of countsByWord) {
-      // Searching for the word and checking both ends is faster than a pattern, which would test every character.
+      // This is faster than a pattern, which would test every character.
       for (let at = lower.indexOf(word); at !== -1; at = lower.indexOf(word, at + word.length)) {
         if (at > 0 && WORD_CHARACTER.test(text[at - 1]!)) continue;
         const [ending] = ENDING.exec(text.slice(at + word.length, at + word.length + ENDING_CHARS_MAX))!;

@@ -4,12 +4,12 @@ const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
-/** The longest grapheme that is kept whole, in UTF-16 units. Longer ones (stacked accents) may be cut. */
+/** The longest grapheme that is kept whole, in UTF-16 units. A longer one, such as stacked accents, may be cut. */
 const GRAPHEME_CHARS_MAX = 32;
 
-/** The length of an excerpt, in UTF-16 units. */
+/** In UTF-16 units. */
 const EXCERPT_CHARS_MAX = 8_000;
-/** The share of an excerpt that the beginning of the text gets. */
+/** The beginning of the text gets this share of an excerpt, and its end the rest. */
 const HEAD_SHARE = 3 / 4;
 
 /** Returns the beginning and the end of a long text, with `…` at both cuts. */
@@ -35,10 +35,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Cuts a line to a length, and ends it with `…` if anything was cut.
- *
- * The cut falls between words if that costs at most a third of the room, so that a path or a name is whole or absent.
- * Otherwise it falls between graphemes.
+ * Cuts a line to a length, and ends it with `…` if anything was cut. The cut falls between words if that costs at most a third
+ * of the room, so that a path or a name is whole or absent. Otherwise it falls between graphemes.
  *
  * @param charsMax  The most UTF-16 units of the result, at least 1.
  */
@@ -50,7 +48,7 @@ export function cutLine(line: string, charsMax: number): string {
   return `${line.slice(0, end).trimEnd()}…`;
 }
 
-/** Returns the longest cut of a line, at most `charsMax` long, that fits, or "" if not even `…` does. */
+/** Returns the longest cut of a line that fits and has at most `charsMax` units, or "" if even `…` does not fit. */
 export function beginningThatFits(line: string, charsMax: number, fits: (text: string) => boolean): string {
   if (line.length <= charsMax && fits(line)) return line;
   let enough = 0;
@@ -63,10 +61,9 @@ export function beginningThatFits(line: string, charsMax: number, fits: (text: s
   return enough === 0 ? "" : cutLine(line, enough);
 }
 
-/** Returns the last index up to `index` at which a grapheme starts. */
+/** Returns the last start of a grapheme at or before `index`. */
 function graphemeStart(line: string, index: number): number {
   const from = Math.max(0, index - GRAPHEME_CHARS_MAX);
-  // Do not start in the middle of a surrogate pair.
   const start = from > 0 && isLowSurrogate(line, from) ? from - 1 : from;
   const nearby = line.slice(start, index + GRAPHEME_CHARS_MAX);
   const found = graphemesIn(nearby).containing(index - start)?.index ?? 0;

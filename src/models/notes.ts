@@ -6,7 +6,7 @@ import { sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
 import { withoutHarness } from "./statements.ts";
 
-/** The most characters read of a message. If it is longer, its beginning and its end are read. */
+/** If a message is longer, only its beginning and its end are read. */
 const NOTED_CHARS_MAX = 1_500;
 const NOTED_END_CHARS = 500;
 
@@ -14,14 +14,17 @@ const REQUEST_CHARS_MIN = 10; // "yes" and "continue" do not describe the work
 const REQUEST_CHARS_MAX = 300;
 const LINE_CHARS_MAX = 200;
 const ACTION_CHARS_MAX = 80;
-/** The most lines of one kind from one message, so that a pasted document does not displace other messages. */
+/** The most lines of one kind from one message. Otherwise a pasted document would displace other messages. */
 const LINES_PER_MESSAGE_MAX = 4;
 const FILES_PER_MESSAGE_MAX = 20;
 
-/** The weight of a file by the role that names it. Agents act on files, while a search lists files that nobody opens. */
+/**
+ * The weight of a file by the role that names it. Agents act on the files they name, but nobody opens most files that a search
+ * lists.
+ */
 export const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 const ARGUMENT_WEIGHT = 3;
-/** The weight of a file in a call that carries text, and so changes the file. */
+/** A call that carries text changes the file, so the file has this weight. */
 const CHANGE_WEIGHT = 4;
 const CHANGE_CHARS_MIN = 40;
 
@@ -31,13 +34,13 @@ const DECISION =
   /\b(?:decided?|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|instead of|rather than|fixed|resolved|confirmed|verified|works? because|fails? because|the fix)\b/i;
 const INTENT = /^(?:now|next|ok(?:ay)?|i['’]?ll|i will|i need|let me|let['’]s|first|wait)\b/i;
 
-/** Arguments that describe a call, in order of preference. If a call has none of them, its first string describes it. */
+/** If a call has none of these arguments, its first string describes it. */
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "path", "pattern", "query", "url"];
 
 /**
  * Reads a message's notes: files, requests, rules, decisions, calls and results. Most are recognized by their shape, some by
- * English words. The time is linear in `NOTED_CHARS_MAX` and the length of the calls' arguments.
+ * English words. Only `NOTED_CHARS_MAX` characters of the text are read, and all arguments of the calls.
  *
  * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
  */
@@ -90,7 +93,7 @@ function saidIn(role: Role, text: string, words: string, parts: readonly Part[])
     .map((sentence) => ({ kind: "decision", text: cutLine(sentence, LINE_CHARS_MAX) }));
 }
 
-/** Returns the beginning of a request, and the sentences in it that set rules. A pasted document gives only its beginning. */
+/** Returns the beginning of a request, and its sentences that set rules. A pasted document only gives its beginning. */
 function saidByUser(words: string, isDocument: boolean): Notes["said"] {
   const said = withoutHarness(words);
   const request = cutLine(oneLine(said), REQUEST_CHARS_MAX);
@@ -114,7 +117,7 @@ function tellingSentences(text: string, pattern: RegExp): string[] {
   });
 }
 
-/** Returns the first error line, or the first line of a failed call; and the last count or verdict. */
+/** Returns the first error line, or the first line of a failed call, and the last count or verdict. */
 function verdictIn(words: string, failed: boolean): { error: string | undefined; outcome: string | undefined } {
   const lines = words.split("\n").filter((line) => /\S/.test(line));
   const told = lines.flatMap((line) => (isCode(line) ? [] : [oneLine(line)]));
@@ -143,7 +146,7 @@ function mainArgument(args: JsonValue): { text: string; isCommand: boolean } | u
   return key === undefined ? undefined : { text: argumentText(args[key]), isCommand: COMMAND_ARGUMENTS.includes(key) };
 }
 
-/** Joins an argument that is a list of words, as some tools take a command. */
+/** Some tools take a command as a list of words. */
 function argumentText(value: JsonValue | undefined): string {
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(" ");
   return typeof value === "string" ? value : "";

@@ -8,20 +8,22 @@ const PLAIN: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", 
 export type Redact = (text: string) => string;
 
 /**
- * Invisible characters: direction marks, zero-width spaces, soft hyphens, tags. They can hide a text that a model reads and a
- * person does not see. Joiners stay, because emoji and Indic scripts need them.
+ * Direction marks, zero-width spaces, soft hyphens and tags can hide text from a person that a model reads. Joiners stay,
+ * because emoji and Indic scripts need them.
  */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** Joiners and variation selectors between ASCII characters. No script uses them there, and they would split a word invisibly. */
+/**
+ * Joiners and variation selectors between ASCII characters. No script uses them there, and they would split a word invisibly.
+ */
 const SPLITTING = /(?<=[!-~])(?:\u034f|\u200c|\u200d|[\ufe00-\ufe0f])+(?=[!-~])/g;
 
 /**
- * Prepares a text for a prompt: redacts it, removes terminal escapes, control and invisible characters, and cuts it to 8,000
- * characters from both ends. It is not escaped yet.
+ * Prepares a text for a prompt: redacts it, removes terminal escapes, control and invisible characters, and keeps 8,000
+ * characters of its beginning and end. The result is not escaped.
  *
- * `redact` gets the whole text, so that no secret is cut in half and missed. If cleaning changes the text, `redact` gets it
- * again: a color code inside a secret would hide it from the first call.
+ * `redact` gets the whole text, because a cut could hide half of a secret. If cleaning changes the text, `redact` gets it again,
+ * because a color code inside a secret hides the secret from the first call.
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
@@ -31,7 +33,10 @@ export function promptText(text: string, redact: Redact | undefined): string {
   return excerpt(seen === written ? seen : visible(redacted(seen, redact)));
 }
 
-/** Wraps foreign text in an element that it cannot close. All foreign text in a prompt must go through here. */
+/**
+ * Puts a text into an element that the text cannot close. All texts of a conversation go through here before they enter a
+ * prompt.
+ */
 export function promptElement(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,
@@ -57,7 +62,7 @@ export function redacted(text: string, redact: Redact | undefined): string {
   try {
     result = redact(text);
   } catch (error) {
-    // The error's message may quote the secret, so only the cause holds it.
+    // The error's message may quote the secret, so it is only kept as the cause.
     throw new StoreError("REDACT_FAILED", { reason: "it threw an error" }, { cause: error });
   }
   if (typeof result !== "string") throw new StoreError("REDACT_FAILED", { reason: `it returned ${kindOf(result)}` });

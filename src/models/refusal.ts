@@ -4,8 +4,8 @@ import { StoreError } from "../core/errors.ts";
 export const OF_ACCOUNT: readonly number[] = [401, 402, 403, 404];
 
 /**
- * Returns true if a model's error is about the key, the account or the settings, so that any request would fail the same
- * way. An error without `concerns` is judged by its status.
+ * Returns true if an error is about the key, the account or the settings. Then any request would fail. If the error has no
+ * `concerns`, its status decides.
  */
 export function isOfAccount(error: unknown): boolean {
   if (StoreError.is(error, "MODEL_KEY_MISSING") || StoreError.is(error, "EMBEDDER_MISMATCH")) return true;

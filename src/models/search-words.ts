@@ -1,22 +1,22 @@
 import { stemmer } from "stemmer";
 import { forEachWord, type WordKind } from "./words.ts";
 
-/** Matches any word, cut at the length from which words count as data. */
+/** Matches any word, up to the length from which words count as data. */
 const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 
 /** SQLite stems words of 3 to 64 bytes in UTF-8 (FTS5_PORTER_MAX_TOKEN in its fts5_tokenize.c). */
 const STEMMED_BYTES_MIN = 3;
 const STEMMED_BYTES_MAX = 64;
 
-/** Matches words that Porter's rules may shorten: all endings in the rules end with a lower-case letter. */
+/** Porter's rules may only shorten these words, because all endings in the rules end with a lower-case letter. */
 const MAY_END = /[a-z]$/;
 
 const NOT_ASCII = /[^\x00-\x7f]/;
 /** The first of Unicode's characters for private use. They are not vowels and have no case. */
 const BYTES_FROM = 0xe000;
-/** Letters with marks in the scripts in which marks are ignored. In other scripts marks are vowels, or make other letters. */
+/** In these scripts, marks are ignored. In other scripts marks are vowels, or make other letters. */
 const MARKED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])\p{Mn}+/gu;
-/** Letters of these scripts that Unicode does not decompose into a letter and a mark. */
+/** Unicode does not decompose these letters into a letter and a mark. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
@@ -30,10 +30,10 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
 const UNDIVIDED = new RegExp(`[${Object.keys(PLAIN_LETTERS).join("")}]`, "g");
 
 /**
- * Returns the words of a text as they are indexed and searched, in order, with repeats: those of `forEachWord`, without
- * accents. If a text has only stop words ("do it again", "ok"), they are returned.
+ * Returns the words of a text as they are indexed and searched, in order, with repeats: those of `forEachWord`, without accents.
+ * If a text has only stop words ("do it again", "ok"), these are returned.
  *
- * Each word is one token for the index's tokenizer: its only ASCII characters are letters, digits and `./\\:@-_$`.
+ * For the index's tokenizer, each word is one token: its only ASCII characters are letters, digits and `./\\:@-_$`.
  */
 export function searchWords(text: string): string[] {
   const found: string[] = [];
@@ -50,14 +50,14 @@ export function forEachSearchWord(text: string, visit: (word: string, kind: Word
   });
 }
 
-/** Returns a text in a form that contains each of its `searchWords` letter by letter. */
+/** Returns a form of the text that contains each of its `searchWords` letter by letter. */
 export function searchable(text: string): string {
   return NOT_ASCII.test(text) ? withoutAccents(text.normalize("NFKC").toLowerCase()) : text.toLowerCase();
 }
 
 /**
- * Returns the stem under which SQLite's `porter` tokenizer indexes one of the `searchWords`. A search for a word finds all
- * words with the same stem. The result differs from SQLite's only for words with `yy` before `ed` or `ing`.
+ * Returns the stem under which SQLite's `porter` tokenizer indexes one of the `searchWords`. A search finds all words with this
+ * stem. The result differs from SQLite's only for words with `yy` before `ed` or `ing`.
  */
 export function searchStem(word: string): string {
   if (!MAY_END.test(word)) return word;
@@ -74,9 +74,9 @@ function isStemmed(byteLength: number): boolean {
 }
 
 /**
- * Returns the longest beginning that all words with this stem share. It is a little shorter than the stem, because Porter's
- * rules change a final `y` to `i`, add an `e`, and change `bil` to `bl`. A text whose `searchable` form does not contain the
- * beginning has no word with this stem, so the text need not be divided into words.
+ * Returns the longest beginning that all words with this stem share. Porter's rules change a final `y` to `i`, add an `e`, and
+ * change `bil` to `bl`, so the beginning is a little shorter than the stem. A text has no word with this stem if its
+ * `searchable` form does not contain the beginning. Then the text need not be divided into words.
  */
 export function stemBeginning(stem: string): string {
   if (stem.length < 3) return stem.replace(/i$/, "");

@@ -7,10 +7,10 @@ export interface Sentence {
   kind: "prose" | "heading" | "row" | "quote" | "code";
 }
 
-/** The length up to which a sentence is joined with a neighbor, because "No." alone says nothing. */
+/** A shorter sentence is joined with a neighbor, because "No." alone says nothing. */
 const SHORT_CHARS = 40;
 const JOINED_CHARS_MAX = 200;
-/** The length from which a line is joined with a next line that starts in lower case, because an editor wrapped it. */
+/** A longer line is joined with the next line if that starts in lower case, because an editor wrapped it. */
 const WRAPPED_CHARS_MIN = 50;
 
 const FENCE = /^\s*(?:```|~~~)/;
@@ -23,15 +23,13 @@ const SENTENCE_END =
   /(?<=[.!?…]["'”’)\]*_`]{0,3})(?<!\b(?:e\.g|i\.e|vs|cf|al|Dr|Mr|Ms|Mrs)\.)\s+(?=["'“‘([*_]{0,3}(?:[\p{Lu}\p{Lt}\p{Lo}\p{N}]|`))|(?<=[。！？])/u;
 
 /**
- * Splits text with paragraphs, lists, tables and fenced code into sentences.
- *
- * Short neighbors in a paragraph stay together, and hard-wrapped lines are joined. Each fenced line is one item of kind
- * `code`. Only white space changes.
+ * Splits text with paragraphs, lists, tables and fenced code into sentences. Short neighbors in a paragraph stay together, and
+ * hard-wrapped lines are joined. Each fenced line is one item of kind `code`. Only white space changes.
  */
 export function sentencesOf(text: string): Sentence[] {
   const found: Sentence[] = [];
   let fenced = false;
-  let open: string | undefined; // a paragraph or list item whose wrapped lines may follow
+  let open: string | undefined; // a paragraph or list item, to which wrapped lines may still belong
 
   const close = () => {
     if (open !== undefined) for (const sentence of splitProse(open)) found.push({ text: sentence, kind: "prose" });

@@ -1,8 +1,8 @@
-// These tests classify a line by its shape. If they look for words, the words are English.
+// These functions classify a line by its shape. The words that they look for are English.
 
 const LINE_CHARS_MAX = 2_000;
 
-/** Matches statements of code, numbered lines of listings and searches, data, comments and diff lines. */
+/** Statements of code, numbered lines of listings and searches, data, comments and diff lines. */
 const CODE = anyOf("", [
   /[;{}]\s*$/,
   /=>|:=/,
@@ -42,7 +42,10 @@ export function isCode(line: string): boolean {
   return line.length > LINE_CHARS_MAX || CODE.test(line);
 }
 
-/** Returns true for an error of a compiler, test runner, interpreter or shell. Exclude code first, because it may mention errors. */
+/**
+ * Returns true for an error of a compiler, test runner, interpreter or shell. Exclude code first, because code may mention
+ * errors.
+ */
 export function isError(line: string): boolean {
   return ERROR.test(line);
 }
@@ -52,7 +55,7 @@ export function isOutcome(line: string): boolean {
   return OUTCOME.test(line);
 }
 
-/** Returns true for sentences: at least half of the line is plain words, or it has a script without spaces. */
+/** Returns true for sentences: at least half of the line is plain words, or the line has a script without spaces. */
 export function isProse(line: string): boolean {
   if (UNSPACED.test(line)) return true;
   if (isCode(line)) return false;

@@ -5,15 +5,15 @@ import { FILE_WEIGHT } from "./notes.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
 
-/** The characters to process before yielding to the event loop: a few milliseconds of work. */
+/** After this many characters, a few milliseconds of work, other code may run. */
 const SLICE_CHARS = 16_000;
-/** The characters searched for the first line with words, if no message has a statement. */
+/** If no message has a statement, the first line with words is looked for in this many characters. */
 const FIRST_LINE_CHARS = 1_000;
 
 /** The weight of the first file of an earlier summary. It falls to 0 for the last. */
 const PREVIOUS_FILE_WEIGHT = 2;
 const FILES_PER_OUTPUT_MAX = 20;
-/** The cost factor of earlier lines. At full cost, each summary would lose about half of the oldest lines. */
+/** Lines of earlier summaries cost this share. At full cost, each summary would lose about half of the oldest lines. */
 const PREVIOUS_COST_FACTOR = 0.5;
 
 export interface Reading {
@@ -21,13 +21,13 @@ export interface Reading {
   statements: Statement[];
   /** Heaviest first. */
   files: string[];
-  /** The number of messages without words. Used only if no message has words. */
+  /** The number of messages without words. Only used if no message has words. */
   wordlessCount: number;
   /** The tokens of everything read. Counting stops at `tokensMax`. */
   tokenCount: number;
 }
 
-/** Interrupts long work: yields to the event loop every few milliseconds, and throws once the signal is aborted. */
+/** Interrupts long work every few milliseconds, so that other code can run. */
 export class Pace {
   #signal: AbortSignal;
   #chars = 0;
@@ -37,7 +37,7 @@ export class Pace {
     signal.throwIfAborted();
   }
 
-  /** @throws the signal's reason once it is aborted. */
+  /** @throws the signal's reason if aborted. */
   async worked(chars: number): Promise<void> {
     this.#chars += chars;
     if (this.#chars < SLICE_CHARS) return;

@@ -5,7 +5,7 @@ import { type Sentence, sentencesOf } from "./sentences.ts";
 import { isCode, isError, isOutcome, isProse } from "./shapes.ts";
 import type { SourceText } from "./summarizer.ts";
 
-/** Something said, asked or reported that can be a line of a summary. */
+/** A text that can be a line of a summary. */
 export interface Statement {
   /** Undefined for the model. */
   speaker: string | undefined;
@@ -13,9 +13,9 @@ export interface Statement {
   text: string;
   /** Above 0. */
   value: number;
-  /** The share of its length that counts as its cost: 1, or less if it was in an earlier summary. */
+  /** The share of the line's length that counts as its cost: 1, or less if the line was in an earlier summary. */
   costFactor: number;
-  /** Names what the statement is about. Only the last statement with a key is current. */
+  /** Names the subject of the statement. Only the last statement with a key is current. */
   key: string;
 }
 
@@ -29,7 +29,7 @@ const CONCLUSION_FACTOR = { user: 1.2, assistant: 1.7 };
 const CLOSING_FACTOR = 1.5;
 const ANNOUNCEMENT_FACTOR = 0.3;
 const ASIDE_FACTOR = 0.3;
-/** The number of statements of a message after which the value is halved: the first ones introduce the others. */
+/** After this many statements of a message, the value is halved, because the first ones introduce the others. */
 const HALVING_STATEMENTS = 12;
 
 const STATEMENTS_PER_SOURCE_MAX = 80;
@@ -40,7 +40,7 @@ const REPORT_CHARS_MIN = 60;
 const HARNESS_TAG = /<(\/?)(system-reminder|command-message|local-command-caveat)>/g;
 const TAG = /<\/?([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,200})?>/g;
 const CLOSING_TAG = /<\/([a-zA-Z][\w-]{0,40})>/g;
-/** Long links and encoded data, of which only the beginning is kept. */
+/** Only the beginning of a long link or of encoded data is kept. */
 const LONG_RUN = /(https?:\/\/\S{60})\S{20,}|([\w+/=-]{40})[\w+/=-]{160,}/gu;
 
 const CONCLUSION =
@@ -54,17 +54,13 @@ const CALL_NAME = /^[A-Za-z][\w.:-]{1,63}$/;
 const BEGINS_SENTENCE = /^\p{Lu}/u;
 const TASK_STATUS = /^(?:pending|in_progress|completed|cancelled)$/;
 
-/**
- * Returns the statements of a message, in order.
- *
- * @param closing  True for the model's last words before someone else speaks.
- */
+/** Returns the statements of a message, in order. @param closing  True for the model's last words before someone else speaks. */
 export function statementsOf(source: SourceText, closing: boolean): Statement[] {
   const text = withoutHarness(plainText(source.text));
   return ofRole(source.role, text, speakerOf(source), closing).slice(0, STATEMENTS_PER_SOURCE_MAX);
 }
 
-/** Returns the first line with words of a message that has no statements, such as a listing. */
+/** Returns the first line with words. For a message without statements, such as a listing. */
 export function firstLineOf(source: SourceText): Statement[] {
   const first = plainText(source.text)
     .split("\n")
@@ -92,7 +88,7 @@ function ofRole(role: Role, text: string, speaker: string | undefined, closing: 
   return ofPerson(text, speaker);
 }
 
-/** Removes the blocks between a harness's tags. A block that is never closed stays. */
+/** Removes the blocks between the tags of an agent's program. A block that is never closed stays. */
 export function withoutHarness(text: string): string {
   let kept = "";
   let end = 0;
@@ -113,7 +109,7 @@ function speakerOf({ role, name }: SourceText): string | undefined {
   return cutLine(oneLine(name ?? ""), NAME_CHARS_MAX) || (role === "assistant" ? undefined : role);
 }
 
-/** Removes tags that have a closing tag. Others are placeholders in the text: `backup-<host>.json`. */
+/** Removes tags that have a closing tag. Other tags are placeholders in the text: `backup-<host>.json`. */
 function withoutTags(text: string): string {
   const closed = new Set(Array.from(text.matchAll(CLOSING_TAG), ([, name]) => name));
   return text.replace(TAG, (tag, name: string) => (closed.has(name) || tag.match(HARNESS_TAG) !== null ? " " : tag));
@@ -129,7 +125,7 @@ function ofPerson(text: string, speaker: string | undefined): Statement[] {
 
 function ofAssistant(text: string, speaker: string | undefined, factor: number): Statement[] {
   const lines = text.split("\n");
-  // A name alone on a line starts a call, unless a list follows: its name, then its arguments.
+  // A call starts with its name alone on a line, and its arguments follow. If a list follows, the line is not a call.
   const call = lines.findIndex((line, index) => CALL_NAME.test(line) && /^[^\s*#-]/.test(lines[index + 1] ?? ""));
   const prose = call < 0 ? text : lines.slice(0, call).join("\n");
   const said = sentencesOf(prose).flatMap((sentence, index) => {
@@ -140,7 +136,7 @@ function ofAssistant(text: string, speaker: string | undefined, factor: number):
   return call < 0 ? said : [...said, ...ofCalls(lines.slice(call))];
 }
 
-/** Splits consecutive calls of one tool at its name. Calls of different tools are represented by the first. */
+/** Splits consecutive calls of one tool at its name. If the tools differ, the first call represents the others. */
 function ofCalls(lines: readonly string[]): Statement[] {
   const starts = lines.flatMap((line, index) => (line === lines[0] ? [index] : []));
   return starts.flatMap((start, index) => ofCall(lines.slice(start, starts[index + 1])));
@@ -150,7 +146,7 @@ function ofCalls(lines: readonly string[]): Statement[] {
 function ofCall([name = "", first = "", ...rest]: readonly string[]): Statement[] {
   const tasks = openTasks([first, ...rest]);
   if (tasks !== undefined) return [todo(tasks.length > 0 ? tasks.join("; ") : "all done")];
-  // The list of files already covers a call whose only argument is a file.
+  // If a file is the only argument, the list of files is enough.
   if (first === "" || filesIn(first)[0] === first.trim()) return [];
   const call = cutLine(oneLine(`${name} ${first}`), CALL_CHARS_MAX);
   if (BEGINS_SENTENCE.test(first) && isProse(first)) return [statement("call", call, VALUE.call)];
@@ -158,7 +154,7 @@ function ofCall([name = "", first = "", ...rest]: readonly string[]): Statement[
   return [statement("call", reason === undefined ? call : `${call} (${oneLine(reason)})`, VALUE.call)];
 }
 
-/** Returns the open tasks of a task list, in which a status follows each task. Returns undefined for other lines. */
+/** Returns the open tasks of a task list, in which each task is followed by its status. Returns undefined for other lines. */
 function openTasks(lines: readonly string[]): string[] | undefined {
   if (!lines.some((line) => TASK_STATUS.test(line))) return undefined;
   return lines.flatMap((line, index) => {
@@ -182,7 +178,7 @@ function output(speaker: string | undefined, text: string, value: number): State
   return { ...statement(speaker, text, value), key: `output ${text.toLowerCase().replace(/\S*\d\S*/g, "0")}` };
 }
 
-/** The key ignores the verdict, so only the last one is current. */
+/** The key ignores the verdict, so only the last verdict is current. */
 function outcome(speaker: string | undefined, text: string): Statement {
   const subject = text.toLowerCase().replace(VERDICT, " ");
   return { ...statement(speaker, text, VALUE.outcome), key: `outcome ${oneLine(subject)}` };

@@ -1,6 +1,5 @@
 import { lowerCodeAt } from "./word-table.ts";
 
-// Letters as UTF-16 units.
 const D = 100;
 const E = 101;
 const G = 103;
@@ -11,9 +10,9 @@ const U = 117;
 
 /**
  * Removes the most frequent English endings: plurals, `-ed`, `-ing`, a final `e` and a doubled last letter. So `retries`,
- * `retrying` and `retry` get the same stem, and so do `stopped` and `stops`. The result is a key for comparisons, not a word
- * to show. It extends the S-stemmer of Harman, "How effective is suffixing?", JASIS 42(1), 1991. It is cheap enough for
- * every append, and measured within a point of Porter's stemmer.
+ * `retrying` and `retry` get one stem, and `stopped` and `stops` another. The result is a key for comparisons, not a word to
+ * show. It extends the S-stemmer of Harman, "How effective is suffixing?", JASIS 42(1), 1991. It is cheap enough for every
+ * append, and measured within a point of Porter's stemmer.
  */
 export function stem(word: string): string {
   if (isPluralOfY(word, 0, word.length)) return stem(`${word.slice(0, -3)}y`);

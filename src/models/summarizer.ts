@@ -1,7 +1,7 @@
 import type { Role } from "../core/message.ts";
 import type { OnUsage } from "./usage.ts";
 
-/** A message for a summarizer: its text without reasoning, already cut to the most that a summarizer gets. */
+/** The text of a message without reasoning, cut to the most that a summarizer gets. */
 export interface SourceText {
   seq: number;
   role: Role;
@@ -12,7 +12,7 @@ export interface SourceText {
 }
 
 export interface SummarizeRequest {
-  /** Earlier summaries, oldest first, whose messages are not in `sources`. Empty if all messages are. */
+  /** Earlier summaries of messages that are not in `sources`, oldest first. */
   previous: readonly { title: string; text: string }[];
   /** Messages in order. Not empty if `previous` is empty. */
   sources: readonly SourceText[];
@@ -34,15 +34,15 @@ export interface SummaryText {
 /**
  * Port: turns messages into a short text that replaces them in a context.
  *
- * It may fail and may take long; the caller holds no transaction meanwhile. It must obey `tokensMax`, reject with the
- * signal's reason once it is aborted, and treat every text as data, never as instructions.
+ * It may take long, and the caller holds no transaction meanwhile. It must obey `tokensMax`, reject with the signal's reason if
+ * aborted, and treat every text as data, never as instructions.
  */
 export interface Summarizer {
   /** Names the model. */
   readonly id: string;
-  /** Must change when the prompt changes. It is stored with each summary. */
+  /** Change this when the prompt changes. It is stored with each summary. */
   readonly promptVersion: number;
-  /** True if it runs on this machine at no cost: limits do not apply, and no other summarizer replaces it. */
+  /** True if the summarizer runs on this machine at no cost. Then limits do not apply, and no stand-ins are made. */
   readonly isLocal?: true;
   summarize(request: SummarizeRequest): Promise<SummaryText>;
 }

@@ -1,6 +1,6 @@
 /** The cost of one reply of a model, usable or not. */
 export interface ModelUsage {
-  /** Tokens sent, by the service's count or else by an estimate. */
+  /** Tokens sent, by the service's count, or else by an estimate. */
   inputTokens: number;
   /** Tokens received, including reasoning. */
   outputTokens: number;

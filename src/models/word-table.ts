@@ -2,12 +2,12 @@ const SLOTS_MIN = 512;
 
 /**
  * A set of words, indexed in the order in which they were added. A word is given as a range of a text, so that no string is
- * built for it. Words that differ only in the case of ASCII letters are the same.
+ * built. The case of ASCII letters is ignored.
  *
  * Open addressing with linear probing (Knuth, "The Art of Computer Programming" 3, 6.4, algorithm L), at most half full.
  */
 export class WordTable {
-  /** Keyed by hash: 1 + the index of a word, or 0 for an empty slot. */
+  /** By hash: 1 + the index of a word, or 0 for an empty slot. */
   #slots = new Int32Array(SLOTS_MIN);
   readonly #words: { hash: number; source: string; start: number; end: number }[] = [];
 
@@ -20,7 +20,7 @@ export class WordTable {
     return this.#words[index]!.hash;
   }
 
-  /** Returns the index of a word, or -1 if the table does not hold it. */
+  /** Returns the index of a word, or -1 if the word is not in the table. */
   indexOf(source: string, start: number, end: number): number {
     return this.#slots[this.#slotOf(fnv1a(source, start, end), source, start, end)]! - 1;
   }
@@ -37,7 +37,7 @@ export class WordTable {
     return index;
   }
 
-  /** Returns the slot that holds the word, or the empty slot in which it belongs. */
+  /** Returns the slot of the word, or the empty slot where it belongs. */
   #slotOf(hash: number, source: string, start: number, end: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -75,15 +75,15 @@ function isSame(
 }
 
 /**
- * Returns the UTF-16 unit at `index`, an ASCII letter in lower case. `toLowerCase` on a whole text took several times as long
- * as finding its words.
+ * Returns the UTF-16 unit at `index`, an ASCII letter in lower case. Lowering a whole text first took several times as long as
+ * finding its words.
  */
 export function lowerCodeAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   return code >= 65 && code <= 90 ? code + 32 : code;
 }
 
-/** Computes FNV-1a (Fowler, Noll, Vo) over UTF-16 units, in 32 bits. */
+/** FNV-1a (Fowler, Noll, Vo) over UTF-16 units, in 32 bits. */
 function fnv1a(text: string, start: number, end: number): number {
   let hash = 0x811c9dc5 | 0;
   for (let index = start; index < end; index++) hash = Math.imul(hash ^ lowerCodeAt(text, index), 0x01000193);

@@ -9,19 +9,19 @@ import { isStopWord } from "./stop-words.ts";
 export type WordKind = "word" | "whole" | "piece" | "gram";
 
 /**
- * Called with a word as a range of `source`, from `start` to before `end`, in UTF-16 units: ASCII letters in either case,
- * others in lower case. No string is built, because that takes longer than finding the word, and counting needs none.
+ * Gets a word as a range of `source`, from `start` to before `end`, in UTF-16 units. ASCII letters may have either case, others
+ * are in lower case. No string is built, because that takes longer than finding the word.
  */
 type RangeVisitor = (source: string, start: number, end: number, kind: WordKind) => void;
 
-/** The most characters of a word. Longer runs are data: base64, a hash, a minified line. */
+/** Longer runs are data: base64, a hash, a minified line. */
 const WORD_CHARS_MAX = 40;
 const WHOLE_CHARS_MAX = 120;
 
 // The classes of a character, as bits. A character that cannot be part of a word has none.
 const LOWER = 1;
 const UPPER = 2;
-/** Digits and marks, which stay with the letter before them. */
+/** Digits and marks stay with the letter before them. */
 const DIGIT = 4;
 const CASELESS = 8;
 const LETTER_OR_DIGIT = LOWER | UPPER | DIGIT | CASELESS;
@@ -33,7 +33,7 @@ const NOT_ASCII = 128;
 const SECOND_HALF_OF_PAIR = 256;
 
 type Classes = readonly [pattern: RegExp, bits: number][];
-/** Most texts need no others, and V8 takes a millisecond to compile patterns of Unicode's classes. */
+/** Most texts need only these. V8 takes a millisecond to compile the patterns of Unicode's classes. */
 const OF_ASCII: Classes = [
   [/[a-z]/, LOWER],
   [/[A-Z]/, UPPER],
@@ -72,7 +72,7 @@ export function forEachWord(text: string, visit: (word: string, kind: WordKind) 
   forEachWordRange(text, (source, start, end, kind) => visit(source.slice(start, end).toLowerCase(), kind));
 }
 
-/** Does what `forEachWord` does, and builds no strings for ASCII words. That takes a third of the time of regular expressions. */
+/** Like `forEachWord`, but builds no strings for ASCII words. Regular expressions would take three times as long. */
 export function forEachWordRange(given: string, visit: RangeVisitor): void {
   const text = HAS_OTHERS.test(given) ? given.normalize("NFKC") : given;
   const classes = classesOf(text);
@@ -140,7 +140,7 @@ function inLowerCase(visit: RangeVisitor): RangeVisitor {
   };
 }
 
-/** Returns the start and end of each hump of a token: start, end, start, … Segments too long for words are left out. */
+/** Returns the start and end of each hump of a token: start, end, start, … Segments that are too long for words are left out. */
 function piecesOf(classes: Uint16Array, start: number, end: number): number[] {
   const pieces: number[] = [];
   for (let from = start, to = start; from < end; from = to + 1) {
@@ -194,7 +194,7 @@ function visitTelling(text: string, start: number, end: number, kind: WordKind, 
   if (length > 1 && length <= WORD_CHARS_MAX && !isStopWord(text, start, end)) visit(text, start, end, kind);
 }
 
-/** Returns the classes of each UTF-16 unit. Both halves of a surrogate pair have those of the pair. */
+/** Returns the classes of each UTF-16 unit. Both halves of a surrogate pair have the classes of the pair. */
 function classesOf(text: string): Uint16Array {
   const classes = new Uint16Array(text.length);
   for (let index = 0; index < text.length; index++) {

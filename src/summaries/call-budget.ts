@@ -1,10 +1,10 @@
-/** Calls and their tokens, reserved or spent. */
+/** The calls of a summarizer and their tokens, reserved or spent. */
 export interface Reservation {
   callCount: number;
   tokenCount: number;
 }
 
-/** The calls and tokens that remain. A call under way counts with the most tokens that it may take. */
+/** The calls and tokens that remain. A running call counts with the most tokens that it may take. */
 export class CallBudget {
   #calls: number;
   #tokens: number;
@@ -14,7 +14,7 @@ export class CallBudget {
     this.#tokens = tokensMax;
   }
 
-  /** Reserves calls. @returns false, with nothing reserved, if too little remains. */
+  /** Returns false, and reserves nothing, if too little remains. */
   reserve({ callCount, tokenCount }: Reservation): boolean {
     if (callCount > this.#calls || tokenCount > this.#tokens) return false;
     this.#calls -= callCount;
@@ -22,7 +22,7 @@ export class CallBudget {
     return true;
   }
 
-  /** Replaces a reservation by the calls and tokens spent, which may be more. */
+  /** Replaces a reservation by the calls and tokens spent. These may be more. */
   release(reserved: Reservation, spent: Reservation): void {
     this.#calls += reserved.callCount - spent.callCount;
     this.#tokens += reserved.tokenCount - spent.tokenCount;
@@ -33,18 +33,17 @@ export class CallBudget {
 export class Spending implements Reservation {
   callCount = 0;
   tokenCount = 0;
-  /** The estimated part of `tokenCount`, which is that of the last call. */
+  /** The estimate for the last call, which is a part of `tokenCount`. */
   #estimated = 0;
   #reported = 0;
 
-  /** Counts a call that may take this many tokens. */
   begin(tokenCount: number): void {
     this.callCount += 1;
     this.tokenCount += tokenCount;
     this.#estimated = tokenCount;
   }
 
-  /** Replaces the estimate by the service's count, which covers all calls so far. */
+  /** Replaces the estimate by the service's count for all calls so far. */
   report({ inputTokens, outputTokens }: { inputTokens: number | null; outputTokens: number | null }): void {
     const reported = (inputTokens ?? 0) + (outputTokens ?? 0);
     this.tokenCount += reported - this.#reported - this.#estimated;

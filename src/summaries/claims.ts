@@ -4,7 +4,7 @@ import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type HeldClaim, type Lease, type NoClaim, releaseClaims, renewClaims } from "../store/write-summaries.ts";
 
-/** Milliseconds after which a claim expires unless it is renewed. If a process dies, others wait that long for its summary. */
+/** A claim expires after this time unless it is renewed. If a process dies, others wait that long for its summary. */
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
 
@@ -13,7 +13,7 @@ export interface ClaimsOptions {
   sessionId: string;
   summarizer: Summarizer;
   clock: Clock;
-  /** Names this open store in its claims. */
+  /** Identifies this open store in its claims. */
   claimant: string;
   signal: AbortSignal;
 }
@@ -23,14 +23,10 @@ export interface ClaimedSummary {
   claim: HeldClaim;
   sessionId: string;
   summarizerId: string;
-  /** The costs of its calls so far. */
   costs: Costs;
 }
 
-/**
- * The claims of one run, which renews them until it ends. If the signal is aborted they are released at once, because the store
- * may be closed right after.
- */
+/** Holds and renews the claims of one run. An abort releases them at once, because the store may be closed right after it. */
 export class SummaryClaims {
   readonly #options: ClaimsOptions;
   readonly #held = new Set<ClaimedSummary>();
@@ -42,7 +38,6 @@ export class SummaryClaims {
     options.signal.addEventListener("abort", this.#release);
   }
 
-  /** Holds the claim that `make` makes. */
   claim(make: (lease: Lease) => HeldClaim | NoClaim): ClaimedSummary | NoClaim {
     const { sessionId, summarizer, clock, claimant } = this.#options;
     const nowMs = clock();
@@ -53,12 +48,12 @@ export class SummaryClaims {
     return summary;
   }
 
-  /** Removes a claim that ended when its result was recorded. */
+  /** Removes a claim that the store has already ended, because the result was recorded. */
   drop(summary: ClaimedSummary): void {
     this.#held.delete(summary);
   }
 
-  /** Ends the run. Claims whose results were not recorded are released. */
+  /** Ends the run, and releases the claims whose results were not recorded. */
   end(): void {
     clearInterval(this.#timer);
     this.#options.signal.removeEventListener("abort", this.#release);
@@ -78,7 +73,7 @@ export class SummaryClaims {
   };
 }
 
-/** Ignores errors: claims expire by themselves, and recording a result fails for the same reason. */
+/** Ignores errors. Claims expire by themselves, and recording a result would report the same error. */
 function quietly(change: () => void): void {
   try {
     change();

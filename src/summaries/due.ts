@@ -1,21 +1,23 @@
-/** Most summaries that a theme may have. With more, one summary of the whole theme is made, so that contexts stay short. */
+/** If a theme has more summaries than this, one summary of the whole theme is made, so that contexts stay short. */
 const PARTS_MAX = 3;
 
-/** New tokens that a later summary must cover, as a multiple of `resolveTokensMin` plus the tokens of the earlier summaries. */
+/**
+ * A later summary is due when its new tokens are this multiple of `resolveTokensMin` plus the tokens of the earlier summaries.
+ */
 const NEW_TO_REPEATED_MIN = 2;
 
-/** Summaries that may be built one on the other before the sources are read in full again. Summaries of summaries drift. */
+/** After this many summaries built on summaries, the sources are read in full again, because errors add up. */
 const READING_DEPTH_MAX = 6;
 
-/** The share of the sources that must be newer than the last full reading, about. */
+/** The sources are read in full again only if about this share of them is new since the last full reading. */
 const NEW_SHARE_MIN = 2 / 3;
 
-/** Most tokens of sources that are read in full again. A larger reading is not worth its cost. */
+/** Longer sources are never read in full again, because of the cost. */
 const FULL_READING_TOKENS_MAX = 10_000;
 
 /**
- * Returns true if the summary of a theme is due. The first is due when `resolveTokensMin` tokens are uncovered. A later one repeats
- * the earlier ones, so it is due only when enough is new: the total cost stays in proportion to the length of the theme.
+ * Returns true if the summary of a theme is due. The first is due when `resolveTokensMin` tokens are uncovered. A later summary
+ * repeats the earlier ones, so it must have enough new messages. The total cost then stays proportional to the theme's length.
  *
  * @param summaryTokens  The tokens of each of the theme's summaries.
  */
@@ -27,11 +29,11 @@ export function isDue(uncoveredTokens: number, summaryTokens: readonly number[],
 }
 
 /**
- * Decides if the next summary is made from its sources alone, or from earlier summaries and the messages that they do not
- * cover. The total cost of full readings stays in proportion to the sources, because each covers mostly new messages.
+ * Decides if the next summary reads all its sources, or the earlier summaries and the messages after them. The total cost of
+ * full readings stays proportional to the sources, because each full reading covers mostly new messages.
  *
  * @param tokenCount  The tokens of all sources.
- * @returns `readingDepth` is the depth of the next summary: 0 for a full reading, else one more than that of the deepest part.
+ * @returns `readingDepth` is 0 for a full reading, and otherwise one more than that of the deepest earlier summary.
  */
 export function readingOf(
   parts: readonly { readingDepth: number; sourceTokenCount: number }[],
@@ -40,7 +42,7 @@ export function readingOf(
 ): { readInFull: boolean; readingDepth: number } {
   const depth = parts.length === 0 ? 0 : Math.max(...parts.map(({ readingDepth }) => readingDepth)) + 1;
   const coveredTokens = parts.reduce((sum, { sourceTokenCount }) => sum + sourceTokenCount, 0);
-  // An estimate: each summary since the last full reading added about as many new tokens as this one does.
+  // This assumes that each summary since the last full reading added as many new tokens as this one.
   const isMostlyNew = depth * (tokenCount - coveredTokens) >= NEW_SHARE_MIN * tokenCount;
   const isDueInFull = depth > READING_DEPTH_MAX && tokenCount <= fullReadingTokensMax && isMostlyNew;
   const readInFull = parts.length === 0 || isDueInFull;

@@ -4,7 +4,7 @@
  * - `started`: the summarizer was called.
  * - `resolved`: the summarizer made the summary.
  * - `failed`: the summarizer failed. It is tried again from `nextTryAtMs` on.
- * - `parked`: the same request would fail again. The next try waits for more to summarize, or for `nextTryAtMs` if given.
+ * - `parked`: the same request would fail again. The next try waits for more messages, or for `nextTryAtMs` if given.
  * - `deferred`: the summarizer was not called, for the given `reason`.
  * - `stood_in`: the extractive summarizer made a stand-in, at no cost.
  */
@@ -15,15 +15,18 @@ export interface ResolveEvent {
   handle: string;
   /** The tokens of the summary; with `resolved` and `stood_in`. */
   tokenCount?: number;
-  /** The tokens and US dollars of all calls, failed ones included, if the service reports them. */
+  /** The tokens and US dollars of all calls, also of failed ones, if the service reports them. */
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /** True if more messages had joined by then, or if the summary was of no more use and was not stored; with `resolved`. */
+  /**
+   * With `resolved`: true if more messages have joined the theme, or if the summary was not stored because it was of no more
+   * use.
+   */
   isStale?: boolean;
   /** Why there is no summary; with `failed` and `parked`. */
   error?: string;
-  /** The code of the error, if it has one. */
+  /** The code of the error, if any. */
   errorCode?: string;
   /** Why the summarizer was not called; with `deferred`. */
   reason?: DeferReason;
@@ -41,5 +44,5 @@ export interface ResolveEvent {
  */
 export type DeferReason = "backing_off" | "claimed" | "limit" | "stopped";
 
-/** Called with each event as it happens. An error that it throws becomes a warning of the process. */
+/** Called with each event as it happens. An error that this function throws becomes a warning of the process. */
 export type OnResolveEvent = (event: ResolveEvent) => void;

@@ -6,13 +6,12 @@ import type { Try } from "../store/claims.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** Milliseconds until somebody may have fixed a refused key, refused settings or a failed hook. */
+/** In this time, somebody may have corrected the key, the settings or the `redact` hook. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
 
-/** The longest delay in milliseconds that a service may ask for. A service that asks for more is probably wrong. */
+/** A service that asks for a longer delay is probably wrong. */
 const ASKED_DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
 
-/** Most characters of an error that are kept. */
 const ERROR_CHARS_MAX = 1_000;
 
 /** The summarizer and the open store that would make the next try, and the time. */
@@ -23,13 +22,12 @@ export interface Asker {
   nowMs: number;
 }
 
-/** The consequence of a failed call. */
 export interface Consequence {
   /** `parked`: the same request would fail again. */
   status: "failed" | "parked";
   error: string;
   errorCode: string | null;
-  /** Unix milliseconds; null if there must be more to summarize first. */
+  /** Unix milliseconds; null if the next try needs more messages. */
   nextTryAtMs: number | null;
   /** True if no other call should be made before `nextTryAtMs`. */
   pauses: boolean;
@@ -38,14 +36,14 @@ export interface Consequence {
 /**
  * Returns the consequence of a failure:
  *
- *     the content was refused          parked until there is more to summarize, or another summarizer or prompt
- *     the key or settings were refused parked for an hour, and so is everything else; a store opened again tries at once
- *     the `redact` hook failed         parked for an hour
- *     too many requests                failed; nothing is tried before the service's delay (a day at most) or ours is over
- *     anything else                    failed; tried again after a delay that doubles, up to an hour
+ * - The content was refused: parked until there are more messages, another summarizer or another prompt.
+ * - The key or the settings were refused: all calls are parked for an hour, or until a store is opened again.
+ * - The `redact` hook failed: parked for an hour.
+ * - Too many requests: failed. No call is made before the delay that the service asks for (a day at most), or ours, is over.
+ * - Any other error: failed. Tried again after a delay that doubles each time, up to an hour.
  *
- * @param attempts  Failures in a row, this one included.
- * @param random  From 0 to 1. It shortens our delay by up to a half, so that processes that failed together come back apart.
+ * @param attempts  The failures in a row, with this one.
+ * @param random  From 0 to 1. It shortens our delay by up to a half, so that several processes do not try again together.
  */
 export function consequenceOf(error: unknown, attempts: number, nowMs: number, random: number): Consequence {
   const errorCode = StoreError.is(error) ? error.code : null;
@@ -59,7 +57,7 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
   }
   const ownDelayMs = Math.ceil(backoffMs(attempts, BACKOFF) * (1 - random / 2));
   const { status, retryAfterMs } = StoreError.is(error, "MODEL_UNAVAILABLE") ? error.details : {};
-  // A summarizer of the caller's own may say NaN.
+  // The summarizer of a caller may report NaN.
   const askedDelayMs = Math.min(ASKED_DELAY_MS_MAX, Math.ceil(retryAfterMs || 0));
   return {
     ...failure,
@@ -80,16 +78,15 @@ export function attemptsAfter(tried: Try | undefined): number {
   return tried.status === "failed" ? tried.attempts + 1 : tried.attempts;
 }
 
-/** Why a summary is not tried now. */
 export interface Postponement {
   kind: "parked" | "deferred";
   nextTryAtMs: number | null;
-  /** True if a summary would be no shorter than its sources. The sources are shown, and nothing stands in for them. */
+  /** True if the summary was not shorter than its sources. Then contexts show the sources, and no stand-in is made. */
   isInflated: boolean;
 }
 
 /**
- * Returns why the newest try postpones the next one; undefined if the next one may be made.
+ * Returns why the last try postpones the next one, or undefined if the next try may start.
  *
  * @param extent  The last log position (theme) or seq (span) that the next summary would cover, as in `Try`.
  */
@@ -105,7 +102,7 @@ export function postponementOf(
     return status === "parked" && tried.extent >= extent ? { kind: "parked", nextTryAtMs, isInflated } : undefined;
   }
   if (status === "parked" && tried.claimant !== claimant) return undefined;
-  // If the try is in the future, the clock was set back since.
+  // A try in the future means that the clock was set back.
   if (nowMs >= nextTryAtMs || nowMs < createdAtMs) return undefined;
   return { kind: status === "parked" ? "parked" : "deferred", nextTryAtMs, isInflated: false };
 }

@@ -20,10 +20,12 @@ export interface ResolveResult {
   resolved: number;
   /** Themes for which the summarizer failed or gave an unusable answer. They are tried again after a delay. */
   failed: number;
-  /** Themes that grew meanwhile, and themes whose summary was not stored because messages were forgotten or another process
-   *  was faster. */
+  /**
+   * Themes that grew meanwhile, and themes whose summary was not stored, because messages were forgotten or another process was
+   * faster.
+   */
   stale: number;
-  /** Themes whose summary would be no shorter than its sources, or was refused. They wait until they grow or for an hour. */
+  /** Themes whose summary was refused, or was not shorter than its sources. They wait until they grow, or for an hour. */
   parked: number;
   /** Themes for which the summarizer was not called; see `DeferReason`. */
   deferred: number;
@@ -38,69 +40,64 @@ export interface ResolveRunOptions extends ClaimsOptions, Omit<SummarizeOptions,
   onEvent?: OnResolveEvent | undefined;
 }
 
-/** The columns that say who makes a summary, and when. */
 type Making = Pick<NewSummary, "summarizerId" | "promptVersion" | "attempts" | "createdAtMs">;
 
-/** The columns for the result of a try. */
 type MakingResult = Making &
   Costs &
   Pick<NewSummary, "title" | "text" | "tokenCount" | "error" | "errorCode" | "nextTryAtMs" | "pauses"> &
   Pick<NewSummary, "claimant" | "standsIn"> & { status: "done" | "failed" | "parked" };
 
-/** A summary to make. */
 export interface SummaryTask {
   handle: string;
   reading: Reading;
   /** The number of this try, from 1. */
   attempts: number;
   claim(making: Making, lease: Lease): HeldClaim | NoClaim;
-  /** Writes the result. A stand-in has no claim. @returns false if it is no longer of use. */
+  /** Writes the result. A stand-in has no claim. @returns false if the result is of no more use. */
   record(made: MakingResult, claim?: HeldClaim): boolean;
   /** Returns true if messages have joined since the sources were read. */
   hasGrown(): boolean;
 }
 
-/** The context that summaries are made for. */
 export interface SummaryContext {
   repositories: Repositories;
   sessionId: string;
   settings: SessionSettings;
-  /** The budget of the context. */
+  /** The token budget of the context. */
   tokensMax: number;
-  /** The step that may still get results. */
+  /** The step that may still get tool results. */
   openStepId: number | undefined;
   summarizer: Summarizer;
 }
 
-/** A summary that is due. Its id is unique among those of one session and strategy. */
+/** A summary that is due. */
 export interface DueSummary {
   id: number;
   handle: string;
-  /** Why it is not made now; undefined if it is. */
+  /** Why the summary is not made now; undefined if it is. */
   wait: Postponement | undefined;
 }
 
 /**
- * The summaries of one session and strategy that are due.
+ * The summaries of one session and strategy that are due. The `Asker` is the summarizer that would make them.
  *
- * The summarizer that would make them is an `Asker`. Without it, the summaries are those that a stand-in should be made for,
- * because contexts would show too little: earlier stand-ins then count as summaries.
+ * Without an `Asker`, the summaries are those that contexts need a stand-in for. Earlier stand-ins then count as summaries.
  */
 export interface DueSummaries {
   /** Returns the most urgent first. */
   list(asker: Asker | undefined): DueSummary[];
-  /** Reads the sources of a summary. @returns undefined if it is no longer due, or must wait. */
+  /** Reads the sources of a summary. @returns undefined if the summary is no longer due, or must wait. */
   task(id: number, asker: Asker | undefined): SummaryTask | undefined;
 }
 
-/** One call of `resolveDirty`: its claims, its limits and its result. No transaction is open while a summarizer works. */
+/** One call of `resolveDirty`. No transaction is open while a summarizer works. */
 export class ResolveRun {
   readonly result = nothingDone();
   /** When the first postponed summary may be tried again, in Unix milliseconds; undefined if unknown. */
   nextTryAtMs: number | undefined;
   readonly options: ResolveRunOptions;
   readonly #claims: SummaryClaims;
-  /** Unix milliseconds until which the summarizer is not called. */
+  /** The summarizer is not called before this time, in Unix milliseconds. */
   #stoppedUntilMs: number | undefined;
 
   constructor(options: ResolveRunOptions) {
@@ -120,7 +117,7 @@ export class ResolveRun {
     this.#claims.end();
   }
 
-  /** Counts a summary that its earlier tries postpone. */
+  /** Counts a summary that an earlier try postpones. */
   wait(handle: string, { kind, nextTryAtMs }: Postponement): void {
     if (kind === "deferred") return void this.#defer(handle, "backing_off", nextTryAtMs ?? undefined);
     this.result.parked += 1;
@@ -128,10 +125,10 @@ export class ResolveRun {
   }
 
   /**
-   * Makes one summary, unless the limits, a pause or another process's claim prevent it.
+   * Makes one summary, unless a limit, a pause or the claim of another process prevents this.
    *
-   * @returns false if there is none and a stand-in is needed.
-   * @throws the signal's reason if it is aborted; what the store throws.
+   * @returns false if a stand-in is needed.
+   * @throws the signal's reason if aborted; the errors of the store.
    */
   async work(task: SummaryTask): Promise<boolean> {
     const { signal, summarizer, tokenCounter, budget } = this.options;
@@ -159,10 +156,10 @@ export class ResolveRun {
   }
 
   /**
-   * Makes a summary with the extractive summarizer, which costs nothing but is of less use. If it fails, or if its summary is no
-   * shorter than the sources, nothing is recorded.
+   * Makes a summary with the extractive summarizer, which is free but less useful. Nothing is recorded if this fails, or if the
+   * summary is not shorter than its sources.
    *
-   * @throws the signal's reason if it is aborted; what the store throws.
+   * @throws the signal's reason if aborted; the errors of the store.
    */
   async standIn({ handle, reading, record }: SummaryTask): Promise<void> {
     const { signal, tokenCounter } = this.options;
@@ -222,7 +219,7 @@ export class ResolveRun {
   #emit(kind: ResolveEvent["kind"], handle: string, more: Partial<ResolveEvent> = {}): void {
     const { onEvent, sessionId } = this.options;
     const emit = async (): Promise<void> => onEvent?.({ kind, sessionId, handle, ...more });
-    // The listener may be an async function, too.
+    // The listener may be an async function.
     void emit().catch((error: unknown) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       process.emitWarning(`A listener of resolveDirty has failed: ${text}`, "CoppiceWarning");
@@ -230,7 +227,9 @@ export class ResolveRun {
   }
 }
 
-/** Adds usage to costs. A summarizer of the caller may report anything; a value that is not a valid number counts as 0. */
+/**
+ * Adds usage to costs. A value that is not a valid number counts as 0, because a summarizer of the caller may report anything.
+ */
 function withUsage(before: Costs, { inputTokens, outputTokens, costUsd }: ModelUsage): Costs {
   const isPrice = costUsd !== undefined && costUsd >= 0 && costUsd < Number.POSITIVE_INFINITY;
   return {

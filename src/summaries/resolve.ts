@@ -11,13 +11,12 @@ import {
 import { spanSummaries } from "./span.ts";
 import { themeSummaries } from "./themes.ts";
 
-/** Calls at once unless the caller gives another number. The Gemini client sends as many. */
+/** The number of concurrent calls, unless the caller gives another. The Gemini client sends as many. */
 export const RESOLVE_CONCURRENCY = 8;
 
 export interface ResolveOptions extends ResolveRunOptions, SummaryContext {
-  /** The strategy whose summaries are made. */
   strategy: Strategy;
-  /** Calls under way at once. */
+  /** The most concurrent calls. */
   concurrency: number;
 }
 
@@ -30,7 +29,7 @@ export interface Resolved {
 /**
  * Makes the summaries that contexts of a strategy show. A `full` context shows none.
  *
- * @throws the signal's reason if it is aborted; summaries recorded by then stay. An error of the summarizer does not reject.
+ * @throws the signal's reason if aborted. Finished summaries stay. An error of the summarizer does not reject.
  */
 export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   const { repositories, sessionId, strategy, claimant, concurrency, signal } = options;
@@ -63,12 +62,12 @@ async function makeDue(summaries: DueSummaries, run: ResolveRun, concurrency: nu
       if (task !== undefined && !(await run.work(task))) missing.add(id);
     }
   };
-  // Wait for all workers even if one fails, so that none writes after this returns.
+  // If one worker fails, wait for the others, because none may write after this returns.
   const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
-  // A local summarizer is the stand-in itself.
+  // A local summarizer needs no stand-in.
   if (missing.size === 0 || run.options.summarizer.isLocal) return;
-  // Most of them have a stand-in already, from an earlier run.
+  // A summary that has a stand-in from an earlier run is not in this list.
   for (const { id } of summaries.list(undefined)) {
     const task = missing.has(id) ? summaries.task(id, undefined) : undefined;
     if (task !== undefined) await run.standIn(task);

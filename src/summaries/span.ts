@@ -7,22 +7,21 @@ import { type Asker, attemptsAfter, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
 import { type Filling, isFull, type NoSplit, type Split, SUMMARY_SHARE, splitContext, splitRuleOf } from "./split.ts";
 
-/** A summary may always take this many tokens, which is one statement. */
+/** A summary may always take this many tokens, enough for one statement. */
 const SUMMARY_TOKENS_MIN = 20;
 
-/** The `flat` or `sandwich` context of a session. */
 export interface SpanContext extends SummaryContext {
   strategy: SpanStrategy;
 }
 
-/** True if `compact` moved the frontier or marked a summary as due; otherwise the reason why there was nothing to do. */
+/** `compacted` is true if the frontier moved or a summary is now due. Otherwise `reason` says why not. */
 export type CompactResult =
   | { compacted: true }
   | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
 
 /**
- * The one summary of a context, which is due if the context is full enough or `compact` has marked it. It is made from the last one
- * and the messages since, or from all messages that it covers; see `readingOf`.
+ * The one summary of a context. It is due if the context is full enough, or if `compact` has marked it. It is made from the last
+ * summary and the messages since, or from all its messages: see `readingOf`.
  */
 export function spanSummaries(context: SpanContext): DueSummaries {
   const { repositories, sessionId, strategy } = context;
@@ -67,7 +66,7 @@ export function spanSummaries(context: SpanContext): DueSummaries {
   };
 }
 
-/** Marks the summary of the span that `askedSplit` returns as due. The next `resolveDirty` makes it. */
+/** Marks the summary of a span as due. The next `resolveDirty` makes it. */
 export function compactSpan(context: SpanContext, createdAtMs: number): CompactResult {
   const { repositories } = context;
   const found = repositories.database.read(() => {
@@ -76,13 +75,13 @@ export function compactSpan(context: SpanContext, createdAtMs: number): CompactR
   });
   if (typeof found === "string") return { compacted: false, reason: found };
   const due = { ...found, status: "due" as const, readingDepth: 0, attempts: 0, createdAtMs };
-  // Another process may have forgotten or summarized some of the messages meanwhile. The next call sees the others.
+  // Another process may have forgotten or summarized some of the messages. Then a second call marks the others.
   return recordSpan(repositories, "compact", due)
     ? { compacted: true }
     : { compacted: false, reason: "nothing_to_compress" };
 }
 
-/** Returns the span that `compact` marks as due, however full the context is, or why there is none. Call it inside a transaction. */
+/** Returns the span that `compact` would mark as due, or why there is none. Call it inside a transaction. */
 export function askedSplit(context: SpanContext): Split | NoSplit | "already_due" {
   const { repositories, sessionId, strategy, settings, tokensMax, summarizer } = context;
   const done = lastSpan(context, false);
@@ -93,7 +92,7 @@ export function askedSplit(context: SpanContext): Split | NoSplit | "already_due
   return split.seqLast <= (parked?.seqLast ?? -1) ? "nothing_to_compress" : split;
 }
 
-/** Returns the span to summarize because the context is full; undefined if it is not. */
+/** Returns the span to summarize if the context is full. */
 function fullSplit(context: SpanContext, done: DoneSpan | undefined): Split | undefined {
   const { strategy, settings, tokensMax } = context;
   const filling = fillingOf(context, done);
@@ -103,7 +102,7 @@ function fullSplit(context: SpanContext, done: DoneSpan | undefined): Split | un
   return typeof split === "string" ? undefined : split;
 }
 
-/** Returns the span that `compact` marked and nobody has summarized. A span that its summarizer gave up is no longer due. */
+/** Returns the span that `compact` has marked, unless it was summarized or the summarizer gave it up. */
 function dueSplit(
   { repositories: { spans }, sessionId, strategy, summarizer }: SpanContext,
   done: DoneSpan | undefined,
@@ -114,7 +113,6 @@ function dueSplit(
   return { seqFirst: done?.seqFirst ?? due.seqFirst, seqLast: due.seqLast };
 }
 
-/** Returns the newest summary. */
 function lastSpan(
   { repositories: { spans }, sessionId, strategy }: SpanContext,
   withStandIns: boolean,
@@ -133,7 +131,6 @@ function fillingOf(
   };
 }
 
-/** Returns the columns that every row of a span has. */
 function rowOf({ repositories, sessionId, strategy }: SpanContext, { seqFirst, seqLast }: Split) {
   const { tokenCount: sourceTokenCount, ...content } = repositories.spans.contentOf(sessionId, seqFirst, seqLast);
   return { sessionId, strategy, seqFirst, seqLast, sourceTokenCount, ...content };

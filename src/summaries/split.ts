@@ -2,37 +2,36 @@ import type { SessionSettings } from "../core/options.ts";
 import { countWithin, type WindowStep } from "../forest/window.ts";
 import type { SpanStrategy } from "../store/spans.ts";
 
-/** The share of the tokens left by the pinned messages that a summary may take. The memory block gets four times as many. */
+/** A summary may take this share of the tokens that the pinned messages leave. The memory block may take 0.4. */
 export const SUMMARY_SHARE = 0.1;
 
 /** If the pinned messages leave fewer tokens, no summary is made, because it would not fit with its tags. */
 const FREE_TOKENS_MIN = 500;
 
-/** Says how a context is split. Shares are of the tokens that the pinned messages leave in the budget. */
+/** Shares are of the tokens that the pinned messages leave in the budget. */
 export interface SplitRule {
-  /** The share from which a context counts as full. */
+  /** A context counts as full from this share on. */
   trigger: number;
-  /** The share of the first steps that stay. */
+  /** The share for the first steps, which stay word for word. */
   top: number;
-  /** The share of the newest steps that stay. */
+  /** The share for the newest steps, which stay word for word. */
   tail: number;
-  /** The fewest messages between head and tail that are worth a summary. */
+  /** A summary must cover this many messages. */
   messagesMin: number;
 }
 
-/** The contents of a session's context. */
 export interface Filling {
   pinnedTokens: number;
   /** The newest summary. `topTokens` counts the steps before its span. */
   summary: { seqFirst: number; seqLast: number; tokenCount: number; topTokens: number } | undefined;
-  /** The steps that no summary covers: all of them, or those after the summary's span. */
+  /** The steps after the summary's span; without a summary, all steps. */
   steps: readonly WindowStep[];
 }
 
 /** The span that the next summary covers, both seqs included. */
 export type Split = { seqFirst: number; seqLast: number };
 
-/** Why there is nothing to summarize: there are no steps between those that stay, or they have too few messages. */
+/** Why there is nothing to summarize: no steps lie between those that stay, or these steps have too few messages. */
 export type NoSplit = "nothing_to_compress" | "middle_too_small";
 
 export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): SplitRule {
@@ -41,12 +40,11 @@ export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): 
   return { trigger, top, tail, messagesMin: sandwichMessagesMin };
 }
 
-/** Returns true if a context is so full that a summary is due. */
 export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): boolean {
   const { pinnedTokens, summary, steps } = filling;
   const free = tokensMax - pinnedTokens;
   const ownTokens = steps.reduce((sum, step) => sum + step.tokenCount, 0);
-  // The top may have been chosen for a larger budget. A context shows no more of it than its own share.
+  // The top may have been chosen for a larger budget. A context shows no more than its own share.
   const topTokens = Math.min(summary?.topTokens ?? 0, rule.top * free);
   return topTokens + (summary?.tokenCount ?? 0) + ownTokens > rule.trigger * free;
 }
@@ -54,8 +52,8 @@ export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): bo
 /**
  * Returns the span of a context that a summary covers. The steps before and after it stay word for word.
  *
- * Shares count tokens, not messages: half of a hundred thousand messages fits no context, and one result may be as long as a
- * hundred answers. The first split chooses the head. Later ones only lengthen the span, so the prefix before the summary never
+ * Shares count tokens, not messages: half of 100,000 messages fits no context, and one result may be as long as a hundred
+ * answers. The first split chooses the head. Later splits only lengthen the span, so the prefix before the summary never
  * changes. Cuts are made between steps, and the newest step always stays.
  */
 export function splitContext(

@@ -7,10 +7,9 @@ import type { OnUsage } from "../models/usage.ts";
 import type { Reservation } from "./call-budget.ts";
 import type { Consequence } from "./next-try.ts";
 
-/** Most tokens of sources in one call. More sources are read in several calls, each of which extends the summary before it. */
+/** The most tokens of sources in one call. If there are more, several calls are made, and each extends the last summary. */
 const CALL_TOKENS_MAX = 24_000;
 
-/** Most characters of a title. It should be a few words. */
 const TITLE_CHARS_MAX = 200;
 
 export interface SummarizeOptions {
@@ -22,7 +21,6 @@ export interface SummarizeOptions {
   onCall?: (tokenCount: number) => void;
 }
 
-/** The sources of one summary. */
 export interface Reading {
   /** Summaries that cover some of the sources, oldest first; empty for a full reading. */
   previous: readonly SummaryText[];
@@ -34,10 +32,10 @@ export interface Reading {
   tokensMax: number;
 }
 
-/** A reading, split into calls of bounded size. */
+/** A reading that is split into calls. */
 export interface ReadingPlan extends Reading {
   calls: readonly PlannedCall[];
-  /** The calls, and the most tokens that they may take. */
+  /** The number of calls, and the most tokens that they may take. */
   estimate: Reservation;
 }
 
@@ -59,7 +57,7 @@ export function planReading(reading: Reading, tokenCounter: TokenCounter): Readi
   const previousTokens = previous.reduce((sum, { text }) => sum + countTokens(text), 0);
   const calls = portionsOf(reading.sources, countTokens);
   for (const [index, call] of calls.entries()) {
-    // Each call after the first is sent the reply of the one before.
+    // Each call after the first also sends the last summary.
     call.tokenCount += (index === 0 ? previousTokens : tokensMax) + tokensMax;
   }
   const tokenCount = calls.reduce((sum, call) => sum + call.tokenCount, 0);
@@ -67,8 +65,8 @@ export function planReading(reading: Reading, tokenCounter: TokenCounter): Readi
 }
 
 /**
- * Calls the summarizer. Never rejects: an error or an invalid answer of the summarizer is an outcome. If the signal was aborted,
- * the outcome means nothing, so check the signal afterwards.
+ * Calls the summarizer. Never rejects: an error or an invalid answer is an outcome. Check the signal afterwards, because the
+ * outcome of an aborted call means nothing.
  */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
   const { summarizer, tokenCounter, signal, onUsage, onCall } = options;
@@ -92,7 +90,7 @@ export async function summarize(reading: ReadingPlan, options: SummarizeOptions)
   }
 }
 
-/** Splits the sources into portions of at most `CALL_TOKENS_MAX`, at least one. Their tokens are those of the sources only. */
+/** Splits the sources into portions of at most `CALL_TOKENS_MAX`. A longer message is a portion of its own. */
 function portionsOf(messages: readonly Message[], countTokens: (text: string) => number): PlannedCall[] {
   let portion: PlannedCall = { sources: [], tokenCount: 0 };
   const portions = [portion];
@@ -108,7 +106,7 @@ function portionsOf(messages: readonly Message[], countTokens: (text: string) =>
   return portions;
 }
 
-/** Returns the two fields of a valid summary, with the title on one line. @throws for anything else. */
+/** Returns a valid summary with its title on one line. @throws if the summary is not valid. */
 function checked(summary: SummaryText, tokensMax: number, countTokens: (text: string) => number): SummaryText {
   const { title, text } = summary;
   if (typeof title !== "string" || title.length > TITLE_CHARS_MAX)

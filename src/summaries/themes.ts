@@ -10,26 +10,27 @@ import { isDue, readingOf } from "./due.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
 
-/** The share of the tokens left by the pinned messages that all theme summaries may take. The memory block gets 0.4. */
+/**
+ * All theme summaries together may take this share of the tokens that the pinned messages leave. The memory block may take 0.4.
+ */
 const THEMES_SHARE = 0.3;
 
-/** The share of `resolveTokensMin` from which a summary is due if a call costs nothing. */
+/** A summary that costs nothing is due from this share of `resolveTokensMin` on. */
 const LOCAL_SHARE = 1 / 3;
 
-/** A theme whose summary is due. */
 interface DirtyTheme extends GrowingTheme {
-  /** Summaries that cover parts of it, oldest sources first. */
+  /** Summaries that cover parts of the theme, in the order of their messages. */
   parts: DoneSummary[];
   uncoveredTokens: number;
   /** The number of the next try, from 1. */
   attempts: number;
-  /** Why it is not summarized now; undefined if it is. */
+  /** Why the theme is not summarized now; undefined if it is. */
   wait: Postponement | undefined;
 }
 
 /**
- * The summaries of a session's dirty themes. Each covers a whole theme, and is stored with the log position of its sources, so it
- * stays true if the theme grows meanwhile. Contexts show it after the next move of the frontier.
+ * The summaries of a session's dirty themes. Each covers a whole theme at a log position, so it stays true if the theme grows
+ * meanwhile. Contexts show it after the next move of the frontier.
  */
 export function themeSummaries(context: SummaryContext): DueSummaries {
   const { repositories, sessionId } = context;
@@ -77,8 +78,8 @@ export function themeSummaries(context: SummaryContext): DueSummaries {
 }
 
 /**
- * Returns the settings with two values adapted. `summaryTokensMax` is lowered until `maxThemes` summaries fit a context, because
- * contexts could not show all of them otherwise. `resolveTokensMin` is lowered if summaries cost nothing.
+ * Returns the settings with two changes. `summaryTokensMax` is lowered until `maxThemes` summaries fit a context.
+ * `resolveTokensMin` is lowered if summaries cost nothing.
  */
 export function themeSettings({
   repositories,
@@ -102,10 +103,10 @@ function handleOf({ theme, logPosition }: GrowingTheme): string {
 }
 
 /**
- * Returns the dirty themes of a session, those with the most uncovered tokens first. Messages that have graduated only
- * because the session is idle do not count: the window still shows them word for word.
+ * Returns the dirty themes of a session, those with the most uncovered tokens first. Messages that graduated only because the
+ * session is idle do not count, because the window still shows them word for word.
  *
- * @param asker  The summarizer, whose earlier tries may postpone a theme. Undefined for stand-ins, which nothing postpones.
+ * @param asker  The summarizer that would make the summaries. Its earlier tries may postpone some. Undefined for stand-ins.
  */
 export function dirtyThemes(
   repositories: Repositories,
@@ -122,7 +123,7 @@ export function dirtyThemes(
     const parts = standing.get(root) ?? [];
     const coveredTokens = parts.reduce((sum, { sourceTokenCount }) => sum + sourceTokenCount, 0);
     const uncoveredTokens = tokenCount - coveredTokens - (idle.get(root) ?? 0);
-    // Several small summaries are merged into one to save tokens. Stand-ins are not made for that.
+    // Several small summaries are merged into one only to save tokens. A stand-in does not save enough.
     if (asker === undefined && uncoveredTokens < settings.resolveTokensMin) continue;
     const summaryTokens = parts.map((part) => part.tokenCount);
     if (!isDue(uncoveredTokens, summaryTokens, settings.resolveTokensMin)) continue;
@@ -135,7 +136,7 @@ export function dirtyThemes(
   );
 }
 
-/** Returns, by theme, the tokens of steps that graduated only because the session is idle, and that no summary covers. */
+/** Returns, by theme, the uncovered tokens of steps that graduated only because the session is idle. */
 function idleTokens(
   { sessions, messages, unions }: Repositories,
   sessionId: string,
@@ -162,7 +163,10 @@ function idleTokens(
   return tokens;
 }
 
-/** Returns, by theme, its largest and newest summaries, oldest sources first. Contexts may not show all of them yet. */
+/**
+ * Returns the summaries of each theme that no other summary covers, in the order of their messages. Contexts may not show all
+ * yet.
+ */
 function standingSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,

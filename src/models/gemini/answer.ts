@@ -5,7 +5,7 @@ import { once } from "../../core/once.ts";
 import { safeParse } from "../../core/schema.ts";
 import { issueText } from "./reply.ts";
 
-/** The shape of an answer. A model writes the fields in this order, so it lists events before it draws conclusions. */
+/** A model writes the fields in this order, so it lists events before it draws conclusions. */
 const answerSchema = once(() => {
   const claim = z.object({ text: z.string(), seqs: z.array(z.int()) });
   const claimsAbout = (meaning: string) => z.array(claim).check(z.describe(meaning));
@@ -23,18 +23,14 @@ const answerSchema = once(() => {
 export type Claim = Answer["summary"][number];
 export type Answer = z.infer<ReturnType<typeof answerSchema>>;
 
-/** The JSON Schema of an answer without keywords that Gemini does not know. */
+/** The JSON Schema of an answer, without keywords that Gemini does not know. */
 export const answerJsonSchema: () => object = once(() => {
-  // The output schema would add `additionalProperties: false` to each object, at a few tokens each.
+  // The output schema would cost a few more tokens, for `additionalProperties: false` in each object.
   const { $schema: _, ...schema } = jsonSchemaOf(answerSchema(), "input");
   return schema;
 });
 
-/**
- * Parses the text of a reply.
- *
- * @throws {StoreError} `MODEL_ANSWER_INVALID` if it is not JSON of the expected shape.
- */
+/** Parses the text of a reply. @throws {StoreError} `MODEL_ANSWER_INVALID` if it is not JSON of this shape. */
 export function parseAnswer(text: string, model: string): Answer {
   const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });
   let json: unknown;

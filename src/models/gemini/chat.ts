@@ -17,9 +17,8 @@ export interface GeminiChatOptions extends GeminiOptions {
 }
 
 /**
- * Streams replies of Gemini. A reply is one request and is never retried here. `timeoutMs` limits the wait for each chunk.
- *
- * The context leaves the machine, each text after `redact`; see `contentsOf`.
+ * Streams replies of Gemini. A reply is one request, without retries. `timeoutMs` limits the wait for each chunk. The texts of
+ * the context leave the machine, each after `redact`: see `contentsOf`.
  *
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. No error of a reply contains the key.
  */
@@ -96,13 +95,12 @@ class GeminiReply implements ChatReply {
 /**
  * Joins the chunks of a streamed reply into parts.
  *
- * Gemini refuses a call of the current turn without the thought signature that came with it. So a signature stays in its
- * part. A signature that comes alone at the end of a stream goes to the first call, or to the text if there is no call.
+ * Gemini refuses a call of the current turn if the thought signature that came with it is missing. So a signature stays in its
+ * part. If a signature comes alone at the end of a stream, the first call gets it, or the text if there is no call.
  */
 class ReplyParts {
   readonly #received: ChunkPart[] = [];
 
-  /** The parts so far, as the Gemini adapter converts them. */
   get parts(): ReplyPart[] {
     const [message] = fromGemini({ role: "model", parts: this.#received as object[] });
     return message!.parts as ReplyPart[];
@@ -115,7 +113,7 @@ class ReplyParts {
     );
   }
 
-  /** @returns the new text. */
+  /** Returns the new text. */
   add(chunk: readonly ChunkPart[]): string {
     let said = "";
     for (const { text, thought, thoughtSignature, functionCall } of chunk) {

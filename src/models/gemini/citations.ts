@@ -1,16 +1,16 @@
 export const UNVERIFIED = "[unverified]";
 
-/** The labels of all lines but those about events. The last two begin lists, whose entries are separated by `, `. */
+/** The labels of all lines except events. The last two begin lists, whose entries are separated by `, `. */
 export const LABEL = { decision: "Decided: ", question: "Open: ", identifiers: "names: ", files: "files: " };
 
-/** The most seqs read from the citations of one text. A text such as `[1-999999999]` must not fill the memory. */
+/** The most seqs that are read from the citations of one text. A text such as `[1-999999999]` must not fill the memory. */
 const SEQS_MAX = 10_000;
 
-// The lookbehind starts at the first white space only. Otherwise a long run of it would take quadratic time.
+// The lookbehind lets a match start only at the first white space. Otherwise a long run would take quadratic time.
 const CITATION = /(?<!\s)\s*\[(?:seqs?:? ?)?(\d{1,15}(?:-\d{1,15})?(?:, ?\d{1,15}(?:-\d{1,15})?)*)\]/g;
 const MARK = /(?<!\s)\s*\[unverified\]/g;
 
-/** Returns a citation such as `[3,7-9]`: ascending, each seq once, neighbors as a range. Returns "" if there are no seqs. */
+/** Returns a citation such as `[3,7-9]`, ascending and each seq once, or "" if there are no seqs. */
 export function citation(seqs: Iterable<number>): string {
   const sorted = [...new Set(seqs)].sort((left, right) => left - right);
   const ranges: string[] = [];
@@ -21,13 +21,13 @@ export function citation(seqs: Iterable<number>): string {
   return ranges.length === 0 ? "" : `[${ranges.join(",")}]`;
 }
 
-/** Splits a line of a summary into statements. Each entry of a list is a statement. */
+/** Splits a line of a summary into statements. In a list, each entry is a statement. */
 export function statementsIn(line: string): string[] {
   const label = [LABEL.identifiers, LABEL.files].find((start) => line.startsWith(start));
   return label === undefined ? [line] : line.slice(label.length).split(", ");
 }
 
-/** Removes citations and marks from a text. Returns the text, the cited seqs, and whether it had a mark. */
+/** Removes citations and `[unverified]` marks from a text. */
 export function takeCitations(text: string): { text: string; seqs: number[]; isMarked: boolean } {
   const seqs: number[] = [];
   for (const [, list] of text.matchAll(CITATION)) {

@@ -7,11 +7,10 @@ import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
 import { usageOf } from "./usage.ts";
 
 export interface Generation {
-  /** The instructions, which contain no foreign text. */
+  /** The instructions, without text from the conversation. */
   system: string;
-  /** The foreign text, each message in an element of its own. */
+  /** The texts from the conversation, each message in an element of its own. */
   prompt: string;
-  /** JSON Schema of the answer. */
   schema: object;
   /** The most tokens of the reply including reasoning, by the model's count. */
   outputTokensMax: number;
@@ -30,7 +29,9 @@ export interface Embedding {
   isUrgent: boolean;
 }
 
-/** Wraps the SDK, which is loaded at the first call because that takes half a second. Each call is one request, without retries. */
+/**
+ * Wraps the SDK, which is loaded at the first call because that takes half a second. Each call is one request, without retries.
+ */
 export class GeminiClient {
   readonly settings: GeminiSettings;
   #queue: RequestQueue;
@@ -44,8 +45,7 @@ export class GeminiClient {
   /**
    * Requests one reply and returns its text.
    *
-   * @throws the signal's reason once it is aborted; else {StoreError} `MODEL_REFUSED`, `MODEL_UNAVAILABLE`,
-   *   `MODEL_ANSWER_INVALID`.
+   * @throws the signal's reason if aborted; {StoreError} `MODEL_REFUSED`, `MODEL_UNAVAILABLE`, `MODEL_ANSWER_INVALID`.
    */
   async generate({ system, prompt, schema, outputTokensMax, signal, onUsage }: Generation): Promise<string> {
     const { model, prices } = this.settings;
@@ -59,7 +59,7 @@ export class GeminiClient {
           responseMimeType: "application/json",
           responseJsonSchema: schema,
           maxOutputTokens: outputTokensMax,
-          // Temperature keeps its default: below 1, Gemini 3 may repeat itself endlessly.
+          // The temperature keeps its default, because below 1 Gemini 3 may repeat itself endlessly.
           ...thinkingOf(model),
         },
       });
@@ -70,10 +70,10 @@ export class GeminiClient {
   }
 
   /**
-   * Streams a reply as chunks of any shape. `timeoutMs` limits the wait for each chunk, without the reader's own time. When
-   * the reader stops, the connection is closed.
+   * Streams a reply as chunks of any shape. `timeoutMs` limits the wait for each chunk, without the time that the reader takes.
+   * When the reader stops, the connection is closed.
    *
-   * @throws the signal's reason once it is aborted; else {StoreError} as `generate`.
+   * @throws the signal's reason if aborted; the errors of `generate`.
    */
   async *stream(parameters: StreamParameters, signal: AbortSignal): AsyncGenerator<unknown> {
     signal.throwIfAborted();
@@ -101,10 +101,10 @@ export class GeminiClient {
   }
 
   /**
-   * Requests embeddings, and returns the SDK's response of any shape: normally one vector for each text.
+   * Requests embeddings. Returns the SDK's response, normally with one vector for each text.
    *
-   * Each text is sent as a content of its own, because `gemini-embedding-2` makes a single vector of a list of strings. Each
-   * text counts as a request, because users report that the free tier counts so.
+   * Each text is sent as a content of its own, because `gemini-embedding-2` turns a list of strings into one vector. Each text
+   * counts as a request, because users report that the free tier counts so.
    */
   async embed({ texts, taskType, dimension, signal, onUsage, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
@@ -120,8 +120,8 @@ export class GeminiClient {
   }
 
   /**
-   * Sends one request when it is its turn, and aborts it after `timeoutMs`. The SDK would pass its own timeout to the server,
-   * which refuses short ones.
+   * Sends one request when it is its turn, and aborts it after `timeoutMs`. The SDK's own timeout is not used, because the SDK
+   * passes it to the server, which refuses short ones.
    *
    * @param request  Gets a signal of its own, because the SDK never stops listening to it.
    */
@@ -137,7 +137,7 @@ export class GeminiClient {
       try {
         const sdk = await this.#loaded();
         signal.throwIfAborted();
-        // Node 20 may collect an `AbortSignal.timeout` that only `AbortSignal.any` refers to, and the call would never end.
+        // An `AbortSignal.timeout` inside `AbortSignal.any` may be garbage-collected in Node 20. Then the call would never end.
         timer = setTimeout(() => late.abort(), this.settings.timeoutMs);
         const result = await request(sdk, AbortSignal.any([signal, late.signal]));
         signal.throwIfAborted();
@@ -165,11 +165,11 @@ export type StreamParameters = Omit<Parameters<GoogleGenAI["models"]["generateCo
 
 async function loadSdk({ apiKey, baseUrl }: GeminiSettings): Promise<GoogleGenAI> {
   const { GoogleGenAI: Sdk } = await import("@google/genai");
-  // Without `vertexai: false`, environment variables could send the key and the text to another service.
+  // Without `vertexai: false`, environment variables could make the SDK send the key and the text to another service.
   return new Sdk({ apiKey, vertexai: false, httpOptions: baseUrl === undefined ? {} : { baseUrl } });
 }
 
-/** Returns the least thinking that a model allows: it costs as much as output, and a summary needs none. */
+/** Returns the least thinking that a model allows. Thinking costs as much as output, and a summary needs none. */
 function thinkingOf(model: string): { thinkingConfig?: ThinkingConfig } {
   if (/\bgemini-2\.5-flash/.test(model)) return { thinkingConfig: { thinkingBudget: 0 } };
   // The SDK's enum is not loaded yet.

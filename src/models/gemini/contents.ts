@@ -7,14 +7,14 @@ import type { ChatMessage } from "../chat-model.ts";
 import { type Redact, redacted } from "../prompt-text.ts";
 import type { GeminiSettings } from "./options.ts";
 
-/** Replaces the signature of a call that another model made, as Google documents. */
+/** Google documents this replacement for the signature of a call that another model made. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
 
 /**
- * The media types that Gemini reads, by Google's documentation. It refuses requests with any other, such as `image/gif`, and
- * would refuse each request as long as the file is in the context.
+ * The media types that Gemini reads, by Google's documentation. A file of another type, such as `image/gif`, would make Gemini
+ * refuse every request until the file leaves the context.
  */
 const READABLE = new RegExp(
   `^(?:${[
@@ -30,14 +30,14 @@ const READABLE = new RegExp(
 const NO_TEXT = "…"; // Gemini refuses an empty text
 
 /**
- * Converts a rendered context for a chat with Gemini. In contrast to `toGemini`, it leaves out or replaces everything that
- * must not be sent or that Gemini would refuse:
+ * Converts a rendered context for a chat with Gemini. Unlike `toGemini`, it leaves out or replaces everything that must not be
+ * sent or that Gemini would refuse:
  *
- * - `redact` sees each text whole: message texts, strings in arguments, and tool results.
- * - Reasoning is not sent. Signatures and ids are sent to the model that gave them.
- * - Files of the user that Gemini can read are sent with their bytes, unless there is a `redact`, which cannot look into
- *   them. All other files are sent as their name, type and size.
- * - Unpaired surrogates are replaced, and a call without a result gets one that says so.
+ * - `redact` gets each text whole: message texts, strings in arguments, and tool results.
+ * - Reasoning is not sent. Signatures and ids are sent only to the model that made them.
+ * - Files of the user that Gemini can read are sent with their bytes, unless there is a `redact`, which cannot read bytes. Other
+ *   files are sent as their name, type and size.
+ * - Unpaired surrogates are replaced. A call without a result gets a result that says so.
  *
  * @throws {StoreError} `REDACT_FAILED`.
  */
@@ -91,7 +91,7 @@ function readableFile({ mediaType: written, data, name }: FilePart): FilePart | 
   return { type: "file", mediaType, data, ...(name !== undefined && { name }) };
 }
 
-/** Answers the calls of a message that the tool messages after it do not answer. */
+/** Makes a result for each call of a message that the following tool messages do not answer. */
 function interruptedResults({ parts }: ChatMessage, later: readonly ChatMessage[]): ChatMessage[] {
   const end = later.findIndex(({ role }) => role !== "tool");
   const answers = later.slice(0, end === -1 ? later.length : end).flatMap((message) => message.parts);
@@ -131,7 +131,7 @@ function redactedValue(value: JsonValue, redact: Redact | undefined): JsonValue 
   );
 }
 
-/** Applies `redact`, and replaces unpaired surrogates, which UTF-8 cannot encode. Agents leave them when they cut texts. */
+/** Applies `redact`, and replaces unpaired surrogates, which UTF-8 cannot encode. They come from agents that cut texts. */
 function sendable(text: string, redact: Redact | undefined): string {
   return redacted(text, redact).toWellFormed();
 }

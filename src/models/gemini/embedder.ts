@@ -16,36 +16,38 @@ export interface GeminiEmbedderOptions extends GeminiOptions {
   /**
    * The cosine from which a step may join a cluster, in [-1, 1). Default: 0.75.
    *
-   * The default was not calibrated with Gemini. It lies between figures that users published in 2026, each for one corpus:
-   * 0.58 to 0.74 for unrelated texts, mostly near 0.62, and 0.76 to 0.93 for related ones. With unrelated texts at 0.62, a
-   * threshold of 0.65 put two thirds of a conversation into one cluster, and 0.75 an eighth.
+   * The default was not calibrated with Gemini. It lies between cosines that users published in 2026, each for one corpus: 0.58
+   * to 0.74 for unrelated texts, mostly near 0.62, and 0.76 to 0.93 for related ones. With unrelated texts at 0.62, a threshold
+   * of 0.65 put two thirds of a conversation into one cluster, and a threshold of 0.75 an eighth.
    */
   similarityMin?: number;
 }
 
 const TEXTS_MAX = 100;
-/** The most estimated tokens in one request: two thirds of the free tier's limit for a minute. A larger request never succeeds. */
+/**
+ * The most estimated tokens in one request: two thirds of the free tier's limit for a minute. A larger request never succeeds.
+ */
 const REQUEST_TOKENS_MAX = 20_000;
 
-/** The most estimated tokens of a text for `gemini-embedding-001`, which reads 2,048. The estimate may be off by a quarter. */
+/** `gemini-embedding-001` reads 2,048 tokens of a text. This leaves room for the error of the estimate, up to a quarter. */
 const TEXT_TOKENS_MAX = 1_500;
 
-/** Matches models that take the task as a parameter. Later ones read it from a prefix of the text. */
+/** Models that take the task as a parameter. Later models read the task from a prefix of the text. */
 const HAS_TASK_TYPES = /\bgemini-embedding-001\b/;
 const TASK_TYPE = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" } as const;
-/** The prefixes that Google documents for `gemini-embedding-2`. Other prefixes give other vectors and would need another id. */
+/** Google documents these prefixes for `gemini-embedding-2`. Other prefixes would give other vectors and need another id. */
 const TASK_PREFIX = { document: "title: none | text: ", query: "task: search result | query: " };
 
 /**
  * Creates an embedder that uses Gemini, by default `gemini-embedding-2`. Texts with similar meaning get similar vectors.
  *
- * The texts of messages and queries leave the machine. Each passes through `redact` and is cut to 8,000 characters from both
- * ends, for `gemini-embedding-001` to about 1,500 tokens. Many texts are sent in several requests, one after another. Nothing
+ * The texts of messages and queries leave the machine. Each passes through `redact`, and is cut to its beginning and end: 8,000
+ * characters, for `gemini-embedding-001` about 1,500 tokens. Many texts are sent in several requests, one after another. Nothing
  * is retried here. Queries are sent before waiting documents.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason once it is aborted;
- *   with `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service names a
- *   delay; with `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `embedAll` rejects with the signal's reason if aborted; with
+ *   `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service names a delay; with
+ *   `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */
 export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
   const { dimension = 768, similarityMin = 0.75, ...shared } = options;
@@ -54,7 +56,7 @@ export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbed
   if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
   const settings = geminiSettings(shared, "gemini-embedding-2");
   const { prices, requestsPerMinute = TEXTS_MAX } = settings;
-  // Most programs that import the library never ask Gemini.
+  // The client is imported late, because most programs never use Gemini.
   const client = once(async () => {
     const { GeminiClient: Client } = await import("./client.ts");
     return new Client(settings);
@@ -82,7 +84,7 @@ async function embedAll(
   const pace = new Pace(signal);
   const sent: string[] = [];
   for (const text of texts) {
-    // The service may refuse a whole batch for one empty text.
+    // The service may refuse a whole batch because of one empty text.
     const clean = promptText(text, redact).trim() || "…";
     sent.push(taskType === undefined ? TASK_PREFIX[task] + clean : shortened(clean));
     await pace.worked(text.length);
@@ -120,9 +122,7 @@ function batchesOf(texts: readonly string[], textsMax: number): string[][] {
 }
 
 /**
- * Returns the vectors of a reply, normalized because shortened vectors of `gemini-embedding-001` are not.
- *
- * @param response  The SDK's response, of any shape.
+ * Returns the vectors of a reply of any shape. They are normalized, because shortened vectors of `gemini-embedding-001` are not.
  */
 function replyVectors(response: unknown, count: number, dimension: number, model: string): Float32Array[] {
   const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });

@@ -5,28 +5,27 @@ import type { GeminiSettings } from "./options.ts";
 
 const REASON_CHARS_MAX = 300;
 
-/** HTTP statuses below 500 that are worth another try: too many requests, and timeouts. */
+/** HTTP statuses below 500 after which another try may succeed: too many requests, and timeouts. */
 const TRY_AGAIN = new Set([408, 429, 499]);
 
-/** Reasons in `google.rpc.ErrorInfo` or in the status that concern the account and not the request. */
+/** Reasons in `google.rpc.ErrorInfo`, or in the status, that concern the account and not the request. */
 const ACCOUNT_REASON = /^(?:API_KEY_\w+|FAILED_PRECONDITION)$/;
 
 /** The delay in `google.rpc.RetryInfo`: seconds with a fraction. */
 const RETRY_DELAY = /^(\d{1,6}(?:\.\d+)?)s$/;
 
-/** The fields of the SDK's errors. */
 interface SdkError extends Error {
   status?: number;
   code?: string;
 }
 
 /**
- * Translates an error of the SDK: to `MODEL_REFUSED` if another try is useless; to `MODEL_UNAVAILABLE`, with the server's
- * delay, if another try may succeed; to `MODEL_ANSWER_INVALID` if the response is not an answer.
+ * Translates an error of the SDK: to `MODEL_REFUSED` if another try is useless; to `MODEL_UNAVAILABLE`, with the server's delay,
+ * if another try may succeed; to `MODEL_ANSWER_INVALID` if the response is not an answer.
  *
  * The SDK (2.32) throws an `ApiError` whose message is the response body, a `TypeError` of fetch if the connection broke, a
  * `SyntaxError` for invalid JSON, and an `AbortError` for an abort or a timeout. Callers handle their own aborts first. The
- * error is not kept as the cause, because it may hold headers and URLs. The key is removed from its message.
+ * error is not kept as the cause, because it may contain headers and URLs. The key is removed from its message.
  */
 export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: GeminiSettings): StoreError {
   if (StoreError.is(error)) return error;
@@ -47,7 +46,7 @@ export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: Gemin
   if (name === "SyntaxError" || message === "Incomplete JSON segment at the end") {
     return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is not JSON" });
   }
-  // The SDK fails on a body that is not an object. The TypeError of a broken connection has a cause.
+  // The SDK throws a TypeError for a body that is not an object. The TypeError of a broken connection has a cause.
   if (name === "TypeError" && cause === undefined) {
     return new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it has another shape" });
   }
@@ -56,7 +55,7 @@ export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: Gemin
   return new StoreError("MODEL_UNAVAILABLE", { model, reason });
 }
 
-/** Describes a failed load of the SDK. Another try may succeed, because an installation can be repaired meanwhile. */
+/** Describes a failed load of the SDK. Another try may succeed, because the installation can be repaired meanwhile. */
 export function loadFailure(error: unknown, { model, apiKey }: GeminiSettings): StoreError {
   const { code, message } = sdkError(error);
   const isMissing = code === "ERR_MODULE_NOT_FOUND" && message.includes("'@google/genai'");
@@ -91,7 +90,7 @@ function readBody(message: string): { text: string; retryAfterMs?: number; isOfA
   };
 }
 
-/** Returns one short line without a final period, with this key and anything that looks like a key removed. */
+/** Returns one short line without a final period, and without the key or anything that looks like a key. */
 function reasonWithout(apiKey: string, text: string): string {
   const hidden = [apiKey, encodeURIComponent(apiKey)].reduce((left, key) => left.replaceAll(key, "[key]"), text);
   const line = oneLine(hidden.replace(/AIza[\w-]{20,}/g, "[key]"));

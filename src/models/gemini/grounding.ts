@@ -10,30 +10,32 @@ import type { PromptTexts } from "./prompt.ts";
 /** A claim after its check against the sources. */
 export interface GroundedClaim {
   text: string;
-  /** The seqs of its sources. Each was sent, or is cited by an earlier summary that was sent. */
+  /** The seqs of the sources. A message with such a seq was sent, or an earlier summary that was sent cites it. */
   seqs: number[];
-  /** True if it has a source, and every name in it occurs in the sources. */
+  /** True if the claim has a source, and every name in the claim occurs in the sources. */
   isVerified: boolean;
 }
 
 const STATEMENT_CHARS_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
-/** The share of its words that a text must contain to become the source of a statement that cites none. */
+/** If a statement cites nothing, its source must contain this share of the statement's words. */
 const OVERLAP_MIN = 0.5;
-const LOOK_CHARS = 4; // the cost of looking for a name in one text, in characters read
+const LOOK_CHARS = 4; // looking for a name in one text costs as much time as reading four characters
 
 const WRAPPING = /^[`"']+|(?:\(\))?[`"']*$/g;
 const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
 
 /**
- * Checks a statement and corrects its sources. Citations of messages that were not sent are dropped. If no cited text
- * contains a name, the closest text that does becomes a source, and its spelling is used. A statement without a source gets
- * the text that shares most of its words, if it shares at least half. Numbers of one or two digits occur in any long
- * conversation by chance, so they must occur in the statement's own sources.
+ * Checks a statement and corrects its sources:
  *
- * A statement with a name that occurs nowhere, or without a source, is kept but not verified. Without the name, the sentence
- * would say something else. Without the sentence, a decision could be lost because of a number that the model computed. The
- * mark warns the reader instead.
+ * - Citations of messages that were not sent are dropped.
+ * - If no cited text contains a name, the closest text that does becomes a source, and its spelling is used.
+ * - A statement without a source gets the text that shares most of its words, if the text shares at least half of them.
+ * - A number of one or two digits must occur in the statement's own sources, because it occurs in any long conversation by
+ *   chance.
+ *
+ * A statement is kept but not verified if it has no source, or if a name in it occurs nowhere. It is not changed, because
+ * without the name it would say something else. It is not dropped, because a decision could be lost.
  *
  * @returns undefined for a statement without words.
  */
@@ -61,7 +63,7 @@ export async function groundStatement(
     const having = naming.map(({ piece }) => piece);
     if (!having.some((piece) => cited.has(piece))) added.add((await closestTo(statementWords, having, pace))!);
     const spelling = naming[0]!.spelling;
-    // Numbers keep their own spelling, because commas and units are a matter of style.
+    // Numbers keep the spelling of the statement, because commas and units are a matter of style.
     if (spelling.toLowerCase() === name.toLowerCase()) spellings.set(name, spelling);
   }
   if (cited.size === 0 && added.size === 0) {
@@ -104,13 +106,13 @@ export function isGrounded(text: string, pieces: readonly SourcePiece[]): boolea
   return namesIn(text).every((name) => piecesNaming(pieces, name).length > 0);
 }
 
-/** Returns a claim's text without the citations and labels that the model wrote into it, and all cited seqs. */
+/** Removes the citations and labels that the model wrote into a claim. Returns the text, and all cited seqs. */
 function withoutCitations(claim: Claim, charsMax: number): { text: string; seqs: Set<number> } {
   const { text, seqs } = takeCitations(replyLine(claim.text));
   return { text: cutLine(text.replace(LABELS, ""), charsMax), seqs: new Set([...claim.seqs, ...seqs]) };
 }
 
-/** Replaces all names at once, longest first, so that no name is changed inside a longer one. */
+/** Replaces all names at once, longest first, so that no name is replaced inside a longer one. */
 function respelled(text: string, names: readonly string[], spellings: ReadonlyMap<string, string>): string {
   if ([...spellings].every(([name, spelling]) => name === spelling)) return text;
   const longestFirst = names.toSorted((left, right) => right.length - left.length);
@@ -140,7 +142,7 @@ function seqsOf(pieces: readonly SourcePiece[]): number[] {
 }
 
 export class SourcePiece {
-  /** The seq of its message. For a line of an earlier summary, the seqs that it cites, possibly none. */
+  /** The seq of the message. For a line of an earlier summary, the seqs that the line cites, possibly none. */
   readonly seqs: readonly number[];
   readonly text: string;
   readonly lowerText: string;
@@ -152,7 +154,7 @@ export class SourcePiece {
     this.lowerText = text.toLowerCase();
   }
 
-  /** The characters that must be read before `words` is known; 0 afterwards. */
+  /** The number of characters that `words` would have to read now. */
   get unreadChars(): number {
     return this.#words === undefined ? this.text.length : 0;
   }
@@ -164,8 +166,8 @@ export class SourcePiece {
 }
 
 /**
- * Returns the texts that can be sources of claims: each message, and each line of an earlier summary. Lines marked as
- * unverified are left out; otherwise the next summary would present them as verified.
+ * Returns the texts that can be sources of claims: each message, and each line of an earlier summary. Lines marked as unverified
+ * are left out. Otherwise the next summary would present them as verified.
  */
 export function sourcePieces({ previous, sources }: PromptTexts): SourcePiece[] {
   const lines = previous
@@ -179,7 +181,7 @@ export function sourcePieces({ previous, sources }: PromptTexts): SourcePiece[] 
   ];
 }
 
-/** Returns the pieces that contain a name, with its spelling there. Case counts, unless no piece matches it. */
+/** Returns the pieces that contain a name, with its spelling there. Case is only ignored if no piece has the same case. */
 function piecesNaming(pieces: readonly SourcePiece[], name: string): { piece: SourcePiece; spelling: string }[] {
   const hint = hintOf(name);
   const candidates = pieces.filter(({ lowerText }) => lowerText.includes(hint));

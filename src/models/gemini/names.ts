@@ -1,4 +1,4 @@
-/** Scripts that write no spaces between words are excluded. */
+/** Leaves out scripts that write no spaces between words. */
 const TOKEN =
   /(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}])[\p{L}\p{M}\p{N}_$@#~./\\:-]|(?<=\d),(?=\d{3}))+/gu;
 const LEADING = /^(?!--\p{L})[:#~-]+|^\.(?![\w/.])/u;
@@ -9,16 +9,16 @@ const ABBREVIATION = /^(?:\p{L}\.)+\p{L}?$/u;
 const NAME =
   /\p{N}|[_$\\]|\p{Ll}\p{Lu}|[\p{L}\p{N}]\.[\p{L}\p{N}]|^\.{0,2}\/\S|\/.*\/|^--\p{L}|@\S|[\p{L}\p{N}]:[\p{L}\p{N}]|^\p{Lu}{5,}$/u;
 
-/** A number with a unit: `1,000`, `500ms`, `2nd`, `3-hour`. Only its digits are checked. */
+/** A number with a unit: `1,000`, `500ms`, `2nd`, `3-hour`. Only the digits are checked. */
 const FIGURE = /^(\d+(?:[.,]\d+)*)(?:\p{L}{1,3}|-\p{L}[\p{L}-]*)?$/u;
 const RANGE = /^(\d+(?:\.\d+)?)[-–](\d+(?:\.\d+)?)$/;
 
 /**
- * Returns the names in a statement that a model must not invent: identifiers, paths, versions, flags and numbers, each once,
- * in order.
+ * Returns the names in a statement that a model must not invent: identifiers, paths, versions, flags and numbers, each once, in
+ * order.
  *
- * Names are recognized by their shape. Plain words are not names, and neither are two words joined by a slash or hyphen. A
- * product such as `JavaScript` has the shape of an identifier and is checked like one.
+ * Names are recognized by their shape. Plain words are not names, and two words joined by a slash or hyphen are not either. A
+ * product such as `JavaScript` has the shape of an identifier, and is checked like one.
  */
 export function namesIn(text: string): string[] {
   const found = new Set<string>();
@@ -37,7 +37,9 @@ export function isShortFigure(name: string): boolean {
   return (FIGURE.exec(name)?.[1]?.length ?? Number.POSITIVE_INFINITY) <= 2;
 }
 
-/** Returns a pattern that finds a name, but not inside a longer one. Numbers match with or without thousands separators. */
+/**
+ * Returns a pattern that finds a name, but not inside a longer one. A number also matches with or without thousands separators.
+ */
 export function patternOf(name: string, flags: "u" | "iu"): RegExp {
   const figure = FIGURE.exec(name)?.[1];
   if (figure === undefined) return new RegExp(`(?<![\\p{L}\\p{N}_])${escaped(name)}(?![\\p{L}\\p{N}_])`, flags);
@@ -46,7 +48,7 @@ export function patternOf(name: string, flags: "u" | "iu"): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_]|\\d[.,])${digits}(?!\\d|[.,]\\d)`, flags);
 }
 
-/** Returns a lower-case string that occurs in every text with the name. Searching for it is a quick first test. */
+/** Returns a lower-case string that occurs in every text with the name. Searching for this string first saves time. */
 export function hintOf(name: string): string {
   const figure = FIGURE.exec(name)?.[1];
   return figure === undefined ? name.toLowerCase() : figure.split(".")[0]!.replaceAll(",", "").slice(-3);

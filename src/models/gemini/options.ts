@@ -7,7 +7,7 @@ import { PRICES, type TokenPrices } from "./usage.ts";
 export interface GeminiOptions {
   /** Default: `GOOGLE_API_KEY`, else `GEMINI_API_KEY`, as in the SDK. */
   apiKey?: string;
-  /** Default: `gemini-3.1-flash-lite`, and `gemini-embedding-2` for vectors. */
+  /** Default: `gemini-3.1-flash-lite`; for vectors, `gemini-embedding-2`. */
   model?: string;
   /** The address of the API, `http:` or `https:`. Default: `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string;
@@ -17,11 +17,11 @@ export interface GeminiOptions {
   concurrency?: number;
   /** The most requests in any 60 seconds: 1 to 1,000,000. Default: no limit. Others wait. */
   requestsPerMinute?: number;
-  /** The model's price. Default: Google's price of October 2026, if its page names a single one for the model. */
+  /** The model's price. Default: Google's price of October 2026, if Google lists only one for the model. */
   pricePerMillionTokens?: TokenPrices;
   /**
-   * A synchronous function that gets each text before it leaves the machine, and returns the text to send. It gets a text with
-   * terminal escapes or invisible characters twice: as it was written, and without them.
+   * A synchronous function that gets each text before it leaves the machine, and returns the text to send. If a text has
+   * terminal escapes or invisible characters, the function gets it twice: as it was written, and without them.
    */
   redact?: Redact;
 }
@@ -40,7 +40,7 @@ const MODEL = "gemini-3.1-flash-lite";
 /**
  * Checks the options before the SDK is loaded. Without a key, the SDK would look for credentials in files and on the network.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. Neither shows a key.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. Neither error shows a key.
  */
 export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): GeminiSettings {
   const { model: name = modelByDefault, baseUrl, timeoutMs = 60_000, redact } = options;
@@ -49,7 +49,7 @@ export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): 
   if (typeof name !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)) {
     throw invalid("model", `the name of a model, such as ${modelByDefault}`, name);
   }
-  // Both spellings name the same model, and an embedder's id is stored.
+  // Both spellings name the same model, and the name becomes part of a stored embedder id.
   const model = name.replace(/^models\//, "");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
   wholeNumber("timeoutMs", timeoutMs, 1, 3_600_000);
@@ -75,7 +75,7 @@ function keyOf({ apiKey }: GeminiOptions, model: string): string {
   // Files and shells often add a line break.
   const key = typeof given === "string" ? given.trim() : given;
   if (key === undefined || key === "") throw new StoreError("MODEL_KEY_MISSING", { model });
-  // A key that no HTTP header can hold would be quoted in an error of fetch.
+  // If a key has characters that no HTTP header allows, an error of fetch would quote it.
   if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
     throw invalid("apiKey", "a text without white space", "[not shown]");
   }
@@ -84,7 +84,7 @@ function keyOf({ apiKey }: GeminiOptions, model: string): string {
 
 function checkBaseUrl(baseUrl: unknown): void {
   const url = typeof baseUrl === "string" && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  // Such an address may contain a password or a key.
+  // An address with one of these characters may contain a password or a key.
   const mayHoldSecret = /[@?#]/.test(String(baseUrl));
   if (!mayHoldSecret && (url?.protocol === "https:" || url?.protocol === "http:")) return;
   const shown = mayHoldSecret ? "[not shown]" : baseUrl;

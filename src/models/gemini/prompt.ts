@@ -2,7 +2,7 @@ import { promptElement, promptText, type Redact } from "../prompt-text.ts";
 import type { Pace } from "../source-reader.ts";
 import type { SummarizeRequest } from "../summarizer.ts";
 
-/** Must change whenever the wording below or the answer's schema changes. */
+/** Change this whenever the wording below or the schema of the answer changes. */
 export const PROMPT_VERSION = 2;
 
 /** Words per token of the budget. English has 0.75; citations take the remaining tokens. */
@@ -42,7 +42,7 @@ export async function promptTexts(
   return texts;
 }
 
-/** Puts the length limit last, because models follow the end of a prompt best. */
+/** The length limit comes last, because models follow the end of a prompt best. */
 export function promptOf({ previous, sources }: PromptTexts, tokensMax: number): string {
   const wordsMax = Math.max(WORDS_MIN, Math.floor(tokensMax * WORDS_PER_TOKEN));
   return [

@@ -6,7 +6,7 @@ import { cutLine, oneLine } from "../lines.ts";
 import type { ModelUsage } from "../usage.ts";
 import { tokensIn, usageSchema } from "./usage.ts";
 
-/** Finish reasons that depend on the content. The same request would end the same way. */
+/** Finish reasons that depend on the content. The same request would end in the same way. */
 const BLOCKED: ReadonlySet<string> = new Set([
   "SAFETY",
   "RECITATION",
@@ -16,7 +16,7 @@ const BLOCKED: ReadonlySet<string> = new Set([
   "SPII",
 ]);
 
-// The SDK passes on any response, under types that promise more. These are the fields that we read.
+// The fields that we read from a response. The SDK passes on responses of any shape.
 const chunkSchema = once(() => {
   const name = z.string().check(z.minLength(1));
   const args = z.nullish(z.record(z.string(), z.unknown()));
@@ -38,10 +38,10 @@ type ParsedChunk = z.infer<ReturnType<typeof chunkSchema>>;
 type ParsedContent = NonNullable<NonNullable<ParsedChunk["candidates"]>[number]["content"]>;
 export type ChunkPart = NonNullable<ParsedContent["parts"]>[number];
 
-/** A piece of a streamed reply, or a whole one. */
+/** A piece of a streamed reply, or a whole reply. */
 export interface Chunk {
   parts: ChunkPart[];
-  /** Undefined except in the last chunk of a stream. */
+  /** Set in the last chunk of a stream. */
   finishReason: string | undefined;
   /** The usage of the reply so far. */
   usage: ModelUsage | undefined;
@@ -69,7 +69,7 @@ export function parseChunk(response: unknown, model: string): Chunk {
 
 /**
  * @param isEmpty  True if the reply has no text and no call.
- * @throws {StoreError} `MODEL_REFUSED` if it was blocked; `MODEL_ANSWER_INVALID` if it is cut off or empty.
+ * @throws {StoreError} `MODEL_REFUSED` if the reply is blocked; `MODEL_ANSWER_INVALID` if it is cut off or empty.
  */
 export function checkFinish(finishReason: string | undefined, isEmpty: boolean, model: string): void {
   if (finishReason !== undefined && BLOCKED.has(finishReason)) {
@@ -87,7 +87,7 @@ export function checkFinish(finishReason: string | undefined, isEmpty: boolean, 
  * Returns the text of a reply that came as a whole.
  *
  * @param response  The SDK's response, of any shape.
- * @throws {StoreError} as `parseChunk` and `checkFinish`.
+ * @throws {StoreError} the errors of `parseChunk` and `checkFinish`.
  */
 export function replyText(response: unknown, model: string): string {
   const { parts, finishReason = "STOP" } = parseChunk(response, model);

@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import PQueue from "p-queue";
 
 export interface RequestLimits {
-  /** The most concurrent requests. */
   concurrency: number;
   /** The most requests in any 60 seconds. Undefined for no limit. */
   requestsPerMinute: number | undefined;
@@ -16,7 +15,7 @@ export interface QueuedRequest {
   isUrgent?: boolean;
 }
 
-/** Schedules the requests of one client in the order of their arrival, within limits at once and per minute. */
+/** Sends the requests of one client in the order of their arrival, within its limits. */
 export class RequestQueue {
   #slots: PQueue;
   #permits: PQueue | undefined;
@@ -27,15 +26,11 @@ export class RequestQueue {
     this.#permits = new PQueue({ interval: 60_000, intervalCap: requestsPerMinute, strict: true });
   }
 
-  /**
-   * Sends a request when it is its turn.
-   *
-   * @throws the error of `request`; the signal's reason once it is aborted, even while waiting.
-   */
+  /** Sends a request when it is its turn. @throws the error of `request`; the signal's reason if aborted, even while waiting. */
   async send<T>({ signal, count = 1, isUrgent = false }: QueuedRequest, request: () => Promise<T>): Promise<T> {
     const options = { signal, priority: isUrgent ? 1 : 0 };
     const permits = this.#permits;
-    // Calls share a signal, and Node warns of a leak at more than ten listeners.
+    // Calls share a signal, and Node warns of a leak if it has more than ten listeners.
     setMaxListeners(0, signal);
     return this.#slots.add(async () => {
       if (permits) await Promise.all(Array.from({ length: count }, () => permits.add(() => {}, options)));

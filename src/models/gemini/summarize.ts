@@ -23,7 +23,6 @@ const TITLE_CHARS_MAX = 80;
 
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
-/** Returns the `summarize` of a summarizer with these settings. */
 export function summarizeWith(settings: GeminiSettings, outputTokensMax: number): Summarizer["summarize"] {
   const client = new GeminiClient(settings);
   return (request) => summarize(request, client, outputTokensMax);
@@ -65,12 +64,12 @@ async function summarize(
   const title = cutLine(takeCitations(replyLine(answer.title)).text, TITLE_CHARS_MAX);
   const isUsable = HAS_WORDS.test(title) && isGrounded(title, pieces);
   const label = labelOf(given);
-  // A title has no room for a mark, so one with an unknown name is replaced.
+  // A title has no room for an `[unverified]` mark. So a title with an unknown name is replaced.
   const instead = first.isVerified ? first.text : label;
   const fits = (text: string): boolean => countTokens(text) <= tokensMax;
   return {
     title: cutLine(isUsable ? title : instead, TITLE_CHARS_MAX),
-    // If no statement fits with its mark and seqs, the label is used. Its words come from the messages.
+    // If no statement fits with its mark and seqs, the label is used, because its words come from the messages.
     text: (await writeSummary(grounded, fits, pace)) || beginningThatFits(label, label.length, fits),
   };
 }

@@ -6,36 +6,36 @@ import { PROMPT_VERSION } from "./prompt.ts";
 
 export interface GeminiSummarizerOptions extends GeminiOptions {
   /**
-   * The most tokens of a reply, by the model's count: 1 to 65,536. Default: 8,192. A longer reply fails, so leave room for
-   * three times `summaryTokensMax`: names, citations and JSON need tokens too.
+   * The most tokens of a reply, by the model's count: 1 to 65,536. Default: 8,192. A longer reply fails, so leave room for three
+   * times `summaryTokensMax`: names, citations and JSON need tokens too.
    */
   outputTokensMax?: number;
 }
 
 /**
- * Creates a summarizer that uses Gemini. It writes sentences, each with the seqs of its source messages:
- * `Decided: The old host stays for a week. [5,7-9]`.
+ * Creates a summarizer that uses Gemini. It writes sentences, each with the seqs of its source messages: `Decided: The old host
+ * stays for a week. [5,7-9]`.
  *
- * The theme's messages and earlier summaries leave the machine, each text after `redact` and cut to 8,000 characters. Ids,
- * times and reasoning do not. One call is one request, and nothing is retried here.
+ * The theme's messages and earlier summaries leave the machine, each text after `redact` and cut to 8,000 characters. Ids, times
+ * and reasoning do not leave it. One call is one request, and nothing is retried here.
  *
- * An answer is checked against the sources before it is kept. Citations of messages that were not sent are dropped or
- * corrected. Identifiers and files that occur nowhere are left out. A statement is marked `[unverified]` if it has no
- * source, or contains a name or number that occurs nowhere. Such a statement is not a source for later summaries. The check
- * finds invented names; it cannot tell true sentences from false ones.
+ * Each answer is checked against the sources. Citations of messages that were not sent are dropped or corrected. Identifiers and
+ * files that occur nowhere are left out. A statement is marked `[unverified]` if it has no source, or if a name or number in it
+ * occurs nowhere. An unverified statement is not a source for later summaries. The check finds invented names, but cannot tell
+ * if a sentence is true.
  *
- * The text costs at most `tokensMax` by `countTokens`, and never more than its sources. Messages without words are only
- * counted, and nothing is sent for them.
+ * The text costs at most `tokensMax` by `countTokens`, and never more than its sources. Messages without words are only counted,
+ * and nothing is sent for them.
  *
- * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `summarize` rejects with the signal's reason once it is
- *   aborted; with `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service
- *   names a delay; with `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
+ * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`. `summarize` rejects with the signal's reason if aborted; with
+ *   `MODEL_REFUSED` if another try is useless; with `MODEL_UNAVAILABLE`, and `retryAfterMs` if the service names a delay; with
+ *   `MODEL_ANSWER_INVALID`; or with `REDACT_FAILED`. No error contains the key.
  */
 export function geminiSummarizer(options: GeminiSummarizerOptions = {}): Summarizer {
   const { outputTokensMax = 8_192, ...shared } = options;
   wholeNumber("outputTokensMax", outputTokensMax, 1, 65_536);
   const settings = geminiSettings(shared);
-  // Most programs that import the library never ask Gemini.
+  // The client is imported late, because most programs never use Gemini.
   const summarizing = once(async () => {
     const { summarizeWith } = await import("./summarize.ts");
     return summarizeWith(settings, outputTokensMax);

@@ -13,7 +13,7 @@ export interface TokenPrices {
 
 /**
  * Prices of the paid tier for text, from copies of https://ai.google.dev/gemini-api/docs/pricing of April to October 2026.
- * Models whose price depends on the prompt's length or on the date are left out.
+ * Models are left out if their price depends on the prompt's length or on the date.
  */
 export const PRICES: ReadonlyMap<string, TokenPrices> = new Map([
   ["gemini-3.5-flash", { input: 1.5, output: 9 }],
@@ -25,7 +25,7 @@ export const PRICES: ReadonlyMap<string, TokenPrices> = new Map([
   ["gemini-embedding-001", { input: 0.15, output: 0 }],
 ]);
 
-/** The `usageMetadata` of a response. Malformed counts are ignored: they must not make a good reply fail. */
+/** The `usageMetadata` of a response. Malformed counts are ignored, because they must not make a good reply fail. */
 export const usageSchema = once(() => {
   const count = z.catch(z.nullish(z.int().check(z.gte(0))), undefined);
   const counts = { promptTokenCount: count, candidatesTokenCount: count, thoughtsTokenCount: count };
@@ -34,15 +34,14 @@ export const usageSchema = once(() => {
 
 const replySchema = once(() => z.object({ usageMetadata: usageSchema() }));
 
-/** Adds up the service's counts. Missing counts are 0. */
 export function tokensIn(usage: NonNullable<z.infer<ReturnType<typeof usageSchema>>>): ModelUsage {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage;
   return { inputTokens: promptTokenCount ?? 0, outputTokens: (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0) };
 }
 
 /**
- * Returns the cost of a reply, usable or not. If the service did not count the input, an estimate of `sent` is used: for
- * embeddings the SDK (2.32) leaves out the count.
+ * Returns the cost of a reply, usable or not. If the service did not count the input, the tokens of `sent` are estimated: the
+ * SDK (2.32) leaves out the count for embeddings.
  *
  * @param response  The SDK's response, of any shape.
  */

@@ -3,7 +3,7 @@ import type { Pace } from "../source-reader.ts";
 import { citation, LABEL, UNVERIFIED } from "./citations.ts";
 import type { GroundedClaim } from "./grounding.ts";
 
-/** The checked claims of an answer, each list with the most important first. */
+/** The checked claims of an answer, in each list the most important first. */
 export interface GroundedAnswer {
   summary: GroundedClaim[];
   decisions: GroundedClaim[];
@@ -14,7 +14,7 @@ export interface GroundedAnswer {
 
 type Kind = keyof GroundedAnswer;
 
-/** The order in which claims get room. Decisions come first; events can be looked up. */
+/** The order in which claims get room. Events come last, because they can be looked up. */
 const STATEMENTS = ["decisions", "openQuestions", "summary"] as const satisfies Kind[];
 const LISTS = ["identifiers", "files"] as const satisfies Kind[];
 
@@ -55,7 +55,10 @@ export function mostImportant(answer: GroundedAnswer): GroundedClaim | undefined
   return candidatesOf(answer)[0];
 }
 
-/** Returns a beginning of a claim that fits, with its mark and seqs. Without a mark, the next summary would take it as true. */
+/**
+ * Returns a beginning of a claim that fits, with its mark and seqs. Without the mark, the next summary would take the claim as
+ * true.
+ */
 function beginningOf(claim: GroundedClaim | undefined, fits: (text: string) => boolean): string {
   if (claim === undefined) return "";
   const begun = (text: string): string => cited({ ...claim, text });
