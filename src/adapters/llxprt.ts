@@ -19,8 +19,8 @@ import { asObject, defined, type Fields, isName, keep, keepInMetadata, ownOf } f
 export type { AdaptedMessage, AnyMessage, LlxprtBlock, LlxprtContent, LlxprtConversation };
 
 /**
- * An entry of llxprt-code's history and recordings (its `IContent`). The project publishes no types. These list the fields that
- * the adapter reads, and all other fields are kept.
+ * An entry of llxprt-code's history and recordings (its `IContent`), with the fields that the adapter reads. llxprt-code publishes
+ * no types.
  */
 interface LlxprtContent {
   speaker: "human" | "ai" | "tool";

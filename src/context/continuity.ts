@@ -41,12 +41,7 @@ const CUT_CHARS = 100;
 /** A smaller block would be mostly frame. */
 const TOKENS_MIN = 80;
 
-/**
- * Fills the block with the user's words, then results and decisions, then the files in use.
- *
- * @param notes  In order, each message once.
- * @returns undefined if there is nothing to say, or no room.
- */
+/** Returns undefined if there is nothing to say, or no room. @param notes  In order, each message once. */
 export function buildContinuity(
   notes: readonly NotedMessage[],
   tokensMax: number,
@@ -89,7 +84,6 @@ interface Topic {
   ways: () => Iterable<Line>;
 }
 
-/** Returns the topics in the order in which they get room. */
 function topicsOf(notes: readonly NotedMessage[]): Topic[] {
   const { asked, rules, decided } = saidLines(notes);
   const { errors, outcomes } = resultLines(notes);

@@ -1,6 +1,6 @@
 import { sharesOf } from "./shorten.ts";
 
-/** The least room for a value of an object and for an item of an array, unless it is shorter. */
+/** The least room for a value of an object, and for an item of an array. Shorter ones need less. */
 const VALUE_CHARS_MIN = 24;
 const ITEM_CHARS_MIN = 80;
 
@@ -17,7 +17,6 @@ const DEPTH_MAX = 16;
  * arrays and objects keep their first and last children, and a string says how many are left out. Long strings are distilled.
  *
  * @param charsMax  Most UTF-16 units of the result.
- * @param distillText  Cuts a decoded string down to a number of UTF-16 units.
  * @returns undefined if the text is not an object or array, or if no part of it fits.
  */
 export function distillJson(
@@ -109,9 +108,8 @@ interface Child {
 }
 
 /**
- * Removes white space outside strings. Returns undefined unless the text is a JSON object or array.
- *
- * Parsing the text and writing it again would change long numbers, repeated keys and the order of keys.
+ * Removes white space outside strings. Returns undefined unless the text is a JSON object or array. `JSON.stringify` would change
+ * long numbers, repeated keys and the order of keys.
  */
 function compactJson(text: string): string | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
@@ -131,7 +129,6 @@ function compactJson(text: string): string | undefined {
   return pieces.join("");
 }
 
-/** Returns the children of the object or array at `start` of a compact JSON text. */
 function childrenOf(json: string, start: number): Child[] {
   const children: Child[] = [];
   const isObject = json[start] === "{";

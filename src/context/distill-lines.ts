@@ -37,7 +37,7 @@ export function distillLines(text: string, charsMax: number): string {
   return selection.text(weights);
 }
 
-/** Returns the indexes of the lines with a weight above 0, the heaviest first. Lines of one weight stay in order. */
+/** Returns the indexes of the weights above 0, heaviest first, then in order. */
 function byWeight(weights: Int32Array): number[] {
   const lineCount = weights.length;
   const keys = new Float64Array(lineCount);

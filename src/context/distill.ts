@@ -13,7 +13,7 @@ const ROOM_MIN = 40;
  *
  *     [shortened from 310,482 characters, expand message 12]
  *
- * The result depends only on the arguments. The time is linear in the length of the text.
+ * The time is linear in the length of the text.
  *
  * @param charsMax  Most UTF-16 units of the result. A shorter text is returned unchanged.
  * @param source  Names the whole text: `message 12`.

@@ -9,7 +9,6 @@ export interface EvidenceHit {
   messageId: number;
   /** Higher is better. */
   score: number;
-  /** Makes the part of the message's text that answers the query. */
   snippet: () => string;
 }
 
@@ -17,7 +16,7 @@ export interface EvidenceHit {
 export interface EvidenceStep {
   sessionId: string;
   messages: readonly Message[];
-  /** Makes the snippets of the messages that were found, by message id. */
+  /** Keyed by message id. A neighbor of a hit has no snippet. */
   snippets: ReadonlyMap<number, () => string>;
   /** The worth of the whole step relative to the best hit, in (0, 1]. */
   worth: number;
@@ -33,7 +32,7 @@ export interface EvidenceMessage {
   cold: ThemePlace | undefined;
 }
 
-/** The exponent of a hit's score relative to the best score. Chosen on LoCoMo, where 5 to 8 differ by less than half a point. */
+/** The exponent of a hit's score relative to the best score. Chosen on LoCoMo, where 5 to 8 give about equal results. */
 const WORTH_EXPONENT = 5;
 
 /** The factor for a message that ends in a question, which is less likely to be an answer. */
@@ -41,7 +40,7 @@ const QUESTION_SHARE = 0.5;
 
 const QUESTION = /[?？؟]\s*$/u;
 
-/** The worth of a hit's neighbor, relative to the hit. It is small because most neighbors that matter are hits themselves. */
+/** The worth of a hit's neighbor, relative to the hit. Most neighbors that matter are hits themselves. */
 const NEIGHBOR_SHARE = 0.02;
 
 const NEIGHBORED_MAX = 20;

@@ -13,10 +13,8 @@ import { type PricedMessage, renderStep, type Step } from "./steps.ts";
 export interface FittedWindow {
   /** The shown messages before the newest step. */
   earlier: PricedMessage[];
-  /** The newest step; empty if the window is empty. */
   newest: PricedMessage[];
   hidden: Message[];
-  /** The memory block, smaller if the newest step needs its room. */
   memory: Memory;
   continuity: Continuity | undefined;
 }
@@ -76,7 +74,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions, memory: Me
   };
 }
 
-/** Returns the sizes to try for the memory block: its own, then half of it and so on down to a pointer line, then 0. */
+/** Returns the sizes to try for the memory block: its own, then half, a quarter and so on down to a pointer line, then 0. */
 function memorySizes(tokenCount: number, gapTokens: number): number[] {
   const sizes: number[] = [];
   for (let size = tokenCount; size > 0; size = Math.floor(size / 2)) {
@@ -88,13 +86,12 @@ function memorySizes(tokenCount: number, gapTokens: number): number[] {
 interface FittedStep {
   /** The tokens of each message. A shortened step has one number: the most that it may cost. */
   costs: readonly number[];
-  /** Called only if the step is shown, because shortening takes milliseconds and many steps are hidden. */
+  /** Called only for shown steps, because shortening takes milliseconds. */
   render: () => PricedMessage[];
 }
 
 /**
- * Returns a step unchanged if it may be shown whole, else shortened. An open step is measured as if its calls stayed
- * unanswered, so that closing it does not change how it is shown.
+ * Measures an open step as if its calls stayed unanswered, so that closing the step does not change how it is shown.
  *
  * @param aloneTokensMax  A step that costs more is shortened.
  * @param shortenedTokens  The target size of a shortened step. Its shortest form may cost more.
@@ -132,8 +129,8 @@ export interface HotLimit {
  * start moves far enough to free half of the room, and stays until that half is used up. So the next render finds the same
  * start without storing it.
  *
- * If the newest step is larger than the window's share, the memory block shrinks: the first of `limits` at which the step fits
- * applies until the start moves again.
+ * If the newest step is larger than the window's share, the first of `limits` at which it fits applies, until the start moves
+ * again. The memory block is then smaller.
  *
  * @param steps  The tokens of each message of each step, in order.
  * @param limits  At least one. Each leaves the window more room than the one before.
@@ -170,7 +167,7 @@ export function limitAt(limit: HotLimit, start: number): number {
   return start === 0 ? limit.whole : limit.cut;
 }
 
-/** The messages that one pointer line names: the hidden ones of the window, and all cold ones if there is no memory block. */
+/** One pointer line: the hidden messages of the window, and all cold messages if there is no memory block. */
 export interface Gap {
   seqFirst: number;
   seqLast: number;
@@ -178,13 +175,12 @@ export interface Gap {
   messageCount: number;
 }
 
-/** @param hidden  The hidden messages of the window, grouped by step. */
 export function gapOf(view: PreparedView, hidden: readonly Message[], memory: Memory): Gap | undefined {
   const coldCount = memory.text === undefined ? view.coldCount : 0;
   if (coldCount + hidden.length === 0) return undefined;
   return {
     seqFirst: coldCount > 0 ? 0 : hidden[0]!.seq,
-    // Steps may interleave, so the last message of the last step need not be the newest.
+    // Steps may interleave, so the newest message may be in an earlier step.
     seqLast: hidden.length > 0 ? Math.max(...hidden.map(({ seq }) => seq)) : view.evictedSeq - 1,
     messageCount: coldCount + hidden.length,
   };
@@ -208,9 +204,8 @@ const EVIDENCE_FIRST = 2_000;
 const EVIDENCE_SHARE = 1 / 3;
 
 /**
- * Returns the tokens for the part of a context that does not depend on the query.
- *
- * With a small budget, that part is only the pinned messages, the newest step and a pointer line.
+ * Returns the tokens for the part of a context that does not depend on the query: at least the pinned messages, the newest step
+ * and a pointer line.
  */
 export function stableTokensMax(view: PreparedView, tokensMax: number, tokenCounter: TokenCounter): number {
   const newest = view.steps.at(-1);

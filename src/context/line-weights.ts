@@ -14,7 +14,7 @@ const AFTER_FAILURE = 3;
 export const REPEATED = -1;
 export const FOREIGN_FRAME = -2;
 
-/** The weight of one rank. Among lines that look alike, each weighs one less than the one before it. */
+/** The weight of one rank. Among lines that look alike, each weighs 1 less than the line before. */
 const RANK = 1_000;
 export const WEIGHT_MAX = 4 * RANK;
 
@@ -32,11 +32,10 @@ const OUTLINE =
 
 /**
  * Returns the weight of each line of a tool's output: failures weigh most, then counts and warnings, then locations in files,
- * then outlines and names of tests. Ordinary lines weigh 0. These rules serve all kinds of output, because a log may contain
- * test reports and stack traces.
+ * then outlines and names of tests. Ordinary lines weigh 0.
  *
- * If lines differ only in their numbers, or name the same file, each weighs less than the one before it. So one noisy warning
- * does not take all the room.
+ * If lines differ only in their numbers, or name the same file, each weighs less than the line before. So one noisy warning does
+ * not take all the room.
  */
 export function outputWeights(lines: readonly string[]): Int32Array {
   const weights = new Int32Array(lines.length);

@@ -42,10 +42,8 @@ const NOTE =
  *     <pointer handle="theme:4@99" messages="3" seq="3-6" title="…"/>  a theme without room
  *     </memory>
  *
- * Themes are ordered by their newest messages. When the frontier moves, the themes that did not grow come first and keep
- * their bytes, so a prompt cache still holds them.
- *
- * The block does not depend on the window, so a caller may keep it until the frontier moves.
+ * Themes are ordered by their newest messages. When the frontier moves, themes that did not grow keep their bytes and come first,
+ * so prompt caches hit. The block does not depend on the window, so a caller may keep it until the frontier moves.
  */
 export interface Memory {
   /** `<memory …>…</memory>`; undefined if nothing is cold, or if not even its pointer lines have room. */
@@ -54,22 +52,22 @@ export interface Memory {
   themes: readonly ThemeBlock[];
 }
 
-/** One theme of the memory block. A theme without shown items is a pointer line. */
+/** A theme without shown items is a pointer line. */
 export interface ThemeBlock {
   /** Index into the view's themes. */
   theme: number;
   view: ThemeView;
   /** The number of members that have left the window, at least 1. */
   coldCount: number;
-  /** How many of the cold members each of the theme's summaries covers. */
+  /** For each summary of the theme: how many cold members it covers. */
   coveredCounts: readonly number[];
   /** Summaries, then steps, each oldest first. */
   shown: readonly MemoryItem[];
 }
 
-/** A piece of a theme that the memory block shows: a summary, or a step as text. */
+/** A summary, or a step as text. */
 export interface MemoryItem {
-  /** The summary, and its index into the theme's `summaries`; undefined for a step. */
+  /** `index` is its index into the theme's `summaries`. Undefined for a step. */
   summary: { index: number; view: SummaryView } | undefined;
   messages: { messageId: number; seq: number; how: "verbatim" | "shortened" }[];
   seqFirst: number;
@@ -144,7 +142,7 @@ export function buildMemory(view: PreparedView, tokensMax: number, tokenCounter:
   }
 }
 
-/** Returns the themes that have cold members, in the view's order, with nothing shown yet. */
+/** Returns the themes that have cold members, in the view's order. */
 function coldThemeBlocks({ themes, overlap }: RenderView): ThemeBlock[] {
   const blocks = themes.map((view, theme) => ({
     theme,

@@ -15,9 +15,7 @@ const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; 
  *
  * A message's age is the number of tokens between it and the first message that has not graduated. It changes only when the
  * frontier moves, so that prompt caches hit. Up to `recentTokensMax` a message is recent, and from twice that on it is old. In
- * between, the limit falls linearly.
- *
- * A message within its limit is returned as the same object.
+ * between, the limit falls linearly. A message within its limit is returned as the same object.
  *
  * @param window  In order.
  * @param graduatedSeq  The first seq that has not graduated.

@@ -57,7 +57,7 @@ export function passageFrame(shown: ShownStep): string {
   return passageElement([shown], shown.step, []);
 }
 
-/** Returns the key of a step's passage. The messages of a session and day share a passage, so that the time is written once. */
+/** The messages of a session and day share a passage, so that the time is written once. */
 export function passageKey({ sessionId, messages }: EvidenceStep): string {
   return `${Math.floor(messages[0]!.createdAtMs / DAY_MS)} ${sessionId}`;
 }
@@ -81,7 +81,6 @@ export function inPassageOrder(shown: readonly ShownStep[]): ShownStep[] {
   });
 }
 
-/** @param ordered  As `inPassageOrder` returns it. */
 export function passagesText(ordered: readonly ShownStep[]): string {
   const passages: ShownStep[][] = [];
   let key: string | undefined;

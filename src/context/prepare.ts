@@ -12,7 +12,6 @@ export interface PreparedView extends RenderView {
   pinnedTokens: number;
   /** The number of messages that are neither pinned nor in the window. */
   coldCount: number;
-  /** The steps of the window. */
   steps: readonly Step[];
 }
 
@@ -38,20 +37,19 @@ export function prepareView(stored: RenderView, tokenCounter: TokenCounter): Pre
   return { ...view, coldCount, steps, pinnedMessages, pinnedTokens: tokenSum(pinnedMessages) };
 }
 
-/** Replaces missing content, because every provider refuses a message without content. */
+/** Every provider refuses a message without content. */
 const NO_TEXT: Part = { type: "text", text: "[no text]" };
 
 /**
- * Returns the messages of a view in a form that every provider accepts. A message that needs no change is returned as the same
- * object. In the others:
+ * Returns the messages of a view in a form that every provider accepts. Two changes may be necessary; a message without changes
+ * is returned as the same object.
  *
  * - Texts of white space are removed. If only reasoning is left, the message gets `[no text]`, because reasoning is not sent to
  *   every provider.
  * - If an earlier call has the same id, the call and its result get a new one, `call_0_2`. Some providers number their calls
  *   from zero in every answer, and Anthropic refuses a request in which two calls share an id.
  *
- * The form of a message depends only on the messages before it, so a prefix stays a prefix. A changed message has the
- * `tokenCount` of its new parts.
+ * Later messages do not change the form of a message, so prompt caches hit.
  */
 export function acceptableMessages(
   { pinned, window }: RenderView,
@@ -66,7 +64,6 @@ export function acceptableMessages(
   return { pinned: pinned.map(accept), window: window.map(accept) };
 }
 
-/** Returns the same list if no part is blank. */
 function withoutBlanks({ role, parts }: Message): Part[] {
   if (role === "tool") return mapped(parts, withoutBlankContent);
   const said = parts.some(isBlank) ? parts.filter((part) => !isBlank(part)) : parts;

@@ -125,7 +125,6 @@ function unshownSteps(
   });
 }
 
-/** Joins the blocks that have a text to one message. Returns no message if there are none. */
 function composedMessage(
   blocks: readonly ({ text: string | undefined; tokenCount: number } | undefined)[],
 ): PricedMessage[] {
@@ -135,7 +134,6 @@ function composedMessage(
   return [{ message: { role: "user", parts }, tokenCount: MESSAGE_TOKENS + tokenSum(written), source: undefined }];
 }
 
-/** @param indexFirst  Index of the first message in the context. */
 function messageSources(messages: readonly PricedMessage[], indexFirst: number): MessageSource[] {
   return messages.flatMap(({ source }, index) => {
     return source === undefined ? [] : [sourceOf(source.message, source.how, indexFirst + index)];
@@ -152,7 +150,6 @@ function sourceOf(
 
 /**
  * Counts the messages that the context does not show: under the summary that covers them, else under a pointer line.
- *
  * @param own  The messages of the rendered session that the evidence shows.
  */
 function coverageSources(

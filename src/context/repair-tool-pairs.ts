@@ -73,7 +73,6 @@ export function repairToolPairs<M extends PairedMessage>(history: readonly M[]):
 
 type UnpairedPart = Extract<RemovedPair, { kind: "call" | "result" }>;
 
-/** Returns the calls and results to remove, in the order of the history. */
 function unpairedOf(history: readonly PairedMessage[]): UnpairedPart[] {
   const unpaired: UnpairedPart[] = [];
   /** The unanswered calls of the last message with another role than `tool`. */

@@ -4,7 +4,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 export interface RenderOptions {
   /** Most tokens of the whole context, tags and headers included. At least 1. */
   tokensMax: number;
-  /** The counter whose counts are stored with the messages. It must not count less for a number that has more digits. */
+  /** The counter whose counts are stored with the messages. A number with more digits must not cost fewer tokens. */
   tokenCounter: TokenCounter;
   /** Writes the continuity block; without it a context has none. */
   continuity?: ContinuityWriter;
@@ -72,8 +72,6 @@ export interface SummarySource {
 }
 
 /**
- * The source of a rendered text.
- *
  * Each message of the session counts in the `messageCount` of one entry. A message that is shown and also covered by a summary
  * counts as shown.
  */
@@ -94,7 +92,6 @@ export type Omission = {
   messageCount: number;
 } & ({ kind: "range" } | { kind: "theme"; handle: string });
 
-/** A message that the evidence block shows. */
 export interface Recalled {
   messageId: number;
   sessionId: string;
@@ -103,7 +100,6 @@ export interface Recalled {
   how: "verbatim" | "shortened";
 }
 
-/** A message that a line of the continuity block comes from. */
 export interface ContinuitySource {
   messageId: number;
   seq: number;

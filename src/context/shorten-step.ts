@@ -59,10 +59,9 @@ function withParts(message: Message, change: (part: Part) => Part, tokenCounter:
 }
 
 /**
- * Cuts every string of a part to `charsMax` UTF-16 units. Returns the same part if no string is longer.
- *
- * Results are distilled, texts keep head and tail, arguments keep their keys, and files are replaced by their names. Reasoning
- * never changes, because providers sign it.
+ * Cuts every string of a part to `charsMax` UTF-16 units. Returns the same part if no string is longer. Results are distilled,
+ * texts keep head and tail, arguments keep their keys, and files are replaced by their names. Reasoning never changes, because
+ * providers sign it.
  *
  * @param source  Names the message in the markers: `message 12`.
  */
@@ -104,7 +103,6 @@ function shortenToolPart(part: Part, charsMax: number, source: string): Part {
   return content.every((item, index) => item === part.content[index]) ? part : { ...part, content };
 }
 
-/** Returns the same value if no string in it is long. */
 function shortenStrings(value: JsonValue, charsMax: number, source: string): JsonValue {
   if (typeof value === "string") return value.length <= charsMax ? value : shorten(value, charsMax, source);
   if (typeof value !== "object" || value === null) return value;

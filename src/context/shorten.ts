@@ -15,9 +15,7 @@ export function shorten(text: string, charsMax: number, source: string): string 
 }
 
 /**
- * Returns the head and the tail of a text, two to one, with a marker between them.
- *
- * No grapheme is cut in two. Only the text near the two cuts is split into graphemes, so 10 MB take no longer than 1 KB.
+ * Returns the head and the tail of a text, two to one, with a marker between them. No grapheme is cut in two.
  *
  * @param markerOf  Returns the marker for a number of UTF-16 units. It must not get longer with fewer units.
  */

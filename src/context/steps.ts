@@ -17,7 +17,7 @@ export interface PricedMessage {
   source: { message: Message; how: "verbatim" | "shortened" } | undefined;
 }
 
-/** Groups messages by `stepId`, in the order in which the steps begin. Other messages may lie between those of a step. */
+/** Groups messages by `stepId`, in the order in which the steps begin. Steps may interleave. */
 export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<number> = new Set()): Step[] {
   const messagesByStep = new Map<number, Message[]>();
   for (const message of messages) {

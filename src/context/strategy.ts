@@ -18,7 +18,6 @@ export interface StrategySource {
   state: SessionState;
   /** Returns the messages from a seq on that are not pinned, in order. */
   unpinnedFrom(seq: number): readonly Message[];
-  /** Returns the session with its themes. */
   themesView(): RenderView;
 }
 
@@ -94,8 +93,6 @@ const WINDOW_SEQS = 500;
  *     pinned   the caller's pinned messages, then the first steps up to `headTokensMax`
  *     theme    the remaining steps before the span, the messages of the summary, and messages that were not read
  *     window   all messages after it
- *
- * The handle of the theme names a span, `span:12@480`.
  *
  * @param headTokensMax  Most tokens of the steps that are shown before the summary.
  */

@@ -36,7 +36,6 @@ export interface ThemeView {
   uncoveredCount: number;
 }
 
-/** The theme of a message, and the summary that covers it. */
 export interface ThemePlace {
   /** Index into `themes`. */
   theme: number;
@@ -71,11 +70,7 @@ const UNCOVERED_STEPS_MAX = 64;
 /** The part of a view that only a move of the frontier changes. */
 export type ColdView = Pick<RenderView, "themes" | "overlap">;
 
-/**
- * Reads the cold part of a session for a render: its themes, and the window's graduated messages in them.
- *
- * The time does not grow with the length of the session.
- */
+/** Reads the part of a session before the window. The time does not grow with the length of the session. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, messages, clusters } = repositories;
   const coverage = new Coverage(unions);

@@ -9,9 +9,8 @@ const URL_START = /data:([\w.+-]{1,60}\/[\w.+-]{1,60})(?:;[\w=.-]{1,60}){0,4};ba
 const URL_START_CHARS_MAX = 400;
 
 /**
- * Replaces bytes written as base64, alone or in a `data:` URL, by their type and size: `[image/png, 12,345 bytes]`.
- *
- * A run counts as bytes if it is long and has upper-case letters, lower-case letters and digits near its beginning.
+ * Replaces bytes written as base64, alone or in a `data:` URL, by their type and size: `[image/png, 12,345 bytes]`. A run counts
+ * as bytes if it is long and begins with a mix of upper-case letters, lower-case letters and digits.
  */
 export function withoutBytes(text: string): string {
   if (!hasLongRun(text)) return text;

@@ -2,7 +2,6 @@ import { StoreError } from "./errors.ts";
 
 export type SessionLevel = "cluster" | "theme";
 
-/** Subjects hold clusters of several sessions; a span is consecutive messages of one session. */
 export type Level = SessionLevel | "subject" | "span";
 
 /**

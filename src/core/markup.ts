@@ -10,7 +10,7 @@ const UNSAFE =
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{2,6}\u{e007f}|\r\n|[&<>\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /**
- * Escapes text for the inside of an element, so that it can neither end the element nor look like another one.
+ * Escapes text for the inside of an element, so that it cannot end the element or look like one.
  *
  * Newlines and tabs stay, because code needs them (`\r\n` becomes `\n`). Other control characters become visible, because some
  * models and terminals act on them: `␡`, or U+FFFD if there is no picture. Lone surrogates also become U+FFFD.
@@ -86,7 +86,6 @@ export function element(
   return content === undefined ? `${tag}/>` : `${tag}>${content}</${name}>`;
 }
 
-/** Returns one line of bounded length, without quotes that could end the attribute. */
 function escapeAttribute(text: string): string {
   const line = cutAtGrapheme(text, ATTRIBUTE_CHARS_MAX).replace(/\s+/g, " ").trim();
   return escapeText(line).replaceAll('"', "&quot;");

@@ -83,19 +83,12 @@ export function firstIssue(schema: z.ZodMiniType, value: unknown): z.core.$ZodIs
 /** Options that were given as undefined count as left out. */
 export type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-/**
- * Returns the options of an operation, with defaults for those that were left out.
- *
- * @param operation  The name of the operation: `openStore`.
- * @throws {StoreError} `OPTION_INVALID` for the first invalid option.
- */
+/** Adds the defaults of options that were left out. @throws {StoreError} `OPTION_INVALID` for the first invalid option. */
 export function parseOptions<S extends ObjectSchema>(operation: string, schema: S, given: unknown): Given<z.output<S>> {
   return parseArguments(schema, given, `an option of ${operation}`, `the options of ${operation}`);
 }
 
 /**
- * Returns the arguments that a model or another program sent.
- *
  * @param one  Names an unknown argument in the error.
  * @param all  Names a value that is not an object.
  * @throws {StoreError} `OPTION_INVALID` for the first invalid argument.

@@ -18,11 +18,10 @@ const URL_CHARS_MAX = 200;
 const GRAPHEME_CHARS_MAX = 64;
 
 /**
- * Returns the text of a message, which is embedded, searched and summarized.
- *
- * It contains the texts; the names of calls and the strings in their arguments; the head, the tail and the error lines of
- * results; and the names, types and sizes of files. Base64 is replaced by its type and size. Reasoning is left out. The text has
- * at most 8,000 graphemes, is well-formed, and contains no NUL.
+ * Returns the text of a message, which is embedded, searched and summarized. It contains the texts; the
+ * names of calls and the strings in their arguments; the head, the tail and the error lines of results; and the names, types and
+ * sizes of files. Base64 is replaced by its type and size. Reasoning is left out. The text has at most 8,000 graphemes, is
+ * well-formed, and contains no NUL.
  */
 export function textOf(parts: readonly Part[]): string {
   const pieces: string[] = [];
@@ -58,10 +57,7 @@ function textOfContent(part: Extract<Part, { type: "text" | "file" | "data" }>):
   return part.type === "text" ? digestOutput(part.text) : textOfPart(part);
 }
 
-/**
- * Describes a file without its bytes: `image/png "screen.png" (12,345 bytes)`. A URL without bytes follows, cut to 200
- * characters.
- */
+/** Describes a file: `image/png "screen.png" (12,345 bytes)`. A URL without bytes follows, cut to 200 characters. */
 export function describeFile(file: Pick<FilePart, "mediaType" | "name" | "data" | "url">): string {
   const { mediaType, name, data, url = "" } = file;
   const holdsBytes = url.startsWith("data:");

@@ -26,9 +26,7 @@ export function tokenBudgetFields() {
 /**
  * Returns the most tokens of a context: `tokensMax`, or `contextWindow - reserveTokens - toolTokens`.
  *
- * @param budget  Checked by `tokenBudgetFields`.
- * @param tokensMaxDefault  The result if the budget is empty.
- * @throws {StoreError} `OPTION_INVALID` if both are given, if parts of the window are given without it, or if they leave nothing.
+ * @throws {StoreError} `OPTION_INVALID` if both are given, if reserved tokens are given without a window, or if they fill it.
  */
 export function tokensMaxOf(budget: TokenBudget, tokensMaxDefault: number): number {
   const { tokensMax, contextWindow, reserveTokens, toolTokens } = budget;

@@ -50,7 +50,6 @@ function baseOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), DRIVE.test(path) ? path.lastIndexOf("\\") : -1) + 1);
 }
 
-/** The files that messages work on, with weights. */
 export class WorkingSet {
   /** In order of last mention. */
   #weights = new Map<string, number>();
@@ -97,10 +96,7 @@ export function filesLine(paths: readonly string[]): string {
   return LABEL + fileList(paths);
 }
 
-/**
- * Lists files in the syntax of a shell: `/srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. Each folder is written once, in the order of
- * its first file. Absolute paths share their common folder.
- */
+/** Lists files in the syntax of a shell: `/srv/{cli/{a.ts, b.ts}, c.ts}, README.md`. Each folder is written once. */
 export function fileList(paths: readonly string[]): string {
   const absolute = paths.filter((path) => path.startsWith("/"));
   const root = commonFolder(absolute);
@@ -147,7 +143,7 @@ function byFolder(paths: readonly string[]): string[] {
   });
 }
 
-/** Returns the longest folder, with its last slash, that contains all paths; "" if there is none. */
+/** Returns the longest folder of all paths, with its last slash; "" if there is none. */
 function commonFolder(paths: readonly string[]): string {
   let common = paths[0] ?? "";
   for (const path of paths) {

@@ -1,7 +1,7 @@
 import { searchWords } from "../models/search-words.ts";
 import type { Candidate, Ranked } from "./ranking.ts";
 
-/** Near copies share this part of their distinct words. */
+/** Near copies have at least this share of their distinct words in common. */
 const COPY_SHARE_MIN = 0.9;
 
 /** Shorter texts, such as "yes, do it", are often equal by chance. */
@@ -15,7 +15,7 @@ export interface Folded {
 }
 
 /**
- * Returns the first `limit` hits, each with the near copies that rank below it. For example, a prompt was pasted again.
+ * Returns the first `limit` hits, each with the near copies that rank below it, such as a prompt that was pasted again.
  *
  * @param isWanted  Called once for each hit that is not a copy. Unwanted hits are left out.
  */

@@ -36,16 +36,12 @@ export interface Expansion {
   /** The expanded handle, with its log position; null for a step, which has no root. */
   root: string | null;
   level: ExpandLevel;
-  /**
-   * The members exactly as they were appended, in the order of the conversation. The sessions of a subject follow each other
-   * by age, oldest first.
-   */
+  /** The members exactly as they were appended, in the order of the conversation. A subject's oldest session comes first. */
   members: Message[];
   /** The number of all members, returned or not. */
   memberCount: number;
 }
 
-/** The roots of a message. */
 export interface FoundRoots {
   messageId: number;
   sessionId: string;

@@ -47,7 +47,6 @@ export class HitReader {
   readonly #weights: ReadonlyMap<string, number>;
   readonly #neighborCount: number;
   readonly #rows = new Map<number, TextRow>();
-  /** The neighbors of each message, which are first counted against a budget and then shown. */
   readonly #neighbors = new Map<number, RecallNeighbor[]>();
 
   constructor(repositories: Repositories, weights: ReadonlyMap<string, number>, neighborCount: number) {
@@ -56,7 +55,7 @@ export class HitReader {
     this.#neighborCount = neighborCount;
   }
 
-  /** Yields a ranking and reads its messages, `count` at a time, which is faster than one by one. */
+  /** Yields a ranking, and reads its messages in groups of `count`, because that is faster. */
   *loaded(ranking: Iterable<Ranked>, count: number): Generator<Ranked> {
     for (const chunk of chunksOf(ranking, count)) {
       const ids = chunk.map(({ candidate }) => candidate.messageId);
@@ -73,7 +72,7 @@ export class HitReader {
     return snippetOf(this.textOf(messageId), this.#weights);
   }
 
-  /** Returns the tokens of a hit and its neighbors, or only those of the hit if they alone exceed `tokensMax`. */
+  /** Returns the tokens of a hit and its neighbors. If the hit alone exceeds `tokensMax`, the neighbors are not counted. */
   tokensOf({ messageId }: Candidate, tokenCounter: TokenCounter, tokensMax: number): number {
     const alone = tokenCounter.count(this.textOf(messageId));
     if (alone > tokensMax) return alone;

@@ -22,7 +22,6 @@ const nearestRootsSchema = once(() =>
   } satisfies FieldsOf<NearestRootsOptions>),
 );
 
-/** A cluster near a text or a vector. */
 export interface NearRoot {
   /** The handle of the cluster, at the log position of its last change. */
   root: string;

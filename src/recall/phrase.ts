@@ -3,7 +3,7 @@ import { forEachSearchWord, searchStem } from "../models/search-words.ts";
 /** The most words that are looked up for a phrase. A dozen are enough, because the texts are compared afterwards. */
 const NARROWING_MAX = 12;
 
-/** The most extra words in the index between two words of a phrase. For example, a path precedes its pieces there. */
+/** The most extra words in the index between two words of a phrase. A path, for example, is indexed before its pieces. */
 const BETWEEN_MAX = 10;
 
 const NOT_ASCII = /[^\x00-\x7f]/;

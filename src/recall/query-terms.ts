@@ -3,7 +3,7 @@ import type { QueryWord } from "./query.ts";
 /** The most words of a query that are searched. A few dozen rare words say what a long text is about. */
 const TERMS_MAX = 64;
 
-/** The rarest words, this many, are always searched. */
+/** This many of the rarest words are always searched. */
 const TERMS_MIN = 2;
 
 /** The most entries of the index that a search reads, at 0.2 µs each. Common words are left out to stay below. */

@@ -4,7 +4,7 @@ import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder
 import type { Repositories } from "../store/repositories.ts";
 import { normalize } from "../vector/vector.ts";
 
-/** How long a search waits for the vector of its query. Without one, it searches by words. */
+/** A search waits this long for the vector of its query. Without a vector, it searches by words. */
 export const QUERY_VECTOR_MS_DEFAULT = 2_000;
 
 interface VectorPorts {

@@ -41,11 +41,7 @@ export interface QueryWord {
   isQuoted: boolean;
 }
 
-/**
- * Reads any text as a query. Its only operators are pairs of double quotes.
- *
- * @throws {StoreError} `QUERY_EMPTY` if it is only white space.
- */
+/** Only pairs of double quotes are operators. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */
 export function parseQuery(text: string): Query {
   if (!/\S/.test(text)) throw new StoreError("QUERY_EMPTY", {});
   const quoted = quotedIn(text);
@@ -60,7 +56,6 @@ export function parseQuery(text: string): Query {
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
 }
 
-/** Returns the phrases in double quotes, as they were written, each once. */
 function quotedIn(text: string): string[] {
   const phrases = new Map<string, string>();
   for (const [, phrase] of text.matchAll(QUOTED)) {

@@ -27,7 +27,6 @@ const SPEAKERS: Record<Role, { factor: number; perLength: number }> = {
 /** Added for a message whose speaker the query names. */
 const NAMED_SPEAKER = 0.5;
 
-/** A message that may answer a query. */
 export interface Candidate {
   messageId: number;
   sessionId: string;
@@ -37,9 +36,8 @@ export interface Candidate {
   tokenCount: number;
   /** The BM25 score of each word of the query in this message; 0 for a word that does not occur. */
   wordScores: readonly number[];
-  /** True if the query names its speaker. */
+  /** True if the query names the speaker. */
   isNamed: boolean;
-  /** See `datedness`. */
   datedness: number;
 }
 
@@ -127,9 +125,9 @@ const READ_TOGETHER = 64;
 const ROUNDING = 1e-6;
 
 /**
- * Adds the similarity of each message to its score, and yields the messages best first. Embeddings are slow to read, so they
- * are read from the best message on, as far as the caller asks. A similarity raises a score by at most its weight, so the
- * rest cannot overtake. (The threshold algorithm: Fagin, Lotem and Naor, PODS 2001.)
+ * Adds the similarity of each message to its score, and yields the messages best first. Embeddings are slow to read, so only the
+ * first are read: a similarity raises a score by at most its weight, so later messages cannot overtake. (The threshold
+ * algorithm: Fagin, Lotem and Naor, PODS 2001.)
  *
  * @param ranking  As `rankCandidates` returns it.
  * @param similaritiesOf  Returns the cosine of each message with the query, in [-1, 1]. Messages may have none.

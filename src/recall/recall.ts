@@ -36,10 +36,7 @@ export interface RecallOptions extends SearchScope {
   neighbors?: number;
   /** True to return the parts of each score. */
   explain?: boolean;
-  /**
-   * How long to wait for a remote embedder's vector of the query, in milliseconds: 0 to 60,000, by default 2,000. If none
-   * comes, messages are found by words only.
-   */
+  /** Milliseconds to wait for a remote embedder's vector: 0 to 60,000, by default 2,000. Without it, only words count. */
   vectorMsMax?: number;
   signal?: AbortSignal;
 }
@@ -62,9 +59,8 @@ const recallSchema = once(() =>
 );
 
 /**
- * Finds the messages that answer a query, in any session, best first. Writes nothing.
- *
- * Any text is a query. A phrase in double quotes must be in a hit letter by letter.
+ * Finds the messages that answer a query, in any session, best first. Writes nothing. Any text is a query. A phrase in double
+ * quotes must be in a hit letter by letter.
  *
  * Messages are also compared by their vectors, except if the store was made with another embedder, or if a remote embedder
  * does not answer in time.

@@ -13,7 +13,7 @@ import { askingWeight, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
 import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Ranked, rankCandidates } from "./ranking.ts";
 
-/** The most messages that are ranked for their words. The best of them, this many, bring their neighbors along. */
+/** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
 const SURROUNDED_MAX = 150;
 const NEAREST_CLUSTERS = 10;
@@ -43,10 +43,9 @@ export interface Ranking {
 }
 
 /**
- * Nominates messages by their words, by their neighbors and by the clusters near the query, and ranks them.
+ * Ranks the messages that match by words, the neighbors of these, and the members of the clusters near the query.
  *
  * @param embedding  The query's vector, if the caller has one.
- * @param limit  Most hits. Words nominate at least a few hundred messages.
  * @param shownIds  For the query of a context: the messages that the context shows already. They are left out, and also the
  *   messages that repeat the query.
  */

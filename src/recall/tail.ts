@@ -45,8 +45,6 @@ export interface TailMessage extends CountedMessage {
 /**
  * Counts the words of the tail's messages that may hold a term. If there are too many, the wanted messages come first, then
  * those with the rarest terms.
- *
- * @param limit  Most messages that the caller will ask for.
  */
 export function countTail(
   fullText: FullTextRepository,

@@ -6,7 +6,7 @@ import { asObject, defined, type Fields, isName, isObject, keep, ownOf } from ".
 /** The text that the SDK sends to a model when a person denies a call. */
 const DENIED = "Tool execution denied.";
 
-/** Keeps a UI part's own fields. Its provider metadata is called provider options in a model message. */
+/** In a model message, the provider metadata of a UI part is called provider options. */
 function kept(providerOptions: unknown, fields: Fields, form?: Fields): Fields {
   return { ...keep("aiSdk", { providerOptions }), ...keep("aiSdkUi", fields, form) };
 }
@@ -15,7 +15,7 @@ function metadataOf(part: Part, key: string): Fields {
   return defined({ [key]: ownOf(part, "aiSdk").fields.providerOptions });
 }
 
-/** Converts a part of a system or user message. Unknown kinds, such as sources, are kept whole in a `data` part. */
+/** Converts a part of a system or user message. Unknown kinds, such as sources, become `data` parts. */
 export function contentOfUiPart(part: unknown): ContentPart {
   return readBlock<ContentPart>("aiSdkUi", part, [readText, readFile]);
 }
@@ -108,7 +108,6 @@ export function uiPartOf(part: Part): unknown {
   }
 }
 
-/** Returns the fields that a call's part gets with its result. */
 export function outcomeOf(part: ToolResultPart): Fields {
   const metadata = metadataOf(part, "resultProviderMetadata");
   const output = resultValue(part);

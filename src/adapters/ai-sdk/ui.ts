@@ -48,9 +48,9 @@ function isStart(part: unknown): part is Fields {
 }
 
 /**
- * Converts our messages to UI messages for display. The steps of a turn become one assistant message, and results go
- * into the parts of their calls. Messages that did not come from the AI SDK get the ids `message-0`, `message-1`, …
- * Results without a call are left out, because a UI message has no part for them.
+ * Converts our messages to UI messages for display. The steps of a turn become one assistant message, and results go into the
+ * parts of their calls. Messages without an id of the AI SDK get `message-0`, `message-1`, … Results without a call are left
+ * out.
  */
 export function toUiMessages(messages: readonly AnyMessage[]): UIMessage[] {
   const theirs: { id: unknown; role: AnyMessage["role"]; parts: unknown[] }[] = [];

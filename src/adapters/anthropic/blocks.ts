@@ -18,7 +18,6 @@ const ID_CHARS_MAX = 64;
 const NAME_CHARS_MAX = 128;
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/** The media type of an image at a URL, whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 const PDF = "application/pdf";
 
@@ -51,7 +50,7 @@ function readFile({ type, source, ...fields }: Fields): FilePart | undefined {
   return { ...file, ...keep("anthropic", { ...fields, ...nested("source", about) }, { as }) };
 }
 
-/** Returns the type of block that holds a file, or undefined if Anthropic has none for it. */
+/** Returns undefined if Anthropic has no block for such a file. */
 function usualBlock(file: FilePart): string | undefined {
   if (!hasContent(file)) return undefined;
   if (file.mediaType === PDF) return "document";
@@ -75,7 +74,6 @@ function readCall({ type, id, name, input = {}, ...fields }: Fields): ToolCallPa
   return { type: "tool_call", toolCallId: id, name, args: input, ...keep("anthropic", fields) };
 }
 
-/** Converts a block of a user message, which may be a result. */
 export function askedPartOf(block: unknown): Part {
   return readBlock<Part>("anthropic", block, [readResult, readText, readFile]);
 }
@@ -115,7 +113,7 @@ function blockOfFile(part: FilePart): Fields | undefined {
   return { ...fields, type, source, ...(type === "document" && name !== undefined && { title: name }) };
 }
 
-/** Converts a part of an assistant message. Returns undefined for reasoning that Anthropic has not signed. */
+/** Returns undefined for reasoning that Anthropic has not signed. */
 export function blockOfPart(part: Part): unknown {
   const { fields, form } = ownOf(part, "anthropic");
   if (isContent(part)) return blockOfContent(part, form.as !== undefined);

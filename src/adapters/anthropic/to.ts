@@ -3,7 +3,6 @@ import { type Fields, ownOf } from "../shared/own.ts";
 import { blockOfContent, blockOfPart, blockOfResult } from "./blocks.ts";
 import type { AnthropicConversation } from "./from.ts";
 
-/** A message of the request that later results may extend. */
 interface OpenMessage {
   fields: Fields;
   role: unknown;

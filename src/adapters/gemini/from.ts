@@ -15,9 +15,7 @@ export interface GeminiConversation {
  * Converts contents of Gemini. A model content becomes one message. The function responses of a user content, with the files
  * that follow them, become one message, and its other parts another. Each part of the system instruction becomes a message.
  * Unknown fields, such as thought signatures, are kept under `gemini` in the part or in `metadata`, and `toGemini` restores
- * them.
- *
- * Calls without ids get `name_0`, `name_1`, …, and responses without ids answer them in order.
+ * them. Calls without ids get `name_0`, `name_1`, …, and responses without ids answer them in order.
  *
  * @param contents  A conversation, a list, or one content such as `candidates[0].content` of a reply.
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown role.
@@ -99,7 +97,6 @@ class ContentReader {
   }
 }
 
-/** Returns a function that appends 0, 1, … to a name. */
 function namesWithNumbers(): (name: string) => string {
   const counts = new Map<string, number>();
   return (name) => {

@@ -15,18 +15,18 @@ export function toolName(name: string): string {
   return legalId(name, ILLEGAL_IN_NAME, NAME_CHARS_MAX);
 }
 
-/** Returns the kind of a part, or undefined if it has none or several. */
+/** Returns undefined if a part has no kind or several. */
 export function kindOf(part: Fields): string | undefined {
   const kinds = Object.keys(part).filter((key) => KINDS.includes(key));
   return kinds.length === 1 ? kinds[0] : undefined;
 }
 
-/** Converts a part of a user or system content. Unknown kinds are kept whole in a `data` part. */
+/** Unknown kinds of part are kept whole in a `data` part. */
 export function contentOfPart(part: unknown): ContentPart {
   return readBlock<ContentPart>("gemini", part, [readText, readFile]);
 }
 
-/** Converts a part of a model content. @param idFor  Makes an id from a function's name, for a call without an id. */
+/** @param idFor  Makes the id of a call without one from its function's name. */
 export function partOfModel(part: unknown, idFor: (name: string) => string): Part {
   return readBlock<Part>("gemini", part, [readThought, (call) => readCall(call, idFor), readText, readFile]);
 }

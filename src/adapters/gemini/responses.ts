@@ -6,7 +6,7 @@ import { kindOf, partOfFile, readFile, toolName } from "./parts.ts";
 /** The media types of files that Gemini takes in a function response. */
 const FILE_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
 
-/** @param idFor  Returns the id of the call that a response without an id answers, given the function's name. */
+/** @param idFor  Returns the call's id for a response without one, from the function's name. */
 export function readResult(part: Fields, idFor: (name: string) => string): ToolResultPart | undefined {
   const { functionResponse, ...fields } = part;
   const { id, name, response, parts, ...inner } = asObject(functionResponse);
@@ -27,7 +27,7 @@ export function readResult(part: Fields, idFor: (name: string) => string): ToolR
   return { ...defined(result), ...keep("gemini", { ...fields, ...nested("functionResponse", inner) }, form) };
 }
 
-/** Adds a file to the result before it. Some models refuse files inside a response, so clients send them after it. */
+/** Some models refuse files inside a response, so clients send them right after it. */
 export function withFileBehind(result: ToolResultPart, file: FilePart): ToolResultPart {
   const { fields, form } = ownOf(file, "gemini");
   const behind = { ...file, ...keep("gemini", fields, { ...form, behind: true }) };

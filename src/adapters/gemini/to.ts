@@ -13,7 +13,6 @@ export interface ToGeminiOptions {
   missingSignature?: string;
 }
 
-/** A content that later messages may extend. */
 interface OpenContent {
   fields: Fields;
   form: Fields;
@@ -80,7 +79,7 @@ function sign(parts: unknown[], thoughtSignature: string): void {
 /** A response needs the name of its call, and also its id if the call has one. */
 class AnsweredCalls {
   readonly #names = new CallNames();
-  /** Our ids of the newest calls without an id in Gemini's format, in order. */
+  /** Our ids of the newest calls that have no id in Gemini's format, in order. */
   #unnamed: string[] = [];
   /** For each response, the index of its call in `#unnamed`, and the files that follow it. */
   readonly #callIndexes = new Map<unknown, number>();
@@ -107,10 +106,7 @@ class AnsweredCalls {
     });
   }
 
-  /**
-   * Adds files after their responses. Sorts responses without ids like their calls, because Gemini matches the two by name and
-   * order.
-   */
+  /** Sorts responses without ids like their calls, because Gemini matches the two by name and order. */
   inOrder(parts: readonly unknown[]): unknown[] {
     const indexOf = (part: unknown): number => this.#callIndexes.get(part)!;
     const waiting = parts.filter((part) => this.#callIndexes.has(part)).sort((a, b) => indexOf(a) - indexOf(b));

@@ -3,7 +3,6 @@ import { dataUrlOf, readDataUrl } from "../shared/data-url.ts";
 import { type ContentPart, isUnknownBlock, readBlock, standInFor, textReader } from "../shared/message.ts";
 import { asObject, defined, type Fields, keep, nested, ownOf } from "../shared/own.ts";
 
-/** The audio formats that OpenAI takes, by media type. */
 const AUDIO_FORMATS: Record<string, string> = {
   "audio/wav": "wav",
   "audio/x-wav": "wav",
@@ -12,7 +11,6 @@ const AUDIO_FORMATS: Record<string, string> = {
 };
 const AUDIO_TYPES: Record<string, string> = { wav: "audio/wav", mp3: "audio/mpeg" };
 
-/** The media type of an image at a URL, whose kind is unknown. */
 const SOME_IMAGE = "image/*";
 
 /** Unknown kinds of block are kept whole in a `data` part. */
@@ -51,7 +49,7 @@ function kept(file: Omit<FilePart, "type">, type: string, fields: Fields, inner:
   return { ...part, ...keep("openai", { ...fields, ...nested(type, inner) }, { as }) };
 }
 
-/** Returns the type of block that holds a file, or undefined if OpenAI has none for it. */
+/** Returns undefined if OpenAI has no block for such a file. */
 function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
   if (mediaType.startsWith("image/") && data === undefined && url !== undefined) return "image_url";
   if (data === undefined || mediaType.includes("*")) return undefined;

@@ -3,7 +3,6 @@ import { legalId } from "../shared/legal-id.ts";
 import { isUnknownBlock, readBlock } from "../shared/message.ts";
 import { asObject, type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
 
-/** Characters that OpenAI refuses in the name of a tool. */
 const ILLEGAL_IN_NAME = /[^a-zA-Z0-9_-]/g;
 const NAME_CHARS_MAX = 64;
 /** Matches nothing: ids may have any character. */
@@ -74,12 +73,12 @@ export function callIdOf({ toolCallId }: { toolCallId: string }): string {
   return legalId(toolCallId, ILLEGAL_IN_ID, ID_CHARS_MAX);
 }
 
-/** Accepts parsed arguments as well, because some programs store them that way. */
+/** Some programs store arguments that are parsed already. */
 function isArguments(value: unknown): value is string | Fields {
   return typeof value === "string" || isObject(value);
 }
 
-/** `raw` is the original text if `JSON.stringify` would not restore it. For example, it has spaces. */
+/** `raw` is the original text if `JSON.stringify` would write another text, for example without spaces. */
 function readArguments(text: string | Fields): { args: unknown; raw: string | undefined } {
   if (typeof text !== "string") return { args: text, raw: undefined };
   try {

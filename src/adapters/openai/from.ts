@@ -5,7 +5,7 @@ import { type Fields, isName, keep, keepInMetadata } from "../shared/own.ts";
 import { partOfBlock } from "./blocks.ts";
 import { callsOf, legacyCallOf } from "./calls.ts";
 
-/** The fields in which OpenAI-compatible servers put a model's reasoning. OpenAI itself does not send it. */
+/** OpenAI-compatible servers put a model's reasoning in these fields. OpenAI itself does not send it. */
 const REASONING_FIELDS = ["reasoning_content", "reasoning"];
 
 /** A message of a Chat Completions request, or of a choice in a reply. */
@@ -106,7 +106,7 @@ function formOf(content: unknown, path: string): "absent" | "null" | "list" | un
   return typeof content === "string" ? undefined : refuse(`${path}.content`, "it is neither text nor a list");
 }
 
-/** Removes the name from the fields and returns it, unless OpenAI would refuse it. */
+/** Leaves a name that OpenAI would refuse in the fields. */
 function takeName(fields: Fields): { name?: string } {
   const named = legalName(fields.name);
   if (named.name !== undefined) delete fields.name;

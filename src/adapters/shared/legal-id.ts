@@ -2,10 +2,7 @@ import { hash } from "node:crypto";
 
 const DIGITS = 8;
 
-/**
- * Returns the id if a provider takes it, else the id's legal characters and a hash of the id. Equal ids give equal results, so
- * calls still match their results.
- */
+/** Replaces illegal characters, shortens long ids, and then appends a hash of the id. Equal ids give equal results. */
 export function legalId(id: string, illegal: RegExp, charsMax: number): string {
   const cleaned = id.replace(illegal, "_");
   if (cleaned === id && id.length <= charsMax) return id;

@@ -27,14 +27,14 @@ export function partsOf({ content, parts }: AnyMessage): readonly Part[] {
   return (parts ?? content ?? []) as readonly Part[];
 }
 
-/** A part that any message, and any result, can hold. */
+/** A part that every message and every result can hold. */
 export type ContentPart = TextPart | FilePart | DataPart;
 
 export function isContent(part: Part): part is ContentPart {
   return part.type === "text" || part.type === "file" || part.type === "data";
 }
 
-/** Converts a provider's object. Returns undefined if the object is of another kind. */
+/** Returns undefined for an object of another kind. */
 export type Reader<P extends Part> = (block: Fields) => P | undefined;
 
 /** Converts a block by the first reader that knows it. An unknown block is kept whole in a `data` part. */
@@ -74,7 +74,7 @@ export function hasContent({ data, url }: FilePart): boolean {
   return (data ?? url) !== undefined;
 }
 
-/** Returns the text that replaces a part that a provider does not accept. */
+/** Returns a text in place of a part that a provider does not accept. */
 export function standInFor(part: FilePart | DataPart): string {
   return part.type === "file" ? `[file ${describeFile(part)}]` : (JSON.stringify(part.data) ?? "null");
 }
@@ -109,10 +109,7 @@ export function textOrList(blocks: readonly unknown[], isList: boolean): unknown
   return isText && !isList ? only.text : blocks;
 }
 
-/**
- * Remembers the tool names of calls, because some providers want the name beside a result. Ids may repeat, so `learn` must see
- * the messages in order.
- */
+/** The tool names of calls, by id. Ids may repeat, so `learn` must see the messages in order. */
 export class CallNames {
   readonly #names = new Map<string, string>();
 
