@@ -39,7 +39,7 @@ export function reportFailure(failure: Failure, argv: readonly string[], termina
 
 async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Terminal): Promise<void> {
   const { db, json = false } = parsed.optsWithGlobals<{ db?: string; json?: boolean }>();
-  // An empty name comes from an unset shell variable. Falling back to the user's own store would be a surprise.
+  // An unset shell variable gives an empty name. To open the default store instead would be a surprise.
   if (db === "") throw new Failure("USAGE_INVALID", "`--db` needs a file.");
   let stores: OpenedStores | undefined;
   const loadStores = async (): Promise<OpenedStores> => {
@@ -69,7 +69,7 @@ async function print({ value, elements, lines }: Output, json: boolean, terminal
 function* arrayLines(elements: Iterable<unknown>): Generator<string> {
   let last: string | undefined;
   for (const element of elements) {
-    // Nothing is printed before the first element exists, because a failure would leave half a value behind.
+    // Nothing is printed before the first element exists, because a failure must not leave half a value.
     yield last === undefined ? "[" : `${last},`;
     last = printableJson(element);
   }

@@ -8,18 +8,15 @@ export interface CommandGroup {
   commands: readonly AnyCommand[];
 }
 
-/**
- * One command of the command line. It translates what was typed into calls of the library, and the results into a value
- * and lines. It decides nothing itself.
- */
+/** One command. It translates the typed words into calls of the library, and results into a value and lines. */
 export interface Command<Options = object> {
-  /** In commander's notation: the name, then `<argument>` if required, `[argument]` if optional, with `...` if repeatable. */
+  /** In commander's notation: the name, then `<required>`, `[optional]` and `[repeatable...]` arguments. */
   usage: string;
   summary: string;
   argument?: string;
   details?: string;
   options?: readonly Option[];
-  /** Words to type after the command's name. */
+  /** Each is typed after the command's name. */
   examples: readonly string[];
   run(call: Call<Options>): Output | Promise<Output>;
 }
@@ -31,18 +28,18 @@ export interface Call<Options> {
   args: readonly string[];
   options: Options;
   terminal: Terminal;
-  /** True if only the value is wanted. Then stderr stays empty unless the command fails. */
+  /** True if only the value is printed. Then stderr stays empty unless the command fails. */
   json: boolean;
-  /** Loads the code that opens stores, which takes most of a command's time. The stores are closed after the output. */
+  /** Loads the code that opens stores, which is slow. The stores are closed after the output. */
   loadStores: () => Promise<OpenedStores>;
 }
 
 export interface Output {
   value?: unknown;
-  /** The elements of the array that `--json` prints instead of `value`, if there may be more than memory holds. */
+  /** Elements of an array for `--json`, in place of `value`, if they may not fit into memory. */
   elements?: Iterable<unknown>;
-  /** The lines that are printed without `--json`. They are made one by one, as fast as they are read. */
+  /** Lines to print without `--json`. They are made one by one, as fast as they are printed. */
   lines: Iterable<string>;
-  /** Why the command failed although it has output. A function is called after the output was printed. */
+  /** Set if the command failed although it has output. A function is called after the output was printed. */
   failure?: Failure | (() => Failure | undefined) | undefined;
 }

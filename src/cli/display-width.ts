@@ -1,15 +1,14 @@
 import { graphemesIn } from "../core/graphemes.ts";
 
-/** Printable ASCII, which is as wide as it is long. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** East Asian Wide and Fullwidth characters (Unicode Annex 11), by script and block, and emoji. */
+/** Wide and fullwidth characters (Unicode Annex 11), and emoji. */
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Yi}\p{Script=Tangut}\u3000-\u303e\u3200-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f/u;
 const HALFWIDTH_KANA = /^[\uff61-\uffdc]/;
 const INVISIBLE = /^[\p{Mark}\p{Control}\p{Format}\p{Surrogate}]+$/u;
 
-/** Returns the columns that a text takes in a terminal. Fonts disagree about some emoji. */
+/** Returns the columns of a text in a terminal. Fonts disagree about some emoji. */
 export function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
@@ -22,14 +21,14 @@ function graphemeWidth(grapheme: string): number {
   return WIDE.test(grapheme) && !HALFWIDTH_KANA.test(grapheme) ? 2 : 1;
 }
 
-/** The longest grapheme of ordinary text, in UTF-16 units. */
+/** The longest ordinary grapheme, in UTF-16 units. */
 const GRAPHEME_CHARS_MAX = 16;
 
-/** Cuts the text to `width` columns (at least 1), with `…` in place of the end or start that was cut off. */
+/** Cuts the text to `width` columns (at least 1), with `…` in place of the rest. */
 export function cutToWidth(text: string, width: number, cut: "end" | "start" = "end"): string {
   const charsMax = width * GRAPHEME_CHARS_MAX;
   if (text.length <= charsMax && displayWidth(text) <= width) return text;
-  // A cell may hold a whole message, so only the part that may be kept is segmented.
+  // A cell may hold a whole message, and segmenting all of it would be slow.
   const near = cut === "end" ? text.slice(0, charsMax) : text.slice(-charsMax);
   const pieces = Array.from(graphemesIn(near), ({ segment }) => segment);
   if (cut === "start") pieces.reverse();

@@ -3,7 +3,7 @@ import { printableJson } from "../core/markup.ts";
 import { didYouMean } from "./suggestion.ts";
 import { oneLine } from "./text.ts";
 
-/** Codes of failures that mean a misuse, so that nothing was tried. */
+/** Failures with these codes end with exit code 2. */
 const MISUSE_CODES: ReadonlySet<string> = new Set([
   "USAGE_INVALID",
   "SESSION_AMBIGUOUS",
@@ -12,19 +12,19 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
   "QUERY_EMPTY",
 ]);
 
-/** Hints for a person at a command line, in place of the library's. */
+/** These replace the library's hints. */
 const HINTS: Readonly<Record<string, string>> = {
   FILE_NOT_FOUND: "Check the path. `coppice import <path>` creates a store, and `--db` names another one.",
 };
 
 /**
- * The reason why a command failed. A program reads `code`, and a person reads the message and the hint.
+ * The reason why a command failed.
  *
  * The code is one of the library's, or one of these: `USAGE_INVALID` (unknown command or flag, wrong number of arguments),
  * `SESSION_AMBIGUOUS` (several ids begin with what was typed), `INTERRUPTED` (Ctrl-C), `REPLY_INTERRUPTED` (in a chat),
- * `IMPORT_INCOMPLETE` (a named path could not be read, or there were warnings with `--strict`), `VERIFY_FAILED` (derived rows do not agree with the log),
- * `DOCTOR_FAILED` (something is wrong with the store), `EXPORT_INCOMPLETE` (messages could not be read) and `UNEXPECTED` (a
- * bug).
+ * `IMPORT_INCOMPLETE` (a named path could not be read, or there were warnings with `--strict`), `VERIFY_FAILED` (derived rows do
+ * not agree with the log), `DOCTOR_FAILED` (something is wrong with the store), `EXPORT_INCOMPLETE` (messages could not be read)
+ * and `UNEXPECTED` (a bug).
  */
 export class Failure extends Error {
   readonly code: string;
@@ -54,7 +54,7 @@ export function failureFrom(error: unknown): Failure {
   return new Failure("UNEXPECTED", message, { hint, cause: error });
 }
 
-/** Returns a guess at the word that was meant, if an option takes one of a few words. */
+/** Guesses the word that was meant, if an option takes one of a few words. */
 function suggestionFor(error: StoreError): string {
   if (!StoreError.is(error, "OPTION_INVALID")) return "";
   const [, words] = /^one of (.+)$/.exec(error.details.expected) ?? [];
@@ -73,7 +73,6 @@ export function failureText(failure: Failure, debug: boolean): string {
   return `coppice: ${oneLine(failure.message)}${hint}${debug ? `\n${stackOf(failure)}` : ""}`;
 }
 
-/** Returns the stack of the first cause. */
 function stackOf(error: Error): string {
   return error.cause instanceof Error ? stackOf(error.cause) : (error.stack ?? error.message);
 }

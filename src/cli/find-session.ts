@@ -18,14 +18,13 @@ const TITLE_WIDTH = 48;
 
 const HANDLE = /^(cluster|theme|subject|span):\d/;
 
-/** Returns true for words that already mean something else and so cannot name a new session. */
+/** Returns true for words that cannot name a new session, because they mean something else. */
 export function isTaken(typed: string): boolean {
   return typed === LAST || HANDLE.test(typed);
 }
 
 /**
- * Finds the session that a person typed: by its id, by the beginning of its own id or of its id in the program it was
- * imported from, or `@last`.
+ * Finds a session by its id, by the beginning of its id here or in its source, or by `@last`.
  *
  * @throws {Failure} `SESSION_NOT_FOUND`; `SESSION_AMBIGUOUS` with the candidates if there are several.
  */

@@ -1,13 +1,13 @@
 import { Failure } from "./failure.ts";
 
-/** Work that does not end after Ctrl-C, such as a wait for a silent pipe, is abandoned after this, in milliseconds. */
+/** After Ctrl-C, work is abandoned after this many milliseconds. It may wait for a silent pipe. */
 const GRACE_MS = 1_000;
 
 /**
- * Runs long work that Ctrl-C ends cleanly. Ctrl-C aborts the signal, and the work throws the signal's reason at the next
- * safe point. A second Ctrl-C ends the process at once. Work that blocks the thread does not notice the first Ctrl-C.
+ * Runs long work. Ctrl-C aborts the signal, and the work throws the signal's reason at its next safe point. A second Ctrl-C ends
+ * the process at once. Work that blocks the thread does not notice the first.
  *
- * @param hint  The state of the work after an interruption, and how to continue.
+ * @param hint  How to continue after an interruption.
  */
 export async function interruptible<T>(hint: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -8,7 +8,7 @@ import { processTerminal } from "./terminal.ts";
 const argv = process.argv.slice(2);
 const terminal = processTerminal();
 
-// Reports errors that nobody awaits, and unhandled rejections.
+// Unhandled rejections arrive here too.
 process.on("uncaughtException", (error) => {
   reportFailure(failureFrom(error), argv, terminal);
   process.exit(1);

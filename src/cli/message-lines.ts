@@ -5,7 +5,7 @@ import { formatTime } from "./text.ts";
 
 const ROLE_FORMATS = { system: "magenta", user: "green", assistant: "cyan", tool: "yellow" } as const;
 
-/** Yields a message in full under a line that identifies it, and an empty line at the end. */
+/** Yields a line that identifies the message, the whole message, and an empty line. */
 export function* messageLines(message: Message, terminal: Terminal): Generator<string> {
   const details = [`#${message.seq}`, `message ${message.id}`, formatTime(message.createdAtMs)];
   if (message.pinned) details.push("pinned");
@@ -14,7 +14,6 @@ export function* messageLines(message: Message, terminal: Terminal): Generator<s
   yield "";
 }
 
-/** Returns the role of a message and its name, if it has one. */
 export function speaker({ role, name }: { role: Role; name?: string }, terminal: Terminal): string {
   return terminal.style(["bold", ROLE_FORMATS[role]], name === undefined ? role : `${role} ${name}`);
 }

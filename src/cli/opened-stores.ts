@@ -6,7 +6,6 @@ import { readingEmbedder, silentEmbedder, storedEmbedder } from "../session/embe
 import { openStore } from "../session/opened-store.ts";
 import type { OpenOptions, Store } from "../session/store.ts";
 
-/** The stores that a command has opened, usually one. */
 export class OpenedStores {
   readonly #path: string;
   readonly #isDefault: boolean;
@@ -18,29 +17,29 @@ export class OpenedStores {
     this.#path = path ?? defaultStorePath({ env: process.env, platform: process.platform, home: homedir() });
   }
 
-  /** Opens the store for reading. A store that is open already is returned again. */
+  /** Opens the store for reading, or returns the one that is already open. */
   openToRead(): Store {
     return this.#opened[0] ?? this.#open({ readonly: true, embedder: readingEmbedder });
   }
 
-  /** @param options.mustExist  Refuses to create a store, as `openToRead` does. */
+  /** @param options.mustExist  Throws if there is no store, instead of creating one. */
   openToWrite({
     mustExist = false,
     ...options
   }: { mustExist?: boolean } & Pick<OpenOptions, "summarizer"> = {}): Store {
     if (mustExist) this.#assertExists();
-    // A missing folder in `--db` may be a typing error, so only the default folder is created.
+    // Only the default folder is created. A missing folder in `--db` may be a typing error.
     if (this.#isDefault) createPrivateFolder(dirname(this.#path));
     return this.#open({ ...options, embedder: storedEmbedder });
   }
 
-  /** Opens the store although its embedder may be unknown, so that another can replace it. */
+  /** Opens the store even if its embedder is unknown, so that another can replace it. */
   openToReembed(): Store {
     this.#assertExists();
     return this.#open({ embedder: silentEmbedder });
   }
 
-  /** Opens a copy that `close` deletes. Changes to the copy never reach the store. */
+  /** Opens a copy, which `close` deletes. */
   async openToTry(): Promise<Store> {
     const folder = mkdtempSync(join(tmpdir(), "coppice-try-"));
     this.#folders.push(folder);
@@ -49,7 +48,7 @@ export class OpenedStores {
     return this.#open({ embedder: silentEmbedder }, path);
   }
 
-  /** Closes all stores and deletes all copies. Stores can be opened again afterwards. */
+  /** Stores can be opened again afterwards. */
   close(): void {
     for (const store of this.#opened.splice(0)) store.close();
     for (const folder of this.#folders.splice(0)) rmSync(folder, { recursive: true, force: true });
@@ -81,9 +80,8 @@ export interface Machine {
 }
 
 /**
- * Returns the path of the store that commands use without `--db`: `$COPPICE_DB`, else `coppice/agent.db` in the user's data
- * folder. That folder is `$XDG_DATA_HOME` or `~/.local/share`, `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on
- * Windows. A relative XDG_DATA_HOME is ignored, as its specification requires.
+ * Returns the path for commands without `--db`: `$COPPICE_DB`, or else `coppice/agent.db` in the user's data folder. A relative
+ * `$XDG_DATA_HOME` is ignored, as its specification requires.
  */
 export function defaultStorePath(machine: Machine): string {
   const { join } = machine.platform === "win32" ? win32 : posix;

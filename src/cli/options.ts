@@ -6,7 +6,7 @@ import { formatNumber } from "./text.ts";
 
 const PAGE_LIMIT_DEFAULT = 50;
 
-/** Creates `--flag N` for a whole number in [min, max]. Other values are refused like an option of the library. */
+/** Creates `--flag N` for a whole number in [min, max]. */
 export function wholeNumberOption(flag: string, meaning: string, min: number, max = Number.MAX_SAFE_INTEGER): Option {
   const parse = (text: string): number => wholeNumber(`--${flag}`, /^\d+$/.test(text) ? Number(text) : text, min, max);
   const range =
@@ -14,7 +14,7 @@ export function wholeNumberOption(flag: string, meaning: string, min: number, ma
   return new Option(`--${flag} <n>`, `${meaning}; ${range}`).argParser(parse);
 }
 
-/** Creates `--flag X`, which may be repeated. Its value is the list of all values given. Help names the allowed ones. */
+/** Creates `--flag X`, which may be repeated. Its value is a list. */
 export function repeatableOption<T extends string>(flag: string, meaning: string, allowed?: readonly T[]): Option {
   const [, name] = /^(\S+)/.exec(flag)!;
   const parse = (text: string, before: T[] | undefined): T[] => {
@@ -26,10 +26,9 @@ export function repeatableOption<T extends string>(flag: string, meaning: string
 }
 
 /**
- * Creates `--flag 2026-11-01` or `--flag 2026-11-01T14:30`. Its value is in Unix milliseconds. A time without a zone is in
- * the user's time zone, like all times that are printed.
+ * Creates `--flag 2026-11-01` or `--flag 2026-11-01T14:30`, with a value in Unix milliseconds. A time without a zone is local.
  *
- * @param edge  The moment that a date alone means: the first or the last of the day.
+ * @param edge  A date alone means the first or the last moment of the day.
  */
 export function timeOption(flag: string, meaning: string, edge: "first" | "last"): Option {
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeOf(`--${flag}`, text, edge));

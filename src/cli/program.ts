@@ -20,18 +20,18 @@ First steps:
 Name a session by its id, the beginning of its id, or @last for the newest.
 \`coppice help <command>\` shows examples.`;
 
-/** The widest help, in columns. Longer lines are hard to read. */
+/** In columns. Longer lines are hard to read. */
 const HELP_WIDTH_MAX = 100;
 const HELP_WIDTH_UNKNOWN = 80;
 
-/** Matches commander's message about a word that is not one of the choices. */
+/** Commander's message about a word that is not one of the choices. */
 const CHOICE = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s;
 
 /**
- * Creates commander's view of the command line: what it parses, and what help says.
+ * Creates the parser and the help.
  *
- * @param json  True if only JSON may be printed, even if help would be shown after a misuse.
- * @param run  Runs a command with the options and arguments that were parsed.
+ * @param json  True if only JSON may be printed, so that a misuse shows no help.
+ * @param run  Called with the command and what was parsed.
  */
 export function createProgram(
   { groups, version, terminal }: CommandLine,
@@ -67,7 +67,7 @@ export function createProgram(
   return program;
 }
 
-/** Creates a program without commands, which prints its help on the terminal and throws its errors. */
+/** Creates a program without commands. It prints help on the terminal and throws errors. */
 export function bareProgram(name: string, terminal: Terminal): CommanderCommand {
   const width = Math.min(terminal.width ?? HELP_WIDTH_UNKNOWN, HELP_WIDTH_MAX);
   return new CommanderCommand(name)
@@ -100,7 +100,7 @@ export function addCommand(
 /**
  * Runs the command that was typed.
  *
- * @param hint  What to do about a misuse, if there is nothing to suggest.
+ * @param hint  Shown after a misuse if there is nothing to suggest.
  * @throws {Failure} `USAGE_INVALID`, with commander's message; what the command throws.
  */
 export async function runProgram(program: CommanderCommand, words: readonly string[], hint: string): Promise<void> {
@@ -112,7 +112,7 @@ export async function runProgram(program: CommanderCommand, words: readonly stri
   }
 }
 
-/** Turns commander's error, such as "error: unknown command 'sesions'\n(Did you mean sessions?)", into a failure. */
+/** Converts an error such as "error: unknown command 'sesions'\n(Did you mean sessions?)". */
 function misuseFailure(error: CommanderError, hint: string): Failure {
   if (error.code === "commander.help") return new Failure("USAGE_INVALID", "Name a command.", { hint });
   const [problem = "", suggestion] = error.message.replace(/^error: /, "").split("\n");

@@ -1,15 +1,15 @@
 import type { Terminal } from "./terminal.ts";
 import { formatNumber } from "./text.ts";
 
-/** The time after which a rate is shown, in milliseconds. An earlier rate says more about the start than about the work. */
+/** A rate is shown after this time, in milliseconds. An earlier rate is misleading. */
 const RATE_AFTER_MS = 1_000;
 
 /** Amounts are pieces or bytes. `detail` is the name of the current piece. */
 export type ShowProgress = (done: number, total?: number, detail?: string) => void;
 
 /**
- * Returns a function that shows one stage of long work on the terminal's progress line, with its rate and, if the total is
- * known, the time left. The rate is counted from the first call.
+ * Returns a function that shows the progress of one stage, its rate since the first call and, if the total is known, the time
+ * left.
  *
  * @param label  The kind of work, such as `embedding`.
  */

@@ -1,14 +1,14 @@
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Matches `fork-<hash>` and `agent-<hash>`, and captures the prefix. */
+/** `fork-<hash>` or `agent-<hash>`. */
 const HASH = /^([a-z]+-)[0-9a-f]{16,}$/;
 
-/** The numbers of characters to which a UUID or hash is cut: where the groups of a UUID end. */
+/** UUIDs and hashes are cut to one of these lengths, where the groups of a UUID end. */
 const LENGTHS = [8, 13, 18, 23];
 
 /**
- * Shortens ids for a terminal: the UUIDs and hashes in them are cut to the first of a few lengths at which no other id looks
- * the same. Names that people chose stay whole. `findSession` accepts the result.
+ * Shortens ids for a terminal. UUIDs and hashes in them are cut to the shortest length that keeps them apart. Other names stay
+ * whole. `findSession` accepts the result.
  *
  * @param ids  All ids of the store, not only those that are shown.
  */

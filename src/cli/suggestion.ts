@@ -1,15 +1,13 @@
 import leven from "leven";
 
-/** The most wrong letters of a typing error, and their largest share of the longer word. */
+/** The most wrong letters, and their largest share of the longer word. */
 const EDITS_MAX = 3;
 const EDITS_SHARE_MAX = 0.5;
 
-/** The fewest letters that may complete to a word. Too many words begin with the same two letters. */
+/** Too many words begin with the same two letters. */
 const BEGINNING_CHARS_MIN = 3;
 
-/**
- * Guesses which known word was meant: the one with the fewest wrong letters, or else one that begins with what was typed.
- */
+/** Guesses which known word was meant: the word with the fewest wrong letters, or else a word that begins with `typed`. */
 export function nearest(typed: string, known: Iterable<string>): string | undefined {
   const word = typed.toLowerCase();
   let best: string | undefined;
@@ -23,7 +21,7 @@ export function nearest(typed: string, known: Iterable<string>): string | undefi
   return [...known].find((candidate) => candidate.toLowerCase().startsWith(word));
 }
 
-/** Returns `Did you mean …?`, or an empty text if no known word is near. */
+/** Returns "" if no known word is near. */
 export function didYouMean(typed: string, known: Iterable<string>): string {
   const best = nearest(typed, known);
   return best === undefined ? "" : `Did you mean ${best}?`;

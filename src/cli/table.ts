@@ -5,24 +5,24 @@ import { formatAge, formatNumber } from "./text.ts";
 export interface Column<Row> {
   header: string;
   /**
-   * Returns the cell's text on one line, a count, or a time. A screen shows a count with thousands separators and a time as
-   * an age. A pipe gets bare digits and ISO 8601 in UTC.
+   * Returns a text on one line, a count, or a time. A screen shows counts with separators, and times as ages. A pipe gets bare
+   * digits, and ISO 8601 in UTC.
    */
   value(row: Row): string | number | Date;
-  /** The alignment: by default, right for counts and left for everything else. */
+  /** By default, counts are aligned to the right. */
   align?: "left" | "right";
-  /** The width to which the column may be cut in a narrow terminal. The widest column is cut first. */
+  /** The smallest width in a narrow terminal. The widest column is cut first. */
   widthMin?: number;
   cut?: "end" | "start";
-  /** True if the column may be left out when cutting is not enough. The last such column goes first. */
+  /** True if the column may be left out in a narrow terminal. The last such column goes first. */
   expendable?: boolean;
-  /** Colors the cell, which has its final width. */
+  /** Colors the cell, which already has its final width. */
   paint?(cell: string, row: Row): string;
 }
 
 const GAP = "  ";
 
-/** The number of rows that decide the widths of columns. A later row may be wider than its column. */
+/** Only this many rows decide the widths of columns. A later cell may be wider than its column. */
 const MEASURED_ROWS_MAX = 1_000;
 
 interface MeasuredColumn<Row> extends Column<Row> {
@@ -32,8 +32,8 @@ interface MeasuredColumn<Row> extends Column<Row> {
 }
 
 /**
- * Yields rows under their headers. A terminal gets columns that fit its width as well as possible. A pipe gets uncut cells
- * with a tab between them, for `cut -f` and `awk -F'\t'`. Rows are taken only as lines are read.
+ * Yields rows under their headers, taking rows only as lines are read. A terminal gets columns that fit its width. A pipe gets
+ * uncut cells with a tab between them, for `cut -f` and `awk -F'\t'`.
  *
  * @param columnsOf  The columns, or a function that derives them from the first rows.
  * @param options.isPicture  True if the table is a drawing, which keeps its columns in a pipe.

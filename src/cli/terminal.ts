@@ -11,23 +11,22 @@ export type ColorChoice = (typeof COLOR_CHOICES)[number];
 
 const WIDTH_UNKNOWN = 80;
 
-/** The shortest time between two updates of the progress line, in milliseconds. */
+/** The shortest time between two updates, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 100;
 
 /** Stands for the escape character of a format until it is written. It is random, so that no stored text can hold it. */
 const FORMAT_ESCAPE = `\x1b${Math.random()}`;
 
-/** After this many lines, the event loop runs, so that a closed pipe is noticed. */
+/** The event loop runs after this many lines, so that a closed pipe is noticed. */
 const LINES_PER_TURN = 256;
 
-/** The part of an output stream that commands use. */
 export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
-  /** Terminals only. Returns true if the terminal shows 16 colors, and NO_COLOR and TERM allow them. */
+  /** Returns true for a terminal with 16 colors, unless NO_COLOR or TERM forbids them. */
   hasColors?(): boolean;
-  /** True if the reader has not yet taken everything that was written. */
+  /** True if the reader has not taken everything yet. */
   readonly writableNeedDrain?: boolean;
   once?(event: "drain", act: () => void): unknown;
 }
@@ -35,12 +34,11 @@ export interface OutputStream {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Writes the output of commands: results to stdout, everything else to stderr. Everything that is written is made printable here,
- * so that no text of a message, id or file name can control the terminal.
+ * Writes results to stdout, and everything else to stderr.
  *
- * A stream has colors if it is a terminal that shows them, unless NO_COLOR or TERM=dumb forbids them. FORCE_COLOR turns
- * colors on in pipes too, and `--color` overrides all of that. Progress is one line on stderr, on terminals only. It is
- * overwritten by each update and wiped before anything else is written.
+ * A terminal that can show colors gets them, unless NO_COLOR or TERM=dumb is set. FORCE_COLOR turns colors on in pipes too.
+ * `--color` overrides all three. Progress is one line on stderr, on terminals only. Each update overwrites it, and any other
+ * output removes it.
  */
 export class Terminal {
   readonly #stdout: OutputStream;
@@ -61,7 +59,7 @@ export class Terminal {
     this.#env = env;
   }
 
-  /** The columns that a line may take; undefined if the output is not a terminal, where lines may have any length. */
+  /** In columns. Undefined if the output is not a terminal. */
   get width(): number | undefined {
     const columns = Number(this.#env.COLUMNS);
     if (Number.isInteger(columns) && columns > 0) return columns;
@@ -76,7 +74,6 @@ export class Terminal {
     this.write(`${text}\n`);
   }
 
-  /** Writes a piece of the result without ending the line. */
   write(text: string): void {
     if (text === "") return;
     this.#wipeProgress();
@@ -84,16 +81,12 @@ export class Terminal {
     this.#isMidLine = !text.endsWith("\n");
   }
 
-  /** Ends the line of the result, if one was begun. */
+  /** Ends the line that `write` began. */
   endLine(): void {
     if (this.#isMidLine) this.write("\n");
   }
 
-  /**
-   * Waits until the reader has taken the results. Without this, long results pile up in memory.
-   *
-   * @returns false if nobody reads any more.
-   */
+  /** Waits for the reader, so that long results do not pile up in memory. @returns false if nobody reads any more. */
   async taken(): Promise<boolean> {
     this.#printedCount += 1;
     if (this.#stdout.writableNeedDrain === true && !this.#isReaderGone) {
@@ -105,14 +98,14 @@ export class Terminal {
     return !this.#isReaderGone;
   }
 
-  /** Prints a line that is not part of the result. */
+  /** Prints a line on stderr. */
   note(text: string): void {
     this.endLine();
     this.#wipeProgress();
     this.#stderr.write(`${shown(text)}\n`);
   }
 
-  /** Prints what to type next, if a person sees the results. */
+  /** Prints what to type next, unless the results go to a pipe. */
   hint(text: string): void {
     if (this.width !== undefined) this.note(this.styleNote("dim", text));
   }
@@ -121,7 +114,7 @@ export class Terminal {
     return this.#stderr.isTTY === true;
   }
 
-  /** Replaces the progress line, at most ten times a second. Updates in between are dropped. */
+  /** Updates come at most ten times a second. Others are dropped. */
   progress(text: string): void {
     const now = performance.now();
     if (!this.showsProgress || now - this.#progressAtMs < PROGRESS_INTERVAL_MS) return;
@@ -141,12 +134,12 @@ export class Terminal {
     return this.#styled(this.#stdout, format, text);
   }
 
-  /** Formats a text for stderr, where `style` formats one for stdout. */
+  /** Formats a text for stderr. `style` formats a text for stdout. */
   styleNote(format: Format, text: string): string {
     return this.#styled(this.#stderr, format, text);
   }
 
-  /** Registers a callback for when nobody reads the results any more. It is called at once if that is already so. */
+  /** Calls `act` when nobody reads the results any more, or at once if that is already so. */
   whenReaderGone(act: () => void): void {
     this.#onReaderGone = act;
     if (this.#isReaderGone) act();
@@ -186,8 +179,8 @@ function shown(text: string): string {
 }
 
 /**
- * Returns the terminal of this process. A reader that closes the pipe, such as `head`, does not end the work, but endless
- * work can register for it (`whenReaderGone`). A result that cannot be written, as on a full disk, is a failure.
+ * Returns the terminal of this process. If a reader such as `head` closes the pipe, work goes on; endless work ends through
+ * `whenReaderGone`. A result that cannot be written, as on a full disk, is a failure.
  */
 export function processTerminal(): Terminal {
   const terminal = new Terminal(process.stdout, process.stderr, process.env);

@@ -1,6 +1,6 @@
 import { printable } from "../core/markup.ts";
 
-/** Writes a whole number as `12,345`. `toLocaleString` would take 10 ms to load its tables. */
+/** Writes `12,345`. `toLocaleString` takes 10 ms to load its tables. */
 export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
@@ -10,7 +10,7 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
-/** Writes `2026-01-15 14:03`, in the user's time zone. Stores of earlier versions may hold times that `Date` cannot. */
+/** Writes `2026-01-15 14:03` in local time. Old stores may hold times that `Date` cannot. */
 export function formatTime(unixMs: number): string {
   const time = new Date(unixMs);
   if (Number.isNaN(time.getTime())) return "unknown time";
@@ -22,7 +22,6 @@ export function formatTime(unixMs: number): string {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** The age after which a time is written as a date. */
 const AGE_MS_MAX = 30 * DAY_MS;
 
 /** Writes `5 min ago`, `3 h ago` or `12 days ago`; after a month, and for future times, the date. */

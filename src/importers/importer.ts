@@ -29,6 +29,7 @@ export interface ExportedOrigin {
   settings?: Partial<SessionSettings>;
 }
 
+/** A message with its external id. */
 export type ImportedMessage = MessageInput & { id: string };
 
 export type ImportEvent =
@@ -101,6 +102,7 @@ export interface Importer {
   readonly name: string;
   /** Returns true if a file that begins with `head` is in this format. The last line of `head` may be cut short. */
   detect(head: string): boolean;
+  /** Returns true if the SQLite database at `path` is in this format. */
   detectDatabase?(path: string): boolean;
   /** True if `read` handles `PAUSE` and `QUIET`. Without it, a changed file is read again from its beginning. */
   readonly isFollowable?: boolean;

@@ -9,6 +9,7 @@ export interface AgentMachine {
 /** A folder or file where an agent keeps its transcripts. It may not exist. */
 export interface AgentLocation {
   agent: string;
+  /** A folder, which stands for everything below it, or a database. */
   path: string;
 }
 

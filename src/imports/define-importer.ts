@@ -2,11 +2,10 @@ import { StoreError } from "../core/errors.ts";
 import type { Importer } from "../importers/importer.ts";
 import { IMPORTERS } from "../importers/registry.ts";
 
-/** Names that can be typed after `--format`. */
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /**
- * Checks an importer of your own, for `importFiles` and `watchFiles`. The rules of `Importer` hold for yours too.
+ * Checks an importer of your own, for `importFiles` and `watchFiles`. It must follow the rules of `Importer`.
  *
  * @throws {StoreError} `OPTION_INVALID` if a name or a method is missing, or a built-in importer has the name.
  */
@@ -24,7 +23,7 @@ export function defineImporter(importer: Importer): Importer {
   return importer;
 }
 
-/** Returns the importers to ask, own ones first. Without own ones, returns `IMPORTERS` itself. */
+/** Own importers come first. Without any, returns `IMPORTERS` itself. */
 export function importersWith(own: readonly Importer[]): readonly Importer[] {
   return own.length === 0 ? IMPORTERS : [...own.map(defineImporter), ...IMPORTERS];
 }

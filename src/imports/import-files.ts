@@ -20,24 +20,23 @@ import { importersWith } from "./define-importer.ts";
 import { type FileReport, ImportRun } from "./import-run.ts";
 import { type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
 
-/** The options that `importFiles` and `watchFiles` share. */
 export interface ImportOptions {
   /** The project of all sessions, instead of what the files say. */
   project?: string;
-  /** Importers of your own. Each file is offered to them before the built-in ones. */
+  /** Importers of your own. Each file is offered to them first. */
   importers?: readonly Importer[];
-  /** Ends the work after the batch that is being written. Everything written by then stays. */
+  /** Ends the work after the current batch. Everything written by then stays. */
   signal?: AbortSignal;
 }
 
 export interface ImportFilesOptions extends ImportOptions {
-  /** `auto` (default) recognizes each file by its content. The name of an importer reads files that it does not recognize. */
+  /** `auto` (default) recognizes each file by its content. The name of an importer reads every file in that format. */
   format?: string;
   /** Makes the summaries that the imported sessions lack, at the end. True by default. */
   summarize?: boolean;
   /** Called often, between small pieces of work. */
   onProgress?: (progress: ImportProgress) => void;
-  /** Called with each report when its file has been read. */
+  /** Called when a file has been read. */
   onFile?: (report: FileReport) => void;
 }
 
@@ -46,7 +45,6 @@ export type ImportProgress =
   | { phase: "read"; path: string; messageCount: number }
   /** The import waits for a remote embedder. */
   | { phase: "embed"; waitingCount: number }
-  /** Sessions are being summarized. */
   | { phase: "summarize"; doneCount: number; totalCount: number };
 
 export interface ImportResult {
@@ -55,17 +53,16 @@ export interface ImportResult {
   sessionCount: number;
   /** Messages that were added to the store. */
   newCount: number;
-  /** Messages that were in the store already. */
+  /** Messages that the store already had. */
   knownCount: number;
   /** Files that were found in folders and are in no known format. */
   skippedCount: number;
-  /** Warnings, and files that could not be read to their end. */
+  /** Counts warnings, and files that could not be read to their end. */
   warningCount: number;
-  /** The themes that were summarized, or not: see `Session.resolveDirty`. */
+  /** See `Session.resolveDirty`. */
   summaries: SummaryCounts;
 }
 
-/** The fields of a schema for `ImportOptions`. */
 export const importFields = once(() => ({
   project: z.optional(identifier()),
   importers: z._default(listOf(port<Importer>("an importer, as defineImporter returns it", "detect", "read")), []),
@@ -83,13 +80,13 @@ const OPTIONS = once(() =>
 );
 
 /**
- * Imports transcripts into a store. Messages that were imported before are skipped, so a file that has grown can be imported
- * again, and an import that was stopped is continued by repeating it.
+ * Imports transcripts into a store. Messages that were imported before are skipped. So you can import a file again after it has
+ * grown, and repeat an import that was stopped.
  *
  * @param paths  Files, folders, patterns such as `logs/**\/*.jsonl`, and `-` for standard input. Folders are searched for
  *   *.jsonl, *.json and *.db files.
- * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`, `STORE_BUSY`, `FILE_NOT_USABLE`, and the error of an embedder that
- *   fails for ten minutes; or the signal's reason. A file that cannot be read is reported, not thrown.
+ * @throws {StoreError} `OPTION_INVALID`, `STORE_READONLY`, `STORE_BUSY`, `FILE_NOT_USABLE`; the error of an embedder that fails
+ *   for ten minutes; or the signal's reason. A file that cannot be read is reported, not thrown.
  */
 export async function importFiles(
   store: Store,
@@ -131,7 +128,6 @@ export async function importFiles(
   return result;
 }
 
-/** @throws {StoreError} `OPTION_INVALID`. */
 export function checkedPaths(given: string | readonly string[]): readonly string[] {
   const paths = typeof given === "string" ? [given] : given;
   const isUsable =

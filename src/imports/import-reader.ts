@@ -7,39 +7,37 @@ import { IMPORTERS, openImport } from "../importers/registry.ts";
 import { inputOf, type PreparedMessage, revived } from "../session/prepared.ts";
 import type { ReadReply, ReadRequest, ThreadEvent } from "./import-thread.ts";
 
-/** The module of the thread, next to this one, as source or built. */
+/** The thread's module, as source or built. */
 const THREAD = new URL(`./import-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** The bytes from which a file is read in a thread. Starting a thread takes 0.1 s and 30 MB. */
+/** Files of this size or more are read in a thread. Starting a thread takes 0.1 s and 30 MB. */
 const THREAD_BYTES_MIN = 1024 * 1024;
 
-/** The thread's heap for new objects. A larger one would only hold garbage. */
+/** The limit of the thread's heap for new objects. With a larger heap, garbage would only stay longer. */
 const YOUNG_MB_MAX = 8;
 
 /** How long a thread waits for another file before it ends, in milliseconds. */
 const IDLE_MS_MAX = 2_000;
 
-/** An event of a file. A message that was read in a thread comes with the row that a store keeps. */
+/** An event of a file. A message from a thread comes with its row for the store. */
 export type ReadEvent =
   | Exclude<ImportEvent, { kind: "message" }>
   | (Extract<ImportEvent, { kind: "message" }> & { prepared?: PreparedMessage | undefined });
 
 export interface ReadOptions {
-  /** `auto`, or the name of an importer. */
   format: string;
   importers: readonly Importer[];
-  /** True if the store accepts messages that were prepared in a thread. */
+  /** True if the store accepts messages that a thread prepared. */
   takesPrepared: boolean;
-  /** Called once, before the first event. */
   onFormat: (format: string | undefined) => void;
 }
 
 /**
- * Reads files, large ones in a thread. Files that other importers than the built-in ones may read stay in this thread,
- * because functions cannot be posted.
+ * Reads files, large ones in a thread. The main thread reads a file itself if custom importers may want it, because functions
+ * cannot be posted.
  *
- * If the thread dies, the file is read again in this thread, and the events that were yielded before are skipped. Every
- * later file is then read in this thread.
+ * If the thread dies, the main thread reads the file again and skips the events that were already yielded. It then also reads all
+ * later files.
  */
 export class ImportReader {
   #worker: Worker | undefined;
@@ -102,7 +100,7 @@ export class ImportReader {
     } finally {
       if (isDone) this.#keepForNext(worker);
       else {
-        // The thread is dead, or in the middle of a file that nobody reads any further.
+        // The thread is dead, or its caller stopped in the middle of a file.
         this.#worker = undefined;
         await worker.terminate();
       }
@@ -118,7 +116,7 @@ export class ImportReader {
     return worker.on("error", drop).on("exit", drop);
   }
 
-  /** Keeps the thread for the next file, for a short while, without keeping the process alive. */
+  /** Keeps the thread for a short while. The thread does not keep the process alive. */
   #keepForNext(worker: Worker): void {
     worker.unref();
     this.#idleTimer = setTimeout(() => {
@@ -128,13 +126,12 @@ export class ImportReader {
   }
 }
 
-/** Yields what a thread posts, until the thread is dead. */
 async function* repliesOf(worker: Worker): AsyncGenerator<ReadReply> {
   const messages = on(worker, "message", { close: ["messageerror", "exit"] });
   try {
     for await (const [reply] of messages) yield reply;
   } catch {
-    // The thread has thrown an error, which ends it.
+    // The thread threw an error and is dead.
   }
 }
 

@@ -12,7 +12,7 @@ import type { Store } from "../session/store.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
 
-/** Something in a file that did not become a message, or not as the file says. */
+/** Something in a file that became no message, or a different message. */
 export interface ImportWarning {
   /** 1-based; null if the warning is not about one line. */
   line: number | null;
@@ -22,16 +22,16 @@ export interface ImportWarning {
 /** The result of importing one file. */
 export interface FileReport {
   path: string;
-  /** The importer's name; null if the file is blank, could not be read, or is in no known format. */
+  /** The importer's name, or null for a file that is blank, unreadable, or in no known format. */
   format: string | null;
-  /** The sessions of the store that have messages of this file. */
+  /** The ids of the file's sessions in the store. */
   sessionIds: string[];
   /** Messages that were added to the store. */
   newCount: number;
-  /** Messages that were in the store already. */
+  /** Messages that the store already had. */
   knownCount: number;
   warnings: ImportWarning[];
-  /** The reason why the file could not be read to its end. Everything before is in the store. */
+  /** Why the file could not be read to its end. Everything before is in the store. */
   error: { code: string; message: string } | null;
 }
 
@@ -43,9 +43,8 @@ export interface ImportRunOptions {
   signal?: AbortSignal | undefined;
   /** Called after each batch. */
   onProgress?: ((report: FileReport) => void) | undefined;
-  /** Called while the import waits for vectors. */
   onEmbedding?: ((progress: { embedded: number; waiting: number }) => void) | undefined;
-  /** Returns true if something else collects the vectors of this many new messages. */
+  /** Returns true if something else makes the vectors of this many new messages. */
   mayLackVectors?: (newCount: number) => boolean;
 }
 
@@ -55,10 +54,9 @@ type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
 /** How long an import waits for an embedder that does not answer, in milliseconds. */
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
-/** A session of the file that is being read. */
 interface OpenImport {
   session: OpenedSession;
-  /** Messages that are not yet in the store. */
+  /** Not yet in the store. */
   pending: PendingMessage[];
   /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
@@ -66,15 +64,14 @@ interface OpenImport {
 }
 
 /**
- * Imports files into one store, one file after another. A message that the store refuses is reported, and all others are
- * appended. An import that was stopped loses nothing, because the next one recognizes stored messages by their external ids.
+ * Imports files into one store, one after another. A message that the store refuses is reported, and all others are appended. A
+ * stopped import loses nothing, because the next one recognizes stored messages by their external ids.
  */
 export class ImportRun {
   readonly #store: OpenedStore;
   readonly #options: ImportRunOptions;
   readonly #reader = new ImportReader();
   readonly #pace = new ImportPace();
-  /** The sessions of all files read so far. */
   readonly sessionIds = new Set<string>();
 
   constructor(store: Store, options: ImportRunOptions = {}) {
@@ -83,10 +80,10 @@ export class ImportRun {
   }
 
   /**
-   * Adds what is new in a file to the store. A file that cannot be read is reported, not thrown.
+   * Adds what is new in a file. A file that cannot be read is reported, not thrown.
    *
-   * @throws {StoreError} errors that concern every file, as `importFiles` does; or the signal's reason. Everything read before is
-   *   in the store.
+   * @throws {StoreError} errors that concern every file, like `importFiles`; or the signal's reason. Everything read before is in
+   *   the store.
    */
   async read(file: ImportFile): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
@@ -106,7 +103,7 @@ export class ImportRun {
       if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });
       else if (event.kind === "paused") {
         await flush();
-        // The importer may yield messages again after a pause. That does not mean that the file was rewritten.
+        // After a pause, messages may come again although the file was not rewritten.
         for (const one of open.values()) one.firstNew = undefined;
       } else if (event.kind === "title") {
         const session = open.get(event.session)?.session;
@@ -130,7 +127,6 @@ export class ImportRun {
     return report;
   }
 
-  /** Yields the events of a file as far as it can be read. */
   async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
     const { format = "auto", importers = IMPORTERS } = this.#options;
     try {
@@ -148,7 +144,7 @@ export class ImportRun {
     }
   }
 
-  /** Waits for vectors. Without the wait, messages would fill the windows and enter the forest without vectors. */
+  /** Waits for vectors, because messages would otherwise enter the forest without vectors. */
   async #embed(): Promise<void> {
     const { onEmbedding, signal } = this.#options;
     const { waiting, error } = await this.#store.embedPending({
@@ -159,17 +155,17 @@ export class ImportRun {
     if (waiting > 0 && error !== undefined) throw error;
   }
 
-  /** @returns undefined, with a warning in the report, if the store cannot hold a session of that name. */
+  /** @returns undefined, with a warning, if the store cannot hold a session of that name. */
   #openSession({ project, title, ...origin }: ImportedSession, report: FileReport): OpenedSession | undefined {
     const names = title === undefined ? {} : { title: titleOf(title) };
     const given = this.#options.project;
-    // A folder's name may have characters that the name of a project may not have.
+    // Folder names may have characters that project names cannot have.
     const wanted = given ?? (project === undefined ? undefined : cleanName(project));
     try {
       return this.#store.importedSession(origin, wanted === undefined ? names : { ...names, project: wanted });
     } catch (error) {
       if (StoreError.is(error, "SESSION_CONFLICT")) {
-        // The session was imported before under another project, and keeps that project permanently.
+        // The session was imported before under another project, which it keeps.
         if (given !== undefined) report.warnings.push({ line: null, reason: error.message });
         return this.#store.importedSession(origin, names);
       }
@@ -183,8 +179,8 @@ export class ImportRun {
   }
 
   /**
-   * Appends what is pending, and warns if the file was rewritten: if a new message is before known ones in the file, but after
-   * them in the session. A tool result may be, because other messages may be written while a tool runs.
+   * Appends the pending messages. Warns if a new message comes before known messages in the file, because the store has it after
+   * them. A tool result may be in another order, because other messages may be written while a tool runs.
    */
   async #flush(open: OpenImport, report: FileReport): Promise<void> {
     const pending = open.pending.splice(0);
@@ -201,7 +197,7 @@ export class ImportRun {
       if (result === undefined) continue;
       const { appended, seq } = result;
       if (appended && message.role !== "tool") open.firstNew ??= { line, seq };
-      // A known message after the first new one was appended meanwhile by another import of the same file.
+      // Another import of the same file appended this message meanwhile.
       if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten) continue;
       open.isRewritten = true;
       const reason = `the file was rewritten: what is new from here on, in session ${JSON.stringify(open.session.id)}, comes before messages that were imported earlier, and is stored after them`;
@@ -209,14 +205,14 @@ export class ImportRun {
     }
   }
 
-  /** @returns the result for each message; undefined for a message that was refused or had grown. */
+  /** @returns the result for each message, or undefined if it was refused or had grown. */
   #append(
     session: OpenedSession,
     pending: readonly PendingMessage[],
     report: FileReport,
   ): (AppendResult | undefined)[] {
     try {
-      // All messages of a session are restored, or none.
+      // Either all messages of a session are restored, or none.
       const restored = pending.filter((one) => one.kind === "restored");
       const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
       const results =
@@ -231,7 +227,7 @@ export class ImportRun {
       return results;
     } catch (error) {
       if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
-      // Nothing of the batch was written. Only one message is at fault.
+      // Nothing was written. Messages are now appended one by one to find the wrong one.
       if (pending.length > 1) return pending.flatMap((one) => this.#append(session, [one], report));
       if (!this.#appendGrowth(session, pending[0]!, error, report)) {
         report.warnings.push({ line: pending[0]!.line, reason: error.message });
@@ -240,11 +236,7 @@ export class ImportRun {
     }
   }
 
-  /**
-   * Appends the new parts of a message that has grown since it was imported, as a message of its own.
-   *
-   * @returns false if the stored message is not the beginning of this one.
-   */
+  /** Appends the new parts of a message that has grown since its import. @returns false if the message changed in another way. */
   #appendGrowth(
     session: OpenedSession,
     { message, ...event }: PendingMessage,
@@ -265,12 +257,12 @@ export class ImportRun {
   }
 }
 
-/** Returns a title as the store accepts it, because a title made by a model may hold any character. */
+/** Titles made by a model may hold characters that the store refuses. */
 function titleOf(title: string): string {
   return cleanName(title.replace(/\s+/g, " ")) ?? "untitled";
 }
 
-/** Returns one line that the store accepts as a name; undefined if nothing is left of it. */
+/** Returns a name on one line that the store accepts, or undefined if nothing is left. */
 function cleanName(text: string): string | undefined {
   const line = text
     .toWellFormed()

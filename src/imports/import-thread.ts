@@ -7,32 +7,31 @@ import type { ImportEvent, ImportFile } from "../importers/importer.ts";
 import { openImport } from "../importers/registry.ts";
 import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts";
 
-/** A file for the thread to read. The thread opens the file itself, because `chunks` cannot be posted. */
+/** The thread opens the file itself, because `chunks` cannot be posted. */
 export interface ReadRequest {
   file: Omit<ImportFile, "chunks">;
   format: string;
 }
 
-/** An event of a file, with the row that a store keeps in place of a message. */
 export type ThreadEvent =
   | Exclude<ImportEvent, { kind: "message" }>
   | { kind: "prepared"; session: string; prepared: PostedMessage; line: number };
 
-/** A message that the thread posts about the file it reads. `end` and `failed` come last. */
+/** An answer of the thread. `end` and `failed` come last. */
 export type ReadReply =
   | { kind: "opened"; format: string | undefined }
   | { kind: "events"; events: ThreadEvent[] }
   | { kind: "end" }
   | { kind: "failed"; code: ErrorCode; details: ErrorDetails[ErrorCode] };
 
-/** The number of batches under way: one is being written while the next is made. */
+/** One batch is written while the next is made. */
 const BATCHES_AHEAD = 2;
 
-/** A batch is full when its messages have this many characters, even if there are few of them. */
+/** A batch with this many characters is full, even if it has few messages. */
 const BATCH_CHARS_MAX = 256 * 1024;
 
-// The reading thread of an import. It turns files into events, and messages into the rows that a store keeps, so that the
-// main thread only writes. It posts a batch only when one is wanted.
+// The reading thread of an import. It turns files into events, and messages into rows for the store. It posts a batch only when
+// the main thread has asked for the next.
 
 const requests = on(parentPort!, "message") as AsyncIterableIterator<[ReadRequest | "more"]>;
 for await (const [request] of requests) {

@@ -5,9 +5,7 @@ import type { Session } from "../session/session.ts";
 export type SummaryCounts = Awaited<ReturnType<Session["resolveDirty"]>>;
 
 /**
- * Does the store's upkeep, makes the summaries that sessions lack, and adds these to their contexts. Writes nothing if
- * nothing is due. A session that was forgotten meanwhile is skipped.
- *
+ * Does upkeep, and makes the summaries that sessions lack. Skips sessions that were forgotten meanwhile.
  * @throws the signal's reason; what `Session.resolveDirty` throws.
  */
 export async function summarizeSessions(

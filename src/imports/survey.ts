@@ -3,9 +3,9 @@ import { homedir } from "node:os";
 import { walkFiles } from "../importers/files.ts";
 import { type AgentLocation, agentLocations } from "../importers/locations.ts";
 
-/** A location and the size of its content. Nothing in it was read. */
+/** A location and the size of its content. */
 export interface SurveyedLocation {
-  /** The name of the agent; null for a path that somebody named. */
+  /** Null for a path that somebody named. */
   agent: string | null;
   path: string;
   /** Null if nothing exists there yet. */

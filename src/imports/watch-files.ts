@@ -8,14 +8,13 @@ import type { WatchEvent } from "./watch/followed-files.ts";
 import { WatchRun } from "./watch/watch-run.ts";
 
 export interface WatchFilesOptions extends ImportOptions {
-  /** Imports and summarizes what exists, and ends. False by default. */
+  /** Imports and summarizes the existing files, and ends. False by default. */
   once?: boolean;
-  /** Called with each event. */
   onEvent?: (event: WatchEvent) => void;
 }
 
 export interface WatchResult {
-  /** Messages that the watch has added to the store. */
+  /** Messages that the watch added to the store. */
   newCount: number;
 }
 
@@ -28,10 +27,9 @@ const OPTIONS = once(() =>
 );
 
 /**
- * Imports what files and folders hold, and then what is written to them, about a quarter of a second later. Ends by the signal.
+ * Imports files and folders, and then follows them: what is written is imported about a quarter of a second later.
  *
- * Paths need not exist yet. A store that is locked or full is tried again until it accepts the messages. A watch that was killed
- * loses nothing.
+ * Paths need not exist yet. While a store is locked or full, the watch tries again. A watch that was killed loses nothing.
  *
  * @param paths  Files and folders, such as those of `findAgentLocations()`.
  * @returns when the signal was aborted; with `once`, when everything that exists is imported and summarized.

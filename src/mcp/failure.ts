@@ -2,14 +2,14 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ErrorCode, StoreError } from "../core/errors.ts";
 import { printable, visibleText } from "../core/markup.ts";
 
-/** An error for a program (`code`) and for a model (`message`, `hint`). */
+/** `code` is for programs. `message` and `hint` are for models. */
 export interface ServerFailure extends Record<string, string> {
   code: ErrorCode | "UNEXPECTED";
   message: string;
   hint: string;
 }
 
-/** Hints for a model. They replace the library's hints, which address programmers. */
+/** These replace the library's hints, which address programmers. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   SESSION_NOT_FOUND: "list_sessions lists the sessions.",
   MESSAGE_NOT_FOUND: "recall, expand and get_context return message ids.",
@@ -29,11 +29,11 @@ export function report(text: string): void {
   process.stderr.write(`coppice mcp: ${printable(text)}\n`);
 }
 
-/** Converts any error. An unexpected one is a bug, and its message may hold anything, so it goes to stderr and not to the model. */
+/** Converts any error. An unexpected error goes to stderr, because its message may hold anything. */
 export function serverFailure(error: unknown): ServerFailure {
   if (error instanceof StoreError) {
     const { code, message, hint = "" }: StoreError = error;
-    // A message may quote the query, or an id that came from a file.
+    // A message may quote the query, or an id from a file.
     return { code, message: visibleText(message), hint: HINTS[code] ?? visibleText(hint) };
   }
   report(error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -45,8 +45,8 @@ export function serverFailure(error: unknown): ServerFailure {
 }
 
 /**
- * Converts any error to the answer of a call, so that the model can correct the call. Programs find the error in `_meta`,
- * because clients check the structured content of an error against the result schema.
+ * Converts any error to the answer of a call, so that the model can correct the call. Clients check structured content against
+ * the result schema, so the error is also in `_meta`.
  */
 export function failedCall(error: unknown): CallToolResult {
   const failure = serverFailure(error);

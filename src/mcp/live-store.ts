@@ -2,19 +2,19 @@ import { type Stats, statSync } from "node:fs";
 import { StoreError } from "../core/errors.ts";
 import type { Store } from "../session/store.ts";
 
-/** Opens the store. The command line implements it, because it knows paths and keys. */
+/** The command line implements this, because it knows paths and keys. */
 export interface StoreAccess {
   openToRead(): Store;
   openToWrite(): Store;
   close(): void;
 }
 
-/** After these errors the file may have been replaced or upgraded, so it is opened again. */
+/** After these errors, the file may have been replaced or upgraded, so it is opened again. */
 const REOPEN_AFTER = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as const;
 
 /**
- * The store of a server that runs for days. It is opened when it is first needed, because the server may start before the
- * first import. It is opened again when the file was replaced, restored from a backup, or upgraded.
+ * The store of a server that runs for days. It is opened when it is first needed, because the server may start before the first
+ * import. It is opened again when the file was replaced, restored from a backup, or upgraded.
  */
 export class LiveStore {
   readonly #loadAccess: () => Promise<StoreAccess>;
@@ -26,19 +26,18 @@ export class LiveStore {
     this.#loadAccess = loadAccess;
   }
 
-  /** Loads the code for reads and writes, once. */
+  /** Loads the code once. */
   async load(): Promise<StoreAccess> {
     this.#loading ??= this.#loadAccess();
     this.#access = await this.#loading;
     return this.#access;
   }
 
-  /** Resolves when no load is under way. */
   async loaded(): Promise<void> {
     await this.#loading?.catch(() => {}); // the caller of `load` gets the error
   }
 
-  /** Runs a read, and repeats it once if the file was replaced. */
+  /** Repeats the read once if the file was replaced. */
   async read<T>(read: (store: Store) => T | Promise<T>): Promise<T> {
     try {
       return await read(await this.#opened("openToRead"));
@@ -49,7 +48,7 @@ export class LiveStore {
     }
   }
 
-  /** Runs a write once, because a failed write may have taken effect. The next one opens the file again. */
+  /** Never repeats a write, because a failed write may have taken effect. The next write opens the file again. */
   async write<T>(write: (store: Store) => T): Promise<T> {
     try {
       return write(await this.#opened("openToWrite"));
@@ -64,7 +63,7 @@ export class LiveStore {
     this.#access?.close();
   }
 
-  /** Returns an open store. Those whose file was moved or deleted are closed, because SQLite would still read the old file. */
+  /** Closes stores whose file was moved or deleted, because SQLite would still read the old file. */
   async #opened(how: "openToRead" | "openToWrite"): Promise<Store> {
     const access = await this.load();
     if (Object.values(this.#open).some((open) => !isInPlace(open))) this.close();

@@ -18,10 +18,10 @@ const PAGE_SIZE = 50;
 /** The protocol's limit. */
 const COMPLETIONS_MAX = 100;
 const BUDGET = { tokensMax: 8_000, tokenCounter: estimatingTokenCounter };
-/** The most members that a root's page is made from. */
+/** A root's page is made from at most this many members. */
 const MEMBERS_MAX = 200;
 
-/** Registers sessions (as contexts) and roots (as pages of messages) for clients whose user chooses what the model reads. */
+/** Registers sessions (as contexts) and roots (as messages) for clients whose user chooses what the model reads. */
 export function registerResources(server: McpServer, { live, project }: ToolPorts): void {
   const inProject = project === undefined ? {} : { project };
 
@@ -82,7 +82,7 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
   server.server.setRequestHandler("resources/list", async ({ params }) => {
     const offset = offsetOf(params?.cursor);
     try {
-      // One more than a page, to know if there is a next page.
+      // One more session shows if there is a next page.
       const sessions = await live.read((store) => store.sessions({ ...inProject, offset, limit: PAGE_SIZE + 1 }));
       const resources = sessions.slice(0, PAGE_SIZE).map(({ id, title, project: of, messageCount, updatedAtMs }) => ({
         uri: SESSION_URI + encodeURIComponent(id),
@@ -125,7 +125,7 @@ function protocolErrorOf(error: unknown): ProtocolError {
   return new ProtocolError(code, `${failure.message} ${failure.hint}`.trimEnd(), failure);
 }
 
-/** Returns nothing for a time that Date cannot hold. */
+/** An old store may hold a time that `Date` cannot. */
 function annotationsOf(updatedAtMs: number): { annotations?: { lastModified: string } } {
   const lastModified = new Date(updatedAtMs).toJSON();
   return lastModified === null ? {} : { annotations: { lastModified } };

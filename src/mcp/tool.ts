@@ -11,34 +11,31 @@ import type { LiveStore } from "./live-store.ts";
 const TOKENS_MAX = 100_000;
 const TOKENS_MIN = 200;
 
-/** The store that the tools use, and the limit on what they show. */
 export interface ToolPorts {
   live: LiveStore;
-  /** The only project that is visible; undefined if all are. */
+  /** The only visible project. Undefined if all are visible. */
   project: string | undefined;
 }
 
-/** A call whose arguments have been checked. */
 export interface ToolCall extends ToolPorts {
   budget: ResultBudget;
   signal: AbortSignal;
 }
 
-/** A result as a value, and as text for clients that show their model only text. */
+/** `text` is for clients that show their model only text. */
 export interface ToolAnswer<Value> {
   value: Value;
   text: string;
 }
 
-/** One tool of the server. It translates arguments and results, and decides nothing. */
 export interface Tool<Input extends object = object, Value extends object = object> {
   name: string;
   title: string;
-  /** For a model: when to use the tool, what it returns, and what to call next. */
+  /** Tells the model when to use the tool, what it returns, and what to call next. */
   description: string;
   input: ObjectSchema & z.ZodMiniType<Input>;
   output: z.ZodMiniType<Value>;
-  /** The most tokens of a result if the caller gives no limit. */
+  /** The most tokens of a result if the caller gives none. */
   tokensMaxDefault: number;
   writes?: boolean;
   run(input: Input, call: ToolCall): ToolAnswer<Value> | Promise<ToolAnswer<Value>>;
@@ -47,7 +44,7 @@ export interface Tool<Input extends object = object, Value extends object = obje
 // biome-ignore lint/suspicious/noExplicitAny: only the tool knows its own input and output.
 export type AnyTool = Tool<any, any>;
 
-/** Registers a tool. A failed call is answered with the tool's error, never with a protocol error. */
+/** A failed call is answered with the tool's error, never with a protocol error. */
 export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts): void {
   const { name, title, description, output, tokensMaxDefault, writes = false } = tool;
   const input = inputOf(tool, ports.project);
@@ -77,7 +74,7 @@ export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts)
   });
 }
 
-/** Adds the budget, and leaves out the project if the server shows only one. */
+/** Adds `tokensMax`, and leaves out `project` if only one is visible. */
 function inputOf({ input, tokensMaxDefault, writes }: AnyTool, project: string | undefined): ObjectSchema {
   const own = project !== undefined && "project" in input.shape ? z.omit(input, { project: true }) : input;
   if (writes) return own;
@@ -85,7 +82,7 @@ function inputOf({ input, tokensMaxDefault, writes }: AnyTool, project: string |
   return z.extend(own, { tokensMax: z.optional(whole(TOKENS_MIN, TOKENS_MAX)).check(z.describe(meaning)) });
 }
 
-/** @param validate  Checks a value. Input is checked by the tool itself, which says what is wrong in the library's words. */
+/** Without `validate`, the schema checks the value. The tool checks its own input, to explain errors in the library's words. */
 function standardSchema(
   schema: z.ZodMiniType,
   validate: StandardSchemaWithJSON["~standard"]["validate"] = schema["~standard"].validate,
@@ -103,13 +100,13 @@ export const PAGE = {
   nextOffset: z.exactOptional(z.int()).check(z.describe("The offset of the next page; left out at the end")),
 };
 
-/** Returns the fields of a page of a list of `count` items, with `left` items after it. */
+/** `count` is the length of the list, and `left` the number of items after the page. */
 export function pageFacts(left: number, count: number) {
   return { note: RECORD_NOTE, left, ...(left > 0 && { nextOffset: count - left }) };
 }
 
 /**
- * Returns the part of a list that begins at `offset`, which the model gets by calling the tool again.
+ * Describes the rest of a list, which the model gets by calling the tool again.
  *
  * @param count  The items of the list, or one more than were asked for if nobody counts them.
  */

@@ -4,14 +4,14 @@ import type { Session } from "../session/session.ts";
 import { sessionsBegun } from "../session/sessions-begun.ts";
 import type { Store } from "../session/store.ts";
 
-/** The most sessions that an error lists. */
+/** An error lists at most this many sessions. */
 const NAMED_MAX = 8;
 
 /**
- * Returns a visible session by its id or the beginning of its id.
+ * Finds a visible session by its id or the beginning of its id.
  *
  * @throws {StoreError} `SESSION_NOT_FOUND`, also for a session of another project, so that nobody learns that it exists;
- *   `OPTION_INVALID` with the candidates if several ids begin with it.
+ *   `OPTION_INVALID` with the candidates if there are several.
  */
 export function visibleSession(store: Store, sessionId: string, project: string | undefined): Session {
   try {
@@ -31,7 +31,7 @@ export function visibleSession(store: Store, sessionId: string, project: string 
 /**
  * Returns the session to append to, and creates it if necessary.
  *
- * @param only  The only visible project. A session without a project is not moved into it, because that would reveal it.
+ * @param only  The only visible project. A session without a project stays outside, because moving it would reveal it.
  * @throws {StoreError} `OPTION_INVALID` for a session that is not visible, and as `store.session`.
  */
 export function writableSession(store: Store, id: string, options: SessionOptions, only: string | undefined): Session {

@@ -1,6 +1,6 @@
 import { createInterface, type Interface, type Key } from "node:readline";
 
-/** Makes a terminal mark the beginning and the end of pasted text. Terminals that cannot do it ignore this. */
+/** After this, a terminal marks the beginning and end of pasted text, if it can. */
 const MARK_PASTES = "\x1b[?2004h";
 const MARK_NO_PASTES = "\x1b[?2004l";
 
@@ -8,10 +8,8 @@ const MARK_NO_PASTES = "\x1b[?2004l";
 export type Interruption = "stop" | "leave";
 
 /**
- * Reads lines from a person or a pipe, and notices interruptions.
- *
- * Pasted text is one line, however many line breaks it has. Lines that are typed during a reply wait for their turn. After
- * `close`, signals have their usual effect again, so that a person can end the process by force.
+ * Reads lines from a person or a pipe, and notices interruptions. Pasted text is one line, even with line breaks. Lines that are
+ * typed during a reply wait. After `close`, signals have their usual effect again.
  */
 export class ChatInput {
   /** Called for Ctrl-C and SIGINT (`stop`), and for SIGTERM and SIGHUP (`leave`). */
@@ -21,14 +19,13 @@ export class ChatInput {
   readonly #lines: string[] = [];
   readonly #release: () => void;
   #isPasting = false;
-  /** Pasted lines, until the last of them ends. */
   #pasted: string[] = [];
   #isOpen = true;
   #wake: (() => void) | undefined;
 
   /**
-   * @param echo  The terminal that echoes what is typed and shows the prompt, if there is one.
-   * @param signals  The source of signals, which is `process` itself.
+   * @param echo  The terminal that shows the prompt and what is typed.
+   * @param signals  `process`, except in tests.
    */
   constructor(
     input: NodeJS.ReadableStream,
@@ -70,7 +67,7 @@ export class ChatInput {
     });
   }
 
-  /** Returns the next line, or pasted lines as one; undefined at the end of the input. */
+  /** Returns the next line or the pasted lines; undefined at the end of the input. */
   async next(prompt: string): Promise<string | undefined> {
     if (this.isTerminal && this.#isOpen) {
       this.#reader.setPrompt(prompt);

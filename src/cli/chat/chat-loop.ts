@@ -11,24 +11,24 @@ const ARGS_CHARS_MAX = 100;
 
 /** One turn, as `--json` prints it. */
 export interface TurnReport {
-  /** The user's text; null if the turn answers a message that was stored before. */
+  /** Null if the turn answers a message that was stored before. */
   said: string | null;
   reply: string;
   calls: { name: string; args: unknown; isError: boolean }[];
   /** Null if the reply is incomplete. */
   usage: { inputTokens: number; outputTokens: number; costUsd?: number } | null;
-  /** Why the reply is incomplete: the code of an error, or `aborted`. */
+  /** The code of an error, or `aborted`. Null if the reply is complete. */
   interrupted: string | null;
 }
 
 export interface ChatLoopOptions {
   chat: Chat | undefined;
-  /** Creates a chat and its session, once there is something to say. */
+  /** Creates the chat and its session. Called when there is something to say. */
   begin: () => Chat;
   input: ChatInput;
   terminal: Terminal;
   stores: OpenedStores;
-  /** True if nothing is printed and every line is a message. */
+  /** If true, nothing is printed and every line is a message. */
   json: boolean;
 }
 
@@ -36,13 +36,12 @@ export interface ChatLoopOptions {
  * Runs a conversation line by line to its end.
  *
  * In a terminal, a failure is shown, and the chat waits for the next line. In a pipe, the first failure ends the chat, because
- * the following lines were written for an answer that did not come. There is one exception: if a message of an earlier run
- * can never be answered, the lines are said anyway, because no later run could get past that message.
+ * the next lines expect an answer. But if a message of an earlier run can never be answered, the lines are still said, because
+ * every later run would fail at that message too.
  */
 export class ChatLoop {
   readonly #options: ChatLoopOptions;
   readonly #turns: TurnReport[] = [];
-  /** Undefined until something was said in a new session. */
   chat: Chat | undefined;
   #reply: AbortController | undefined;
   #isLeaving = false;
@@ -51,11 +50,11 @@ export class ChatLoop {
     this.#options = options;
     this.chat = options.chat;
     options.input.onInterrupt = (interruption) => this.#interrupt(interruption);
-    // The reply under way is paid for, so it is stored whole.
+    // The current reply is stored whole, because it is paid for.
     options.terminal.whenReaderGone(() => this.#leave());
   }
 
-  /** @returns the turns, and the failure that ended the chat before the input did, if any. */
+  /** @returns the turns, and the failure that ended the chat early. */
   async run(): Promise<{ turns: TurnReport[]; failure: Failure | undefined }> {
     const { input, terminal, json } = this.#options;
     if (this.#isWaiting && input.isTerminal) terminal.note(terminal.styleNote("dim", "Continuing where it stopped."));
@@ -87,7 +86,7 @@ export class ChatLoop {
       }
     }
     if (line.trim() !== "") return this.#turn(line);
-    // An empty line asks again for a reply that is still missing.
+    // An empty line asks again for a missing reply.
     return this.#isWaiting ? this.#turn(null) : undefined;
   }
 
@@ -118,7 +117,6 @@ export class ChatLoop {
     }
   }
 
-  /** Adds an event to the turn's report, and shows it. */
   #take(event: ChatEvent, turn: TurnReport, chat: Chat): void {
     const { terminal, input, json } = this.#options;
     const show = (text: string): void => {
@@ -156,7 +154,7 @@ export class ChatLoop {
     }
   }
 
-  /** Shows the failure in a terminal. In a pipe, the failure ends the chat and is reported at its end. */
+  /** In a pipe, the failure ends the chat and is reported at its end. */
   #failed(error: unknown): Failure {
     const { terminal, input } = this.#options;
     const failure = failureFrom(error);
@@ -166,7 +164,7 @@ export class ChatLoop {
     return failure;
   }
 
-  /** Ctrl-C ends the reply if one is running, and otherwise the chat. A second Ctrl-C, or a signal to leave, ends both. */
+  /** Ctrl-C ends the reply, or the chat if there is no reply. A second Ctrl-C ends both, and so does a signal to leave. */
   #interrupt(interruption: Interruption): void {
     const { input } = this.#options;
     const hasReply = this.#reply?.signal.aborted === false;
@@ -174,14 +172,13 @@ export class ChatLoop {
     this.#reply?.abort(new DOMException("The reply was interrupted.", "AbortError"));
   }
 
-  /** Takes no more lines. */
   #leave(): void {
     this.#isLeaving = true;
     this.#options.input.close();
   }
 }
 
-/** Returns true if the message itself causes the failure, so that another try would fail too. */
+/** Returns true if the same message would always fail. */
 function isOfMessage({ code, cause }: Failure): boolean {
   if (code === "MODEL_REFUSED") return !(StoreError.is(cause, code) && cause.details.concerns === "account");
   return code === "MODEL_ANSWER_INVALID" || code === "BUDGET_TOO_SMALL";

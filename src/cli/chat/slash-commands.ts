@@ -7,7 +7,6 @@ import type { OpenedStores } from "../opened-stores.ts";
 import { addCommand, bareProgram, runProgram } from "../program.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Draws the forest of the chat's own session. */
 const CLUSTERS: AnyCommand = { ...forestCommand, usage: "clusters" };
 
 const COMMANDS: readonly AnyCommand[] = [recallCommand, expandCommand, CLUSTERS, sessionsCommand];
@@ -21,7 +20,7 @@ const HELP = `/recall <query...>  find messages, in all sessions
 Everything else is said to the model. A blank before a slash makes the line a message.
 Ctrl-C ends a reply and keeps what has arrived of it.`;
 
-/** Returns true if a line is a command. A blank before the slash, or a second line, makes it a message. */
+/** A blank before the slash, or a second line, makes the line a message. */
 export function isSlashCommand(line: string): boolean {
   return line.startsWith("/") && !line.includes("\n");
 }
@@ -31,7 +30,7 @@ export function isSlashCommand(line: string): boolean {
  *
  * @param sessionId  Undefined while the chat has no session.
  * @returns false if the chat is over.
- * @throws {Failure} if the command was misused; {StoreError} as the command does.
+ * @throws {Failure} if the command was misused; what the command throws.
  */
 export async function runSlashCommand(
   line: string,

@@ -36,7 +36,7 @@ export const chatCommand: Command<ChatFlags> = {
     const { Chat, chatModels, contextLimit } = await import("../../session/chat.ts");
     const { ChatInput } = await import("../chat/chat-input.ts");
     const { ChatLoop } = await import("../chat/chat-loop.ts");
-    // Without a key, this fails before anything is opened or created.
+    // If a key is missing, this fails before anything is opened or created.
     const { model, summarizer } = chatModels(wanted);
     const options: ChatOptions = { model, tokenCounter: estimatingTokenCounter, tokensMax };
     contextLimit(options);

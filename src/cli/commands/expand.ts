@@ -35,7 +35,7 @@ export const expandCommand: Command<ExpandFlags> = {
   },
 };
 
-/** @throws {Failure} that names the right command if the target is a session. */
+/** @throws {Failure} with the right command if the target is a session. */
 function expand(store: Store, target: string, options: ExpandFlags): Expansion {
   try {
     return store.expand(target, options);

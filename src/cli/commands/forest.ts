@@ -6,12 +6,11 @@ import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
 
-/** A session's forest, and the messages that are not in it. */
 export interface ForestView {
   session: ReturnType<Session["info"]>;
-  /** The themes, oldest first, each with its clusters. */
+  /** Oldest first. */
   themes: (Omit<RootInfo, "clusters"> & { clusters: RootInfo[] })[];
-  /** The messages that have not entered the forest, without pinned ones; null if there are none. */
+  /** Messages that have not entered the forest, without pinned ones; null if there are none. */
   hot: Extent | null;
   pinnedCount: number;
 }
@@ -19,7 +18,7 @@ export interface ForestView {
 type Extent = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 interface TreeRow {
-  /** The lines of the drawing that lead to the row. */
+  /** The lines of the drawing before the name. */
   branch: string;
   name: string;
   isBold: boolean;
@@ -51,7 +50,7 @@ function forestView(session: Session): ForestView {
     clusters: theme.clusters!.map((handle) => clusters.get(handle)!),
   }));
   const coldCount = themes.reduce((count, { messageCount }) => count + messageCount, 0);
-  // Messages enter the forest in order, so the hot ones follow the last one in the forest.
+  // Messages enter the forest in order, so hot messages come after all others.
   const seqFrom = themes.reduce((seq, { seqLast }) => Math.max(seq, seqLast + 1), 0);
   const newest = session.messages({ seqFrom }).filter(({ pinned }) => !pinned);
   const hot = {

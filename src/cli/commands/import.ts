@@ -82,7 +82,7 @@ function warningCountOf({ warnings, error }: FileReport): number {
   return warnings.length + (error === null ? 0 : 1);
 }
 
-/** Yields what is wrong with a file. The error of a file that was named comes at the end of the command instead. */
+/** The error of a named file is reported at the end of the command instead. */
 function* warningLines({ path, warnings, error }: FileReport, paths: readonly string[]): Generator<string> {
   for (const { line, reason } of warnings) yield oneLine(`${path}:${line === null ? "" : `${line}:`} ${reason}`);
   if (error !== null && !paths.includes(path)) yield oneLine(`${path}: ${error.message}`);
@@ -101,7 +101,7 @@ function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Termina
   const { files, sessionCount, newCount, knownCount, skippedCount, warningCount, summaries } = result;
   if (skippedCount > 0) terminal.note(`${formatCount(skippedCount, "file")} skipped: in no known format.`);
   if (files.length === 0) return terminal.note("No transcripts found.");
-  // An agent's folder has thousands of files, most of them known. A person wants to see the others.
+  // An agent's folder has thousands of files, most of them known. A person wants to see the rest.
   const shown = terminal.width === undefined ? files : files.filter((file) => file.newCount + warningCountOf(file) > 0);
   if (shown.length > 0) yield* tableLines(COLUMNS, shown, terminal);
   const counts = [

@@ -21,7 +21,7 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
       const hint = "Leave out --json. The protocol is JSON already.";
       throw new Failure("USAGE_INVALID", "mcp prints no value.", { hint });
     }
-    // An empty name comes from an unset shell variable. The server would show nothing and never say why.
+    // An unset shell variable gives an empty name. The server would then show nothing and never say why.
     if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.");
     if (process.stdin.isTTY) terminal.note("Waiting for an agent on stdin. Ctrl-D ends the server.");
     const { serve } = await import("../../mcp/server.ts");

@@ -28,12 +28,11 @@ interface RecallFlags {
   explain?: boolean;
 }
 
-/** Text between two `**` that neither begins nor ends with white space. */
 const MARKED = /\*\*(?=\S)(.+?)(?<=\S)\*\*/gu;
 
 const COPIES_MAX = 5;
 
-/** The messages that the hint after a hit shows if its cluster shows no others: this many, from this many before the hit. */
+/** If a hit's cluster has no other messages, the hint shows the messages around the hit. */
 const AROUND_COUNT = 10;
 const AROUND_BEFORE = 3;
 
@@ -97,7 +96,7 @@ function* recallLines(
   terminal.hint(`Next: coppice ${around}, for the messages around the first hit`);
 }
 
-/** @param idOf  Returns the form in which a session's id is shown. */
+/** @param idOf  Shortens a session's id. */
 export function* hitLines(
   hit: RecallHit,
   terminal: Terminal,
@@ -105,7 +104,7 @@ export function* hitLines(
 ): Generator<string> {
   const { messageId, sessionId, seq, createdAtMs, root, neighbors, copies, score, parts } = hit;
   const dim = (text: string): string => terminal.style("dim", text);
-  // Neighbors only show the surroundings of the hit, so their words are not marked.
+  // Words of neighbors are not marked, because only the hit matched.
   const neighborLine = (neighbor: RecallHit["neighbors"][number]): string => {
     const words = neighbor.snippet.replace(MARKED, "$1");
     const line = oneLine(`  ${neighbor.name ?? neighbor.role} #${neighbor.seq}: ${words}`);

@@ -63,7 +63,7 @@ export const reembedCommand: Command<ReembedFlags> = {
   },
 };
 
-/** Returns the stored embedder's id. Without `--embedder` it stays in use, because another one may cost money. */
+/** Without `--embedder` the stored embedder stays in use, because another one may cost money. */
 function embedderInUse(store: Store): string {
   const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
   return String(generation?.embedder_id ?? "hashing");

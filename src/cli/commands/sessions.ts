@@ -15,7 +15,7 @@ interface SessionsFlags {
   limit?: number;
 }
 
-/** The number of sessions that a terminal shows unless `--limit` is given. */
+/** A terminal shows this many sessions unless `--limit` is given. */
 const SCREEN_LIMIT = 50;
 
 export const sessionsCommand: Command<SessionsFlags> = {

@@ -9,7 +9,7 @@ import { formatCount, oneLine } from "../text.ts";
 type Row = ReturnType<Store["query"]>[number];
 type Value = Row[string];
 
-/** Leaves out the tables that SQLite, the migrations and the full-text index keep for themselves. */
+/** Without the internal tables of SQLite, the migrations and the full-text index. */
 const TABLES_QUERY = `SELECT name FROM sqlite_schema
   WHERE type IN ('table', 'view') AND name NOT GLOB '*sqlite_*' AND name NOT GLOB '__*' AND name NOT GLOB 'messages_fts_*'
   ORDER BY name`;
@@ -35,7 +35,7 @@ export const sqlCommand: Command = {
   },
 };
 
-/** @throws {Failure} that lists the tables or columns if the query names an unknown one. */
+/** @throws {Failure} with the tables or columns if the query names an unknown one. */
 function* queryRows(store: OpenedStore, query: string): Generator<Row> {
   try {
     yield* store.queryRows(query);
@@ -46,7 +46,6 @@ function* queryRows(store: OpenedStore, query: string): Generator<Row> {
   }
 }
 
-/** Returns the names that a query could use in place of an unknown one. */
 function nameHint(store: Store, query: string, reason: string): string | undefined {
   const [, kind] = /^no such (table|column): /.exec(reason) ?? [];
   if (kind === undefined) return undefined;
@@ -72,7 +71,6 @@ function jsonValue(value: Value): string | number | null {
   return value instanceof Uint8Array ? value.toString("base64") : value;
 }
 
-/** Derives the columns from the first rows. A column of numbers is aligned to the right. */
 function tableColumns(rows: readonly Row[]): Column<Row>[] {
   return Object.keys(rows[0]!).map((name) => {
     const isNumber = rows.every(
@@ -87,7 +85,7 @@ function tableColumns(rows: readonly Row[]): Column<Row>[] {
   });
 }
 
-/** Numbers get no thousands separators, because an id is not a count. */
+/** Numbers get no separators, because an id is not a count. */
 function cellText(value: Value): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return `blob, ${formatCount(value.byteLength, "byte")}`;

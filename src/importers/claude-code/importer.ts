@@ -94,7 +94,7 @@ interface SubagentState {
  * the results get `<uuid>:result`. A line that repeats an earlier line is skipped.
  */
 class ClaudeCodeTranslator extends Translator<JsonLine> {
-  /** By external id. */
+  /** Keyed by external id. */
   readonly #states = new Map<string, BranchState>();
   readonly #progressByAgent = new Map<string, AgentProgress>();
   readonly #calls = new StartingCalls();

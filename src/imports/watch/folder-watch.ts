@@ -4,17 +4,12 @@ import { basename, join } from "node:path";
 interface FolderWatchOptions {
   /** Called when a file or folder may be new, changed or gone. */
   onChange: (path: string) => void;
-  /** Called when the system has no more watches to give. */
   onExhausted: (reason: string) => void;
 }
 
-/** The errors of a system that has no more watches to give. */
 const EXHAUSTED: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
-/**
- * Watches folders, each without its subfolders. The caller adds each folder before reading it, and adds new subfolders. A folder
- * that replaced another is added again.
- */
+/** Watches folders, without their subfolders. The caller adds each folder before reading it, and again after it was replaced. */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
   readonly #watches = new Map<string, { watcher: FSWatcher; inode: number }>();
@@ -23,7 +18,7 @@ export class FolderWatch {
     this.#options = options;
   }
 
-  /** Watches a folder. Does nothing if it is watched already, is gone, or may not be read. */
+  /** Does nothing if the folder is watched already, is gone, or may not be read. */
   add(folder: string): void {
     const inode = inodeOf(folder);
     const known = this.#watches.get(folder);
@@ -45,7 +40,7 @@ export class FolderWatch {
 
   #changed(folder: string, name: string | null): void {
     if (name !== null) this.#options.onChange(join(folder, name));
-    // The event of a folder that is deleted carries the folder's own name.
+    // The event of a deleted folder has the folder's own name.
     if (name !== null && name !== basename(folder)) return;
     if (this.#watches.get(folder)?.inode !== inodeOf(folder)) this.#remove(folder);
     this.#options.onChange(folder);

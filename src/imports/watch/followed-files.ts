@@ -7,66 +7,59 @@ import type { OpenedStore } from "../../session/opened-store.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import { LiveFile } from "./live-file.ts";
 
-/** An event of a watch. */
 export type WatchEvent =
   /** New messages of a file are in the store. */
   | { event: "imported"; path: string; format: string | null; sessionIds: readonly string[]; newCount: number }
-  /** Something in a file did not become a message. Without a line, the warning is about the whole file. */
+  /** Something in a file did not become a message. `line` is null if the warning is about the whole file. */
   | { event: "warning"; path: string; line: number | null; reason: string }
   /** Everything that existed at the start is in the store. */
   | { event: "caught_up"; fileCount: number; newCount: number }
-  /** The store or its embedder accepts nothing at the moment. Nothing is lost. */
+  /** The store or its embedder cannot accept messages now. Nothing is lost. */
   | { event: "waiting"; code: string; reason: string; retryInMs: number }
   /** The system watches no more folders. All folders are scanned regularly instead. */
   | { event: "polling"; reason: string; everyMs: number };
 
-/** The result of a visit to a file: what no earlier visit has reported. */
+/** The report of one visit, without the warnings and counts of earlier visits. */
 export type Visit = Omit<FileReport, "knownCount">;
 
 interface FollowedFile {
   path: string;
-  /** See `ImportFile`. */
   isUncertain: boolean;
-  /** The file's reader, while the file is likely to grow. */
+  /** Set while the file is likely to grow. */
   live: LiveFile | undefined;
-  /** The size, times and inode of the file when it was last read. */
+  /** Size, times and inode when the file was last read. */
   stamp: string | undefined;
-  /** True if the file was quiet when it was last read, so that its importer held nothing back. */
+  /** True if the importer held nothing back at the last reading. */
   isComplete: boolean;
   /** `forgetCount()` before the first byte was read. */
   forgetCount: number;
-  /** The time at which the file was last seen to change, in Unix milliseconds. */
+  /** When the file was last seen to change, in Unix milliseconds. */
   changedAtMs: number;
   fingerprints: Map<string, string>;
-  /** The newest report of the file's reader. */
   report: FileReport | undefined;
-  /** The part of `report.newCount` that visits have reported. */
+  /** How much of `report.newCount` was reported. */
   newCountReported: number;
-  /** The warnings and errors that visits have reported. */
   reasonsReported: Set<string>;
 }
 
-/** The number of live readers, for the files that have grown last. */
 const LIVE_MAX = 32;
 
-/** A reader whose file has not grown for this long is dropped, in milliseconds. If the file grows later, it is read again. */
+/** A reader is dropped if its file has not grown for this long, in milliseconds. */
 const LIVE_MS_MAX = 24 * 60 * 60 * 1_000;
 
 const LIVE_NAME = /\.jsonl$/;
 const DATABASE_NAME = /\.db$/;
 
 /**
- * The files of a watch, and how much of each is in the store.
- *
- * The reader of a transcript with an entry on each line stays alive and reads on. Any other file is read again when it has
- * changed.
+ * The files of a watch. A transcript with an entry on each line has a live reader, which reads on. Any other file is read again
+ * when it has changed.
  */
 export class FollowedFiles {
   readonly #run: ImportRun;
   readonly #store: OpenedStore;
   readonly #importers: readonly Importer[];
   readonly #files = new Map<string, FollowedFile>();
-  /** Files that were imported whole since the last `keep`. */
+  /** Completely imported since the last `keep`. */
   readonly #unkept = new Set<FollowedFile>();
 
   constructor(run: ImportRun, store: OpenedStore, importers = IMPORTERS) {
@@ -92,7 +85,6 @@ export class FollowedFiles {
     });
   }
 
-  /** Returns true if only new lines of the file will be read. */
   isLive(path: string): boolean {
     return this.#files.get(path)?.live !== undefined;
   }
@@ -142,15 +134,15 @@ export class FollowedFiles {
     return visitOf(file, file.report?.error ?? null);
   }
 
-  /** Returns the milliseconds until a file will have been quiet for long; undefined if nothing of it is held back. */
+  /** Returns the milliseconds until a file counts as quiet, or undefined if its importer holds nothing back. */
   quietInMs(path: string, nowMs: number): number | undefined {
     const file = this.#files.get(path);
     if (file?.stamp === undefined || file.isComplete) return undefined;
-    // A clock that was set back must not extend the wait.
+    // The wait must not grow when the clock is set back.
     return Math.min(QUIET_MS, Math.max(0, file.changedAtMs + QUIET_MS - nowMs)) + 1;
   }
 
-  /** Ends all readers, and imports everything that they hold back. @throws like `visit`. */
+  /** Ends all readers and imports what they hold back. @throws like `visit`. */
   async close(): Promise<Visit[]> {
     const visits: Visit[] = [];
     for (const file of this.#files.values()) {
@@ -162,14 +154,14 @@ export class FollowedFiles {
     return visits;
   }
 
-  /** Notes in the store which files the next watch need not read. @throws what `noteImportedFiles` throws. */
+  /** Tells the store which files the next watch can skip. @throws what `noteImportedFiles` throws. */
   keep(): void {
     if (this.#unkept.size === 0) return;
     const states = new Map<string, string>();
     const forgetCount = this.#store.forgetCount();
     for (const file of this.#unkept) {
       const { path, stamp, isComplete, report } = file;
-      // A later version of somebody's own importer may read more from the same file.
+      // A later version of a custom importer may read more from the file.
       const isOwnFormat = IMPORTERS.every(({ name }) => name !== report?.format) && report?.format != null;
       if (stamp === undefined || !isComplete || file.forgetCount !== forgetCount || isOwnFormat) continue;
       states.set(path, this.#stateOf(stamp));
@@ -178,7 +170,7 @@ export class FollowedFiles {
     this.#unkept.clear();
   }
 
-  /** The state as the store keeps it. Other importers, or other versions of them, may read more from the same file. */
+  /** The state names the importers, because other importers may read more from the file. */
   #stateOf(stamp: string): string {
     const own = this.#importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
     return [READING_VERSION, ...own, stamp].join(" ");
@@ -192,7 +184,7 @@ export class FollowedFiles {
       growth = await file.live!.look(isQuiet);
     }
     const isFollowed = !file.live!.hasPaused || canFollow(file.report?.format ?? null, this.#importers);
-    // If the format is not known yet, the file is read from its beginning when it has grown.
+    // Until its format is known, a grown file is read from its beginning.
     if (growth === "over" || !isFollowed) await this.#closeReader(file);
   }
 
@@ -212,7 +204,7 @@ export class FollowedFiles {
     if (file.report.error === null) file.fingerprints = fingerprints;
   }
 
-  /** Drops the reader and what it knew. What was reported is not reported again. */
+  /** Drops the reader. Reported warnings stay reported. */
   #reset(file: FollowedFile): void {
     file.live = undefined;
     file.stamp = undefined;
@@ -231,7 +223,7 @@ export class FollowedFiles {
     }
   }
 
-  /** Drops readers of files that have not grown for long. What they hold back is read again when the file is quiet. */
+  /** The file is read again when it is quiet, with everything that its reader held back. */
   #dropOldReaders(nowMs: number): void {
     const live = [...this.#files.values()].filter((file) => file.live !== undefined);
     live.sort((left, right) => right.live!.grownAtMs - left.live!.grownAtMs);
@@ -247,12 +239,11 @@ export function* eventsOfVisit({ path, format, sessionIds, newCount, warnings, e
   if (newCount > 0) yield { event: "imported", path, format, sessionIds, newCount };
 }
 
-/** Returns true if the file deserves a live reader, so that new lines are in the store at once. */
 function isLikelyToGrow({ path, live, changedAtMs }: FollowedFile, nowMs: number): boolean {
   return LIVE_NAME.test(path) && (live !== undefined || nowMs - changedAtMs <= LIVE_MS_MAX);
 }
 
-/** Returns what is new since the last report; undefined for an uncertain file in no known format. */
+/** Returns undefined for an uncertain file in no known format. */
 function visitOf(file: FollowedFile, error: FileReport["error"]): Visit | undefined {
   const { path, isUncertain, reasonsReported } = file;
   const { format = null, sessionIds = [], newCount = 0, warnings = [] } = file.report ?? {};
@@ -271,14 +262,12 @@ function visitOf(file: FollowedFile, error: FileReport["error"]): Visit | undefi
 }
 
 interface FileLook {
-  /** Changes when the file changes. */
   stamp: string;
-  /** Unix milliseconds. */
   writtenAtMs: number;
   byteLength: number;
 }
 
-/** Returns undefined if there is no file. For a database, includes the write-ahead log. */
+/** Returns undefined if the file is gone. For a database, includes the write-ahead log. */
 async function lookAt(path: string): Promise<FileLook | undefined> {
   const parts = DATABASE_NAME.test(path) ? [path, `${path}-wal`] : [path];
   const found = await Promise.all(parts.map((part) => stat(part).catch(() => undefined)));

@@ -3,17 +3,16 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Bytes before the new ones that are compared first. In a file that was rewritten, they differ. */
+/** How many bytes before the new ones are compared. A rewritten file has different bytes there. */
 const SEAM_BYTES = 4 * 1024;
 
-/** A file is unchanged, longer, or another file: replaced, cut back or rewritten. No bytes of another file are passed on. */
+/** `other` means that the file was replaced, cut back or rewritten. Its bytes are not passed on. */
 export type Growth = "same" | "grown" | "other";
 
 /**
- * A file that others append to. Each look reads the bytes that were added since the last one. The file is open only meanwhile.
- *
- * Another file under the same name is recognized by its inode, by a size below what was read, by different bytes before the
- * new ones, and, if nothing was added, by its modification time.
+ * A file that others append to. Each look reads the bytes that were added since the last look. A replaced or rewritten file is
+ * recognized by its inode, a smaller size, or different bytes before the new ones. If nothing was added, its modification time is
+ * compared.
  */
 export class GrowingFile {
   readonly #path: string;
@@ -25,15 +24,15 @@ export class GrowingFile {
     this.#path = path;
   }
 
-  /** The modification time of the file at the last look, in Unix milliseconds; 0 before the first. */
+  /** Unix milliseconds; 0 before the first look. */
   get writtenAtMs(): number {
     return this.#seen?.mtimeMs ?? 0;
   }
 
   /**
-   * Reads what was added. An error of `take` ends the look; the bytes it got count as read.
+   * Reads the added bytes. If `take` throws, the look ends, and the bytes that `take` got count as read.
    *
-   * @param take  Gets the new bytes in order, in chunks of at most 256 KiB. Returns false to end the look.
+   * @param take  Gets the bytes in order, in chunks of at most 256 KiB. Returns false to end the look.
    * @throws errors of the file system, such as `ENOENT`.
    */
   async look(take: (chunk: Buffer) => Promise<boolean>): Promise<Growth> {
@@ -46,7 +45,7 @@ export class GrowingFile {
         if (found.size === this.#offset) return found.mtimeMs === mtimeMs ? "same" : "other";
         if (!(await this.#isContinued(handle))) return "other";
       }
-      // If the file grew meanwhile, its modification time belongs to bytes that were not read yet, so read on.
+      // If the file grew meanwhile, its modification time also covers bytes that are not read yet. So it is read further.
       let now = found;
       let isWanted: boolean;
       do {
@@ -72,7 +71,6 @@ export class GrowingFile {
 
   async #readOn(handle: FileHandle, take: (chunk: Buffer) => Promise<boolean>): Promise<boolean> {
     for (;;) {
-      // Each chunk has its own buffer, because a reader may keep pieces of it until a long line ends.
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, this.#offset);
       if (bytesRead === 0) return true;
       const chunk = buffer.subarray(0, bytesRead);

@@ -5,10 +5,10 @@ import { GrowingFile, type Growth } from "./growing-file.ts";
 
 const LINE_FEED = 0x0a;
 
-/** The result of a look at a live file: a `Growth`, or `over` if the importer reads no further. */
+/** `over` means that the importer has ended. */
 type LiveGrowth = Growth | "over";
 
-/** A growing transcript with the importer that has read it so far. New lines are read once, however long the file is. */
+/** A growing transcript with the importer that has read it so far. Each line is read only once. */
 export class LiveFile {
   readonly #bytes: GrowingFile;
   readonly #channel = new ChunkChannel();
@@ -23,21 +23,20 @@ export class LiveFile {
     this.#reading.then(end, end);
   }
 
-  /** The time of the last write, in Unix milliseconds. */
   get grownAtMs(): number {
     return this.#bytes.writtenAtMs;
   }
 
-  /** True once the importer has been told to pause. By then its format is known. */
+  /** True after the first `PAUSE` or `QUIET`. The format is then known. */
   get hasPaused(): boolean {
     return this.#hasPaused;
   }
 
   /**
-   * Imports what was written since the last look. When this returns, every complete message is in the store.
+   * Imports what was written since the last look. Every complete message is then in the store.
    *
-   * @param isQuiet  True if nothing was written for long. Then incomplete messages are imported too.
-   * @throws what `ImportRun.read` throws, after which the object must be dropped; errors of the file system.
+   * @param isQuiet  True if nothing was written for long. Incomplete messages are then imported too.
+   * @throws errors of the file system; what `ImportRun.read` throws. Drop the object after such an error of `read`.
    */
   async look(isQuiet: boolean): Promise<LiveGrowth> {
     const growth = await this.#bytes.look(async (chunk) => {
@@ -46,7 +45,7 @@ export class LiveFile {
       return !this.#channel.isEnded;
     });
     if (growth === "other" || (growth === "same" && !isQuiet)) return growth;
-    // The format cannot be recognized before the first line is complete.
+    // The format is unknown until the first line is complete.
     if (this.#hasLine || isQuiet) {
       await this.#give(isQuiet ? QUIET : PAUSE);
       this.#hasPaused = true;
@@ -54,22 +53,20 @@ export class LiveFile {
     return this.#channel.isEnded ? "over" : growth;
   }
 
-  /** Ends the file, and imports everything that the importer still holds. @throws what `ImportRun.read` throws. */
+  /** Ends the file and imports what the importer still holds. @throws what `ImportRun.read` throws. */
   close(): Promise<FileReport> {
     this.#channel.end();
     return this.#reading;
   }
 
-  /** Returns when the importer has processed the chunk, or has ended. */
+  /** Returns when the importer has read the chunk or has ended. */
   async #give(chunk: Uint8Array): Promise<void> {
     await this.#channel.give(chunk);
     if (this.#channel.isEnded) await this.#reading;
   }
 }
 
-/** Passes chunks from a giver to a reader, one at a time. */
 class ChunkChannel {
-  /** True if nobody gives or reads any more. */
   isEnded = false;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #wakeGiver: () => void = () => {};
@@ -84,7 +81,7 @@ class ChunkChannel {
     { highWaterMark: 0 },
   );
 
-  /** Returns when the reader asks for the next chunk, or will ask for no more. */
+  /** Returns when the reader asks for the next chunk or has ended. */
   async give(chunk: Uint8Array): Promise<void> {
     if (this.isEnded) return;
     await new Promise<void>((resolve) => {

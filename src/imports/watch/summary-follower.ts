@@ -1,10 +1,10 @@
 import type { Resolving } from "../../session/background.ts";
 import type { OpenedStore } from "../../session/opened-store.ts";
 
-/** The number of sessions whose summaries are kept current: those that were written to last. */
+/** Only this many sessions are followed: those that were written to last. */
 const RESOLVING_MAX = 16;
 
-/** Keeps the summaries of growing sessions current, in the background. No append waits for a summary. */
+/** Keeps the summaries of growing sessions current, in the background. */
 export class SummaryFollower {
   readonly #store: OpenedStore;
   readonly #resolving = new Map<string, Resolving>();
@@ -13,7 +13,7 @@ export class SummaryFollower {
     this.#store = store;
   }
 
-  /** Keeps a session's summaries current, until too many other sessions have been written to since. */
+  /** Stops when too many other sessions have been written to since. */
   follow(sessionId: string): void {
     const known = this.#resolving.get(sessionId);
     this.#resolving.delete(sessionId);

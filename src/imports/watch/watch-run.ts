@@ -21,7 +21,7 @@ export interface WatchRunOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The codes of temporary errors: a locked store, a full disk, an embedder that does not answer, a forgotten session. */
+/** Temporary errors: a locked store, a full disk, an embedder that does not answer, a forgotten session. */
 const PASSING_ERRORS: ReadonlySet<string> = new Set([
   "STORE_BUSY",
   "FILE_NOT_USABLE",
@@ -30,23 +30,22 @@ const PASSING_ERRORS: ReadonlySet<string> = new Set([
 ]);
 const BACKOFF: Backoff = { delayMsMin: 500, delayMsMax: 30_000 };
 
-/** The most new messages that do not wait for a remote embedder, about those of a turn. */
+/** Up to this many new messages, about a turn, do not wait for a remote embedder. */
 const LIVE_MESSAGES_MAX = 32;
 
-/** How often the clock is checked, in milliseconds. A jump, or a late timer, means that events were missed. */
+/** How often the clock is checked, in milliseconds. After a jump or a late timer, events may be missing. */
 const CLOCK_MS = 30_000;
 const LATE_MS_MIN = 5_000;
 
-/** How often everything is scanned, in milliseconds, because not every file system reports every change. */
+/** How often everything is scanned, in milliseconds. Not every file system reports every change. */
 const RESCAN_MS = 10 * 60 * 1_000;
 
-/** How often everything is scanned if the system watches no more folders, in milliseconds. */
+/** How often everything is scanned if the system has no more watches to give. */
 const POLL_MS = 30_000;
 
 /**
- * A watch over files and folders. It imports what exists, and then what is written, within about a second.
- *
- * It visits one file at a time. A write that the store refuses is tried again until the store accepts it.
+ * Imports existing files, and then what is written to them. It visits one file at a time. A write that the store refuses is tried
+ * again.
  */
 export class WatchRun {
   readonly #options: WatchRunOptions;
@@ -56,16 +55,13 @@ export class WatchRun {
   readonly #due = new DueFiles();
   readonly #paths: WatchedPaths;
   readonly #summaries: SummaryFollower;
-  /** Aborted by the caller's signal, and by errors that end the watch. */
+  /** Aborted by the caller's signal or by an error that ends the watch. */
   readonly #stopping = new AbortController();
   readonly #unreadablePaths = new Set<string>();
-  /** True once every file that existed at the start was found. */
   #isScanned = false;
-  /** True once these files are imported. */
   #isCaughtUp = false;
-  /** True once their sessions are summarized. A watch that is killed earlier reads all of the files again. */
+  /** True once their sessions are summarized. Before that, the next watch must read all of them again. */
   #isComplete = false;
-  /** Messages that the watch has added to the store. */
   newCount = 0;
   #rescanMs = RESCAN_MS;
   #wake: () => void = () => {};
@@ -82,7 +78,7 @@ export class WatchRun {
     const run = new ImportRun(store, {
       ...(importers !== undefined && { importers }),
       project,
-      // The session's summaries, which are kept current, collect these vectors.
+      // `SummaryFollower` makes these vectors.
       mayLackVectors: (newCount) => this.#isCaughtUp && newCount <= LIVE_MESSAGES_MAX,
       onProgress: (report) => {
         this.#files.note(report);
@@ -98,7 +94,7 @@ export class WatchRun {
     });
   }
 
-  /** Imports and summarizes what exists. @throws like `follow`. */
+  /** Imports and summarizes the existing files. @throws like `follow`. */
   async once(): Promise<void> {
     await this.#untilStopped(async () => {
       const sessionIds = await this.#catchUp();
@@ -108,8 +104,7 @@ export class WatchRun {
   }
 
   /**
-   * Imports what exists, and then what is written, until the signal.
-   *
+   * Imports the existing files, and then what is written, until the signal.
    * @throws errors that do not pass: `STORE_CORRUPT`, `FILE_REPLACED`, `OPTION_INVALID` for the project and the like.
    */
   async follow(): Promise<void> {
@@ -138,7 +133,6 @@ export class WatchRun {
     }
   }
 
-  /** Runs work that ends in silence when the caller's signal stops it. */
   async #untilStopped(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -148,7 +142,7 @@ export class WatchRun {
     }
   }
 
-  /** @returns the sessions of all files that were read, because a session without new messages may lack summaries too. */
+  /** @returns the sessions of all files, because a session without new messages may lack summaries too. */
   async #catchUp(): Promise<Set<string>> {
     const sessionIds = new Set<string>();
     let fileCount = 0;
@@ -181,7 +175,7 @@ export class WatchRun {
     for (const event of eventsOfVisit(visit)) this.#options.onEvent?.(event);
   }
 
-  /** Summarizes what existed at the start. From then on, the next watch need not read it again. */
+  /** Summarizes the first files, so that the next watch need not read them again. */
   async #complete(sessionIds: ReadonlySet<string>): Promise<void> {
     const { signal } = this.#stopping;
     await this.#persist(() => summarizeSessions(this.#store, sessionIds, { signal }));
@@ -189,7 +183,7 @@ export class WatchRun {
     this.#tryToKeep();
   }
 
-  /** Keeps the files' states. If the store refuses, a later try follows, or the next watch reads the files again. */
+  /** If the store refuses, a later call tries again, or the next watch reads the files again. */
   #tryToKeep(): void {
     if (!this.#isComplete) return;
     try {
@@ -199,7 +193,6 @@ export class WatchRun {
     }
   }
 
-  /** Repeats work until the store accepts it. */
   async #persist<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
     for (let failureCount = 1; ; failureCount++) {
@@ -208,7 +201,7 @@ export class WatchRun {
       } catch (error) {
         signal.throwIfAborted();
         if (!StoreError.is(error) || !PASSING_ERRORS.has(error.code)) throw error;
-        // The forgotten session may come back. Background work begins again with the next message of each session.
+        // A forgotten session may come back. Background work then begins again with its next message.
         if (error.code === "SESSION_NOT_FOUND") await this.#summaries.stop();
         const retryInMs = backoffMs(failureCount, BACKOFF);
         this.#options.onEvent?.({ event: "waiting", code: error.code, reason: error.message, retryInMs });
@@ -217,7 +210,7 @@ export class WatchRun {
     }
   }
 
-  /** @param ms  Undefined to sleep until something changes. */
+  /** Sleeps until something changes, or for `ms`. */
   async #sleep(ms: number | undefined): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((wake) => {

@@ -4,22 +4,19 @@ import { isPossibleName, isTranscriptName, walkFiles } from "../../importers/fil
 import { FolderWatch } from "./folder-watch.ts";
 
 interface WatchedPathsOptions {
-  /** Called for each file that may be new or changed. */
   onFile: (path: string, isUncertain: boolean) => void;
-  /** Called for each folder that cannot be read. */
   onUnreadable: (path: string, error: unknown) => void;
-  /** Called when the system has no more watches to give. */
   onExhausted: (reason: string) => void;
 }
 
-/** The files next to a database that hold its newest changes. */
+/** Files next to a database that hold its newest changes. */
 const BESIDE_DATABASE = /-(wal|journal)$/;
 
 /**
  * Finds every file below the paths of a watch, and every file that is created or changed there. The paths need not exist.
  *
- * For a path that does not exist, the nearest existing folder above it is watched. For one that exists, the folder above is
- * watched too, so that its deletion is noticed. For a link, the folder of its target is watched.
+ * For each path, the nearest existing folder above it is watched, so that its creation and deletion are noticed. For a link, the
+ * folder of its target is watched.
  */
 export class WatchedPaths {
   readonly #roots: readonly string[];
@@ -28,7 +25,7 @@ export class WatchedPaths {
   readonly #unscanned = new Set<string>();
   #scanning: Promise<void> | undefined;
   #isClosed = false;
-  /** The target changes, but the link is followed. */
+  /** Changes of a target count as changes of its link. */
   readonly #linkByTarget = new Map<string, string>();
 
   constructor(paths: readonly string[], options: WatchedPathsOptions) {
@@ -37,7 +34,7 @@ export class WatchedPaths {
     this.#folders = new FolderWatch({ onChange: (path) => this.#changed(path), onExhausted: options.onExhausted });
   }
 
-  /** Reports every existing file, and watches all folders from then on. */
+  /** Reports every existing file. All folders are watched from then on. */
   scan(): Promise<void> {
     for (const root of this.#roots) this.#requestScan(root);
     return this.#scanning ?? Promise.resolve();
@@ -71,7 +68,7 @@ export class WatchedPaths {
     });
   }
 
-  /** Scans one folder at a time. A folder that is requested twice before its turn is scanned once. */
+  /** Scans one folder at a time. Repeated requests for a waiting folder count once. */
   async #scan(): Promise<void> {
     for (const path of this.#unscanned) {
       this.#unscanned.delete(path);
@@ -87,7 +84,6 @@ export class WatchedPaths {
     }
   }
 
-  /** If a file is a link, watches the folder of its target. */
   #watchTarget(path: string): void {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
     try {
@@ -99,7 +95,7 @@ export class WatchedPaths {
     }
   }
 
-  /** Watches the folder that changes when `path` is created or deleted. */
+  /** Watches the folder in which `path` is created or deleted. */
   #watchAbove(path: string): void {
     let above = dirname(path);
     while (!isFolder(above) && above !== dirname(above)) above = dirname(above);
@@ -111,7 +107,6 @@ export class WatchedPaths {
   }
 }
 
-/** Returns true if `path` is `folder` or is below it. */
 function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }

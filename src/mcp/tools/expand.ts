@@ -53,7 +53,6 @@ async function behind(input: Input, call: ToolCall): Promise<Answer> {
   return { value, text: members.length === 0 ? none : page.text };
 }
 
-/** Returns the messages of a session from a seq on. */
 async function fromSeq(input: Input, seqFrom: number, call: ToolCall): Promise<Answer> {
   const { target, limit = EXPAND_LIMIT_DEFAULT } = input;
   const { found, newest } = await call.live.read((store) => {

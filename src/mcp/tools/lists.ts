@@ -64,7 +64,7 @@ function sessionItem(session: ReturnType<Store["sessions"]>[number]): PageItem<z
   };
 }
 
-/** The most sessions listed for a subject, newest first. The others are counted. */
+/** A subject lists this many sessions, newest first. The others are counted. */
 const SESSIONS_NAMED_MAX = 5;
 
 const SUBJECT = z.object({

@@ -28,7 +28,7 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
     const options = {
       ...scope,
       neighbors: 0,
-      // One more than asked for, to know if there are more.
+      // One more hit shows if there are more.
       limit: Math.min(offset + limit + 1, RECALL_LIMIT_MAX),
       signal: call.signal,
       ...(only !== undefined && { project: only }),
