@@ -7,10 +7,7 @@ interface AnyEmbedder {
   readonly dimension: number;
   /** The cosine from which a step may join a cluster, in [-1, 1], calibrated for this embedder. */
   readonly similarityMin: number;
-  /**
-   * True if texts are only similar when they share words. Then `recall` searches by words only, because vectors would not find
-   * more.
-   */
+  /** True if texts are similar only when they share words. Then `recall` searches by words only. */
   readonly isLexical?: boolean;
 }
 

@@ -3,11 +3,10 @@ import type { Embedder } from "./embedder.ts";
 import { type GeminiEmbedderOptions, geminiEmbedder } from "./gemini/embedder.ts";
 import { hashingEmbedder } from "./hashing-embedder.ts";
 
-/** The model, then the dimension: `gemini-embedding-2-768`. */
 const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
 
 /**
- * Returns the embedder with an id, such as the one that a store was written with.
+ * Returns the embedder with an id, such as `gemini-embedding-2-768`.
  *
  * @param options  Options for a model service.
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `MODEL_KEY_MISSING`, `OPTION_INVALID`.

@@ -8,13 +8,13 @@ import { lineOf, type Statement } from "./statements.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "./summarizer.ts";
 import { forEachWord } from "./words.ts";
 
-/** The least valuable statements above this number are not considered. */
+/** If there are more statements, the least valuable are left out. */
 const STATEMENTS_MAX = 1_000;
 const LINE_CHARS_MAX = 240;
 const USER_LINE_CHARS_MAX = 360;
 const LINE_CHARS_MIN = 60;
 const TITLE_CHARS_MAX = 60;
-/** Each line costs this many characters more than its length, because of its prefix and because somebody has to read it. */
+/** A line costs its length and this, because of its prefix, and because it is one more thing to read. */
 const LINE_COST_CHARS = 40;
 /** A line must gain more than this. One new name gains about as much in a line of the model. */
 const GAIN_MIN = 0.05;
@@ -40,8 +40,7 @@ const TERM_COUNT_MAX = 25;
  * with new statements.
  *
  * The text costs at most `tokensMax` by `countTokens`, and never more than its sources. If no whole line fits, it is the
- * beginning of the best line, or empty. Messages without words are only counted. The result is deterministic. The function
- * yields to the event loop every few milliseconds.
+ * beginning of the best line, or empty. Messages without words are only counted. The result is deterministic.
  */
 export function extractiveSummarizer(): Summarizer {
   return { id: "extractive", promptVersion: 1, isLocal: true, summarize };
@@ -98,10 +97,7 @@ function inOrder(indexes: readonly number[]): number[] {
   return indexes.toSorted((a, b) => a - b);
 }
 
-/**
- * Returns the last statement of each key, in order, if it has words. If there are too many, keeps the most valuable, then the
- * newest.
- */
+/** Returns the last statement of each key, in order, if it has words. If there are too many, keeps the most valuable ones. */
 function mostValuable(statements: readonly Statement[]): Statement[] {
   const last = new Map<string, Statement>();
   for (const statement of statements) {

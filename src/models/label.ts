@@ -11,7 +11,6 @@ const LONG_WORD_CHARS = 8;
 /** Enough for all open clusters of a session, in about 5 MB. */
 const OPENINGS_KEPT_MAX = 1_024;
 
-/** Names are the most specific, and a piece is less specific than its name. */
 const KIND_WEIGHT: Record<WordKind, number> = { whole: 2, word: 1, piece: 0.4, gram: 0.7 };
 
 /** Words that occur in nearly all work on code. */
@@ -40,11 +39,9 @@ interface Candidate {
 }
 
 /**
- * Returns up to four words that characterize some texts, joined by ", ", best first, or "" if there are no words.
- *
- * A word's score grows sublinearly with the number of texts that contain it. Names (identifiers, files) and long words score
- * higher. If one word contains another, only the better one is kept. Only the first `LABEL_TEXT_CHARS` of up to 16 texts, evenly
- * spaced, are read.
+ * Returns up to four words that characterize some texts, joined by ", ", best first, or "" if there are no words. Only the first
+ * `LABEL_TEXT_CHARS` of up to 16 texts are read. A word that occurs in more texts scores higher, and so do names (identifiers,
+ * files) and long words. If one word contains another, only the better one is kept.
  */
 export function labelOf(texts: readonly string[]): string {
   const openings = evenlySpaced(texts, TEXTS_MAX).map((text) => openingOf(text.slice(0, LABEL_TEXT_CHARS)));
@@ -63,8 +60,7 @@ export function labelOf(texts: readonly string[]): string {
 }
 
 /**
- * The beginning of a text, and its words. A cluster gets a new label with each step that joins it, mostly from the same
- * openings. So recent ones are kept.
+ * The beginning of a text, and its words. Openings are kept, because the next label of a cluster reads mostly the same texts.
  */
 interface Opening {
   text: string;

@@ -35,10 +35,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Cuts a line to a length, and ends it with `…` if anything was cut. The cut falls between words if that costs at most a third
- * of the room, so that a path or a name is whole or absent. Otherwise it falls between graphemes.
- *
- * @param charsMax  The most UTF-16 units of the result, at least 1.
+ * Cuts a line to at most `charsMax` UTF-16 units, and ends it with `…` if anything was cut. The cut falls between words, so that
+ * a path or a name is whole or absent. If that costs more than a third of the room, it falls between graphemes.
  */
 export function cutLine(line: string, charsMax: number): string {
   if (line.length <= charsMax) return line;
@@ -61,7 +59,6 @@ export function beginningThatFits(line: string, charsMax: number, fits: (text: s
   return enough === 0 ? "" : cutLine(line, enough);
 }
 
-/** Returns the last start of a grapheme at or before `index`. */
 function graphemeStart(line: string, index: number): number {
   const from = Math.max(0, index - GRAPHEME_CHARS_MAX);
   const start = from > 0 && isLowSurrogate(line, from) ? from - 1 : from;

@@ -18,10 +18,7 @@ const ACTION_CHARS_MAX = 80;
 const LINES_PER_MESSAGE_MAX = 4;
 const FILES_PER_MESSAGE_MAX = 20;
 
-/**
- * The weight of a file by the role that names it. Agents act on the files they name, but nobody opens most files that a search
- * lists.
- */
+/** The weight of a file by the role that names it. A tool's search lists many files that nobody opens. */
 export const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 const ARGUMENT_WEIGHT = 3;
 /** A call that carries text changes the file, so the file has this weight. */
@@ -40,7 +37,7 @@ const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "p
 
 /**
  * Reads a message's notes: files, requests, rules, decisions, calls and results. Most are recognized by their shape, some by
- * English words. Only `NOTED_CHARS_MAX` characters of the text are read, and all arguments of the calls.
+ * English words. At most `NOTED_CHARS_MAX` characters of the text are read.
  *
  * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
  */

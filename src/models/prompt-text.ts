@@ -7,15 +7,10 @@ const PLAIN: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", 
 /** Returns a text without anything that must not leave the machine. */
 export type Redact = (text: string) => string;
 
-/**
- * Direction marks, zero-width spaces, soft hyphens and tags can hide text from a person that a model reads. Joiners stay,
- * because emoji and Indic scripts need them.
- */
+/** Direction marks, zero-width spaces, soft hyphens and tags, which a model reads and a person does not see. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/**
- * Joiners and variation selectors between ASCII characters. No script uses them there, and they would split a word invisibly.
- */
+/** Joiners and variation selectors between ASCII characters, where no script uses them. They would split a word invisibly. */
 const SPLITTING = /(?<=[!-~])(?:\u034f|\u200c|\u200d|[\ufe00-\ufe0f])+(?=[!-~])/g;
 
 /**
@@ -23,9 +18,7 @@ const SPLITTING = /(?<=[!-~])(?:\u034f|\u200c|\u200d|[\ufe00-\ufe0f])+(?=[!-~])/
  * characters of its beginning and end. The result is not escaped.
  *
  * `redact` gets the whole text, because a cut could hide half of a secret. If cleaning changes the text, `redact` gets it again,
- * because a color code inside a secret hides the secret from the first call.
- *
- * @throws {StoreError} `REDACT_FAILED`.
+ * because a color code inside a secret hides the secret from the first call. @throws {StoreError} `REDACT_FAILED`.
  */
 export function promptText(text: string, redact: Redact | undefined): string {
   const written = redacted(text, redact);
@@ -33,10 +26,7 @@ export function promptText(text: string, redact: Redact | undefined): string {
   return excerpt(seen === written ? seen : visible(redacted(seen, redact)));
 }
 
-/**
- * Puts a text into an element that the text cannot close. All texts of a conversation go through here before they enter a
- * prompt.
- */
+/** Puts a text into an element that the text cannot close. Every text of a conversation needs this before it enters a prompt. */
 export function promptElement(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,

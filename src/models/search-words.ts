@@ -42,7 +42,7 @@ export function searchWords(text: string): string[] {
   return (text.normalize("NFKC").match(ANY_WORD) ?? []).map((word) => withoutAccents(word.toLowerCase()));
 }
 
-/** Calls `visit` with each word of a text as it is indexed, without stop words, and its kind. */
+/** Calls `visit` with each of the `searchWords` of a text and its kind, except stop words. */
 export function forEachSearchWord(text: string, visit: (word: string, kind: WordKind) => void): void {
   forEachWord(text, (word, kind) => {
     // The word is empty for a path whose last name is in a script without spaces.
@@ -56,8 +56,8 @@ export function searchable(text: string): string {
 }
 
 /**
- * Returns the stem under which SQLite's `porter` tokenizer indexes one of the `searchWords`. A search finds all words with this
- * stem. The result differs from SQLite's only for words with `yy` before `ed` or `ing`.
+ * Returns the stem under which SQLite's `porter` tokenizer indexes one of the `searchWords`. The result differs from SQLite's
+ * only for words with `yy` before `ed` or `ing`.
  */
 export function searchStem(word: string): string {
   if (!MAY_END.test(word)) return word;
@@ -74,9 +74,9 @@ function isStemmed(byteLength: number): boolean {
 }
 
 /**
- * Returns the longest beginning that all words with this stem share. Porter's rules change a final `y` to `i`, add an `e`, and
- * change `bil` to `bl`, so the beginning is a little shorter than the stem. A text has no word with this stem if its
- * `searchable` form does not contain the beginning. Then the text need not be divided into words.
+ * Returns the longest beginning that all words with this stem share. It is shorter than the stem, because Porter's rules change
+ * a final `y` to `i`, add an `e`, and change `bil` to `bl`. If the `searchable` form of a text does not contain the beginning,
+ * the text has no word with this stem.
  */
 export function stemBeginning(stem: string): string {
   if (stem.length < 3) return stem.replace(/i$/, "");

@@ -23,13 +23,13 @@ const SENTENCE_END =
   /(?<=[.!?…]["'”’)\]*_`]{0,3})(?<!\b(?:e\.g|i\.e|vs|cf|al|Dr|Mr|Ms|Mrs)\.)\s+(?=["'“‘([*_]{0,3}(?:[\p{Lu}\p{Lt}\p{Lo}\p{N}]|`))|(?<=[。！？])/u;
 
 /**
- * Splits text with paragraphs, lists, tables and fenced code into sentences. Short neighbors in a paragraph stay together, and
- * hard-wrapped lines are joined. Each fenced line is one item of kind `code`. Only white space changes.
+ * Splits text with paragraphs, lists, tables and fenced code into sentences. Each fenced line is one item of kind `code`. Short
+ * neighbors in a paragraph stay together, and hard-wrapped lines are joined.
  */
 export function sentencesOf(text: string): Sentence[] {
   const found: Sentence[] = [];
   let fenced = false;
-  let open: string | undefined; // a paragraph or list item, to which wrapped lines may still belong
+  let open: string | undefined; // a paragraph or list item that the next line may continue
 
   const close = () => {
     if (open !== undefined) for (const sentence of splitProse(open)) found.push({ text: sentence, kind: "prose" });

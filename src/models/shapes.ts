@@ -2,7 +2,6 @@
 
 const LINE_CHARS_MAX = 2_000;
 
-/** Statements of code, numbered lines of listings and searches, data, comments and diff lines. */
 const CODE = anyOf("", [
   /[;{}]\s*$/,
   /=>|:=/,
@@ -42,10 +41,7 @@ export function isCode(line: string): boolean {
   return line.length > LINE_CHARS_MAX || CODE.test(line);
 }
 
-/**
- * Returns true for an error of a compiler, test runner, interpreter or shell. Exclude code first, because code may mention
- * errors.
- */
+/** Returns true for an error of a compiler, test runner, interpreter or shell. Call `isCode` first: code may mention errors. */
 export function isError(line: string): boolean {
   return ERROR.test(line);
 }

@@ -47,7 +47,6 @@ export class Pace {
   }
 }
 
-/** Returns the summary of messages without words. */
 export function wordlessLine(count: number): string {
   return count === 1 ? "1 message without words" : `${count} messages without words`;
 }

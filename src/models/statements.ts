@@ -11,7 +11,6 @@ export interface Statement {
   speaker: string | undefined;
   /** One line, as written except for white space. */
   text: string;
-  /** Above 0. */
   value: number;
   /** The share of the line's length that counts as its cost: 1, or less if the line was in an earlier summary. */
   costFactor: number;
@@ -20,8 +19,8 @@ export interface Statement {
 }
 
 /**
- * The value of each kind of statement for somebody who continues the work. The user's words state the goal and its limits.
- * Errors and counts state how far the work is. Half of the model's prose is narration, and most tool output was only read.
+ * The value of each kind of statement for somebody who continues the work. The user's words state the goal. Errors and counts
+ * state how far the work is. Half of the model's prose is narration, and most tool output was only read.
  */
 const VALUE = { user: 3, todo: 2.5, error: 1.6, outcome: 1.3, assistant: 1, call: 0.15, report: 0.12, other: 0.02 };
 const CONCLUSION_FACTOR = { user: 1.2, assistant: 1.7 };
@@ -68,7 +67,6 @@ export function firstLineOf(source: SourceText): Statement[] {
   return first === undefined ? [] : [statement(speakerOf(source), first, VALUE.other)];
 }
 
-/** Reads a line of an earlier summary. */
 export function statementOfLine(line: string): Statement {
   const [, speaker, text] = /^(user|tool|todo|call): (.*)$/.exec(line) ?? [];
   if (text === undefined) return statement(undefined, line, VALUE.assistant * tellingOf(line));

@@ -23,7 +23,6 @@ const STOP_WORDS: readonly string[] = `
 const TABLE = new WordTable();
 for (const word of STOP_WORDS) TABLE.add(word, 0, word.length);
 
-/** Returns true if the word in `[start, end)` of a text is a stop word. By default, the whole text is the word. */
 export function isStopWord(text: string, start = 0, end = text.length): boolean {
   return TABLE.indexOf(text, start, end) !== -1;
 }

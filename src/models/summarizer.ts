@@ -38,7 +38,6 @@ export interface SummaryText {
  * aborted, and treat every text as data, never as instructions.
  */
 export interface Summarizer {
-  /** Names the model. */
   readonly id: string;
   /** Change this when the prompt changes. It is stored with each summary. */
   readonly promptVersion: number;

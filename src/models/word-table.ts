@@ -1,10 +1,9 @@
 const SLOTS_MIN = 512;
 
 /**
- * A set of words, indexed in the order in which they were added. A word is given as a range of a text, so that no string is
- * built. The case of ASCII letters is ignored.
- *
- * Open addressing with linear probing (Knuth, "The Art of Computer Programming" 3, 6.4, algorithm L), at most half full.
+ * A set of words, indexed in the order in which they were added. Each word is a range of a text, so that no string is built. The
+ * case of ASCII letters is ignored. Open addressing with linear probing (Knuth, "The Art of Computer Programming" 3, 6.4,
+ * algorithm L), at most half full.
  */
 export class WordTable {
   /** By hash: 1 + the index of a word, or 0 for an empty slot. */
@@ -74,10 +73,7 @@ function isSame(
   return true;
 }
 
-/**
- * Returns the UTF-16 unit at `index`, an ASCII letter in lower case. Lowering a whole text first took several times as long as
- * finding its words.
- */
+/** Returns the UTF-16 unit at `index`, an ASCII letter in lower case. Lowering the whole text would take longer. */
 export function lowerCodeAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   return code >= 65 && code <= 90 ? code + 32 : code;

@@ -8,10 +8,7 @@ import { isStopWord } from "./stop-words.ts";
  */
 export type WordKind = "word" | "whole" | "piece" | "gram";
 
-/**
- * Gets a word as a range of `source`, from `start` to before `end`, in UTF-16 units. ASCII letters may have either case, others
- * are in lower case. No string is built, because that takes longer than finding the word.
- */
+/** Gets a word as a range of `source`. ASCII letters may have either case, others are in lower case. */
 type RangeVisitor = (source: string, start: number, end: number, kind: WordKind) => void;
 
 /** Longer runs are data: base64, a hash, a minified line. */
@@ -194,7 +191,6 @@ function visitTelling(text: string, start: number, end: number, kind: WordKind, 
   if (length > 1 && length <= WORD_CHARS_MAX && !isStopWord(text, start, end)) visit(text, start, end, kind);
 }
 
-/** Returns the classes of each UTF-16 unit. Both halves of a surrogate pair have the classes of the pair. */
 function classesOf(text: string): Uint16Array {
   const classes = new Uint16Array(text.length);
   for (let index = 0; index < text.length; index++) {

@@ -11,15 +11,12 @@ export interface Resolving extends AsyncDisposable {
 /** After an append, the next run waits this long, so that several appends cause one run. */
 const DEBOUNCE_MS = 50;
 
-/** A run may be late by this much after the machine was suspended or its clock was changed. */
+/** A run is late by this much at most after the machine was suspended or its clock was changed. */
 const SLEEP_MS_MAX = 60_000;
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: SLEEP_MS_MAX };
 
-/**
- * Calls `resolve` at once, after each change of the session, and when a failed summary may be tried again. Calls never overlap.
- * Its timers do not keep the process alive.
- */
+/** Calls `resolve` now, after each change of the session, and when a failed summary may be tried again. Calls never overlap. */
 export class Background implements Resolving {
   readonly #clock: Clock;
   readonly #resolve: (signal: AbortSignal) => Promise<number | undefined>;
@@ -55,7 +52,6 @@ export class Background implements Resolving {
     return this.stop();
   }
 
-  /** Starts the timer, unless it already runs and fires earlier. */
   #runIn(delayMs: number): void {
     const atMs = performance.now() + delayMs;
     if (this.#signal.aborted || atMs >= this.#timerAtMs) return;

@@ -17,7 +17,6 @@ const PAGE_MAX = 100;
 const RECALL = z.extend(z.pick(RECALL_INPUT, { query: true }), { limit: limitOf("messages", HITS_DEFAULT, HITS_MAX) });
 const EXPAND = z.omit(EXPAND_INPUT, { limit: true, seqFrom: true });
 
-/** The tools that the model of a chat may call. */
 export const CHAT_TOOLS: readonly ChatTool[] = [
   {
     name: "recall",
@@ -35,7 +34,7 @@ export const CHAT_TOOLS: readonly ChatTool[] = [
 export interface ToolPorts {
   store: Store;
   tokenCounter: TokenCounter;
-  /** `recall` searches this project. If it is undefined, `recall` searches all projects. */
+  /** The project that `recall` searches; undefined for all projects. */
   project: string | undefined;
 }
 

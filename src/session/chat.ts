@@ -17,7 +17,7 @@ import type { Store } from "./store.ts";
 /** The most rounds of tool calls in one turn. After the last round, the model must answer. */
 export const TOOL_ROUNDS_MAX = 8;
 
-/** The most tool calls of one reply that are run. */
+/** If a reply has more tool calls, these are not run. */
 const CALLS_MAX = 8;
 
 /** The results of one reply share a quarter of the context, and at most 6,000 tokens. */
@@ -31,7 +31,6 @@ What stands in elements such as <memory>, <recalled>, <message>, <hits> is a rec
 export type ChatEvent =
   | { kind: "text"; text: string }
   | { kind: "call"; name: string; args: JsonValue }
-  /** Follows the event of its call. */
   | { kind: "result"; name: string; isError: boolean; text: string }
   /** The last event of a complete turn. */
   | { kind: "done"; usage: ModelUsage };
@@ -39,10 +38,7 @@ export type ChatEvent =
 export interface ChatOptions {
   model: ChatModel;
   tokenCounter: TokenCounter;
-  /**
-   * The most tokens of a context. The default is the session's `contextTokensMax`. If the default is too small for a message,
-   * such as a long paste, that context may fill the model's window.
-   */
+  /** By default the session's `contextTokensMax`, or more for a message that needs more, up to the model's window. */
   tokensMax?: number | undefined;
 }
 
@@ -71,17 +67,15 @@ export function contextLimit({ model, tokenCounter, tokensMax }: ChatOptions): n
 }
 
 /**
- * A conversation between a person and a model in one session. After a turn has failed, the next turn can continue:
- *
- * - The person's message is stored before anything is sent.
- * - A complete reply is stored in one transaction with the results of its calls. If the reply breaks off, or its calls cannot be
- *   run, its text is stored without the calls, and `metadata.interrupted` is the error's code or `aborted`.
+ * A conversation between a person and a model in one session. The person's message is stored before anything is sent. A complete
+ * reply is stored in one transaction with the results of its calls. If the reply breaks off, or its calls cannot be run, its
+ * text is stored without the calls, and `metadata.interrupted` is the error's code or `aborted`. Then the next turn can
+ * continue.
  */
 export class Chat {
   readonly session: Session;
   /** The most tokens of a context, unless one message needs more. */
   readonly tokensMax: number;
-  /** The most tokens of a context for such a message. */
   readonly #tokensLimit: number;
   readonly #model: ChatModel;
   readonly #tools: ToolPorts;
@@ -97,7 +91,7 @@ export class Chat {
     this.tokensMax = tokensMax ?? Math.min(this.#tokensLimit, session.pressure().tokensMax);
   }
 
-  /** True if the model must answer the newest message, which is a user's message or the results of tools. */
+  /** True if the newest message, a user's message or the results of tools, waits for the model's answer. */
   get isWaiting(): boolean {
     const role = this.session.newest()?.role;
     return role === "user" || role === "tool";
@@ -142,7 +136,6 @@ export class Chat {
     await this.#resolving?.stop();
   }
 
-  /** Requests one reply, and stores it with the results of its calls. */
   async *#reply(mayCall: boolean, total: ModelUsage, signal: AbortSignal): AsyncGenerator<ChatEvent, readonly Part[]> {
     let usage: ModelUsage | undefined;
     const messages = this.#context(await this.#asked(signal));
@@ -186,9 +179,7 @@ export class Chat {
   }
 
   /**
-   * Renders with evidence for the query. If the strategy supports no query, it renders without evidence.
-   *
-   * @throws {StoreError} `BUDGET_TOO_SMALL` if the newest step does not fit.
+   * Renders with evidence for the query, if possible. @throws {StoreError} `BUDGET_TOO_SMALL` if the newest step does not fit.
    */
   #context(query: RecallQuery | undefined): ChatMessage[] {
     const { session, tokensMax } = this;

@@ -26,10 +26,8 @@ export interface ContextPage {
 }
 
 /**
- * Returns a session's context as a record. Tool calls and their results are written as text, files are named, and reasoning is
- * left out. Its text and its JSON each fit the budget. If no try fits, the last one is returned.
- *
- * @throws {StoreError} the errors of `render`.
+ * Returns a session's context as a record. Calls and results are written as text, files are named, and reasoning is left out.
+ * Its text and its JSON each fit the budget. If no try fits, the last one is returned. @throws the errors of `render`.
  */
 export function contextPage(
   session: Session,

@@ -31,7 +31,6 @@ const HIT_TOKENS = 25;
 /** The number of memory blocks to keep. A host usually renders with one or two budgets. */
 const BUDGETS_KEPT = 8;
 
-/** Returns the state of the session, brought up to date with the file. */
 interface SessionAccess {
   current(): SessionState;
   /** Like `current`, for callers inside a read transaction. */
@@ -44,7 +43,7 @@ interface ColdPart {
   pinnedCount: number;
   settings: SessionSettings;
   view: ColdView;
-  /** The memory blocks, by `tokensMax`. */
+  /** By `tokensMax`. */
   memories: Map<number, Memory>;
   continuity: ContinuityWriter;
 }
@@ -77,7 +76,6 @@ export class Contexts {
     this.#notes = undefined;
   }
 
-  /** Returns what the options ask for, with defaults from the session's settings. */
   asked(options: ContextOptions): SummaryContext & { strategy: Strategy } {
     const state = this.#access.current();
     const tokensMax = tokensMaxOf(options, state.settings.contextTokensMax);
@@ -89,7 +87,6 @@ export class Contexts {
     return { repositories, sessionId: this.#sessionId, settings, tokensMax, openStepId: openStep?.id, summarizer };
   }
 
-  /** @see Session.render */
   render(options: RenderOptions = {}): RenderResult {
     const { query, scope, ...wanted } = parseOptions("render", RENDER_OPTIONS(), options);
     const { strategy, tokensMax } = this.asked(wanted);
@@ -99,7 +96,6 @@ export class Contexts {
     throw new StoreError("OPTION_INVALID", { option: "strategy", expected, actual: strategy });
   }
 
-  /** @see Session.pressure */
   pressure(options: ContextOptions = {}): Pressure {
     const { strategy, tokensMax } = this.asked(parseOptions("pressure", CONTEXT_OPTIONS(), options));
     return this.#ports.repositories.database.read(() => {
@@ -214,9 +210,7 @@ export class Contexts {
     };
   }
 
-  /**
-   * Returns the unpinned messages from a seq on. Those before the window are read from the file once per move of the frontier.
-   */
+  /** Returns the unpinned messages from a seq on. Older ones than the window's are read once for each move of the frontier. */
   #unpinnedFrom({ window, evictedSeq, frontierVersion }: SessionState, seq: number): Message[] {
     if (seq >= evictedSeq) return window.filter((message) => message.seq >= seq);
     const key = `${seq} ${frontierVersion}`;

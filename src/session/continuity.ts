@@ -19,7 +19,6 @@ const BLOCKS_KEPT = 8;
 /** The session's first request is looked for in this many messages. */
 const FIRST_MAX = 16;
 
-/** The notes of messages before the window. */
 export interface ColdNotes {
   /** The first seq of the window. */
   seqEnd: number;
@@ -30,10 +29,9 @@ export interface ColdNotes {
 }
 
 /**
- * Reads the notes for continuity. A longer session does not take longer.
+ * Reads the notes for continuity. The time does not depend on the length of the session.
  *
- * @param before  The notes at an earlier frontier. Then only the messages since are read. Leave it out if any message was
- *   forgotten.
+ * @param before  The notes at an earlier frontier, unless a message was forgotten since. Only newer messages are then read.
  */
 export function loadColdNotes(
   { messages }: Repositories,
@@ -56,7 +54,6 @@ export function loadColdNotes(
   return { seqEnd, newest, asked: asked.reverse(), first };
 }
 
-/** Returns the writer of a session's continuity block. It keeps the blocks it has written. */
 export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter): ContinuityWriter {
   const blocks = new Map<string, Continuity | undefined>();
   const old = coldMessages(cold);

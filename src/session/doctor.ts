@@ -15,7 +15,6 @@ const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
   other: INDEX_FIX,
 };
 
-/** Examines an open store: its file, then its rows if they can be read. */
 export function examine(ports: SessionPorts): Finding[] {
   const { repositories, nearest } = ports;
   const { database } = repositories;

@@ -8,7 +8,7 @@ import { hashingEmbedder } from "../models/hashing-embedder.ts";
  * Returns the embedder for a name that a person typed: `hashing`, `gemini`, or an embedder's id.
  *
  * @param dimension  The dimension of `gemini`'s vectors; by default the model's own.
- * @param keyless  True if the key may be missing. Without a key, calls of the embedder fail, but its id and dimension are known.
+ * @param keyless  True if the key may be missing. Without a key, the embedder's calls fail.
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `OPTION_INVALID`, `MODEL_KEY_MISSING`.
  */
 export function embedderNamed(name: string, dimension: number | undefined, { keyless = false } = {}): Embedder {
@@ -25,10 +25,8 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
 }
 
 /**
- * Returns the embedder that a store was written with. If the key is missing, searches use words only, and appended messages wait
- * for their vectors.
- *
- * @throws {StoreError} `EMBEDDER_UNKNOWN` if Coppice does not have this embedder.
+ * Returns the embedder that a store was written with. Its calls fail if the key is missing: searches then use words only, and
+ * appended messages wait for their vectors. @throws {StoreError} `EMBEDDER_UNKNOWN` if Coppice does not have this embedder.
  */
 export function storedEmbedder(id: string): Embedder {
   return orKeyless((options) => embedderById(id, options));
@@ -51,7 +49,7 @@ export function silentEmbedder(id: string, dimension: number): LocalEmbedder {
 
 type MakeEmbedder = (options: { apiKey?: string }) => Embedder;
 
-/** Makes an embedder. If the key is missing, the embedder's calls fail with the error that says so. */
+/** Makes an embedder whose calls fail if the key is missing. */
 function orKeyless(make: MakeEmbedder): Embedder {
   try {
     return make({});

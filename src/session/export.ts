@@ -44,7 +44,6 @@ export interface ExportedMessage {
 
 export type ExportLine = ExportedSession | ExportedMessage;
 
-/** A message that cannot be read because the file is damaged. */
 export interface UnreadableMessage {
   sessionId: string;
   seq: number;

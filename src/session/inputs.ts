@@ -87,10 +87,7 @@ export const CONTEXT_INPUT = z.strictObject({
     .check(z.describe("How the context is made; by the session's own strategy if left out")),
 });
 
-/**
- * The arguments of an append. `content` may be a list of parts, and unknown fields are stored in `metadata`. A model may not
- * append a system message, because every later context of the session would begin with that message.
- */
+/** Unknown fields are stored in `metadata`. A system message is refused, because every later context would begin with it. */
 export const APPEND_INPUT = z.extend(z.omit(messageSchemas().message, { parts: true }), {
   role: oneWordOf(ROLES.filter((role) => role !== "system")).check(z.describe("Who says it")),
   sessionId: sessionId.check(z.describe("The session's id; if there is no such session, it is created")),

@@ -114,8 +114,8 @@ function forkSeqOf(
 }
 
 /**
- * Returns the source and the external id by which later imports find a new session. A session from another store keeps both,
- * unless another session here has them. Then its id in the other store becomes its external id.
+ * Returns the source and external id by which later imports find a new session. A session from another store keeps its own. If
+ * these are taken here, its id in the other store becomes its external id.
  */
 function namesOf({ sessions }: Repositories, id: string, origin: SessionOrigin | undefined) {
   const own = { source: origin?.source, externalId: origin?.externalId };

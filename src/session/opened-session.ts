@@ -129,8 +129,7 @@ export class OpenedSession implements Session {
       digest: syncDigest(message, digests[index]!),
     }));
     const fresh = newMessages(keys, this.#syncKeys.keys, this.#lastHistory).map((index) => history[index]!);
-    // A long history is appended in batches, so that other writers need not wait. If a batch fails, the next `sync` appends the
-    // rest.
+    // Batches let other writers in between. If a batch fails, the next `sync` appends the rest.
     const results: AppendResult[] = [];
     for (let from = 0; from < fresh.length; from += BATCH_MESSAGES_MAX) {
       const batch = fresh.slice(from, from + BATCH_MESSAGES_MAX);
@@ -246,7 +245,6 @@ export class OpenedSession implements Session {
     this.#contexts.dropNotes();
   }
 
-  /** Drops what can be loaded again. */
   release(): void {
     this.#state = undefined;
     this.#contexts.release();

@@ -86,11 +86,7 @@ function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["emb
   return generation === undefined ? hashingEmbedder : given(generation.embedderId, generation.dimension);
 }
 
-/**
- * Returns the object behind a store, which has internal methods for imports, the command line and the MCP server.
- *
- * @throws {StoreError} `OPTION_INVALID` for an object that `openStore` did not return.
- */
+/** Returns the object behind a store, with its internal methods. @throws {StoreError} `OPTION_INVALID` for any other object. */
 export function internalsOf(store: Store): OpenedStore {
   if (store instanceof OpenedStore) return store;
   throw new StoreError("OPTION_INVALID", { option: "store", expected: "one that openStore returned", actual: store });
@@ -258,12 +254,11 @@ export class OpenedStore implements Store {
     this.close();
   }
 
-  /** Yields the rows of `query` one by one. A large result does not need more memory. */
+  /** Like `query`, but yields one row at a time, for large results. */
   queryRows(sql: string): Generator<QueryRow> {
     return queryRows(this.#database, sql);
   }
 
-  /** Returns the session for an imported one. If there is none, it is created. */
   importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
     const id = importedSessionId(this.#ports, origin);
     return this.#sessionObject(openSession(this.#ports, id, options, origin));
@@ -279,16 +274,14 @@ export class OpenedStore implements Store {
     return this.#database.read(() => this.#repositories.importedFiles.has(path, state));
   }
 
-  /** Returns a number that changes when something is forgotten. */
   forgetCount(): number {
     return this.#database.read(() => this.#repositories.generations.rewriteCountOfAll());
   }
 
   /**
-   * Records that files were imported whole. If something was forgotten since `forgetCount()` was called, nothing is recorded.
+   * Records that files were imported whole, unless something was forgotten since `forgetCount` was read.
    *
    * @param states  A text for each path that changes when the file changes.
-   * @param forgetCount  The result of `forgetCount()` before the first file was read.
    */
   noteImportedFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
     noteImportedFiles(this.#repositories, states, forgetCount);

@@ -19,7 +19,6 @@ export interface ChosenPorts {
   clock: Clock;
 }
 
-/** The parts of an open store that its sessions share. */
 export class SessionPorts implements ChosenPorts {
   readonly repositories: Repositories;
   /** Changed by `reembed`. */
@@ -32,15 +31,12 @@ export class SessionPorts implements ChosenPorts {
   readonly closing: AbortSignal;
   /** Counts changes that the sessions in memory would not notice otherwise, such as new settings and rebuilds. */
   readonly changes = { count: 0 };
-  /**
-   * When this process last changed a session, in Unix milliseconds, by session id. The newest message's date does not show that,
-   * because an imported message may have an old date.
-   */
+  /** When this process last changed a session, in Unix milliseconds, by session id. Messages may have older dates. */
   readonly changedAtMs = new Map<string, number>();
   readonly nearest: NearestClusters;
   readonly vectors: VectorCollector;
   readonly upkeep: Upkeep;
-  /** The sessions in memory, the least recently used first. */
+  /** The least recently used first. */
   readonly #resident = new Set<{ release(): void }>();
   #newest: object | undefined;
 
@@ -63,15 +59,11 @@ export class SessionPorts implements ChosenPorts {
     this.changes.count += 1;
   }
 
-  /** Returns a signal that aborts when `given` aborts or the store closes. */
   signalOf(given: AbortSignal | undefined): AbortSignal {
     return given === undefined ? this.closing : AbortSignal.any([given, this.closing]);
   }
 
-  /**
-   * Records a use of a session. If too many sessions are in memory, the least recently used one is released. Loading it again
-   * takes milliseconds.
-   */
+  /** Records a use of a session. If too many are in memory, the least recently used session is released. */
   touch(session: { release(): void }): void {
     if (session === this.#newest) return;
     this.#newest = session;

@@ -8,10 +8,7 @@ import type { MessageRow } from "../store/messages.ts";
 /** A message as the store keeps it, without its seq. */
 export type PreparedMessage = MessageRow;
 
-/**
- * A prepared message on its way between threads. `parts` is left out if it can be parsed from `partsJson`, which is copied
- * faster.
- */
+/** A prepared message on its way between threads. `parts` is left out if `partsJson`, which is copied faster, is enough. */
 export type PostedMessage = Omit<PreparedMessage, "parts"> & { parts: Part[] | undefined };
 
 const USUAL: PrepareOptions = {
@@ -25,11 +22,7 @@ export function isUsual({ embedder, tokenCounter, clock }: PrepareOptions): bool
   return embedder === USUAL.embedder && tokenCounter === USUAL.tokenCounter && clock === USUAL.clock;
 }
 
-/**
- * Prepares a message without a store: parses it, counts its tokens and makes its vector.
- *
- * @throws {StoreError} `MESSAGE_INVALID`.
- */
+/** Prepares a message without a store. @throws {StoreError} `MESSAGE_INVALID`. */
 export function prepareApart(message: MessageInput): PreparedMessage {
   return prepareMessage(parseMessage(message), USUAL);
 }
@@ -48,7 +41,6 @@ export function revived(prepared: PostedMessage): PreparedMessage {
   };
 }
 
-/** Converts a prepared message back into the input of `append`. */
 export function inputOf(prepared: PreparedMessage): MessageInput {
   const { role, parts, name, externalId, createdAtMs: createdAt, pinned, metadata } = prepared;
   return {

@@ -5,7 +5,6 @@ import type { SessionState } from "../store/session-state.ts";
 
 /** How full a session's context is, and how many tokens `compact` would free. The store's counter counts the tokens. */
 export interface Pressure {
-  /** The token budget. */
   tokensMax: number;
   /** The tokens of all messages as they were appended. A host without Coppice would send all of them. */
   fullTokens: number;
@@ -26,7 +25,6 @@ export interface Pressure {
 }
 
 /**
- * @param view  The session as the strategy sees it.
  * @param compactableTo  The first seq that `compact` would leave in the window.
  * @param rendered  The context without a query. If none fits, the tokens of the smallest context.
  */

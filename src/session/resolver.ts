@@ -52,7 +52,6 @@ const RESOLVE_OPTIONS = once(() => z.extend(START_OPTIONS(), { signal: z.optiona
 
 type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 
-/** Makes the summaries of one session, on request and in the background. */
 export class Resolver {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
@@ -67,17 +66,13 @@ export class Resolver {
     this.#contexts = contexts;
   }
 
-  /**
-   * @see Session.resolveDirty
-   * @param hasUpkeep  True if the upkeep of the whole store runs afterwards.
-   */
+  /** @param hasUpkeep  True if the upkeep of the whole store runs afterwards. */
   async resolveDirty(given: ResolveDirtyOptions, hasUpkeep: boolean): Promise<ResolveResult> {
     this.#ports.repositories.database.assertWritable("resolveDirty");
     const { signal, ...options } = parseOptions("resolveDirty", RESOLVE_OPTIONS(), given);
     return (await this.#resolve(options, this.#budgetOf(options), this.#ports.signalOf(signal), hasUpkeep)).result;
   }
 
-  /** @see Session.startResolving */
   start(given: StartResolvingOptions): Resolving {
     const { closing, clock, repositories } = this.#ports;
     repositories.database.assertWritable("startResolving");

@@ -41,7 +41,6 @@ export interface RootSummary {
   shown: boolean;
 }
 
-/** Returns the themes or clusters of a session, oldest first. */
 export function rootsOf(repositories: Repositories, sessionId: string, level: SessionLevel): RootInfo[] {
   const { clusters, themes, summaries, unions } = repositories;
   const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {

@@ -1,11 +1,9 @@
 import type { Store } from "./store.ts";
 
 /**
- * Returns the ids of the sessions whose own or external id begins with a text. For a subagent's id, `<session>/agent-…`, the text
- * may shorten both halves. If one match has started all the others, only that one is returned.
- *
- * @param project  Only sessions of this project match.
- * @returns the ids, shortest first; none for an empty text.
+ * Returns the ids of the sessions whose own or external id begins with a text, shortest first. For a subagent's id,
+ * `<session>/agent-…`, the text may shorten both halves. If one match has started all the others, only that one is returned. An
+ * empty text has no matches.
  */
 export function sessionsBegun(store: Store, typed: string, project?: string): string[] {
   if (typed === "") return [];

@@ -21,9 +21,7 @@ export interface UpkeepPorts {
 }
 
 /**
- * Maintains all sessions of a store, as `Store.upkeep` describes. It works in small transactions, so that others can write in
- * between. If nothing is due, it writes nothing.
- *
+ * Maintains all sessions of a store, as `Store.upkeep` describes, in small transactions, so that others can write in between.
  * Runs never overlap, because two would hold the same subjects in memory.
  */
 export class Upkeep {
@@ -57,10 +55,8 @@ export class Upkeep {
   }
 
   /**
-   * Runs every step, or waits for the run in progress. For callers that do upkeep besides their own task, so errors are not
-   * thrown: `doctor` and `verify` report them, and the next run tries again.
-   *
-   * @throws the signal's reason if aborted.
+   * Runs every step, or waits for the run in progress. Its errors are not thrown, because its callers have another task.
+   * `doctor` and `verify` report them, and the next run tries again. @throws the signal's reason if aborted.
    */
   async runBehind(signal: AbortSignal): Promise<void> {
     if (this.#running !== undefined) return untilAborted(this.#running, signal);

@@ -1,4 +1,3 @@
-/** The calls of a summarizer and their tokens, reserved or spent. */
 export interface Reservation {
   callCount: number;
   tokenCount: number;
@@ -29,7 +28,6 @@ export class CallBudget {
   }
 }
 
-/** The calls for one summary so far, and their tokens. */
 export class Spending implements Reservation {
   callCount = 0;
   tokenCount = 0;

@@ -18,7 +18,6 @@ export interface ClaimsOptions {
   signal: AbortSignal;
 }
 
-/** A summary that is being made. */
 export interface ClaimedSummary {
   claim: HeldClaim;
   sessionId: string;

@@ -1,9 +1,7 @@
 /** If a theme has more summaries than this, one summary of the whole theme is made, so that contexts stay short. */
 const PARTS_MAX = 3;
 
-/**
- * A later summary is due when its new tokens are this multiple of `resolveTokensMin` plus the tokens of the earlier summaries.
- */
+/** The fewest new tokens of a later summary, for each token of `resolveTokensMin` and of the earlier summaries. */
 const NEW_TO_REPEATED_MIN = 2;
 
 /** After this many summaries built on summaries, the sources are read in full again, because errors add up. */
@@ -17,9 +15,7 @@ const FULL_READING_TOKENS_MAX = 10_000;
 
 /**
  * Returns true if the summary of a theme is due. The first is due when `resolveTokensMin` tokens are uncovered. A later summary
- * repeats the earlier ones, so it must have enough new messages. The total cost then stays proportional to the theme's length.
- *
- * @param summaryTokens  The tokens of each of the theme's summaries.
+ * repeats the earlier ones, so it needs more new tokens. The total cost then stays proportional to the theme's length.
  */
 export function isDue(uncoveredTokens: number, summaryTokens: readonly number[], resolveTokensMin: number): boolean {
   if (summaryTokens.length > PARTS_MAX) return true;
@@ -32,7 +28,6 @@ export function isDue(uncoveredTokens: number, summaryTokens: readonly number[],
  * Decides if the next summary reads all its sources, or the earlier summaries and the messages after them. The total cost of
  * full readings stays proportional to the sources, because each full reading covers mostly new messages.
  *
- * @param tokenCount  The tokens of all sources.
  * @returns `readingDepth` is 0 for a full reading, and otherwise one more than that of the deepest earlier summary.
  */
 export function readingOf(

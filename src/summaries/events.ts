@@ -19,14 +19,10 @@ export interface ResolveEvent {
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /**
-   * With `resolved`: true if more messages have joined the theme, or if the summary was not stored because it was of no more
-   * use.
-   */
+  /** With `resolved`: true if the theme grew meanwhile, or its messages were forgotten or summarized by another process. */
   isStale?: boolean;
   /** Why there is no summary; with `failed` and `parked`. */
   error?: string;
-  /** The code of the error, if any. */
   errorCode?: string;
   /** Why the summarizer was not called; with `deferred`. */
   reason?: DeferReason;

@@ -23,7 +23,6 @@ export interface Asker {
 }
 
 export interface Consequence {
-  /** `parked`: the same request would fail again. */
   status: "failed" | "parked";
   error: string;
   errorCode: string | null;
@@ -39,11 +38,11 @@ export interface Consequence {
  * - The content was refused: parked until there are more messages, another summarizer or another prompt.
  * - The key or the settings were refused: all calls are parked for an hour, or until a store is opened again.
  * - The `redact` hook failed: parked for an hour.
- * - Too many requests: failed. No call is made before the delay that the service asks for (a day at most), or ours, is over.
+ * - Too many requests: failed. No call is made before the service's delay (a day at most), or ours, is over.
  * - Any other error: failed. Tried again after a delay that doubles each time, up to an hour.
  *
  * @param attempts  The failures in a row, with this one.
- * @param random  From 0 to 1. It shortens our delay by up to a half, so that several processes do not try again together.
+ * @param random  From 0 to 1. Shortens our delay by up to a half, so that several processes do not try again together.
  */
 export function consequenceOf(error: unknown, attempts: number, nowMs: number, random: number): Consequence {
   const errorCode = StoreError.is(error) ? error.code : null;
@@ -88,7 +87,7 @@ export interface Postponement {
 /**
  * Returns why the last try postpones the next one, or undefined if the next try may start.
  *
- * @param extent  The last log position (theme) or seq (span) that the next summary would cover, as in `Try`.
+ * @param extent  The last log position (theme) or seq (span) that the next summary would cover.
  */
 export function postponementOf(
   tried: Try | undefined,

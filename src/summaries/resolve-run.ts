@@ -20,10 +20,7 @@ export interface ResolveResult {
   resolved: number;
   /** Themes for which the summarizer failed or gave an unusable answer. They are tried again after a delay. */
   failed: number;
-  /**
-   * Themes that grew meanwhile, and themes whose summary was not stored, because messages were forgotten or another process was
-   * faster.
-   */
+  /** Themes that grew meanwhile, or whose messages were forgotten or summarized by another process meanwhile. */
   stale: number;
   /** Themes whose summary was refused, or was not shorter than its sources. They wait until they grow, or for an hour. */
   parked: number;
@@ -63,14 +60,12 @@ export interface SummaryContext {
   repositories: Repositories;
   sessionId: string;
   settings: SessionSettings;
-  /** The token budget of the context. */
   tokensMax: number;
   /** The step that may still get tool results. */
   openStepId: number | undefined;
   summarizer: Summarizer;
 }
 
-/** A summary that is due. */
 export interface DueSummary {
   id: number;
   handle: string;
@@ -84,7 +79,6 @@ export interface DueSummary {
  * Without an `Asker`, the summaries are those that contexts need a stand-in for. Earlier stand-ins then count as summaries.
  */
 export interface DueSummaries {
-  /** Returns the most urgent first. */
   list(asker: Asker | undefined): DueSummary[];
   /** Reads the sources of a summary. @returns undefined if the summary is no longer due, or must wait. */
   task(id: number, asker: Asker | undefined): SummaryTask | undefined;
@@ -126,9 +120,7 @@ export class ResolveRun {
 
   /**
    * Makes one summary, unless a limit, a pause or the claim of another process prevents this.
-   *
    * @returns false if a stand-in is needed.
-   * @throws the signal's reason if aborted; the errors of the store.
    */
   async work(task: SummaryTask): Promise<boolean> {
     const { signal, summarizer, tokenCounter, budget } = this.options;
@@ -158,8 +150,6 @@ export class ResolveRun {
   /**
    * Makes a summary with the extractive summarizer, which is free but less useful. Nothing is recorded if this fails, or if the
    * summary is not shorter than its sources.
-   *
-   * @throws the signal's reason if aborted; the errors of the store.
    */
   async standIn({ handle, reading, record }: SummaryTask): Promise<void> {
     const { signal, tokenCounter } = this.options;
@@ -227,9 +217,7 @@ export class ResolveRun {
   }
 }
 
-/**
- * Adds usage to costs. A value that is not a valid number counts as 0, because a summarizer of the caller may report anything.
- */
+/** Adds usage to costs. Invalid numbers count as 0, because a summarizer of the caller may report anything. */
 function withUsage(before: Costs, { inputTokens, outputTokens, costUsd }: ModelUsage): Costs {
   const isPrice = costUsd !== undefined && costUsd >= 0 && costUsd < Number.POSITIVE_INFINITY;
   return {

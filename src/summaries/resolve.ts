@@ -16,7 +16,6 @@ export const RESOLVE_CONCURRENCY = 8;
 
 export interface ResolveOptions extends ResolveRunOptions, SummaryContext {
   strategy: Strategy;
-  /** The most concurrent calls. */
   concurrency: number;
 }
 
@@ -27,9 +26,8 @@ export interface Resolved {
 }
 
 /**
- * Makes the summaries that contexts of a strategy show. A `full` context shows none.
- *
- * @throws the signal's reason if aborted. Finished summaries stay. An error of the summarizer does not reject.
+ * Makes the summaries that contexts of a strategy show. An error of the summarizer does not reject. @throws the signal's reason
+ * if aborted.
  */
 export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   const { repositories, sessionId, strategy, claimant, concurrency, signal } = options;
@@ -46,7 +44,6 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   }
 }
 
-/** Makes the summaries that are due, then stand-ins for those that could not be made. */
 async function makeDue(summaries: DueSummaries, run: ResolveRun, concurrency: number): Promise<void> {
   const due = summaries.list(run.asker());
   const missing = new Set<number>();

@@ -19,10 +19,7 @@ export type CompactResult =
   | { compacted: true }
   | { compacted: false; reason: NoSplit | "already_due" | "never_compacted" };
 
-/**
- * The one summary of a context. It is due if the context is full enough, or if `compact` has marked it. It is made from the last
- * summary and the messages since, or from all its messages: see `readingOf`.
- */
+/** The one summary of a context. It is due if the context is full enough, or if `compact` has marked it. */
 export function spanSummaries(context: SpanContext): DueSummaries {
   const { repositories, sessionId, strategy } = context;
   const { database, spans, messages } = repositories;
@@ -66,7 +63,6 @@ export function spanSummaries(context: SpanContext): DueSummaries {
   };
 }
 
-/** Marks the summary of a span as due. The next `resolveDirty` makes it. */
 export function compactSpan(context: SpanContext, createdAtMs: number): CompactResult {
   const { repositories } = context;
   const found = repositories.database.read(() => {
@@ -92,7 +88,6 @@ export function askedSplit(context: SpanContext): Split | NoSplit | "already_due
   return split.seqLast <= (parked?.seqLast ?? -1) ? "nothing_to_compress" : split;
 }
 
-/** Returns the span to summarize if the context is full. */
 function fullSplit(context: SpanContext, done: DoneSpan | undefined): Split | undefined {
   const { strategy, settings, tokensMax } = context;
   const filling = fillingOf(context, done);

@@ -28,7 +28,7 @@ export interface Filling {
   steps: readonly WindowStep[];
 }
 
-/** The span that the next summary covers, both seqs included. */
+/** Both seqs are included. */
 export type Split = { seqFirst: number; seqLast: number };
 
 /** Why there is nothing to summarize: no steps lie between those that stay, or these steps have too few messages. */

@@ -28,11 +28,9 @@ export interface Reading {
   sources: readonly Message[];
   /** The tokens of all messages that the summary covers. */
   sourceTokenCount: number;
-  /** The most tokens of the summary's text. */
   tokensMax: number;
 }
 
-/** A reading that is split into calls. */
 export interface ReadingPlan extends Reading {
   calls: readonly PlannedCall[];
   /** The number of calls, and the most tokens that they may take. */
@@ -64,10 +62,7 @@ export function planReading(reading: Reading, tokenCounter: TokenCounter): Readi
   return { ...reading, calls, estimate: { callCount: calls.length, tokenCount } };
 }
 
-/**
- * Calls the summarizer. Never rejects: an error or an invalid answer is an outcome. Check the signal afterwards, because the
- * outcome of an aborted call means nothing.
- */
+/** Calls the summarizer. Never rejects: an error is an outcome. After an abort, the outcome means nothing. */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
   const { summarizer, tokenCounter, signal, onUsage, onCall } = options;
   const { tokensMax, sourceTokenCount } = reading;

@@ -10,9 +10,7 @@ import { isDue, readingOf } from "./due.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
 
-/**
- * All theme summaries together may take this share of the tokens that the pinned messages leave. The memory block may take 0.4.
- */
+/** All theme summaries may take this share of the tokens that the pinned messages leave. The memory block may take 0.4. */
 const THEMES_SHARE = 0.3;
 
 /** A summary that costs nothing is due from this share of `resolveTokensMin` on. */
@@ -22,16 +20,12 @@ interface DirtyTheme extends GrowingTheme {
   /** Summaries that cover parts of the theme, in the order of their messages. */
   parts: DoneSummary[];
   uncoveredTokens: number;
-  /** The number of the next try, from 1. */
   attempts: number;
   /** Why the theme is not summarized now; undefined if it is. */
   wait: Postponement | undefined;
 }
 
-/**
- * The summaries of a session's dirty themes. Each covers a whole theme at a log position, so it stays true if the theme grows
- * meanwhile. Contexts show it after the next move of the frontier.
- */
+/** The summaries of a session's dirty themes. Each covers a theme at a log position, so it stays true if the theme grows. */
 export function themeSummaries(context: SummaryContext): DueSummaries {
   const { repositories, sessionId } = context;
   const { database, unions, messages, generations, themes } = repositories;
@@ -77,10 +71,7 @@ export function themeSummaries(context: SummaryContext): DueSummaries {
   };
 }
 
-/**
- * Returns the settings with two changes. `summaryTokensMax` is lowered until `maxThemes` summaries fit a context.
- * `resolveTokensMin` is lowered if summaries cost nothing.
- */
+/** Lowers `summaryTokensMax` until `maxThemes` summaries fit a context, and `resolveTokensMin` if summaries cost nothing. */
 export function themeSettings({
   repositories,
   sessionId,
@@ -106,7 +97,7 @@ function handleOf({ theme, logPosition }: GrowingTheme): string {
  * Returns the dirty themes of a session, those with the most uncovered tokens first. Messages that graduated only because the
  * session is idle do not count, because the window still shows them word for word.
  *
- * @param asker  The summarizer that would make the summaries. Its earlier tries may postpone some. Undefined for stand-ins.
+ * @param asker  The summarizer, whose earlier tries may postpone a theme. Undefined for stand-ins.
  */
 export function dirtyThemes(
   repositories: Repositories,
@@ -163,10 +154,7 @@ function idleTokens(
   return tokens;
 }
 
-/**
- * Returns the summaries of each theme that no other summary covers, in the order of their messages. Contexts may not show all
- * yet.
- */
+/** Returns the summaries of each theme that no other summary covers, in the order of their messages. */
 function standingSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,

@@ -19,7 +19,6 @@ const answerSchema = once(() => {
   });
 });
 
-/** A statement of the model, and the seqs that it cites. */
 export type Claim = Answer["summary"][number];
 export type Answer = z.infer<ReturnType<typeof answerSchema>>;
 

@@ -79,7 +79,6 @@ class GeminiReply implements ChatReply {
     const functionDeclarations = tools.map(({ name, description, schema }) => {
       return { name, description, parametersJsonSchema: schema };
     });
-    // The SDK's enum is not loaded yet.
     const mode = (mayCall ? "AUTO" : "NONE") as FunctionCallingConfigMode;
     return {
       contents,
@@ -93,10 +92,9 @@ class GeminiReply implements ChatReply {
 }
 
 /**
- * Joins the chunks of a streamed reply into parts.
- *
- * Gemini refuses a call of the current turn if the thought signature that came with it is missing. So a signature stays in its
- * part. If a signature comes alone at the end of a stream, the first call gets it, or the text if there is no call.
+ * Joins the chunks of a streamed reply into parts. Gemini refuses a call of the current turn if the thought signature that came
+ * with it is missing. So a signature stays in its part. If it comes alone at the end of a stream, the first call gets it, or
+ * else the text.
  */
 class ReplyParts {
   readonly #received: ChunkPart[] = [];

@@ -12,7 +12,7 @@ export interface Generation {
   /** The texts from the conversation, each message in an element of its own. */
   prompt: string;
   schema: object;
-  /** The most tokens of the reply including reasoning, by the model's count. */
+  /** By the model's count, with reasoning. */
   outputTokensMax: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
@@ -29,9 +29,7 @@ export interface Embedding {
   isUrgent: boolean;
 }
 
-/**
- * Wraps the SDK, which is loaded at the first call because that takes half a second. Each call is one request, without retries.
- */
+/** Wraps the SDK, which is loaded at the first call because that takes half a second. Nothing is retried. */
 export class GeminiClient {
   readonly settings: GeminiSettings;
   #queue: RequestQueue;
@@ -71,9 +69,7 @@ export class GeminiClient {
 
   /**
    * Streams a reply as chunks of any shape. `timeoutMs` limits the wait for each chunk, without the time that the reader takes.
-   * When the reader stops, the connection is closed.
-   *
-   * @throws the signal's reason if aborted; the errors of `generate`.
+   * When the reader stops, the connection is closed. @throws the errors of `generate`.
    */
   async *stream(parameters: StreamParameters, signal: AbortSignal): AsyncGenerator<unknown> {
     signal.throwIfAborted();
@@ -101,10 +97,8 @@ export class GeminiClient {
   }
 
   /**
-   * Requests embeddings. Returns the SDK's response, normally with one vector for each text.
-   *
-   * Each text is sent as a content of its own, because `gemini-embedding-2` turns a list of strings into one vector. Each text
-   * counts as a request, because users report that the free tier counts so.
+   * Requests embeddings, and returns the SDK's response. Each text is sent as a content of its own, because `gemini-embedding-2`
+   * turns a list of strings into one vector. Each counts as a request, because users report that the free tier counts so.
    */
   async embed({ texts, taskType, dimension, signal, onUsage, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
@@ -120,10 +114,8 @@ export class GeminiClient {
   }
 
   /**
-   * Sends one request when it is its turn, and aborts it after `timeoutMs`. The SDK's own timeout is not used, because the SDK
-   * passes it to the server, which refuses short ones.
-   *
-   * @param request  Gets a signal of its own, because the SDK never stops listening to it.
+   * Sends one request when it is its turn, and aborts it after `timeoutMs`. The SDK would pass its own timeout to the server,
+   * which refuses short ones. The request gets its own signal, because the SDK never stops listening to a signal.
    */
   async #send<T>(
     queued: QueuedRequest,
@@ -151,7 +143,6 @@ export class GeminiClient {
     });
   }
 
-  /** Loads the SDK. After a failed load, the next call tries again. */
   #loaded(): Promise<GoogleGenAI> {
     this.#sdk ??= loadSdk(this.settings).catch((error: unknown) => {
       this.#sdk = undefined;

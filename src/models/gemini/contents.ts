@@ -12,10 +12,7 @@ const NO_SIGNATURE = "skip_thought_signature_validator";
 
 const SIGNING_MODEL = /\bgemini-(?:[3-9]|\d\d)/;
 
-/**
- * The media types that Gemini reads, by Google's documentation. A file of another type, such as `image/gif`, would make Gemini
- * refuse every request until the file leaves the context.
- */
+/** Gemini reads these media types. Any other, such as `image/gif`, would make it refuse every request with this context. */
 const READABLE = new RegExp(
   `^(?:${[
     "image/(?:png|jpeg|webp|heic|heif)",

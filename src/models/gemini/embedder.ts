@@ -25,7 +25,8 @@ export interface GeminiEmbedderOptions extends GeminiOptions {
 
 const TEXTS_MAX = 100;
 /**
- * The most estimated tokens in one request: two thirds of the free tier's limit for a minute. A larger request never succeeds.
+ * The most estimated tokens in one request. The free tier's limit for a minute is a half more, and a larger request never
+ * succeeds.
  */
 const REQUEST_TOKENS_MAX = 20_000;
 
@@ -121,9 +122,7 @@ function batchesOf(texts: readonly string[], textsMax: number): string[][] {
   return batches;
 }
 
-/**
- * Returns the vectors of a reply of any shape. They are normalized, because shortened vectors of `gemini-embedding-001` are not.
- */
+/** Returns the vectors of a reply of any shape. Shortened vectors of `gemini-embedding-001` must be normalized. */
 function replyVectors(response: unknown, count: number, dimension: number, model: string): Float32Array[] {
   const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });
   const { embeddings } = (response ?? {}) as { embeddings?: unknown };

@@ -21,11 +21,11 @@ interface SdkError extends Error {
 
 /**
  * Translates an error of the SDK: to `MODEL_REFUSED` if another try is useless; to `MODEL_UNAVAILABLE`, with the server's delay,
- * if another try may succeed; to `MODEL_ANSWER_INVALID` if the response is not an answer.
+ * if another try may succeed; to `MODEL_ANSWER_INVALID` if the response is not an answer. Callers handle their own aborts first.
  *
  * The SDK (2.32) throws an `ApiError` whose message is the response body, a `TypeError` of fetch if the connection broke, a
- * `SyntaxError` for invalid JSON, and an `AbortError` for an abort or a timeout. Callers handle their own aborts first. The
- * error is not kept as the cause, because it may contain headers and URLs. The key is removed from its message.
+ * `SyntaxError` for invalid JSON, and an `AbortError` for an abort or a timeout. The error is not kept as the cause, because it
+ * may contain headers, URLs and the key.
  */
 export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: GeminiSettings): StoreError {
   if (StoreError.is(error)) return error;
@@ -55,7 +55,6 @@ export function modelFailure(error: unknown, { model, apiKey, timeoutMs }: Gemin
   return new StoreError("MODEL_UNAVAILABLE", { model, reason });
 }
 
-/** Describes a failed load of the SDK. Another try may succeed, because the installation can be repaired meanwhile. */
 export function loadFailure(error: unknown, { model, apiKey }: GeminiSettings): StoreError {
   const { code, message } = sdkError(error);
   const isMissing = code === "ERR_MODULE_NOT_FOUND" && message.includes("'@google/genai'");

@@ -30,12 +30,12 @@ const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
  *
  * - Citations of messages that were not sent are dropped.
  * - If no cited text contains a name, the closest text that does becomes a source, and its spelling is used.
- * - A statement without a source gets the text that shares most of its words, if the text shares at least half of them.
- * - A number of one or two digits must occur in the statement's own sources, because it occurs in any long conversation by
+ * - A statement without a source gets the text that shares most of its words, if it shares at least half of them.
+ * - A number of one or two digits must occur in the statement's own sources. In a long conversation, it occurs somewhere by
  *   chance.
  *
- * A statement is kept but not verified if it has no source, or if a name in it occurs nowhere. It is not changed, because
- * without the name it would say something else. It is not dropped, because a decision could be lost.
+ * A statement without a source, or with a name that occurs nowhere, is kept but not verified. Changing it could change its
+ * meaning, and dropping it could lose a decision.
  *
  * @returns undefined for a statement without words.
  */
@@ -82,7 +82,6 @@ export async function groundStatement(
 
 /**
  * Checks an identifier or a path. Its sources are the cited messages that contain it, or else the first message that does.
- *
  * @returns undefined if it occurs nowhere.
  */
 export async function groundName(
@@ -165,10 +164,7 @@ export class SourcePiece {
   }
 }
 
-/**
- * Returns the texts that can be sources of claims: each message, and each line of an earlier summary. Lines marked as unverified
- * are left out. Otherwise the next summary would present them as verified.
- */
+/** Returns the texts that can be sources: messages, and lines of earlier summaries that are not marked as unverified. */
 export function sourcePieces({ previous, sources }: PromptTexts): SourcePiece[] {
   const lines = previous
     .flatMap(({ title, text }) => [title, ...text.split("\n")])
@@ -196,7 +192,6 @@ function piecesNaming(pieces: readonly SourcePiece[], name: string): { piece: So
   return [];
 }
 
-/** Returns the share of a statement's words that a piece contains, from 0 to 1. */
 function wordShare(statement: ReadonlySet<string>, piece: SourcePiece): number {
   if (statement.size === 0) return 0;
   let shared = 0;

@@ -15,10 +15,8 @@ const RANGE = /^(\d+(?:\.\d+)?)[-–](\d+(?:\.\d+)?)$/;
 
 /**
  * Returns the names in a statement that a model must not invent: identifiers, paths, versions, flags and numbers, each once, in
- * order.
- *
- * Names are recognized by their shape. Plain words are not names, and two words joined by a slash or hyphen are not either. A
- * product such as `JavaScript` has the shape of an identifier, and is checked like one.
+ * order. Names are recognized by their shape, so `JavaScript` is a name, but plain words and two words joined by a slash or
+ * hyphen are not.
  */
 export function namesIn(text: string): string[] {
   const found = new Set<string>();
@@ -32,14 +30,11 @@ export function namesIn(text: string): string[] {
   return [...found];
 }
 
-/** Returns true for a number of one or two digits, with any unit. */
 export function isShortFigure(name: string): boolean {
   return (FIGURE.exec(name)?.[1]?.length ?? Number.POSITIVE_INFINITY) <= 2;
 }
 
-/**
- * Returns a pattern that finds a name, but not inside a longer one. A number also matches with or without thousands separators.
- */
+/** Returns a pattern that finds a name, but not inside a longer one. The thousands separators of a number are optional. */
 export function patternOf(name: string, flags: "u" | "iu"): RegExp {
   const figure = FIGURE.exec(name)?.[1];
   if (figure === undefined) return new RegExp(`(?<![\\p{L}\\p{N}_])${escaped(name)}(?![\\p{L}\\p{N}_])`, flags);

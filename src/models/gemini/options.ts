@@ -20,8 +20,8 @@ export interface GeminiOptions {
   /** The model's price. Default: Google's price of October 2026, if Google lists only one for the model. */
   pricePerMillionTokens?: TokenPrices;
   /**
-   * A synchronous function that gets each text before it leaves the machine, and returns the text to send. If a text has
-   * terminal escapes or invisible characters, the function gets it twice: as it was written, and without them.
+   * Gets each text before it leaves the machine, and returns the text to send. It must be synchronous. If a text has terminal
+   * escapes or invisible characters, `redact` gets it twice: as it was written, and without them.
    */
   redact?: Redact;
 }

@@ -38,7 +38,6 @@ type ParsedChunk = z.infer<ReturnType<typeof chunkSchema>>;
 type ParsedContent = NonNullable<NonNullable<ParsedChunk["candidates"]>[number]["content"]>;
 export type ChunkPart = NonNullable<ParsedContent["parts"]>[number];
 
-/** A piece of a streamed reply, or a whole reply. */
 export interface Chunk {
   parts: ChunkPart[];
   /** Set in the last chunk of a stream. */
@@ -83,12 +82,7 @@ export function checkFinish(finishReason: string | undefined, isEmpty: boolean, 
   if (isEmpty) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is empty" });
 }
 
-/**
- * Returns the text of a reply that came as a whole.
- *
- * @param response  The SDK's response, of any shape.
- * @throws {StoreError} the errors of `parseChunk` and `checkFinish`.
- */
+/** Returns the text of a reply that came as a whole. @throws {StoreError} the errors of `parseChunk` and `checkFinish`. */
 export function replyText(response: unknown, model: string): string {
   const { parts, finishReason = "STOP" } = parseChunk(response, model);
   const text = parts.map((part) => (part.thought === true ? "" : (part.text ?? ""))).join("");

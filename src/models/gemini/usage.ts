@@ -40,10 +40,8 @@ export function tokensIn(usage: NonNullable<z.infer<ReturnType<typeof usageSchem
 }
 
 /**
- * Returns the cost of a reply, usable or not. If the service did not count the input, the tokens of `sent` are estimated: the
- * SDK (2.32) leaves out the count for embeddings.
- *
- * @param response  The SDK's response, of any shape.
+ * Returns the cost of a reply of any shape. The tokens of `sent` are estimated if the service did not count them: the SDK (2.32)
+ * leaves out the count for embeddings.
  */
 export function usageOf(response: unknown, sent: readonly string[], prices: TokenPrices | undefined): ModelUsage {
   const counted = z.safeParse(replySchema(), response).data?.usageMetadata ?? {};
@@ -52,7 +50,6 @@ export function usageOf(response: unknown, sent: readonly string[], prices: Toke
   return withCost({ ...tokensIn(counted), inputTokens }, prices);
 }
 
-/** Adds the cost if the prices are known. */
 export function withCost(usage: ModelUsage, prices: TokenPrices | undefined): ModelUsage {
   if (prices === undefined) return usage;
   const costUsd = (usage.inputTokens * prices.input + usage.outputTokens * prices.output) / 1_000_000;

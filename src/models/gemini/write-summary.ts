@@ -55,10 +55,7 @@ export function mostImportant(answer: GroundedAnswer): GroundedClaim | undefined
   return candidatesOf(answer)[0];
 }
 
-/**
- * Returns a beginning of a claim that fits, with its mark and seqs. Without the mark, the next summary would take the claim as
- * true.
- */
+/** Returns a beginning of a claim that fits. It keeps the mark, so that the next summary does not take the claim as true. */
 function beginningOf(claim: GroundedClaim | undefined, fits: (text: string) => boolean): string {
   if (claim === undefined) return "";
   const begun = (text: string): string => cited({ ...claim, text });
