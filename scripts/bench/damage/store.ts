@@ -17,12 +17,12 @@ export async function writeStore(path: string): Promise<void> {
       session.append({ ...message, id: `${id}-${at}`, metadata: { at, note: `line ${at} of ${id}` } });
       if (at === 20)
         session.append({ role: "user", content: "The gate stays shut at night.", pinned: true, name: "Ines" });
+      if (at === 30) session.append({ role: "user", content: `A long record of ${id}. `.repeat(1_500) });
       if (at % 20 === 19) {
         await session.resolveDirty();
         session.compact();
       }
     }
-    session.append({ role: "user", content: `A long record of ${id}. `.repeat(1_500) });
     for (const strategy of ["flat", "sandwich"] as const) session.compact({ strategy, tokensMax: 3_000 });
     await session.resolveDirty();
     session.compact();
