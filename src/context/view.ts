@@ -78,7 +78,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   const drafts = ordered.map(({ theme, logPosition }, index) => {
     const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;
     const handle = formatHandle("theme", root, logPosition);
-    const view = { handle, label: clusters.labelOf(root), messageCount, tokenCount, seqFirst, seqLast };
+    const view = { handle, label: clusters.byRoot(root).label, messageCount, tokenCount, seqFirst, seqLast };
     return {
       root,
       index,

@@ -108,13 +108,13 @@ export function expand(repositories: Repositories, target: string | number, opti
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
 export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
-  const { messages, unions, subjects } = repositories;
+  const { messages, unions, clusters } = repositories;
   const message = messages.byId(messageId);
   if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const { sessionId, seq } = message;
   const clusterRoot = unions.entered(message.stepId)?.clusterRoot;
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
-  const subjectRoot = subjects.rootOf(clusterRoot);
+  const subjectRoot = clusters.byRoot(clusterRoot).subjectParentId ?? undefined;
   const position = unions.lastPosition(sessionId);
   const themeRoot = new Coverage(unions).themeOf(clusterRoot);
   return {
@@ -149,7 +149,7 @@ function membersOf(
   }
   if (level !== "subject") {
     const ids = messages.idsOfSteps(unions.stepsOf(level, root, at));
-    const stored = level === "theme" ? themes.byRoot(root) : clusters.byRoot(root);
+    const stored = level === "theme" ? themes.byRoot(root) : clusters.find(root);
     if (stored !== undefined && stored.logPosition <= at && stored.messageCount !== ids.length) {
       throw new SyntaxError(`${level} ${root} has ${stored.messageCount} messages, and ${ids.length} are found`);
     }

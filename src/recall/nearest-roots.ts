@@ -63,7 +63,7 @@ export function nearestRoots(
     const dimension = generation?.dimension ?? embedder.dimension;
     const unit = unitVector("the target of nearestRoots, if not a text,", embedding, dimension);
     return nearest.nearest(unit, asked).map(({ root, similarity }) => {
-      const { sessionId, messageCount, logPosition } = clusters.byRoot(root)!;
+      const { sessionId, messageCount, logPosition } = clusters.byRoot(root);
       const handle = formatHandle("cluster", root, logPosition);
       return { root: handle, level: "cluster" as const, sessionId, size: messageCount, similarity };
     });

@@ -208,7 +208,13 @@ export class OpenedStore implements Store {
 
   verify(options: VerifyOptions = {}): VerifyReport {
     const { rebuild, onProgress = () => {} } = parseOptions("verify", VERIFY_OPTIONS(), options);
-    const report = verifyStore(this.#repositories, { ...LABELS, rebuild, onProgress, searchWords });
+    const report = verifyStore(this.#repositories, {
+      ...LABELS,
+      rebuild,
+      onProgress,
+      searchWords,
+      localEmbedder: hashingEmbedder,
+    });
     if (rebuild) this.#ports.changes.count += 1;
     return report;
   }

@@ -46,6 +46,7 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {
     return { level, sessionId, messageCount, tokenCount, seqFirst, seqLast };
   };
+  clusters.ofSession(sessionId); // checks each row
   const overviews = clusters.overviews({ sessionId }).map((cluster) => {
     return { ...cluster, handle: formatHandle("cluster", cluster.root, cluster.logPosition) };
   });

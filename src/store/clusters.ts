@@ -54,9 +54,7 @@ export class ClusterRepository extends Repository {
   /** Oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
-  readonly byRoot = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
-  readonly labelOf = this.statement<[root: number], string>`
-    SELECT coalesce((SELECT label FROM clusters WHERE root_id = ?), '')`.pluck().one;
+  readonly find = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
   // Recursive.
   /** Every cluster of a session and its theme, oldest first. */
   readonly overviews = this.statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
@@ -71,6 +69,13 @@ export class ClusterRepository extends Repository {
     JOIN themes t ON t.root_id = up.root
     WHERE c.session_id = @sessionId
     ORDER BY c.seq_first`.map((row) => ({ ...row, settled: row.settled === 1 })).all;
+
+  /** @throws {SyntaxError} if there is no such row, although the log knows the cluster. */
+  byRoot(root: number): ClusterRow {
+    const row = this.find(root);
+    if (row === undefined) throw new SyntaxError(`cluster ${root} has no row`);
+    return row;
+  }
 
   put(sessionId: string, { cluster, label, logPosition }: ClusterState): void {
     const { root: rootId, sum, speakers, ...counts } = cluster;

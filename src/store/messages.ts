@@ -36,6 +36,12 @@ export interface MessageRow {
   vectorDueSinceMs: number | undefined;
 }
 
+/** An embedder that needs nothing but the text. */
+export interface LocalEmbedding {
+  id: string;
+  embed: (text: string) => Float32Array | undefined;
+}
+
 /** Everything that a reader is shown. */
 export const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId");
 type SelectedMessage = RowOf<typeof MESSAGE>;
@@ -96,6 +102,10 @@ export class MessageRepository extends Repository {
     UPDATE messages SET parent_id = ? WHERE id = ?`.run;
   readonly #setParentOfStep = this.statement<[parentId: number, stepId: number]>`
     UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id`;
+  readonly #embedding = this.statement<[id: number, embedderId: string], Buffer | null>`
+    SELECT embedding FROM messages WHERE id = ? AND embedder_id = ?`.pluck();
+  readonly #setEmbedding = this.statement<{ id: number; embedding: Buffer }>`
+    UPDATE messages SET embedding = @embedding WHERE id = @id`;
   // Resumes, renders and recalls run these.
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
@@ -133,6 +143,11 @@ export class MessageRepository extends Repository {
              ELSE lower(hex(digest))
            END AS digest
     FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq`;
+  /** The seq after a session's newest message. A damaged index may not have the messages that the frontier has passed. */
+  readonly #seqEnd = this.statement<{ sessionId: string }, number>`
+    SELECT max(coalesce((SELECT max(seq) + 1 FROM messages WHERE session_id = @sessionId), 0),
+               coalesce((SELECT max(seq) + 1 FROM forgotten_messages WHERE session_id = @sessionId), 0),
+               coalesce((SELECT graduated_seq FROM sessions WHERE id = @sessionId), 0))`.pluck();
   readonly #forgottenCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
     SELECT count(*) FROM forgotten_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`.pluck();
   // A table of SQLite's own, index hints, a view, recursion.
@@ -236,7 +251,7 @@ export class MessageRepository extends Repository {
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
     const rows = this.#range.all(sessionId, seqFirst, seqLast, limit);
     const isCut = rows.length === limit;
-    const last = isCut ? rows.at(-1)!.seq : Math.min(seqLast, this.nextSeq({ sessionId }) - 1);
+    const last = isCut ? rows.at(-1)!.seq : Math.min(seqLast, this.#seqEnd.get({ sessionId })! - 1);
     const absentCount = last - seqFirst + 1 - rows.length;
     if (absentCount > 0 && this.#forgottenCount.get(sessionId, seqFirst, last)! < absentCount) {
       throw new SyntaxError(
@@ -308,6 +323,22 @@ export class MessageRepository extends Repository {
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string }[] {
     const rows = this.#syncKeys.all(sessionId, seqFrom);
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
+  }
+
+  /** The messages of a session whose stored vectors are not those of a local embedder, with the right vectors. */
+  wrongEmbeddings(sessionId: string, { id: embedderId, embed }: LocalEmbedding): { id: number; embedding: Buffer }[] {
+    const wrong: { id: number; embedding: Buffer }[] = [];
+    for (const { message } of this.each(sessionId, () => {})) {
+      const stored = this.#embedding.get(message.id, embedderId);
+      const right = stored ? embed(message.text) : undefined;
+      if (right === undefined || encodeVector(right).equals(stored!)) continue;
+      wrong.push({ id: message.id, embedding: encodeVector(right) });
+    }
+    return wrong;
+  }
+
+  setEmbeddings(rows: readonly { id: number; embedding: Buffer }[]): void {
+    for (const row of rows) this.#setEmbedding.run(row);
   }
 
   setParentOfStep(stepId: number, parentId: number): void {

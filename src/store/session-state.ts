@@ -52,6 +52,11 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     const reason = `the themes of session "${sessionId}" are missing`;
     throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
   }
+  const nextSeq = messages.nextSeq({ sessionId });
+  if (nextSeq < row.graduatedSeq) {
+    const reason = `messages of session "${sessionId}" are missing: the newest is at ${nextSeq - 1}, the frontier at ${row.graduatedSeq}`;
+    throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
+  }
   const pinned = messages.pinnedOf(sessionId);
   const window = messages.unpinnedFrom(sessionId, row.evictedSeq);
   return {
@@ -62,7 +67,7 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     dimension: generation.dimension,
     embedderId: generation.embedderId,
     frontierVersion: row.frontierVersion,
-    nextSeq: messages.nextSeq({ sessionId }),
+    nextSeq,
     turnSeq: last?.turnSeq ?? -1,
     openStep: openStepOf(pinned, window),
     graduatedSeq: row.graduatedSeq,

@@ -102,6 +102,12 @@ export class SessionRepository extends Repository {
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
            s.updated_at_ms AS updatedAtMs
     FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
+  /** The sessions that have fewer messages than their newest seq or their frontier says, without the forgotten ones. */
+  readonly #incomplete = this.statement<{ ids: string }, string>`
+    SELECT s.id FROM json_each(@ids) given JOIN sessions s ON s.id = given.value
+    WHERE (SELECT count(*) FROM messages WHERE session_id = s.id)
+        + (SELECT count(*) FROM forgotten_messages WHERE session_id = s.id)
+      < max(coalesce((SELECT max(seq) + 1 FROM messages WHERE session_id = s.id), 0), s.graduated_seq)`.pluck();
   /** The newest message of each session, and the one with its opening. */
   readonly #shown = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id IN (
@@ -208,6 +214,9 @@ export class SessionRepository extends Repository {
     const ids = JSON.stringify(sessions.map(({ id }) => id));
     this.#byIds.all(ids);
     this.#shown.all({ ids });
+    for (const id of this.#incomplete.all({ ids })) {
+      throw new SyntaxError(`messages of session ${id} are missing, or in no index`);
+    }
     return sessions;
   }
 }

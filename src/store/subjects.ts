@@ -71,9 +71,6 @@ export class SubjectRepository extends Repository {
   readonly #seal = this.sealing(unions);
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
     UPDATE clusters SET subject_parent_id = ? WHERE root_id = ?`.run;
-  /** Undefined if the cluster is not assigned. */
-  readonly rootOf = this.statement<[cluster: number], number>`
-    SELECT subject_parent_id FROM clusters WHERE root_id = ? AND subject_parent_id IS NOT NULL`.pluck().get;
   /** The log position at which a cluster was first assigned, in the generation of `position`. */
   readonly started = this.statement<RootAt, number>`
     SELECT id FROM unions WHERE node = @root AND level = 'subject' AND generation = ${GENERATION_AT}

@@ -3,6 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
 import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
+import type { LocalEmbedding } from "./messages.ts";
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
 import { damagedRows } from "./repository.ts";
@@ -47,6 +48,8 @@ export interface VerifyOptions extends DeriveOptions {
   onProgress: (progress: VerifyProgress) => void;
   /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
+  /** Makes the vectors of its own messages again. */
+  localEmbedder: LocalEmbedding;
 }
 
 /**
@@ -98,6 +101,11 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       database.write("verify --rebuild", () => repositories.spans.discard(wrongSpans));
     else
       for (const span of wrongSpans) note(id, `span summary ${span} does not match the messages that it names`, true);
+    const wrongVectors = database.read(() => repositories.messages.wrongEmbeddings(id, options.localEmbedder));
+    if (options.rebuild && wrongVectors.length > 0)
+      database.write("verify --rebuild", () => repositories.messages.setEmbeddings(wrongVectors));
+    else
+      for (const vector of wrongVectors) note(id, `the vector of message ${vector.id} is not that of its text`, true);
     const differences = database.read(() => {
       const row = sessions.byId(id);
       if (row === undefined) return []; // forgotten meanwhile
@@ -108,7 +116,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       return derived === undefined ? [] : differencesOf(repositories, id, derived);
     });
     if (!options.rebuild) for (const text of differences) note(id, text, true);
-    if (!options.rebuild || differences.length === 0) return;
+    if (!options.rebuild || differences.length + wrongVectors.length === 0) return;
     database.write("verify --rebuild", () => {
       const row = sessions.byId(id);
       const derived = row && derive(repositories, row, options, noteHere).derived;

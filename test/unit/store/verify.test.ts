@@ -124,6 +124,10 @@ describe("verify", () => {
     ],
     ["DELETE FROM themes", "3 of 3 rows of themes are missing or differ; 0 are there"],
     ["UPDATE messages SET parent_id = 1 WHERE seq >= 38", "2 parent pointers differ from the log"],
+    [
+      "UPDATE messages SET embedding = zeroblob(length(embedding)) WHERE seq = 3",
+      "the vector of message 4 is not that of its text",
+    ],
   ])("finds damaged derived rows, and brings them back bit for bit: %s", (sql, text) => {
     const { path, store } = grownStore();
     const before = derivedRows(path);
