@@ -70,7 +70,7 @@ export function buildContinuity(
   for (; chosen.length > 0; chosen.pop()) {
     const text = frame(chosen.toSorted(inOrder).map((line) => line.text));
     const tokenCount = tokenCounter.count(text);
-    if (tokenCount > tokensMax) continue; // token counts are not additive
+    if (tokenCount > tokensMax) continue; // a text may cost more than its lines
     const messages = new Map(chosen.flatMap((line) => line.from.map((from) => [from.messageId, from] as const)));
     return { text, tokenCount, messages: [...messages.values()].sort((left, right) => left.seq - right.seq) };
   }
@@ -79,7 +79,7 @@ export function buildContinuity(
 
 /** A line in several versions. The first version that fits is used. */
 interface Topic {
-  /** The share of the block that this topic adds to the room of itself and of later topics. */
+  /** The share of the block that this topic adds. Later topics may use what it leaves. */
   share: number;
   ways: () => Iterable<Line>;
 }

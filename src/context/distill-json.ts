@@ -41,7 +41,7 @@ export function distillJson(
         return written.length <= room ? written : NO_ROOM;
       }
       default:
-        return NO_ROOM; // a number with more digits than there is room for
+        return NO_ROOM; // a number cannot be cut
     }
   }
 
@@ -50,7 +50,7 @@ export function distillJson(
     for (;;) {
       const written = JSON.stringify(charsMax < STRING_CHARS_MIN ? "…" : distillText(value, charsMax));
       if (written.length <= room || charsMax < STRING_CHARS_MIN) return written;
-      charsMax = Math.floor(charsMax * Math.min(0.9, room / written.length)); // quotes and line breaks take two each
+      charsMax = Math.floor(charsMax * Math.min(0.9, room / written.length)); // JSON writes quotes and line breaks as two characters
     }
   }
 
@@ -75,7 +75,7 @@ export function distillJson(
   }
 }
 
-/** Returns the first and last children that fit if they are cut, two to one. Leaves room for a marker. */
+/** Chooses children from both ends, two to one, while there is room for their cut forms and a marker. */
 function endsOf(children: readonly Child[], room: number): { head: Child[]; tail: Child[] } {
   const least = (child: Child) => {
     const charsMin = child.key === undefined ? ITEM_CHARS_MIN : VALUE_CHARS_MIN;

@@ -25,7 +25,7 @@ export function distillLines(text: string, charsMax: number): string {
   const selection = new LineSelection(lines, charsMax);
   const [first, last, all] = [0, lines.length - 1, Number.POSITIVE_INFINITY];
 
-  const end = ofDiff ? 0 : charsMax * END_SHARE; // the last lines of a diff say no more than others
+  const end = ofDiff ? 0 : charsMax * END_SHARE; // the ends of a diff are not special
   selection.walk(first, 1, end);
   selection.walk(last, -1, end);
   for (const index of byWeight(weights)) selection.take(index);

@@ -133,7 +133,7 @@ export interface HotLimit {
  * again. The memory block is then smaller.
  *
  * @param steps  The tokens of each message of each step, in order.
- * @param limits  At least one. Each leaves the window more room than the one before.
+ * @param limits  At least one, in ascending order of room.
  * @returns the index of the first shown step, the index of its limit, and the tokens of the shown steps. They exceed the last
  *   limit if the newest step alone does not fit.
  */

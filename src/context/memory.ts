@@ -46,7 +46,7 @@ const NOTE =
  * so prompt caches hit. The block does not depend on the window, so a caller may keep it until the frontier moves.
  */
 export interface Memory {
-  /** `<memory …>…</memory>`; undefined if nothing is cold, or if not even its pointer lines have room. */
+  /** `<memory …>…</memory>`; undefined if nothing is cold, or if its pointer lines have no room. */
   text: string | undefined;
   tokenCount: number;
   themes: readonly ThemeBlock[];
@@ -80,7 +80,6 @@ export interface MemoryItem {
 
 const NO_MEMORY: Memory = { text: undefined, tokenCount: 0, themes: [] };
 
-/** Builds the block at its full share of `tokensMax`. */
 export function renderMemory(view: PreparedView, options: RenderOptions): Memory {
   const free = options.tokensMax - view.pinnedTokens;
   const share = Math.floor(free * MEMORY_SHARE) - continuityTokensMax(free, options);
@@ -89,7 +88,7 @@ export function renderMemory(view: PreparedView, options: RenderOptions): Memory
 
 /**
  * Fills the block: first a pointer line for every theme; then summaries, newest first, because each covers many messages; then
- * uncovered steps, newest first. An item that does not fit is skipped, and smaller ones are tried.
+ * uncovered steps, newest first. An item that does not fit is skipped.
  *
  * The sum of the lines' tokens is only an estimate, so the text is counted. While it is too long, the last item is removed.
  *

@@ -62,7 +62,7 @@ export function passageKey({ sessionId, messages }: EvidenceStep): string {
   return `${Math.floor(messages[0]!.createdAtMs / DAY_MS)} ${sessionId}`;
 }
 
-/** Returns true if a passage with the handle of `named` needs no other handle for `step`. */
+/** Returns true if the handle of `named` also leads to `step`. */
 export function isReachedBy(named: EvidenceStep, step: EvidenceStep): boolean {
   return step === named || (step.handle !== null && step.handle === named.handle);
 }

@@ -7,7 +7,6 @@ import type { RenderView } from "./view.ts";
 
 /** A view whose messages every provider accepts. */
 export interface PreparedView extends RenderView {
-  /** The messages before the memory block and the window. */
   pinnedMessages: readonly PricedMessage[];
   pinnedTokens: number;
   /** The number of messages that are neither pinned nor in the window. */
@@ -28,7 +27,7 @@ export function prepareView(stored: RenderView, tokenCounter: TokenCounter): Pre
 
   const pinned = groupSteps(view.pinned).flatMap((step) => renderStep(step, false, tokenCounter));
   const firstIndex = pinned.findIndex(({ message }) => message.role !== "system");
-  // Without pinned messages, the memory block comes first and has the user's role, unless nothing is cold.
+  // Without pinned messages, the memory block comes first, with the user's role. If nothing is cold, the window comes first.
   const first = pinned[firstIndex]?.message ?? (coldCount === 0 ? view.window[0] : undefined);
   const pinnedMessages =
     first?.role === "assistant"

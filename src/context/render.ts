@@ -30,8 +30,7 @@ export interface Findings {
  * rest. If the newest step needs more, the block shrinks. Pointer lines name the messages that do not fit.
  *
  * **Prefix.** Until the frontier moves, and with the same `tokensMax`, each context begins with the bytes of the one before
- * it, so that prompt caches hit. The prefix also breaks when the start of the window moves, which is seldom: see
- * `placeHotStart`.
+ * it, so that prompt caches hit. The prefix also breaks when the start of the window moves: see `placeHotStart`.
  *
  * **Legality.** Every provider accepts the messages: see `renderStep` and `prepareView`. Only calls of the newest step may
  * still wait for results.
@@ -39,7 +38,7 @@ export interface Findings {
  * **Evidence** holds only messages that the other parts do not show. It comes late, so that nothing before it depends on the
  * query. The newest step stays last, because models answer the last message.
  *
- * **Partition.** `sources` and `omitted` claim every message of the session once. Each render asserts it.
+ * **Partition.** `sources` and `omitted` count every message of the session once. Each render asserts it.
  *
  * @param memory  The result of `renderMemory` for the same pinned messages, themes, frontier and options.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and one pointer line do not fit. A budget of its
@@ -58,7 +57,7 @@ export function renderContext(
   const gap = gapOf(view, window.hidden, window.memory);
   const gapText = gap && gapElement(gap);
   const memoryMessage = composedMessage([
-    window.memory, // not counted again, because it may be most of the context
+    window.memory, // not counted again, because it may be long
     window.continuity,
     gapText === undefined ? undefined : { text: gapText, tokenCount: tokenCounter.count(gapText) },
   ]);

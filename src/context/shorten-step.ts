@@ -9,7 +9,7 @@ import { renderStep, type Step } from "./steps.ts";
 /** Fewest characters of a shortened text, marker included: about one line of head and one of tail. */
 const CHARS_MIN = 240;
 
-/** If a limit is too high, the next limit is at most this share of it. */
+/** If a limit was too high, the next limit is at most this share. */
 const CHARS_RATIO = 0.9;
 
 /**

@@ -29,7 +29,7 @@ export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<
 }
 
 /**
- * Renders a step so that providers accept it: every call is answered right after it, every result follows its call.
+ * Renders a step so that providers accept it: results follow right after their calls, and no call or result is alone.
  *
  * Ids may repeat from step to step. An unanswered call gets a result that says so. A result without a call becomes a user
  * message with the result as escaped data. This message follows the step, or precedes it while the step has an open call.
@@ -55,12 +55,12 @@ export function renderStep(step: Step, open: boolean, tokenCounter: TokenCounter
     if (answers.length > 0) rendered.push(priced({ ...contextMessage(message), parts: answers }, tokenCounter, source));
     strays.push(priced(stray.message, tokenCounter, answers.length > 0 ? undefined : source));
   }
-  if (open && unanswered.length > 0) return [...strays, ...rendered]; // results to come must follow the calls
+  if (open && unanswered.length > 0) return [...strays, ...rendered]; // later results must follow the calls
   if (unanswered.length > 0) rendered.push(priced(interruptedResults(unanswered), tokenCounter));
   return [...rendered, ...strays];
 }
 
-/** Separates the results that answer a call from the other parts, and removes the answered calls from `unanswered`. */
+/** Separates the results that answer a call from the other parts. Removes the answered calls from `unanswered`. */
 function matchResults(parts: readonly Part[], unanswered: ToolCallPart[]): { answers: Part[]; others: Part[] } {
   const answers: Part[] = [];
   const others: Part[] = [];

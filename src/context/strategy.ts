@@ -62,7 +62,6 @@ export function renderStrategy(strategy: Strategy, source: StrategySource, optio
   return renderContext(view, options);
 }
 
-/** Halves the tokens of the first messages until the newest step fits as well. */
 function renderSandwich(source: StrategySource, options: RenderOptions): RenderResult {
   const render = (headTokens: number) =>
     renderContext(prepareView(spanView(source, "sandwich", headTokens), options.tokenCounter), options);
@@ -81,10 +80,7 @@ function headTokensMax({ state }: StrategySource, tokensMax: number): number {
   return state.settings.sandwichHead * Math.max(0, tokensMax - tokenSum(state.pinned));
 }
 
-/**
- * If more than twice this number of messages follow the summary, only the newest are read. So a render stays fast while nobody
- * makes summaries.
- */
+/** If more than twice this number of messages follow the summary, only the newest are read, so that a render stays fast. */
 const WINDOW_SEQS = 500;
 
 /**
@@ -134,11 +130,7 @@ function windowFrom(stepSeq: number, nextSeq: number): number {
   return stepSeq + Math.max(0, Math.floor((nextSeq - stepSeq) / WINDOW_SEQS) - 1) * WINDOW_SEQS;
 }
 
-/**
- * Returns the messages from a seq on, without those of a step that began earlier. If none are left, it returns the newest step.
- *
- * @param stepSeq  A seq at which a step begins.
- */
+/** Returns the whole steps from a seq on. If there are none, returns the newest step. @param stepSeq  A step begins there. */
 function wholeSteps(source: StrategySource, from: number, stepSeq: number): readonly Message[] {
   const messages = source.unpinnedFrom(from);
   const firstId = messages[0]?.id ?? 0;

@@ -30,7 +30,7 @@ export interface ThemeView {
   seqLast: number;
   /** The newest accepted summaries, oldest first. No two cover the same message. */
   summaries: readonly SummaryView[];
-  /** Of the `uncoveredCount` members, the newest, in order and in whole steps. */
+  /** The newest of the `uncoveredCount` members, in order and in whole steps. */
   uncovered: readonly Message[];
   /** The number of members that have left the window and that no summary covers. */
   uncoveredCount: number;

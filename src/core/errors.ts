@@ -23,7 +23,7 @@ export interface ErrorDetails {
   FILE_EXISTS: { path: string };
   FILE_NOT_USABLE: { path: string; reason: string };
   FILE_REPLACED: { path: string };
-  /** `solution` replaces the usual hint, which is for a binary that npm did not build. */
+  /** `solution` replaces the usual hint, which is about a missing binary. */
   DRIVER_NOT_BUILT: { reason: string; solution?: string };
   NOT_A_STORE: { path: string; reason: string };
   FORMAT_UNSUPPORTED: { path: string; reason: string };
@@ -93,7 +93,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   STORE_CLOSED: ({ path }) => ({ message: `The store ${path} is closed.`, hint: "Open it again with `openStore`." }),
   STORE_READONLY: ({ path, operation }) => ({
-    message: `The store ${path} was opened read-only, and ${operation} writes.`,
+    message: `The store ${path} was opened read-only, so ${operation} cannot write to it.`,
     hint: "Open it without `readonly` to write.",
   }),
   STORE_BUSY: ({ path }) => ({

@@ -1,4 +1,4 @@
-// Every maximum, with its unit and its reason. The options that a caller may set are in `options.ts`.
+// Maximums with their units and reasons. The options that a caller may set are in `options.ts`.
 
 /** Parts of one message. An agent's step has tens of parts, a long paste a thousand; ten thousand are a bug. */
 export const PARTS_MAX = 10_000;

@@ -55,7 +55,7 @@ function checkTogether(settings: SessionSettings): void {
     throw new StoreError("OPTION_INVALID", { option, expected, actual: settings[option] });
   };
   if (overlap > evictBatch) {
-    refuse("overlap", `at most evictBatch (${evictBatch}), so that each batch outlives the overlap`);
+    refuse("overlap", `at most evictBatch (${evictBatch})`);
   }
   if (flatTrigger - flatTail < COMPACT_SHARE_MIN) {
     refuse("flatTail", `at least 0.2 less than flatTrigger (${flatTrigger}), so that compacting frees tokens`);

@@ -137,7 +137,7 @@ function membersOf(
     return ids.length === 0 ? undefined : { root, position: position!, ids };
   }
   const newest = unions.newestPosition();
-  const known = Math.min(Math.max(1, position ?? newest), newest); // a position also names its generation
+  const known = Math.min(Math.max(1, position ?? newest), newest); // a position also selects the generation
   const session = unions.started({ root, position: known });
   const started = level === "subject" ? subjects.started({ root, position: known }) : session?.position;
   if (session === undefined || started === undefined) return undefined;

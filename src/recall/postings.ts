@@ -140,7 +140,7 @@ function totalsOf(
       heads[word] = list.messageIds[position + 1] ?? Number.POSITIVE_INFINITY;
     }
     messageIds[count] = next;
-    scores[count++] = Math.round(score * 1e9) / 1e9; // sums in another order are equal
+    scores[count++] = Math.round(score * 1e9) / 1e9; // the order of a sum must not matter
   }
   return { messageIds: messageIds.subarray(0, count), scores: scores.subarray(0, count) };
 }

@@ -61,7 +61,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   STORE_CLOSED: [{ path: "a.db" }, "The store a.db is closed.", "Open it again with `openStore`."],
   STORE_READONLY: [
     { path: "a.db", operation: "append" },
-    "The store a.db was opened read-only, and append writes.",
+    "The store a.db was opened read-only, so append cannot write to it.",
     "Open it without `readonly` to write.",
   ],
   STORE_BUSY: [

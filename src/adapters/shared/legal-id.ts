@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 
 const DIGITS = 8;
 
-/** Replaces illegal characters, shortens long ids, and then appends a hash of the id. Equal ids give equal results. */
+/** Returns a legal id unchanged, else a cleaned and cut id with a hash. Equal ids give equal results. */
 export function legalId(id: string, illegal: RegExp, charsMax: number): string {
   const cleaned = id.replace(illegal, "_");
   if (cleaned === id && id.length <= charsMax) return id;
