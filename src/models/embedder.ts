@@ -12,10 +12,8 @@ interface AnyEmbedder {
 }
 
 /**
- * Port: turns a text into a vector, synchronously and on this machine.
- *
- * An implementation must be deterministic: a text gives the same bits in every process and on every machine, because vectors are
- * stored and compared for years.
+ * Port: turns a text into a vector, synchronously and on this machine. It must give the same bits in every process and on every
+ * machine, because vectors are stored and compared for years.
  */
 export interface LocalEmbedder extends AnyEmbedder {
   /** Returns a vector of unit length, or undefined if the text has no words. */

@@ -8,7 +8,6 @@ const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
 /**
  * Returns the embedder with an id, such as `gemini-embedding-2-768`.
  *
- * @param options  Options for a model service.
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `MODEL_KEY_MISSING`, `OPTION_INVALID`.
  */
 export function embedderById(id: string, options: Omit<GeminiEmbedderOptions, "model" | "dimension"> = {}): Embedder {

@@ -17,7 +17,7 @@ const ANY_WORD = /[\p{L}\p{M}\p{N}]{1,40}/gu;
  * It uses feature hashing (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009). Each stemmed
  * word adds the square root of its count, with a sign, at four indexes given by its hash, one in each quarter of the vector (the
  * block construction of Kane and Nelson, "Sparser Johnson–Lindenstrauss Transforms", J. ACM 61(1), 2014). In search tests, four
- * indexes instead of one helped like a third more dimensions.
+ * indexes instead of one had the effect of a third more dimensions.
  *
  * All words have the same weight. Weights by length, by kind and from a list of common words changed nothing in tests. Weights
  * by document counts would make a vector depend on the messages before it.

@@ -59,9 +59,7 @@ export function labelOf(texts: readonly string[]): string {
   return asWritten(chosen, openings).join(", ");
 }
 
-/**
- * The beginning of a text, and its words. Openings are kept, because the next label of a cluster reads mostly the same texts.
- */
+/** A text's beginning and its words. They are kept, because the next label of a cluster reads mostly the same texts. */
 interface Opening {
   text: string;
   /** `text` in lower case. Undefined if its length would change, because the indexes would differ. */

@@ -60,6 +60,6 @@ export function redacted(text: string, redact: Redact | undefined): string {
 }
 
 function kindOf(value: unknown): string {
-  if (value instanceof Promise) return "a promise, and has to answer at once";
+  if (value instanceof Promise) return "a promise, not a text";
   return value === null ? "null" : `a value of type ${typeof value}`;
 }

@@ -7,7 +7,7 @@ import type { SourceText } from "./summarizer.ts";
 
 /** A text that can be a line of a summary. */
 export interface Statement {
-  /** Undefined for the model. */
+  /** Undefined if the model said it. */
   speaker: string | undefined;
   /** One line, as written except for white space. */
   text: string;

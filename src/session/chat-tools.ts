@@ -79,7 +79,7 @@ async function contentOf(
     const { query, limit = HITS_DEFAULT } = parseArguments(RECALL, args);
     const hits = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
     if (hits.length === 0) return "No message has words of the query. Other words may find it.";
-    const pointer = (): string => "Ask with other words, or for fewer, to see these.";
+    const pointer = (): string => "Search with other words to see these.";
     return hitsPage(hits, { beyond: 0, pointer }, budget).text;
   }
   if (name === "expand") {
@@ -93,7 +93,7 @@ async function contentOf(
     const pointer = (count: number): string => `expand(${target}, offset ${memberCount - count}) goes on.`;
     return membersPage(expansion, { beyond: memberCount - offset - members.length, pointer }, budget).text;
   }
-  throw new CallError(`There is no tool "${name}". There are: ${CHAT_TOOLS.map((tool) => tool.name).join(", ")}.`);
+  throw new CallError(`There is no tool "${name}". The tools are: ${CHAT_TOOLS.map((tool) => tool.name).join(", ")}.`);
 }
 
 function piece(target: string, from: number, budget: ResultBudget, store: Store): string {

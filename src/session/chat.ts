@@ -43,9 +43,8 @@ export interface ChatOptions {
 }
 
 /**
- * Returns Gemini's model for a chat, and its summarizer.
+ * Returns Gemini's model for a chat, by default that of `geminiChat`, and its summarizer.
  *
- * @param model  The name of the model; by default that of `geminiChat`.
  * @throws {StoreError} `MODEL_KEY_MISSING`, `OPTION_INVALID`, before anything is loaded or sent.
  */
 export function chatModels(model: string | undefined) {
@@ -53,7 +52,7 @@ export function chatModels(model: string | undefined) {
 }
 
 /**
- * Returns the most tokens that a context can have: `tokensMax` if given, else the model's window less its reply and the tools.
+ * Returns the most tokens that a context can have: `tokensMax`, or by default the model's window less its reply and the tools.
  *
  * @throws {StoreError} `OPTION_INVALID` if `tokensMax` is larger than that.
  */
@@ -227,7 +226,7 @@ export class Chat {
       signal.throwIfAborted();
       results.push(await runTool(call, tokensMax, this.#tools, signal));
     }
-    const content = `Not run: of one reply at most ${CALLS_MAX} calls are.`;
+    const content = `Not run: only the first ${CALLS_MAX} calls of a reply are run.`;
     for (const { toolCallId, name } of calls.slice(CALLS_MAX)) {
       results.push({ type: "tool_result", toolCallId, name, content, isError: true });
     }

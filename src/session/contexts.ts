@@ -210,7 +210,7 @@ export class Contexts {
     };
   }
 
-  /** Returns the unpinned messages from a seq on. Older ones than the window's are read once for each move of the frontier. */
+  /** Returns the unpinned messages from a seq on. Messages before the window are read once for each move of the frontier. */
   #unpinnedFrom({ window, evictedSeq, frontierVersion }: SessionState, seq: number): Message[] {
     if (seq >= evictedSeq) return window.filter((message) => message.seq >= seq);
     const key = `${seq} ${frontierVersion}`;

@@ -7,7 +7,7 @@ import { advice, type Finding, ok, problem } from "../store/finding.ts";
 import { dirtyThemes, themeSettings } from "../summaries/themes.ts";
 import type { SessionPorts } from "./ports.ts";
 
-const INDEX_FIX = "`await session.resolveDirty()` writes it, and goes on with it each time.";
+const INDEX_FIX = "`await session.resolveDirty()` writes it. Each further call adds more clusters.";
 
 const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
   "disk full": "Make room for it on the disk of the store.",
@@ -70,7 +70,7 @@ function indexFinding(state: IndexState): Finding {
   if (!isWorthIndexing)
     return ok("index", `${comparedCount === 0 ? "No cluster is there yet" : compared}: too few for an index.`);
   if (libraryError !== undefined) {
-    const text = `The native library hnswlib-node cannot be loaded (${libraryError}), so ${compared}: slower, but as right.`;
+    const text = `The native library hnswlib-node cannot be loaded (${libraryError}), so ${compared}, which is slower but exact.`;
     return advice("index", text, "Install what compiles native modules, then run: npm rebuild hnswlib-node");
   }
   if (saveFailure !== undefined) {
@@ -78,7 +78,7 @@ function indexFinding(state: IndexState): Finding {
     return advice("index", text, SAVE_FIXES[saveFailure.cause]);
   }
   if (refusal !== undefined) {
-    return advice("index", `The index file is not used: ${refusal}. Until it is written anew, ${compared}.`, INDEX_FIX);
+    return advice("index", `The index file is not used: ${refusal}. Until it is written again, ${compared}.`, INDEX_FIX);
   }
   if (indexedCount === 0) return advice("index", `There is no index file yet, so ${compared}.`, INDEX_FIX);
   const held = `The index holds ${formatted(indexedCount)} clusters; ${compared}`;

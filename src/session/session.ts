@@ -74,12 +74,7 @@ export interface Session {
    */
   render(options?: RenderOptions): RenderResult;
 
-  /**
-   * Returns how full the context for the next model call is, and how many tokens `compact` would free. If the budget is too
-   * small, the result says so.
-   *
-   * @throws {StoreError} `OPTION_INVALID`.
-   */
+  /** Returns how full the next context is, and how many tokens `compact` would free. @throws {StoreError} `OPTION_INVALID`. */
   pressure(options?: ContextOptions): Pressure;
 
   /**

@@ -134,11 +134,7 @@ export interface Store {
    */
   embedQuery(text: string, options?: { signal?: AbortSignal }): Promise<Float32Array | undefined>;
 
-  /**
-   * Returns the handles of the cluster, the theme and the subject that a message belongs to.
-   *
-   * @throws {StoreError} `MESSAGE_NOT_FOUND`.
-   */
+  /** Returns the handles of the cluster, theme and subject of a message. @throws {StoreError} `MESSAGE_NOT_FOUND`. */
   find(messageId: number): FoundRoots;
 
   /**

@@ -6,7 +6,7 @@ import type { Try } from "../store/claims.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** In this time, somebody may have corrected the key, the settings or the `redact` hook. */
+/** After this time, somebody may have corrected the key, the settings or the `redact` hook. */
 const REFUSED_DELAY_MS = 60 * 60 * 1_000;
 
 /** A service that asks for a longer delay is probably wrong. */
@@ -68,7 +68,7 @@ export function consequenceOf(error: unknown, attempts: number, nowMs: number, r
 
 function textOf(error: unknown): string {
   if (error instanceof Error) return String(error.message);
-  return typeof error === "object" ? "an object was thrown that is no error" : String(error);
+  return typeof error === "object" ? "a thrown object that is not an Error" : String(error);
 }
 
 /** Returns the number of the next try, from 1. A parked try does not count. */

@@ -119,7 +119,7 @@ export class ResolveRun {
   }
 
   /**
-   * Makes one summary, unless a limit, a pause or the claim of another process prevents this.
+   * Makes one summary, unless a limit, a pause or another process's claim prevents it.
    * @returns false if a stand-in is needed.
    */
   async work(task: SummaryTask): Promise<boolean> {
@@ -147,10 +147,7 @@ export class ResolveRun {
     }
   }
 
-  /**
-   * Makes a summary with the extractive summarizer, which is free but less useful. Nothing is recorded if this fails, or if the
-   * summary is not shorter than its sources.
-   */
+  /** Makes a summary with the extractive summarizer. Nothing is recorded if it fails, or is not shorter than its sources. */
   async standIn({ handle, reading, record }: SummaryTask): Promise<void> {
     const { signal, tokenCounter } = this.options;
     const plan = planReading(reading, tokenCounter);

@@ -25,10 +25,7 @@ export interface Resolved {
   nextTryAtMs: number | undefined;
 }
 
-/**
- * Makes the summaries that contexts of a strategy show. An error of the summarizer does not reject. @throws the signal's reason
- * if aborted.
- */
+/** Makes the summaries that contexts of a strategy show. An error of the summarizer does not reject. */
 export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   const { repositories, sessionId, strategy, claimant, concurrency, signal } = options;
   signal.throwIfAborted();

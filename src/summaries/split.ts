@@ -16,7 +16,7 @@ export interface SplitRule {
   top: number;
   /** The share for the newest steps, which stay word for word. */
   tail: number;
-  /** A summary must cover this many messages. */
+  /** A summary must cover at least this many messages. */
   messagesMin: number;
 }
 
@@ -44,7 +44,7 @@ export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): bo
   const { pinnedTokens, summary, steps } = filling;
   const free = tokensMax - pinnedTokens;
   const ownTokens = steps.reduce((sum, step) => sum + step.tokenCount, 0);
-  // The top may have been chosen for a larger budget. A context shows no more than its own share.
+  // The first steps may have been chosen for a larger budget. A context shows no more of them than their share.
   const topTokens = Math.min(summary?.topTokens ?? 0, rule.top * free);
   return topTokens + (summary?.tokenCount ?? 0) + ownTokens > rule.trigger * free;
 }

@@ -10,7 +10,7 @@ import { isDue, readingOf } from "./due.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
 
-/** All theme summaries may take this share of the tokens that the pinned messages leave. The memory block may take 0.4. */
+/** All theme summaries together may take this share of the tokens that pinned messages leave. The memory block may take 0.4. */
 const THEMES_SHARE = 0.3;
 
 /** A summary that costs nothing is due from this share of `resolveTokensMin` on. */

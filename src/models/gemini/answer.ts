@@ -24,7 +24,7 @@ export type Answer = z.infer<ReturnType<typeof answerSchema>>;
 
 /** The JSON Schema of an answer, without keywords that Gemini does not know. */
 export const answerJsonSchema: () => object = once(() => {
-  // The output schema would cost a few more tokens, for `additionalProperties: false` in each object.
+  // The output schema would have `additionalProperties: false` in each object, at a few tokens each.
   const { $schema: _, ...schema } = jsonSchemaOf(answerSchema(), "input");
   return schema;
 });

@@ -24,10 +24,7 @@ export interface GeminiEmbedderOptions extends GeminiOptions {
 }
 
 const TEXTS_MAX = 100;
-/**
- * The most estimated tokens in one request. The free tier's limit for a minute is a half more, and a larger request never
- * succeeds.
- */
+/** Two thirds of the free tier's limit for a minute, in estimated tokens. A larger request never succeeds. */
 const REQUEST_TOKENS_MAX = 20_000;
 
 /** `gemini-embedding-001` reads 2,048 tokens of a text. This leaves room for the error of the estimate, up to a quarter. */

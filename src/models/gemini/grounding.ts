@@ -20,7 +20,7 @@ const STATEMENT_CHARS_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
 /** If a statement cites nothing, its source must contain this share of the statement's words. */
 const OVERLAP_MIN = 0.5;
-const LOOK_CHARS = 4; // looking for a name in one text costs as much time as reading four characters
+const LOOK_CHARS = 4; // the work of looking for a name in one text, in characters read
 
 const WRAPPING = /^[`"']+|(?:\(\))?[`"']*$/g;
 const LABELS = new RegExp(`^(?:${Object.values(LABEL).join("|")})`, "i");
@@ -80,10 +80,7 @@ export async function groundStatement(
   };
 }
 
-/**
- * Checks an identifier or a path. Its sources are the cited messages that contain it, or else the first message that does.
- * @returns undefined if it occurs nowhere.
- */
+/** Finds the sources of an identifier or a path: the cited messages that contain it, or else the first that does, if any. */
 export async function groundName(
   claim: Claim,
   pieces: readonly SourcePiece[],

@@ -15,8 +15,8 @@ const RANGE = /^(\d+(?:\.\d+)?)[-–](\d+(?:\.\d+)?)$/;
 
 /**
  * Returns the names in a statement that a model must not invent: identifiers, paths, versions, flags and numbers, each once, in
- * order. Names are recognized by their shape, so `JavaScript` is a name, but plain words and two words joined by a slash or
- * hyphen are not.
+ * order. Names are recognized by their shape. `JavaScript` is a name; plain words, and two words joined by a slash or hyphen,
+ * are not.
  */
 export function namesIn(text: string): string[] {
   const found = new Set<string>();

@@ -49,7 +49,7 @@ export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): 
   if (typeof name !== "string" || !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)) {
     throw invalid("model", `the name of a model, such as ${modelByDefault}`, name);
   }
-  // Both spellings name the same model, and the name becomes part of a stored embedder id.
+  // `models/NAME` and `NAME` are the same model, and the name becomes part of a stored embedder id.
   const model = name.replace(/^models\//, "");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
   wholeNumber("timeoutMs", timeoutMs, 1, 3_600_000);

@@ -23,7 +23,7 @@ export interface PromptTexts {
   sources: { seq: number; role: string; name: string | undefined; text: string }[];
 }
 
-/** @throws {StoreError} `REDACT_FAILED`; the signal's reason once it is aborted. */
+/** @throws {StoreError} `REDACT_FAILED`; the signal's reason if aborted. */
 export async function promptTexts(
   request: SummarizeRequest,
   redact: Redact | undefined,

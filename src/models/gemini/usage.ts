@@ -12,8 +12,8 @@ export interface TokenPrices {
 }
 
 /**
- * Prices of the paid tier for text, from copies of https://ai.google.dev/gemini-api/docs/pricing of April to October 2026.
- * Models are left out if their price depends on the prompt's length or on the date.
+ * Prices of the paid tier for text, from https://ai.google.dev/gemini-api/docs/pricing of April to October 2026. Models are left
+ * out if their price depends on the prompt's length or on the date.
  */
 export const PRICES: ReadonlyMap<string, TokenPrices> = new Map([
   ["gemini-3.5-flash", { input: 1.5, output: 9 }],
@@ -39,10 +39,7 @@ export function tokensIn(usage: NonNullable<z.infer<ReturnType<typeof usageSchem
   return { inputTokens: promptTokenCount ?? 0, outputTokens: (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0) };
 }
 
-/**
- * Returns the cost of a reply of any shape. The tokens of `sent` are estimated if the service did not count them: the SDK (2.32)
- * leaves out the count for embeddings.
- */
+/** Returns the cost of a reply of any shape. The SDK (2.32) leaves out the input of embeddings, so `sent` is estimated. */
 export function usageOf(response: unknown, sent: readonly string[], prices: TokenPrices | undefined): ModelUsage {
   const counted = z.safeParse(replySchema(), response).data?.usageMetadata ?? {};
   const estimate = (): number => sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);

@@ -65,7 +65,7 @@ describe("a text that enters a prompt", () => {
   });
 
   test.each([
-    ["a promise, and has to answer at once", Promise.resolve("x")],
+    ["a promise, not a text", Promise.resolve("x")],
     ["a value of type undefined", undefined],
     ["null", null],
     ["a value of type number", 7],

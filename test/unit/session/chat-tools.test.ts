@@ -139,7 +139,7 @@ test.each([
   ["expand", { target: "99" }, "No message with id 99. Use an id that"],
   ["expand", { target: "1", offset: 5 }, "1 has 1 messages, so none comes after offset 5."],
   ["expand", { target: "1", from: 500 }, "1 has no text from character 500 on."],
-  ["forget", {}, 'There is no tool "forget". There are: recall, expand.'],
+  ["forget", {}, 'There is no tool "forget". The tools are: recall, expand.'],
 ])("%s(%j) is answered with what is wrong", async (name, args, message) => {
   const store = temporaryStore();
   store.session("s").append({ role: "user", content: "The lamp is green." });

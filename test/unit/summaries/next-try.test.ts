@@ -51,7 +51,7 @@ describe("a failure", () => {
     const said = (error: unknown) => consequenceOf(error, 1, 0, 0).error;
     expect(said(new Error("word ".repeat(1_000_000))).length).toBeLessThanOrEqual(1_000);
     expect([said("no"), said(undefined)]).toEqual(["no", "undefined"]);
-    for (const thrown of [Object.create(null), { message: "no" }, null]) expect(said(thrown)).toContain("no error");
+    for (const thrown of [Object.create(null), { message: "no" }, null]) expect(said(thrown)).toContain("not an Error");
   });
 
   test.each<[StoreError, number | null, boolean]>([
