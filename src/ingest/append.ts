@@ -22,15 +22,15 @@ export interface AppendOptions {
 }
 
 /**
- * Appends messages in one transaction: either all of them are on disk when this returns, or none. The frontier moves when a
- * message puts the window under pressure.
+ * Appends messages in one transaction: when this returns, all of them are stored, or none. If the window is then under
+ * pressure, the frontier moves. A message whose `id` the session holds is not appended again, so a caller may retry
+ * after a crash.
  *
- * A message whose `id` the session already holds is not appended again, so a caller may retry after a crash.
+ * If this throws, load `state` again, because it may differ from the file.
  *
- * `state` is updated. If this throws, `state` may differ from the file: load it again.
- *
- * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if the session
- *   holds another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned; `EMBEDDER_MISMATCH`.
+ * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if the
+ * session holds another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned;
+ * `EMBEDDER_MISMATCH`.
  */
 export function append(
   repositories: Repositories,
@@ -60,8 +60,8 @@ export function append(
 }
 
 /**
- * Brings `state` up to date if another process has written to the session. Call it inside the transaction that is about to
- * write. The session is read only if `data_version` shows that another connection has committed.
+ * Brings `state` up to date if another process has written to the session. Call it inside the transaction that will
+ * write. Nothing is read unless `data_version` shows that another connection has committed.
  */
 export function catchUp(repositories: Repositories, state: SessionState): void {
   const dataVersion = repositories.database.dataVersion();
@@ -69,7 +69,7 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
   const nextSeq = repositories.messages.nextSeq({ sessionId: state.sessionId });
   const session = repositories.sessions.byId(state.sessionId);
   if (nextSeq === state.nextSeq && session?.frontierVersion === state.frontierVersion) {
-    // Callers compare this object by identity: equal settings stay the same object.
+    // Callers compare this object by identity, so equal settings must stay the same object.
     if (JSON.stringify(session.settings) !== JSON.stringify(state.settings)) state.settings = session.settings;
     state.dataVersion = dataVersion;
     return;
@@ -81,8 +81,8 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
 }
 
 /**
- * Asserts that the forest in use was grown with this embedder. Call it inside each transaction that moves the frontier, because
- * another process may have run `reembed` since the store was opened.
+ * Asserts that this embedder is in use. Call it inside each transaction that moves the frontier, because another
+ * process may have run `reembed`.
  *
  * @throws {StoreError} `EMBEDDER_MISMATCH`.
  */

@@ -3,7 +3,7 @@ import type { CarriedSummary } from "../store/new-generation.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { RegrownSession } from "./regrown-session.ts";
 
-/** A summary in use, and the theme of the new forest that holds exactly its steps, if there is one. */
+/** A summary in use, and the theme of the new forest that holds exactly its steps, if any. */
 interface Carriable {
   summaryId: number;
   steps: ReadonlySet<number>;
@@ -11,8 +11,8 @@ interface Carriable {
 }
 
 /**
- * Finds the summaries that need not be made and paid for again, because a theme of the new forest held exactly their steps at
- * some log position. Such a match never changes, so it is remembered.
+ * Finds the summaries that need not be paid for again, because a theme of the new forest held exactly their steps at
+ * some log position. A match never changes, so it is remembered.
  */
 export class CarriedSummaries {
   readonly #repositories: Repositories;
@@ -22,7 +22,7 @@ export class CarriedSummaries {
     this.#repositories = repositories;
   }
 
-  /** Returns the summaries to keep. If two overlap, only the one that covers more is kept. */
+  /** If two summaries overlap, only the one that covers more is kept. */
   ofSession(sessionId: string, session: RegrownSession): CarriedSummary[] {
     const { summaries, unions } = this.#repositories;
     const standing = [...summaries.shown(sessionId), ...summaries.waiting(sessionId)];
@@ -42,7 +42,7 @@ export class CarriedSummaries {
   }
 }
 
-/** Returns the theme that held exactly these steps when the last of them entered, or after a later unite. */
+/** Returns the theme that held exactly these steps at some log position. */
 function matchOf(
   steps: ReadonlySet<number>,
   { forest, log }: RegrownSession,
@@ -58,7 +58,7 @@ function matchOf(
   return undefined;
 }
 
-/** Yields the positions at which a step's theme united with another, after the step entered. */
+/** Yields the log positions at which the theme of an entered step united with another. */
 function* unitesAfter(entry: DecidedRow, forest: Forest, log: readonly DecidedRow[]): Generator<number> {
   for (let index = log.indexOf(entry) + 1; index < log.length; index++) {
     const { id, kind, node, root } = log[index]!;

@@ -8,12 +8,9 @@ import { changeSession } from "../store/write.ts";
 import { assertEmbedder, catchUp } from "./append.ts";
 import { type EmbedderTerms, planCompactMove, planIdleMove, planPressureMove } from "./graduate.ts";
 
-// Moves of the frontier without an append.
-
-/** Sessions read in one transaction. */
 const PAGE_SESSIONS = 500;
 
-/** Moves the frontier as far as the window allows, and makes contexts show finished summaries. @returns false if nothing changed. */
+/** Moves the frontier as far as the window allows, and shows finished summaries. @returns false if nothing changed. */
 export function compact(repositories: Repositories, state: SessionState, embedder: EmbedderTerms): boolean {
   return changeSession(repositories, "compact", (session) => {
     catchUp(repositories, state);
@@ -25,8 +22,8 @@ export function compact(repositories: Repositories, state: SessionState, embedde
 }
 
 /**
- * Moves the frontier of a session after vectors that it waited for were stored. Otherwise the next append might move it by
- * thousands of messages at once.
+ * Moves the frontier of a session after vectors were stored. Otherwise the next append might move it by thousands of
+ * messages.
  *
  * @returns false if nothing changed.
  */
@@ -50,7 +47,6 @@ export interface IdleOptions {
   embedder: EmbedderTerms;
   /** Unix milliseconds. */
   nowMs: number;
-  /** Returns true for sessions to skip. */
   isSpared: (sessionId: string) => boolean;
   /** Called after each session whose frontier moved. Its state in memory is then out of date. */
   onMoved: () => void;
@@ -58,9 +54,9 @@ export interface IdleOptions {
 }
 
 /**
- * Moves the frontier of every idle session (see `moveIdleSession`). A damaged session is skipped; `verify` reports it.
+ * Moves the frontier of every idle session. A damaged session is skipped; `verify` reports it.
  *
- * @throws the signal's reason if it is aborted. Moves made by then stay.
+ * @throws the signal's reason if it is aborted. Moves that were made stay.
  */
 export async function moveIdleSessions(repositories: Repositories, options: IdleOptions): Promise<void> {
   const { embedder, nowMs, isSpared, onMoved, signal } = options;
@@ -83,13 +79,9 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
 }
 
 /**
- * Lets all steps of an idle session except the newest graduate, so that recall finds the session by its clusters. Contexts show
- * the same messages word for word as before.
- *
- * If the session has been silent for longer than it lasted, all of its open clusters settle, and get subjects. Messages that
- * are appended later then start new clusters. `forest/DESIGN.md` says why the clusters do not settle earlier.
- *
- * While a vector of the session has been due for less than thirty days, nothing moves.
+ * Lets all steps of an idle session except the newest graduate, so that recall finds the session by its clusters.
+ * Contexts stay the same. If the session has been silent for longer than it lasted, its open clusters settle (see
+ * `forest/DESIGN.md`). Nothing moves while the session waits for a vector, for thirty days at most.
  *
  * @returns false if nothing changed.
  */

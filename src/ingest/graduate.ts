@@ -21,10 +21,9 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { FrontierMove } from "../store/write.ts";
 
-/** The part of an embedder that placement needs. */
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
 
-/** Returns the move that relieves the window; undefined if it is not under pressure, or if it waits for a vector. */
+/** Returns the move that relieves the window; undefined without pressure, or if the window waits for a vector. */
 export function planPressureMove(
   repositories: Repositories,
   state: SessionState,
@@ -38,7 +37,7 @@ export function planPressureMove(
   return next && planMove(repositories, state, similarityMin, next);
 }
 
-/** Returns the farthest move that the window allows; undefined if nothing may graduate and no finished summary waits. */
+/** Returns the farthest move that the window allows; undefined if nothing would change. */
 export function planCompactMove(
   repositories: Repositories,
   state: SessionState,
@@ -51,9 +50,9 @@ export function planCompactMove(
 }
 
 /**
- * Returns the move of an idle session; undefined if nothing may graduate and no cluster settles.
+ * Returns the move of an idle session; undefined if nothing would change.
  *
- * @param isOver  True if the open clusters settle too.
+ * @param isOver  True if the open clusters settle, too.
  */
 export function planIdleMove(
   repositories: Repositories,
@@ -67,8 +66,8 @@ export function planIdleMove(
 }
 
 /**
- * Returns the seq of the first message whose vector the window waits for. The wait ends when the vector has been due for four
- * hours, or when 5,000 newer messages have been appended.
+ * Returns the seq of the first message whose vector the window waits for. The wait ends after four hours, or when 5,000
+ * newer messages have been appended.
  */
 function awaitedFrom({ pendingVectors }: Repositories, { sessionId, window }: SessionState, clock: Clock): number {
   const dueFrom = pendingVectors.firstDue(sessionId, clock() - VECTOR_WAIT_MS_MAX) ?? NOTHING_DUE;
@@ -79,7 +78,7 @@ function stepsOf({ window, openStep }: SessionState): WindowStep[] {
   return windowSteps(window, openStep?.id);
 }
 
-/** Returns false only if `nextFrontier` would not move. It is cheap, and most appends need no more than this check. */
+/** A cheap check, which suffices for most appends. Returns false only if `nextFrontier` would not move. */
 function isUnderPressure({ window, graduatedSeq, settings }: SessionState): boolean {
   const { hotSize, evictBatch, hotTokensMax } = settings;
   if (window.length >= hotSize + 2 * evictBatch) return true;
@@ -93,8 +92,8 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
 }
 
 /**
- * Decides which cluster each graduating step enters, which clusters settle, which themes unite, and which summaries contexts
- * show after the move. Changes `state` as if the move were already written.
+ * Decides which cluster each graduating step enters, which clusters settle, which themes unite, and which summaries
+ * contexts show. Changes `state` as if the move were already written.
  *
  * @param settlesAll  True if all clusters settle after the last step.
  */
@@ -149,10 +148,7 @@ function planMove(
   };
 }
 
-/**
- * Returns the changes to the summaries that contexts show. They show every finished summary that no other covers. A summary
- * that only a stand-in covers is kept as well, because the next summary builds on it.
- */
+/** Contexts show every summary that no other covers. Summaries under a stand-in stay for the next one to build on. */
 function acceptedSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,

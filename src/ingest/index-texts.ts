@@ -4,11 +4,11 @@ import type { Repositories } from "../store/repositories.ts";
 import { indexTexts } from "../store/write.ts";
 
 /**
- * Adds every message that is missing in the full-text index. A transaction adds a hundred and takes about 10 ms. After each,
- * the event loop and other processes get a turn.
+ * Adds all missing messages to the full-text index, a hundred in each transaction (about 10 ms). In between, the event
+ * loop and other processes get a turn.
  *
  * @returns the number of messages added.
- * @throws the signal's reason if it is aborted. Messages added by then stay.
+ * @throws the signal's reason if it is aborted. Messages that were added stay.
  */
 export async function indexTail(repositories: Repositories, options: { signal?: AbortSignal } = {}): Promise<number> {
   for (let count = 0; ; await nextTurn()) {

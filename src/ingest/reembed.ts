@@ -18,17 +18,17 @@ import type { Repositories } from "../store/repositories.ts";
 import { RegrownForests } from "./regrown-forests.ts";
 import { checkedVector, requestVectors } from "./request-vectors.ts";
 
-/** Failures in a row that end the run. */
+/** The run ends after this many failures in a row. */
 const ATTEMPTS_MAX = 6;
 /** If a service asks for a longer delay, the run ends. The next run continues. */
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 10 * 60_000 };
-/** Shows if a service that refused a text refuses everything. */
+/** If a service refuses this text, it refuses everything. */
 const HARMLESS_TEXT = "Hello";
 
-/** About the average of prose and code. The service's own count may differ, and it cuts long texts. */
+/** About the average of prose and code. The service's own count may differ, and it cuts off long texts. */
 const BYTES_PER_TOKEN = 4;
 
-/** Most new messages whose vectors are staged inside the transaction of the switch. With more, another round comes first. */
+/** If more messages were appended meanwhile, another round comes before the switch. */
 const LAST_MESSAGES_MAX = 200;
 
 export interface ReembedProgress {
@@ -37,12 +37,11 @@ export interface ReembedProgress {
   doneCount: number;
   /** The total known so far: messages for `embed`, log positions for `grow`, 1 for `switch`. */
   totalCount: number;
-  /** The usage of this run so far. */
   usage: ModelUsage;
 }
 
 export interface ReembedResult {
-  /** False if there was nothing to do: the forest in use was grown with this embedder, and no vector is missing. */
+  /** False if there was nothing to do: this embedder is in use, and no vector is missing. */
   reembedded: boolean;
   /** Ids of the embedders before and after. */
   from: string;
@@ -51,7 +50,7 @@ export interface ReembedResult {
   embeddedCount: number;
   /** Summaries that the new forest keeps. The others must be made again. */
   carriedSummaryCount: number;
-  /** Milliseconds for which other processes could not write, because the new forest was being written. */
+  /** Milliseconds for which other processes could not write. */
   switchMs: number;
   usage: ModelUsage;
 }
@@ -61,22 +60,22 @@ export interface ReembedPorts {
   clock: Clock;
   signal: AbortSignal;
   onProgress?: (progress: ReembedProgress) => void;
-  /** Called as soon as the new forest is in use. The caller must not write anything that it holds of the old one. */
+  /** Called as soon as the new forest is in use. The caller must drop its state of the old one. */
   onSwitch: () => void;
 }
 
 /**
  * Grows the forest of every session again with another embedder, and replaces the forest in use.
  *
- * 1. Vectors are made for all messages and staged in the file, in small transactions. The next run continues a run that was
- *    stopped. Meanwhile the forest in use serves and grows.
+ * 1. Vectors are made for all messages and staged in the file, in small transactions. Meanwhile the forest in use
+ * serves and grows. If the run is stopped, the next run continues here.
  * 2. The new forest grows in memory, following the log in use.
  * 3. One transaction adds the newest messages and writes the new forest.
  *
- * The steps repeat until few messages have been appended meanwhile.
+ * The steps repeat until few messages are appended meanwhile.
  *
- * @throws the signal's reason if it is aborted before the switch; an error of the embedder, if another try does not help;
- *   `STORE_BUSY`, `STORE_CORRUPT`, `VECTOR_INVALID`. The forest in use is then unchanged.
+ * @throws the signal's reason if it is aborted before the switch; an error of the embedder, if trying again does not
+ * help; `STORE_BUSY`, `STORE_CORRUPT`, `VECTOR_INVALID`. The forest in use is then unchanged.
  */
 export async function reembed(repositories: Repositories, options: ReembedPorts): Promise<ReembedResult> {
   const { embedder, signal } = options;
@@ -92,10 +91,10 @@ export async function reembed(repositories: Repositories, options: ReembedPorts)
 }
 
 /**
- * Moves the staged vectors of a generation that came into use to their messages, in small transactions. After each, the event
- * loop and other processes get a turn. If the process stops before the end, upkeep continues.
+ * Moves the staged vectors of the generation in use to their messages, in small transactions. In between, the event
+ * loop and other processes get a turn. If the process stops, upkeep continues.
  *
- * @throws the signal's reason if it is aborted. Vectors moved by then stay.
+ * @throws the signal's reason if it is aborted. Vectors that were moved stay.
  */
 export async function moveVectors(repositories: Repositories, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
@@ -110,15 +109,14 @@ export interface ReembedEstimate {
   /** Ids of the embedder in use and of the new one. */
   from: string;
   to: string;
-  /** Messages in the store. */
   messageCount: number;
-  /** Messages whose vectors are missing. Vectors of an earlier run that was stopped count as made. */
+  /** Messages without a vector. Vectors of an earlier run that was stopped count as made. */
   toEmbedCount: number;
   /** The tokens of the texts of those messages, estimated at four bytes each. */
   tokenCount: number;
   /** Estimated US dollars; 0 for a local embedder, undefined if the price is unknown. */
   costUsd: number | undefined;
-  /** Themes with summaries. Those that the new forest does not have must be summarized again. */
+  /** Themes with summaries. If the new forest does not have a theme, its summary must be made again. */
   summarizedThemeCount: number;
 }
 
@@ -150,7 +148,7 @@ class ReembedRun {
   readonly #options: ReembedPorts;
   readonly #target: Target;
   #regrowth: RegrownForests;
-  /** The message id up to which every vector is staged. */
+  /** Every vector up to this message id is staged. */
   #stagedTo = 0;
   #embeddedCount = 0;
   readonly #usage: ModelUsage = { inputTokens: 0, outputTokens: 0 };
@@ -166,7 +164,7 @@ class ReembedRun {
     return { embeddedCount: this.#embeddedCount, usage: { ...this.#usage } };
   }
 
-  /** Returns true if a message of the forest lacks a vector that the embedder in use can make. */
+  /** Returns true if a message of the forest lacks a vector that the embedder can make. */
   wouldHeal(): boolean {
     const { embedder } = this.#options;
     for (const { text } of this.#repositories.reembedding.lacking()) {
@@ -188,7 +186,6 @@ class ReembedRun {
     return { carriedSummaryCount: 0, switchMs: 0 };
   }
 
-  /** Stages every missing vector, except for messages appended after the last batch was read. */
   async #stageAll(): Promise<void> {
     const { database, reembedding } = this.#repositories;
     const { embedder } = this.#options;
@@ -225,9 +222,9 @@ class ReembedRun {
   }
 
   /**
-   * Requests the vectors of texts. If the service is unavailable or its answer is invalid, it waits, as long as the service asks
-   * if it does. Then, or if the batch is refused, each half is tried alone. A text that is refused alone gets no vector: any
-   * number of such texts must not stop the run.
+   * Requests the vectors of texts. If the service is unavailable or its answer is invalid, waits, and then tries each
+   * half alone. A refused batch is split without waiting. A single text that is refused gets no vector, because it must
+   * not stop the run.
    */
   async #remoteVectors(
     embedder: RemoteEmbedder,
@@ -257,7 +254,7 @@ class ReembedRun {
     return [...first, ...(await this.#remoteVectors(embedder, texts.slice(half), next))];
   }
 
-  /** @throws the error if another try does not help. */
+  /** @throws the error if trying again does not help. */
   async #pause(error: unknown, attempt: number): Promise<void> {
     const isAway = StoreError.is(error, "MODEL_UNAVAILABLE");
     const waitMs = (isAway ? error.details.retryAfterMs : undefined) ?? backoffMs(attempt, BACKOFF);
@@ -267,7 +264,7 @@ class ReembedRun {
     await wait(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
-  /** Follows the log to its end. @returns false if vectors are missing, or if another process has switched meanwhile. */
+  /** Follows the log to its end. @returns false if vectors are missing, or if another process has switched. */
   async #growAll(): Promise<boolean> {
     const { database, unions } = this.#repositories;
     for (;;) {
@@ -303,7 +300,7 @@ class ReembedRun {
     return { carriedSummaryCount, switchMs };
   }
 
-  /** Adds the newest messages and rows. @returns undefined if there are too many, so that another round is needed. */
+  /** Adds the newest messages and rows. @returns undefined if another round is needed. */
   #planSwitch(): NewForest | undefined {
     const withoutVector = this.#stageLast();
     if (withoutVector === undefined) return undefined;
@@ -322,11 +319,11 @@ class ReembedRun {
   }
 
   /**
-   * Stages the vectors of messages appended since the last round, if the embedder is local. With a remote one their vectors
-   * become due, as those of any new message.
+   * Stages the vectors of messages appended since the last round, if the embedder is local. A remote embedder makes
+   * them after the switch.
    *
-   * @returns the messages whose vectors become due; undefined if another round is needed, because there are too many messages
-   *   or because one of them has graduated.
+   * @returns the messages whose vectors become due; undefined if another round is needed, because there are too many
+   * messages or one of them has graduated.
    */
   #stageLast(): number[] | undefined {
     const { reembedding } = this.#repositories;
@@ -350,9 +347,9 @@ class ReembedRun {
   }
 
   /**
-   * Returns true if another process has made a new generation with this embedder, so that nothing is left to do.
+   * Returns true if another process has already made the new generation with this embedder.
    *
-   * @throws {StoreError} `EMBEDDER_MISMATCH` if it made one with another embedder.
+   * @throws {StoreError} `EMBEDDER_MISMATCH` if it used another embedder.
    */
   #isOvertaken(): boolean {
     const { database, generations } = this.#repositories;

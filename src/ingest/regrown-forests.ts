@@ -8,17 +8,19 @@ import type { Repositories } from "../store/repositories.ts";
 import { CarriedSummaries } from "./carried-summaries.ts";
 import { RegrownSession } from "./regrown-session.ts";
 
-/** Rows of the log in use that are followed in one transaction, which takes about 20 ms. */
+/** Rows followed in one transaction: about 20 ms. */
 const PAGE_ROWS = 100;
 
-/** `more`: there may be more rows. `current`: all were followed. `unstaged`: a vector is missing. `stale`: the log was rewritten. */
+/**
+ * `more`: there may be more rows. `current`: all were followed. `unstaged`: a vector is missing. `stale`: begin anew.
+ */
 export type Followed = "more" | "current" | "unstaged" | "stale";
 
 /**
  * The forests of all sessions, grown again in memory from staged vectors while the forests in use still grow.
  *
- * Steps enter in the order of the log in use. So the new log is the one that the store would have if it had used the new
- * embedder from the start, except that the newest settings apply to all steps, and forgotten messages are left out.
+ * Steps enter in the order of the log in use. So the new log is what the store would have if it had always used the new
+ * embedder. But the newest settings apply to all steps, and forgotten messages are left out.
  */
 export class RegrownForests {
   readonly #repositories: Repositories;
@@ -26,7 +28,6 @@ export class RegrownForests {
   readonly #embedder: Embedder;
   readonly #sessions = new Map<string, RegrownSession>();
   readonly #carried: CarriedSummaries;
-  /** Identifies the log that is followed. */
   readonly #stamp: string;
   /** The position of the last row followed, in the log in use. */
   #followedTo = 0;
@@ -50,13 +51,12 @@ export class RegrownForests {
     return this.#sessions;
   }
 
-  /** Returns the new log of all sessions, in order. */
   log(): { sessionId: string; row: DecidedRow }[] {
     const rows = [...this.#sessions].flatMap(([sessionId, { log }]) => log.map((row) => ({ sessionId, row })));
     return rows.sort((left, right) => left.row.id - right.row.id);
   }
 
-  /** Follows some more rows. Call it inside a transaction. */
+  /** Call it inside a transaction. */
   follow(): Followed {
     const { reembedding } = this.#repositories;
     if (this.#stampNow() !== this.#stamp) return "stale";
@@ -73,12 +73,11 @@ export class RegrownForests {
     return rows.length < PAGE_ROWS ? "current" : "more";
   }
 
-  /** Returns the summaries that the new forest keeps. */
   carriedSummaries(): CarriedSummary[] {
     return [...this.#sessions].flatMap(([sessionId, session]) => this.#carried.ofSession(sessionId, session));
   }
 
-  /** Follows one row. @returns false, with nothing changed, if a vector is missing. */
+  /** @returns false, with nothing changed, if a vector is missing. */
   #followRow(row: FollowedRow, steps: ReadonlyMap<number, StagedMessage[]>, settings: SessionSettings): boolean {
     const { sessionId, kind, node, root } = row;
     const { openClustersMax, maxThemes } = settings;
@@ -110,7 +109,7 @@ export class RegrownForests {
     return steps;
   }
 
-  /** Changes if the log was rewritten or another generation came into use. */
+  /** Changes if the log was rewritten, or if another generation came into use. */
   #stampNow(): string {
     const { id, rewriteCount } = this.#repositories.generations.newest()!;
     return `${id}.${rewriteCount}`;

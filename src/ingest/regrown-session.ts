@@ -9,7 +9,7 @@ import type { DerivedRows } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";
 import type { GraduatingMessage } from "../store/messages.ts";
 
-/** Its texts are kept until it settles and gets its label. */
+/** Texts are kept until the cluster settles and gets its label. */
 interface DraftCluster {
   cluster: OpenCluster;
   logPosition: number;
@@ -19,11 +19,11 @@ interface DraftCluster {
 }
 
 /**
- * The forest of one session, grown again with other vectors. Steps enter in the same order as before, and `StepPlacer` places
- * them, as it does after an append. If the clusters settled because the session was over, all clusters settle here too.
+ * The forest of one session, grown again with other vectors. `StepPlacer` places the steps in their old order. When all
+ * old clusters settled because the session was over, all new clusters settle, too.
  */
 export class RegrownSession {
-  /** The result of the new log. A row that cannot be applied fails an assertion. */
+  /** A row that cannot be applied fails an assertion. */
   readonly forest = new Forest();
   readonly log: DecidedRow[] = [];
   readonly #growth: GrowingForest;
@@ -42,8 +42,8 @@ export class RegrownSession {
    *
    * @param rootBefore  The step's cluster in the old forest.
    * @param messages  Its messages with their new vectors, in order.
-   * @param position  The position of the last row of the new log.
-   * @returns the position of the last row after it.
+   * @param position  The newest position of the new log.
+   * @returns the newest position after it.
    */
   enter(
     rootBefore: number,
@@ -78,10 +78,10 @@ export class RegrownSession {
   }
 
   /**
-   * Follows the settling of a cluster of the old forest. The new forest decides by itself which clusters are full or too many.
-   * If the cluster was not full and was the last open one, the session was over, and all clusters settle.
+   * Follows the settling of a cluster of the old forest. The new forest decides alone which clusters are full or too
+   * many. If the old cluster was not full and was the last open one, the session was over, and all clusters settle.
    *
-   * @returns the position of the last row of the new log.
+   * @returns the newest position of the new log.
    */
   settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);
@@ -92,7 +92,6 @@ export class RegrownSession {
     return this.#take(decision);
   }
 
-  /** Returns the rows that derive from the new log so far. */
   rows(): DerivedRows {
     const parents = new Map<number, number>();
     for (const { id: step, messageIds } of this.#steps) {

@@ -4,14 +4,13 @@ import type { RemoteEmbedder } from "../models/embedder.ts";
 import type { OnUsage } from "../models/usage.ts";
 import { isUsable } from "../vector/vector.ts";
 
-/** Milliseconds that one call of an embedder may take. */
 export const CALL_MS_MAX = 180_000;
 
 /**
  * Requests a vector for each text, and checks the vectors.
  *
  * @throws the signal's reason once it is aborted; an error of the embedder; {StoreError} `MODEL_UNAVAILABLE` after
- *   `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`.
+ * `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`.
  */
 export async function requestVectors(
   embedder: RemoteEmbedder,
@@ -38,11 +37,7 @@ export async function requestVectors(
   }
 }
 
-/**
- * Returns the vector if it is valid.
- *
- * @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil every centroid it is added to.
- */
+/** @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil the centroid of its cluster. */
 export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
   if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
   const reason =

@@ -5,19 +5,18 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SettledCluster } from "../store/subjects.ts";
 import { assignClusters } from "../store/write.ts";
 
-/** Most clusters assigned in one transaction, and about the most comparisons made in it. Each takes about 10 ms. */
+/** The limits of one transaction, about 10 ms each. Comparisons may exceed theirs. */
 const BATCH_CLUSTERS_MAX = 100;
 const BATCH_COMPARISONS = 20_000;
 
-/** Assigned clusters loaded in one transaction. */
 const PAGE_CLUSTERS = 500;
 
-/** Most assigned clusters that stay in memory between calls, in whole projects: 100 MB if a vector has 512 numbers. */
+/** Assigned clusters that stay in memory between calls, in whole projects: 100 MB with vectors of 512 numbers. */
 const KEPT_CLUSTERS_MAX = 50_000;
 
 /**
- * Assigns settled clusters to the subjects of their projects. It keeps the subjects of the projects used last in memory,
- * because loading those of 20,000 clusters takes a second, and assigning one more cluster takes a millisecond.
+ * Assigns settled clusters to the subjects of their projects. Subjects of the projects used last stay in memory.
+ * Loading those of 20,000 clusters takes a second; assigning one more cluster takes a millisecond.
  */
 export class SubjectPlacer {
   readonly #repositories: Repositories;
@@ -25,20 +24,17 @@ export class SubjectPlacer {
   /** Keyed by project, least recently used first. */
   readonly #placings = new Map<string | null, ProjectPlacing>();
 
-  /** @param batchMax  Most clusters assigned in one transaction. */
   constructor(repositories: Repositories, batchMax = BATCH_CLUSTERS_MAX) {
     this.#repositories = repositories;
     this.#batchMax = batchMax;
   }
 
   /**
-   * Assigns the settled clusters that have no subject yet, in the order in which they settled, in small transactions. Only one
-   * call may run at a time.
+   * Assigns the settled clusters that have no subject, in the order in which they settled, in small transactions. Only
+   * one call may run at a time in this store. Other processes may do the same: each cluster is assigned once, and its
+   * subject depends only on the log. A damaged project is skipped; `verify` reports it.
    *
-   * Any number of processes may do this at once: each cluster is assigned once, and its subject depends only on the log. A
-   * damaged project is skipped; `verify` reports it.
-   *
-   * @throws the signal's reason if it is aborted. Clusters assigned by then stay assigned.
+   * @throws the signal's reason if it is aborted. Assignments that were made stay.
    */
   async placeAll(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -61,7 +57,7 @@ export class SubjectPlacer {
     this.#release();
   }
 
-  /** Keeps the projects used last, as many as there is room for. */
+  /** Keeps as many of the projects used last as there is room for. */
   #release(): void {
     let keptCount = 0;
     for (const [project, { clusterCount }] of [...this.#placings].toReversed()) {
@@ -71,14 +67,14 @@ export class SubjectPlacer {
   }
 }
 
-/** The subjects of a project in memory: those of all clusters that settled up to some log position. */
+/** The subjects of a project in memory, up to some log position. */
 class ProjectPlacing {
   readonly #repositories: Repositories;
   readonly #project: string | null;
   #subjects = new ProjectSubjects();
   /** The log position at which the newest of these clusters settled. */
   #settledUpTo = 0;
-  /** The log position, the generation and its count of rewrites when the clusters were last known to be current. */
+  /** When the clusters were last known to be current. */
   #position = 0;
   #generation = 0;
   #rewriteCount = -1;

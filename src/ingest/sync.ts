@@ -1,36 +1,36 @@
-/** A message of the host's array, or a stored one, as `sync` compares them. */
+/** A message of the host's array or of the session, as `sync` compares them. */
 export interface SyncKey {
   externalId: string | undefined;
   /**
-   * Equal messages have equal digests. The digest of a tool message depends only on the calls that it answers, because hosts
-   * clear or shorten old outputs. For other messages see `digestOf`.
+   * Equal messages have equal digests. The digest of a tool message is made of its call ids, because hosts shorten old
+   * outputs. For other messages see `digestOf`.
    */
   digest: string;
 }
 
-/** Most stored messages with the same content that are considered: "ok" may be said ten thousand times. */
+/** Most stored messages with the same content that are compared: "ok" may be said ten thousand times. */
 const CANDIDATES_MAX = 64;
 
 /**
  * Returns the indexes in `history` of the messages that the session does not hold, in order.
  *
- * The host passes its whole array each turn. It appends at the end, but it may have dropped old messages or replaced them by
- * a summary of its own, so indexes mean nothing. Two messages with ids are the same if their ids are equal; otherwise their
- * content decides. The longest common subsequence aligns the array with the known messages:
+ * The host passes its whole array each turn. It may have dropped old messages or replaced them by a summary, so
+ * positions mean nothing. Two messages are the same if their ids are equal. If one has no id, their content is
+ * compared. The longest common subsequence aligns the array with the known messages:
  *
  * - A message after the last match is new, even if the same words were said before.
- * - An unmatched message before the last match is also new, unless the session holds the same message unmatched elsewhere. So
- *   a summary or a system prompt that the host keeps at the front is stored only once.
+ * - An earlier message without a match is new, unless the session holds the same message without a match elsewhere. So
+ * a system prompt that the host keeps at the front is stored only once.
  *
- * If the match does not reach the newest known message, and a new message precedes it, only the part that matches from the
- * front of the array counts. A host may go back a few messages. But after a new message at the front, such as the host's
- * summary of everything, the same words are said again.
+ * A new message at the front may be the host's summary of everything, after which old words are said again. So if the
+ * match does not include the newest known message and a new message comes before it, only matches at the front of the
+ * array count. Without a new message, the host has gone back a few messages.
  *
- * O((h + s) log s) for h and s messages.
+ * It takes O((h + s) log s) time for h and s messages.
  *
  * @param stored  The session's messages in order.
- * @param last  The host's array of the last call, if known. All of it is stored. Of `stored` and `last`, the one with the
- *   longer match counts. They differ in order: the host puts its summary before messages that were stored earlier.
+ * @param last  The host's array of the last call, if known. All of it is stored. Of `stored` and `last`, the longer
+ * match counts. Their orders differ: the host puts its summary before messages that were stored earlier.
  */
 export function newMessages(
   history: readonly SyncKey[],
@@ -56,7 +56,7 @@ export function newMessages(
   return fresh;
 }
 
-/** Finds the messages of a list that may be the same as one of the host's, by their indexes in the list. */
+/** Finds the known messages that may be the same as one of the host's. */
 class KnownMessages {
   readonly #keys: readonly SyncKey[];
   readonly #ofId = new Map<string, number>();
@@ -89,14 +89,13 @@ class KnownMessages {
   }
 }
 
-/** Returns the indexes in `history` of the longest common subsequence with the known messages. */
 function matchedIndexes(history: readonly SyncKey[], known: KnownMessages): Set<number> {
   // If both histories end with the same message, equal messages are this many indexes apart.
   const shift = known.count - history.length;
   const candidates = history.map((key, index) => nearest(known.of(key), index + shift));
   const { indexes, knownLast } = longestCommonSubsequence(candidates, known.count);
   const matched = new Set(indexes);
-  // True if nothing in front of the match is new. A known summary is stored after the messages that follow it in the array.
+  // True if nothing before the match is new. A known summary is stored after the messages that follow it in the array.
   const isFrontKnown = history
     .slice(0, indexes[0])
     .every((key, index) => matched.has(index) || known.of(key).length > 0);
@@ -106,7 +105,7 @@ function matchedIndexes(history: readonly SyncKey[], known: KnownMessages): Set<
   return front;
 }
 
-/** Returns at most `CANDIDATES_MAX` of the rising indexes, as many before the given one as after it. */
+/** Returns at most `CANDIDATES_MAX` of the rising indexes, half of them on each side of the given index. */
 function nearest(indexes: readonly number[], index: number): readonly number[] {
   let [from, to] = [0, indexes.length];
   while (from < to) {
@@ -123,15 +122,15 @@ interface Match {
   index: number;
   knownIndex: number;
   length: number;
-  /** The sum of the known indexes. Between chains of one length the larger sum wins: it is later in the stored history. */
+  /** The sum of the known indexes. Of two chains of equal length, the larger sum is later in the stored history. */
   knownSum: number;
   before: Match | undefined;
 }
 
 /**
- * Returns the longest chain of (index, known index) pairs that rises in both. A Fenwick tree holds, for every known index, the
- * best chain that ends before it (Hunt and Szymanski, "A fast algorithm for computing longest common subsequences", CACM
- * 20(5), 1977). Between chains of one length the latest wins.
+ * Returns the longest chain of (index, known index) pairs that rises in both. Of chains of equal length, the latest
+ * wins. A Fenwick tree holds, for every known index, the best chain that ends before it (Hunt and Szymanski, "A fast
+ * algorithm for computing longest common subsequences", CACM 20(5), 1977).
  *
  * @param candidates  For each index the known indexes that it may match, in rising order.
  * @returns the indexes of the chain, and its last known index, which is -1 if the chain is empty.

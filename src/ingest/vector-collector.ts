@@ -12,42 +12,41 @@ import { claimVectors, storeVectors, vectorsFailed } from "../store/write.ts";
 import { moveAfterVectors } from "./frontier.ts";
 import { CALL_MS_MAX, requestVectors } from "./request-vectors.ts";
 
-/** Calls under way at once. */
 export const EMBED_CONCURRENCY = 4;
 
 /** A claim lasts longer than a call, so that no other process requests the same vectors. */
 const CLAIM_MS = CALL_MS_MAX + 30_000;
 
-/** New vectors of a session after which its frontier moves, although others are still due. Placing them takes about 25 ms. */
+/** After this many new vectors of a session, its frontier moves. Placing them takes about 25 ms. */
 const MOVE_VECTORS = 500;
 
-/** Shortest delay in milliseconds before due vectors are tried again. */
+/** The shortest delay before due vectors are tried again. */
 const LOOK_MS_MIN = 100;
 
 const BACKOFF: Backoff = { delayMsMin: 2_000, delayMsMax: 60 * 60 * 1_000 };
 
-/** A batch that failed is split into this many parts, and again if a part fails. A text that cannot be embedded ends up alone. */
+/** A batch that fails is split into this many parts. So in the end a text that cannot be embedded is alone. */
 const PARTS = 4;
 
-/** Tries in which the service was unavailable before a batch is split. */
+/** If the service was unavailable this many times, a batch is split. */
 const UNAVAILABLE_TRIES = 2;
 
-/** Failed tries after which a single message is given up, if the service embeds others. */
+/** After this many failures a single message is given up, if the service embeds others. */
 const TRIES_MAX = 5;
 
-/** Single messages refused in a row, with none accepted, that mean that the service refuses everything. */
+/** If the service refuses this many single messages in a row and has accepted none, it refuses everything. */
 const REFUSALS_MAX = 2;
 
-/** Batches that fail in a row, refusals aside, before the run ends. */
+/** The run ends after this many failed batches in a row. Refused ones do not count. */
 const FAILURES_MAX = 3;
 
 /** Counts of messages whose vectors were due. */
 export interface EmbedResult {
   /** Messages that now have their vector. */
   embedded: number;
-  /** Messages for which a try failed. They are tried again. */
+  /** Messages for which an attempt failed. They are tried again. */
   failed: number;
-  /** Messages given up, because the service accepts others but refuses these. They get no vector. */
+  /** Messages that get no vector, because the service accepts others and refuses these. */
   refused: number;
   /** Messages that are still due. Some may be claimed by another process. */
   waiting: number;
@@ -57,13 +56,13 @@ export interface EmbedResult {
 
 export interface EmbedOptions {
   signal: AbortSignal;
-  /** The only session to embed; all of them unless given. */
+  /** The only session to embed; by default all of them. */
   sessionId?: string;
-  /** Calls at once, from 1 to 64; 4 unless given. */
+  /** Calls at once, from 1 to 64; by default 4. */
   concurrency?: number;
-  /** Milliseconds to keep trying while the service is unavailable or other processes hold claims; 0 unless given. */
+  /** Milliseconds to keep trying while the service is unavailable or other processes hold claims; by default 0. */
   waitMsMax?: number;
-  /** True to try although the service has refused the account. */
+  /** True to try again after the service has refused the account. */
   again?: boolean;
   onProgress?: (progress: { embedded: number; waiting: number }) => void;
   onUsage?: OnUsage;
@@ -81,20 +80,19 @@ export interface VectorCollectorPorts {
   changes: { count: number };
 }
 
-/** What an open store knows about the service of its embedder. */
 interface Service {
   embedder: RemoteEmbedder;
   /** Names the open store in its claims. */
   claimant: string;
-  /** Ids of the messages whose vectors are requested now. They are not claimed a second time. */
+  /** Messages whose vectors are being requested. They are not claimed a second time. */
   inFlight: Set<number>;
-  /** True once the service has embedded a text. From then on a refusal is about a text, and not about the account. */
+  /** True once the service has embedded a text. A later refusal is about a text, and not about the account. */
   hasWorked: boolean;
-  /** Why the account was refused. No request is made from then on, unless the caller passes `again`. */
+  /** Why the account was refused. Then requests need `again`. */
   refusal: unknown;
 }
 
-/** Requests the due vectors of a store from a remote embedder. With a local embedder no vector is ever due. */
+/** Requests the due vectors of a store from a remote embedder. With a local embedder, no vector is ever due. */
 export class VectorCollector {
   readonly #ports: VectorCollectorPorts;
   #service: Service | undefined;
@@ -104,12 +102,11 @@ export class VectorCollector {
   }
 
   /**
-   * Requests the vectors that are due. An error of the embedder does not reject; it is in the result.
+   * Requests the vectors that are due. Errors of the embedder are in the result. Other processes may do the same: each
+   * message is claimed by one of them.
    *
-   * Any number of processes may do this at once: each message is claimed by one of them.
-   *
-   * @throws the signal's reason if it is aborted; `EMBEDDER_MISMATCH` if another process has run `reembed`; an error of the
-   *   store. Vectors written by then stay.
+   * @throws the signal's reason if it is aborted; `EMBEDDER_MISMATCH` if another process has run `reembed`; an error of
+   * the store. Vectors that were written stay.
    */
   async embed(options: EmbedOptions): Promise<EmbedResult> {
     const { inUse, repositories, clock } = this.#ports;
@@ -134,8 +131,8 @@ export class VectorCollector {
   }
 
   /**
-   * Returns when the next due vector of a session may be requested, if it could not be at `sinceMs`; undefined if there is no
-   * such vector, or if the account was refused.
+   * Returns when the next due vector of a session may be requested, if it could not be at `sinceMs`; undefined if no
+   * vector is due, or if the account was refused.
    */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
     const { inUse, repositories } = this.#ports;
@@ -158,10 +155,9 @@ export class VectorCollector {
 }
 
 /**
- * Requests the vectors that may be tried now, oldest messages first, in several calls at once.
- *
- * Each batch is claimed in a short transaction, sent outside any transaction, and stored in another. A message that failed
- * stays due with a later next try, unless the service refuses it and accepts others.
+ * Requests vectors, oldest messages first, in several calls at once. Each batch is claimed in a short transaction, sent
+ * outside any transaction, and stored in another. A message that failed is tried again later, unless the service
+ * refuses it and accepts others.
  */
 class EmbedRun {
   readonly #ports: VectorCollectorPorts;
@@ -171,7 +167,7 @@ class EmbedRun {
   readonly #result: EmbedResult;
   /** Messages that failed alone. They are given up if the service embeds others. */
   readonly #suspects: number[] = [];
-  /** Keyed by session: the vectors stored since its frontier was last moved. */
+  /** Keyed by session: the vectors stored since its frontier last moved. */
   readonly #stored = new Map<string, number>();
   #refusals = 0;
   #failuresInRow = 0;
@@ -225,7 +221,7 @@ class EmbedRun {
   async #embed(batch: readonly ClaimableVector[]): Promise<void> {
     const { inFlight } = this.#service;
     const { signal } = this.#options;
-    // An aborted run must release its claims at once: a store that is closing closes its file right after the abort.
+    // An aborted run must release its claims at once, because a closing store closes its file right after the abort.
     const release = (): void => this.#release(batch);
     signal.addEventListener("abort", release, { once: true });
     for (const { messageId } of batch) inFlight.add(messageId);
@@ -278,7 +274,6 @@ class EmbedRun {
   #move(sessionId: string): void {
     const { repositories, inUse, clock, changes } = this.#ports;
     this.#stored.delete(sessionId);
-    // The state that an open session holds in memory is then out of date.
     if (moveAfterVectors(repositories, sessionId, inUse.embedder, clock)) changes.count += 1;
   }
 
@@ -326,7 +321,7 @@ function idsOf(batch: readonly ClaimableVector[]): number[] {
   return batch.map(({ messageId }) => messageId);
 }
 
-/** Returns the size of the batch in which a message is tried next: the more often it failed, the smaller. */
+/** Returns the size of the batch in which a message is tried next. It shrinks with each failure. */
 function batchSize({ attempts, errorCode }: ClaimableVector, textsMax: number): number {
   const tries = errorCode === "MODEL_UNAVAILABLE" ? Math.max(0, attempts - UNAVAILABLE_TRIES) : attempts;
   return Math.max(1, Math.floor(textsMax / PARTS ** tries));

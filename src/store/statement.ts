@@ -99,9 +99,7 @@ function decoder<Row>(selected: readonly Columns<unknown>[]): ((row: unknown) =>
 
 type NamedColumn = readonly [key: string, column: Column];
 
-/**
- * Columns of a table. In a template they are a list for SELECT with the schema's names: `id, session_id AS sessionId`.
- */
+/** Columns of a table. In a template they are a list for SELECT with the schema's names: `id, turn_seq AS turnSeq`. */
 export class Columns<Row> {
   readonly #table: SQLiteTable;
   readonly #columns: readonly NamedColumn[];
