@@ -36,9 +36,7 @@ interface Summary {
 
 /**
  * The files of a store's index: `<store>-coppice-ann.hnsw` and its side-car `<store>-coppice-ann.json`. If the store
- * was opened through a link, they are beside the real file, so every process finds them.
- *
- * The files are a cache. If they are missing, damaged or stale, they are written again.
+ * was opened through a link, they are beside the real file. They are a cache, and are written again if they do not fit.
  */
 export class IndexFile {
   readonly #index: string;
@@ -59,10 +57,7 @@ export class IndexFile {
     return sideCar && `${index} ${sideCar}`;
   }
 
-  /**
-   * Returns how many clusters of the store are in the file; 0 if the file cannot be used. The checksum of each version
-   * of the file is compared once, in turns of the event loop.
-   */
+  /** Returns how many clusters of the store are in the file; 0 if it cannot be used. Yields to the event loop. */
   async usableCount(stamp: CentroidStamp): Promise<number> {
     const summary = this.#readSummary();
     if (!isDeepStrictEqual(summary.stamp, stamp)) return 0;

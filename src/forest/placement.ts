@@ -58,7 +58,7 @@ export function choosePlacement(
   return joins ? best : undefined;
 }
 
-/** Returns the clusters that must settle. A cluster that got no step for longest comes first. */
+/** Returns the clusters that must settle. The cluster whose last step is oldest comes first. */
 export function clustersToSettle(open: readonly OpenCluster[], openClustersMax: number): OpenCluster[] {
   if (open.length <= openClustersMax) return [];
   return [...open].sort((left, right) => left.seqLast - right.seqLast).slice(0, open.length - openClustersMax);

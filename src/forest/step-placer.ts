@@ -30,7 +30,8 @@ export class StepPlacer {
   }
 
   /**
-   * Places a step. Then clusters that are full or too many settle, and themes unite until at most `maxThemes` are left.
+   * Places a step. Then clusters settle that are full or exceed `openClustersMax`, and themes unite down to
+   * `maxThemes`.
    * @returns the cluster that the step entered, which may have settled, and the log position at which it entered.
    */
   enter(step: StepFeatures): { cluster: OpenCluster; position: number } {

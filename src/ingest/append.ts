@@ -82,9 +82,7 @@ export function catchUp(repositories: Repositories, state: SessionState): void {
 
 /**
  * Asserts that this embedder is in use. Call it inside each transaction that moves the frontier, because another
- * process may have run `reembed`.
- *
- * @throws {StoreError} `EMBEDDER_MISMATCH`.
+ * process may have run `reembed`. @throws {StoreError} `EMBEDDER_MISMATCH`.
  */
 export function assertEmbedder({ embedderId }: SessionState, { id }: EmbedderTerms): void {
   if (embedderId !== id) throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: id });

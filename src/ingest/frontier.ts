@@ -22,9 +22,7 @@ export function compact(repositories: Repositories, state: SessionState, embedde
 }
 
 /**
- * Moves the frontier of a session after vectors were stored. Otherwise the next append might move it by thousands of
- * messages.
- *
+ * Moves the frontier after vectors were stored, so that the next append does not move it by thousands of messages.
  * @returns false if nothing changed.
  */
 export function moveAfterVectors(
@@ -45,7 +43,6 @@ export function moveAfterVectors(
 
 export interface IdleOptions {
   embedder: EmbedderTerms;
-  /** Unix milliseconds. */
   nowMs: number;
   isSpared: (sessionId: string) => boolean;
   /** Called after each session whose frontier moved. Its state in memory is then out of date. */

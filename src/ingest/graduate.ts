@@ -49,11 +49,7 @@ export function planCompactMove(
   return planMove(repositories, state, similarityMin, next ?? state);
 }
 
-/**
- * Returns the move of an idle session; undefined if nothing would change.
- *
- * @param isOver  True if the open clusters settle, too.
- */
+/** Returns the move of an idle session; undefined if nothing would change. If `isOver`, all open clusters settle. */
 export function planIdleMove(
   repositories: Repositories,
   state: SessionState,
@@ -93,9 +89,7 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
 
 /**
  * Decides which cluster each graduating step enters, which clusters settle, which themes unite, and which summaries
- * contexts show. Changes `state` as if the move were already written.
- *
- * @param settlesAll  True if all clusters settle after the last step.
+ * contexts show. Changes `state` as if the move were already written. If `settlesAll`, all clusters settle at the end.
  */
 function planMove(
   repositories: Repositories,

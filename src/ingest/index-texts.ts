@@ -5,9 +5,8 @@ import { indexTexts } from "../store/write.ts";
 
 /**
  * Adds all missing messages to the full-text index, a hundred in each transaction (about 10 ms). In between, the event
- * loop and other processes get a turn.
+ * loop and other processes get a turn. @returns the number of messages added.
  *
- * @returns the number of messages added.
  * @throws the signal's reason if it is aborted. Messages that were added stay.
  */
 export async function indexTail(repositories: Repositories, options: { signal?: AbortSignal } = {}): Promise<number> {
@@ -19,12 +18,7 @@ export async function indexTail(repositories: Repositories, options: { signal?: 
   }
 }
 
-/**
- * Adds missing messages synchronously.
- *
- * @param options.countMax  Most messages, rounded up to a batch of a hundred.
- * @param options.timeMsMax  Milliseconds after which no further batch begins.
- */
+/** Adds missing messages synchronously. `countMax` is rounded up to a batch. No batch begins after `timeMsMax`. */
 export function indexTailNow(
   repositories: Repositories,
   { countMax = Number.POSITIVE_INFINITY, timeMsMax = Number.POSITIVE_INFINITY } = {},

@@ -104,7 +104,6 @@ export async function moveVectors(repositories: Repositories, signal: AbortSigna
   }
 }
 
-/** The cost of growing the forest again with another embedder. */
 export interface ReembedEstimate {
   /** Ids of the embedder in use and of the new one. */
   from: string;
@@ -319,11 +318,9 @@ class ReembedRun {
   }
 
   /**
-   * Stages the vectors of messages appended since the last round, if the embedder is local. A remote embedder makes
-   * them after the switch.
-   *
-   * @returns the messages whose vectors become due; undefined if another round is needed, because there are too many
-   * messages or one of them has graduated.
+   * Stages the vectors of messages appended since the last round, if the embedder is local.
+   * @returns the messages whose vectors become due, because the embedder is remote; undefined if another round is
+   * needed.
    */
   #stageLast(): number[] | undefined {
     const { reembedding } = this.#repositories;
@@ -348,7 +345,6 @@ class ReembedRun {
 
   /**
    * Returns true if another process has already made the new generation with this embedder.
-   *
    * @throws {StoreError} `EMBEDDER_MISMATCH` if it used another embedder.
    */
   #isOvertaken(): boolean {

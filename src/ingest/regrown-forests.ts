@@ -12,7 +12,7 @@ import { RegrownSession } from "./regrown-session.ts";
 const PAGE_ROWS = 100;
 
 /**
- * `more`: there may be more rows. `current`: all were followed. `unstaged`: a vector is missing. `stale`: begin anew.
+ * `more`: there may be more rows. `current`: none is left. `unstaged`: a vector is missing. `stale`: the log changed.
  */
 export type Followed = "more" | "current" | "unstaged" | "stale";
 

@@ -38,12 +38,8 @@ export class RegrownSession {
   }
 
   /**
-   * Places a step.
-   *
-   * @param rootBefore  The step's cluster in the old forest.
-   * @param messages  Its messages with their new vectors, in order.
-   * @param position  The newest position of the new log.
-   * @returns the newest position after it.
+   * Places a step that was in the cluster `rootBefore` of the old forest. `messages` have their new vectors. `position`
+   * is the newest position of the new log. @returns the newest position afterwards.
    */
   enter(
     rootBefore: number,
@@ -78,10 +74,9 @@ export class RegrownSession {
   }
 
   /**
-   * Follows the settling of a cluster of the old forest. The new forest decides alone which clusters are full or too
-   * many. If the old cluster was not full and was the last open one, the session was over, and all clusters settle.
-   *
-   * @returns the newest position of the new log.
+   * Follows the settling of a cluster of the old forest. If it was not full and was the last open one, the session was
+   * over, and all clusters settle. Otherwise the new forest decides itself. @returns the newest position of the new
+   * log.
    */
   settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);

@@ -5,7 +5,7 @@ import type { Repositories } from "../store/repositories.ts";
 import type { SettledCluster } from "../store/subjects.ts";
 import { assignClusters } from "../store/write.ts";
 
-/** The limits of one transaction, about 10 ms each. Comparisons may exceed theirs. */
+/** The limits of one transaction. Reaching either takes about 10 ms. */
 const BATCH_CLUSTERS_MAX = 100;
 const BATCH_COMPARISONS = 20_000;
 

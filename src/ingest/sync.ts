@@ -19,14 +19,12 @@ const CANDIDATES_MAX = 64;
  * compared. The longest common subsequence aligns the array with the known messages:
  *
  * - A message after the last match is new, even if the same words were said before.
- * - An earlier message without a match is new, unless the session holds the same message without a match elsewhere. So
- * a system prompt that the host keeps at the front is stored only once.
+ * - An earlier unmatched message is new, unless the session holds an equal message that is also unmatched. So a system
+ * prompt that the host keeps at the front is stored only once.
  *
  * A new message at the front may be the host's summary of everything, after which old words are said again. So if the
  * match does not include the newest known message and a new message comes before it, only matches at the front of the
- * array count. Without a new message, the host has gone back a few messages.
- *
- * It takes O((h + s) log s) time for h and s messages.
+ * array count. If no new message comes before the match, the host has only gone back a few messages.
  *
  * @param stored  The session's messages in order.
  * @param last  The host's array of the last call, if known. All of it is stored. Of `stored` and `last`, the longer
@@ -80,7 +78,6 @@ class KnownMessages {
     return externalId !== undefined && this.#ofId.has(externalId);
   }
 
-  /** Returns indexes in rising order. */
   of({ externalId, digest }: SyncKey): readonly number[] {
     const byId = externalId === undefined ? undefined : this.#ofId.get(externalId);
     if (byId !== undefined) return [byId];

@@ -20,7 +20,6 @@ const CLAIM_MS = CALL_MS_MAX + 30_000;
 /** After this many new vectors of a session, its frontier moves. Placing them takes about 25 ms. */
 const MOVE_VECTORS = 500;
 
-/** The shortest delay before due vectors are tried again. */
 const LOOK_MS_MIN = 100;
 
 const BACKOFF: Backoff = { delayMsMin: 2_000, delayMsMax: 60 * 60 * 1_000 };
@@ -82,7 +81,6 @@ export interface VectorCollectorPorts {
 
 interface Service {
   embedder: RemoteEmbedder;
-  /** Names the open store in its claims. */
   claimant: string;
   /** Messages whose vectors are being requested. They are not claimed a second time. */
   inFlight: Set<number>;

@@ -17,7 +17,7 @@ export type Artifact = RowOf<typeof ARTIFACT> & { pointer: string };
 /** Begins a string that is stored as UTF-16. No UTF-8 begins with it, so different strings have different bytes. */
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Begins the note that replaces a string. A text may begin with it, too; `message_artifacts` lists the notes. */
+/** Begins the note that replaces a string. Other texts may begin with it; `message_artifacts` lists the notes. */
 const NOTE_PREFIX = "artifact:sha256:";
 
 export class ArtifactRepository extends Repository {
@@ -36,7 +36,6 @@ export class ArtifactRepository extends Repository {
     }
   }
 
-  /** Deletes artifacts that no message uses. @returns how many. */
   deleteOrphans(): number {
     const referred = this.orm.select({ sha256: messageArtifacts.sha256 }).from(messageArtifacts);
     return this.orm.delete(artifacts).where(notInArray(artifacts.sha256, referred)).run().changes;

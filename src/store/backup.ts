@@ -105,14 +105,12 @@ function inventoryOf(client: Database.Database): Inventory {
   };
 }
 
-/** Copies one snapshot of the store, and returns the inventory of that snapshot. */
 async function copyPages(
   database: StoreDatabase,
   copy: string,
   onProgress: NonNullable<BackupOptions["onProgress"]>,
 ): Promise<Inventory> {
   if (database.path === ":memory:") {
-    // A second connection cannot reach a store in memory.
     const inventory = database.read(() => inventoryOf(database.client));
     writeFileSync(copy, database.client.serialize());
     return inventory;

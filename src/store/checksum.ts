@@ -1,9 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/**
- * Returns the CRC-32 of a row's values as the driver reads them. It finds every flipped bit, and misses one case in
- * four billion of other damage. It does not protect against somebody who alters a row on purpose.
- */
+/** Returns the CRC-32 of a row's values as the driver reads them. It does not reveal damage made on purpose. */
 export function checksumOf(values: readonly unknown[]): number {
   let checksum = 0;
   let text = "";

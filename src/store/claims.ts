@@ -6,7 +6,6 @@ import type { spanSummaries, summaries } from "./schema.ts";
 
 type ClaimableTable = typeof summaries | typeof spanSummaries;
 
-/** The row of an open store that is making a summary. */
 type Claim<T extends ClaimableTable> = T["$inferSelect"] & { claimant: string; claimedUntilMs: number };
 
 export type Done<T extends ClaimableTable> = T["$inferSelect"] & { title: string; text: string; tokenCount: number };
@@ -44,7 +43,7 @@ export abstract class ClaimableRows<T extends ClaimableTable> extends Repository
     return id;
   }
 
-  /** Deletes rows and keeps their costs. */
+  /** Keeps the costs of the deleted rows. */
   discard(ids: readonly number[]): void {
     for (const id of ids) {
       const row = this.orm.delete(this.#table).where(eq(this.#table.id, id)).returning().get();

@@ -92,7 +92,6 @@ export class ClusterRepository extends Repository {
     });
   }
 
-  /** Deletes the clusters of a session, or of all sessions. */
   deleteOf(sessionId?: string): void {
     this.orm
       .delete(clusters)

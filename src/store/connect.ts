@@ -7,7 +7,6 @@ import { byteLengthOf } from "../core/files.ts";
 /** No SQLite database is smaller than its smallest page (https://sqlite.org/fileformat.html, 1.2). */
 const DATABASE_BYTES_MIN = 512;
 
-/** The largest file that is read into memory. */
 const COPY_BYTES_MAX = 1_000_000_000;
 
 /** The offset of the header's write and read versions, and their value without a write-ahead log (same page, 1.3). */
@@ -117,7 +116,6 @@ function refuseLogAlone(file: string): void {
   throw new StoreError("FILE_NOT_USABLE", { path: file, reason });
 }
 
-/** Returns true if a file has a write-ahead log with content. */
 export function holdsLog(file: string): boolean {
   return byteLengthOf(`${file}-wal`) > 0;
 }

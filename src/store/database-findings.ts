@@ -4,7 +4,6 @@ import { advice, type Finding, ok, problem } from "./finding.ts";
 import type { Repositories } from "./repositories.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 
-/** How many faults of a damaged file are named. `verify` names more. */
 const FAULTS_MAX = 3;
 
 /** A search can read this many messages one by one in about 15 ms. */

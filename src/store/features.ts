@@ -11,9 +11,8 @@ export interface EnteringStep {
 }
 
 /**
- * Returns the steps of consecutive messages, in order.
+ * Returns the steps of messages in order. The messages are whole steps in order of seq, without pinned ones.
  *
- * @param rows  Whole steps, in order of seq and without pinned messages.
  * @param seqBefore  The seq of the last message that entered the forest before them; -1 if none did.
  */
 export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {

@@ -10,7 +10,6 @@ const FREE_BYTES_MIN = 100_000_000;
 /** A write-ahead log this large is not being emptied. Normally it stays below a tenth of this. */
 const WAL_BYTES_MAX = 64_000_000;
 
-/** The suffixes of files beside a store that hold parts of it. */
 const BESIDE = ["-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"];
 
 /** A process that writes for this long counts as stuck. It is checked this often meanwhile. */
@@ -28,9 +27,8 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Checks a store's file without opening it. Nothing is written and nothing is locked.
+ * Checks a store's file without opening it. Writes nothing and locks nothing.
  *
- * @param path  An absolute path, or `:memory:`.
  * @param writesHere  True if this process has the store open for writing, so the write-ahead log may be its own.
  */
 export function fileFindings(path: string, writesHere: boolean): Finding[] {
@@ -115,7 +113,6 @@ export function roomFinding(freeBytes: number, storeBytes: number): Finding {
   return ok("disk", text);
 }
 
-/** Returns what is wrong with a file system of this type, if anything. */
 export function networkFinding(type: number): Finding | undefined {
   const name = NETWORK_FILE_SYSTEMS.get(type);
   if (name === undefined) return undefined;

@@ -108,8 +108,8 @@ export function forgetMessages(
 }
 
 /**
- * Removes clusters that change or disappear from their subjects, and also all clusters that were assigned later. If a
- * cluster lost its first step, the log of subjects gets its new root, so that old handles stay valid.
+ * Takes clusters out of their subjects if they change or are deleted. Clusters that were assigned later are taken out,
+ * too. If a cluster lost its first step, the log of subjects gets its new root, so that old handles stay valid.
  *
  * @param log  The rows of the clusters that change.
  * @param remaining  The session's log without the forgotten steps. Rows keep their positions.
@@ -137,8 +137,8 @@ function leaveSubjects(
 }
 
 /**
- * Removes the bytes of deleted messages. The full-text index loses deleted words when it is merged. `VACUUM` rewrites
- * the file without free space, and needs free disk space of the size of the file. Then the write-ahead log is emptied.
+ * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties
+ * the write-ahead log. It needs free disk space of the size of the file.
  *
  * @returns false if another process reads or writes, or the disk is full. A later call can try again.
  */

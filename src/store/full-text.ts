@@ -72,7 +72,6 @@ export class FullTextRepository extends Repository {
   readonly #setAverages = this.statement<[block: Buffer]>`UPDATE messages_fts_data SET block = ? WHERE id = 1`;
   readonly #frequency = this.statement<[stem: string], number>`
     SELECT doc FROM messages_fts_terms WHERE term = ?`.pluck();
-  /** Undefined if the index is empty. */
   readonly anyWord = this.statement<[], string>`SELECT term FROM messages_fts_terms LIMIT 1`.pluck().get;
   /** Messages that are neither in the index nor in its tail. */
   readonly missingCount = this.statement<[], number>`

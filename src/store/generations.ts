@@ -5,7 +5,7 @@ import { columns, type RowOf } from "./statement.ts";
 
 export const GENERATION_NOW = "(SELECT max(id) FROM generations)";
 
-/** SQL for the generation that the log position `@position` belongs to. */
+/** SQL for the generation of the log position `@position`. */
 export const GENERATION_AT = "(SELECT max(id) FROM generations WHERE log_position < @position)";
 
 const EMBEDDER_NOW = "(SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1)";

@@ -162,7 +162,7 @@ export class MessageRepository extends Repository {
   readonly openingsOf = this.statement<[charsMax: number, clusterRoot: number], string>`
     SELECT substr(m.text, 1, ?) FROM cluster_members c JOIN messages m ON m.id = c.message_id
     WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.pluck().all;
-  /** The seqs where a message is missing that was not forgotten. */
+  /** The seqs of messages that are missing and were not forgotten. */
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (
       SELECT 0
@@ -236,7 +236,6 @@ export class MessageRepository extends Repository {
     return this.#byIds.allOf(ids).map((row) => this.#checked(row));
   }
 
-  /** According to the stored counts. */
   pinnedTokensOf(sessionId: string): number {
     const tokens = sql<number>`coalesce(sum(${messages.tokenCount}), 0)`;
     const isPinned = and(eq(messages.sessionId, sessionId), sql`${messages.pinned} = 1`);
@@ -244,9 +243,9 @@ export class MessageRepository extends Repository {
   }
 
   /**
-   * Returns the messages of a session from one seq to another, both included.
+   * Returns the messages from one seq to another, both included.
    *
-   * @throws {SyntaxError} if a message is missing that was not forgotten, because the index by seq is damaged.
+   * @throws {SyntaxError} if a message is missing although it was not forgotten, because the index by seq is damaged.
    */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
     const rows = this.#range.all(sessionId, seqFirst, seqLast, limit);
@@ -267,7 +266,7 @@ export class MessageRepository extends Repository {
     return this.orm.select({ sessionId, stepId }).from(messages).where(eq(messages.id, id)).get();
   }
 
-  /** Reads no other columns, and does without a damaged index. So a damaged message does not hide others. */
+  /** Reads no other columns and needs no index, so a damaged message does not hide others. */
   seqsFrom(sessionId: string, seqFrom: number, limit: number): IdAndSeq[] {
     try {
       return this.#seqsByIndex.all(sessionId, seqFrom, limit);
@@ -361,10 +360,7 @@ export class MessageRepository extends Repository {
     this.orm.delete(messages).where(isGiven).run();
   }
 
-  /**
-   * SQLite does not notice a flipped bit in a row, and a wrong message would be sent to a model. Comparing the digest
-   * takes 4 µs for a message of 600 characters.
-   */
+  /** SQLite does not notice a flipped bit in a row. Comparing the digest takes 4 µs for a message of 600 characters. */
   #checked(row: SelectedMessage): Message {
     const message = this.#unchecked(row);
     if (digestOf(message).equals(row.digest)) return message;

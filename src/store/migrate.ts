@@ -11,10 +11,10 @@ const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTE
 /**
  * Brings a file to this version's format, or refuses it and leaves it unchanged.
  *
- * drizzle's own migrator does not notice an edited migration or a newer file. If it rebuilds a table, it deletes every
- * child row. Here, foreign keys are off during the one transaction and are checked at its end. Rebuilding a table
- * breaks views and drops triggers, so they are created again after each migration. Each table keeps its last id, so
- * that ids of forgotten rows are not given again.
+ * drizzle's own migrator does not notice an edited migration or a newer file, and deletes every child row of a table
+ * that it rebuilds. Here, foreign keys are off during the one transaction and are checked at its end. Views and
+ * triggers are created again after each migration. Each table keeps its last id, so that ids of forgotten rows are not
+ * given again.
  *
  * @throws {StoreError} `FORMAT_UNSUPPORTED`, `STORE_CORRUPT`.
  */
@@ -83,7 +83,6 @@ function columnsOf(client: Database.Database, table: string): string[] {
   }
 }
 
-/** Returns how many migrations were applied to the file. */
 function checkApplied(client: Database.Database, path: string, known: readonly MigrationMeta[]): number {
   const hasTable = client.prepare("SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'").get();
   if (hasTable === undefined) return 0;

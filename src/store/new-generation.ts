@@ -14,7 +14,6 @@ const VECTORS_MAX = 200;
 /** A forest grown beside the one in use. Its log positions count from 1; the switch adds the end of the log in use. */
 export interface NewForest {
   dimension: number;
-  /** Unix milliseconds. */
   createdAtMs: number;
   log: readonly { sessionId: string; row: UnionRow }[];
   sessions: readonly { sessionId: string; clusters: readonly StoredCluster[]; themes: readonly GrowingTheme[] }[];
@@ -32,7 +31,7 @@ export interface CarriedSummary {
   logPosition: number;
 }
 
-/** Returns the target of a reembed that begins now; undefined in a store without a generation. */
+/** Undefined in a store without a generation. */
 export function nextTarget({ generations }: Repositories, embedderId: string): Target | undefined {
   const newest = generations.newest();
   return newest === undefined ? undefined : { generation: newest.id + 1, embedderId };

@@ -11,7 +11,6 @@ export interface Target {
   embedderId: string;
 }
 
-/** A message without a staged vector. */
 export interface UnstagedMessage {
   id: number;
   text: string;

@@ -5,8 +5,8 @@ import type { StoreDatabase } from "./open.ts";
 import { columns, type StatementTag } from "./statement.ts";
 
 /**
- * Rows of a table. A repository turns rows into values and back. It decides nothing and opens no transaction. Its
- * written SQL is in its first fields. A field that is public is a method.
+ * A repository turns rows into values and back. It decides nothing and opens no transaction. Its written SQL is in its
+ * first fields; public fields are methods.
  */
 export abstract class Repository {
   protected readonly path: string;

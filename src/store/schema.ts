@@ -43,13 +43,11 @@ const json = customType<{ data: unknown; driverData: string }>({
   fromDriver: (text) => JSON.parse(text) as unknown,
 });
 
-/** Rows that are deleted with their session. */
 const sessionId = () =>
   text("session_id")
     .notNull()
     .references((): AnySQLiteColumn => sessions.id, { onDelete: "cascade" });
 
-/** Rows that are deleted with their message. */
 const messageReference = (name: string) =>
   integer(name).references((): AnySQLiteColumn => messages.id, { onDelete: "cascade" });
 
@@ -163,10 +161,7 @@ export const forgottenMessages = sqliteTable(
   (t) => [primaryKey({ columns: [t.sessionId, t.seq] })],
 );
 
-/**
- * Messages whose vectors are due from a remote embedder. Fact. A row is deleted when its vector is stored, or when its
- * message enters the forest without a vector.
- */
+/** Messages whose vectors are due from a remote embedder. Fact. Rows end when vectors or graduation come. */
 export const pendingVectors = sqliteTable(
   "pending_vectors",
   {
@@ -217,8 +212,8 @@ export const messageArtifacts = sqliteTable(
 );
 
 /**
- * Vectors of the next generation's embedder. `reembed` grows the next forest from them while the one in use serves.
- * Later they are moved to their messages. Costly: a lost row must be embedded and paid for again.
+ * Vectors of the next generation's embedder, from which `reembed` grows the next forest. Later they are moved to their
+ * messages. Costly: a lost row must be embedded and paid for again.
  */
 export const reembeddedVectors = sqliteTable(
   "reembedded_vectors",
@@ -262,8 +257,7 @@ export const unions = sqliteTable(
   (t) => [
     index("unions_by_session").on(t.sessionId, t.id),
     index("unions_by_root").on(t.root, t.id),
-    // In each generation a step enters once, a cluster settles once, and a root is absorbed once. SQLite uses the index
-    // for queries with the same condition.
+    // In each generation a step enters once, a cluster settles once, and a root is absorbed once.
     uniqueIndex("unions_by_node").on(t.node, t.kind, t.generation).where(sql`${t.level} <> 'subject'`),
     // A cluster may lose its subject, so its rows may occur again.
     index("unions_of_subjects").on(t.node).where(sql`${t.level} = 'subject'`),
@@ -346,7 +340,7 @@ const summaryColumns = () => ({
   // `next_try_at_ms`: when to try again. NULL: when there is more to summarize.
   errorCode: text("error_code"),
   nextTryAtMs: integer("next_try_at_ms"),
-  // True if the summarizer must not be asked for anything until then.
+  // True if the summarizer must not be asked for anything until `next_try_at_ms`.
   pauses: integer("pauses", { mode: "boolean" }).notNull().default(false),
   // True for a text of the extractive summarizer. The store's own summarizer replaces it.
   standsIn: integer("stands_in", { mode: "boolean" }).notNull().default(false),

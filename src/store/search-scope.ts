@@ -7,7 +7,7 @@ export interface SearchScope {
   roles?: readonly Role[];
   /** Only messages with a part of one of these types. */
   partTypes?: readonly Part["type"][];
-  /** Unix milliseconds, both included. */
+  /** Only messages created from `sinceMs` to `untilMs`, in Unix milliseconds, both included. */
   sinceMs?: number;
   untilMs?: number;
 }

@@ -12,8 +12,8 @@ export interface OpenStep {
 }
 
 /**
- * A session in memory: its window, open clusters and themes. Its size does not grow with the history. Everything can be
- * loaded from rows, so a session continues in another process exactly as in this one.
+ * A session in memory: its window, open clusters and themes. It does not grow with the history. All of it comes from
+ * rows, so a session continues in another process exactly as in this one.
  */
 export interface SessionState {
   sessionId: string;
@@ -40,7 +40,6 @@ export interface SessionState {
   themes: Map<number, GrowingTheme>;
 }
 
-/** Returns undefined if there is no such session. */
 export function loadSessionState(repositories: Repositories, sessionId: string): SessionState | undefined {
   const { sessions, messages, clusters, themes, generations } = repositories;
   const row = sessions.byId(sessionId);

@@ -208,7 +208,7 @@ export class SessionRepository extends Repository {
     return this.#checked({ project: null, id, sinceMs: null, limit: 1, offset: 0 })[0];
   }
 
-  /** A page of the list. It reads the rows that it shows completely, because that compares their checksums. */
+  /** Reads the rows that it shows completely, because that compares their checksums. */
   #checked(page: Page): SessionOverview[] {
     const sessions = this.#list.all(page);
     const ids = JSON.stringify(sessions.map(({ id }) => id));

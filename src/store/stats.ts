@@ -19,7 +19,7 @@ export interface StoreStats extends VectorStats {
   summaryCount: number;
   /** Summaries of the extractive summarizer that stand in for those of the store's own summarizer. */
   standInCount: number;
-  /** The cost of all summaries as their service reports it, in US dollars. Failed and deleted ones count, too. */
+  /** The cost of all summaries, even failed and deleted ones. `summaryCostUsd` is null if no price is known. */
   summaryInputTokens: number;
   summaryOutputTokens: number;
   summaryCostUsd: number | null;

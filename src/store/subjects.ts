@@ -100,7 +100,6 @@ export class SubjectRepository extends Repository {
     WHERE c.settled_at > @position AND +s.project IS @project ORDER BY c.settled_at LIMIT @limit`.map(
     settledCluster,
   ).all;
-  /** In any project. */
   readonly isDissolvedAfter = this.statement<[position: number], number>`
     SELECT EXISTS (SELECT 1 FROM unions NOT INDEXED WHERE id > ? AND level = 'subject' AND kind = 'dissolve')`
     .pluck()
@@ -171,8 +170,7 @@ export class SubjectRepository extends Repository {
   }
 
   /**
-   * Removes all clusters of a project that settled at `settledFrom` or later from their subjects. A cluster's
-   * assignment depends on earlier clusters.
+   * Takes the clusters of a project that settled at `settledFrom` or later out of their subjects.
    *
    * @param position  The log position of the first row to add.
    */

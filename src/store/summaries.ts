@@ -32,13 +32,11 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
     super(database, summaries, costs);
   }
 
-  /** Counts the roots of all sessions that have a summary which is shown or waits. */
   standingRootCount(): number {
     const count = sql<number>`count(distinct ${summaries.rootId})`;
     return this.orm.select({ count }).from(summaries).where(sql.raw(IS_STANDING)).get()!.count;
   }
 
-  /** Hides all summaries of all sessions. */
   hideAll(position: number): void {
     const isStanding = and(eq(summaries.status, "done"), isNull(summaries.shownUntil));
     this.orm.update(summaries).set({ shownUntil: position }).where(isStanding).run();
@@ -69,15 +67,11 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
     return this.claimsWhere(eq(summaries.sessionId, sessionId));
   }
 
-  /** Deletes the claims of all sessions. The stores that made them find out when they end them. */
   deleteClaims(): void {
     this.orm.delete(summaries).where(eq(summaries.status, "claimed")).run();
   }
 
-  /**
-   * Returns when a summarizer may be asked again after its service refused everyone, or refused this claimant's key or
-   * settings. Undefined if it may be asked now.
-   */
+  /** Returns when to ask a summarizer again after its service refused everyone or this claimant; undefined for now. */
   pausedUntil(summarizerId: string, claimant: string, nowMs: number): number | undefined {
     const [theme, span] = [summaries, spanSummaries].map((t) => {
       const isPausing = sql`${t.pauses} = 1 and ${t.summarizerId} = ${summarizerId} and ${t.nextTryAtMs} > ${nowMs}

@@ -22,7 +22,6 @@ export class ThemeRepository extends Repository {
     this.#put.run({ rootId, sessionId, centroidSum: encodeVector(sum), logPosition, ...counts });
   }
 
-  /** Deletes the themes of a session, or of all sessions. */
   deleteOf(sessionId?: string): void {
     this.orm
       .delete(themes)

@@ -10,10 +10,7 @@ export function isOfFullText(problem: string): boolean {
   return /fts5|messages_fts/i.test(problem);
 }
 
-/**
- * Compares the full-text index with its messages. Splitting each message into words takes about 50 µs. Each batch of a
- * hundred messages is one snapshot.
- */
+/** Compares the full-text index with its messages, in snapshots of a hundred. Splitting each into words takes 50 µs. */
 export function fullTextProblems({ database, fullText }: Repositories, wordsOf: WordsOf): string[] {
   try {
     const { missingCount, strangerCount, totals, counted, anyWord } = database.read(() => ({

@@ -18,7 +18,6 @@ const LOST_MAX = 10;
 
 export interface Problem {
   sessionId: string | null;
-  /** Names the row. */
   text: string;
   /** True if `verify --rebuild` repairs it: derived rows can be rebuilt, facts cannot. */
   rebuildable: boolean;
@@ -53,7 +52,7 @@ export interface VerifyOptions extends DeriveOptions {
 }
 
 /**
- * Derives all derived rows again, and compares them with the stored ones.
+ * Computes all derived rows again, and compares them with the stored ones.
  *
  * Facts are checked where possible: SQLite's integrity, the definitions of tables and views, the digests of messages
  * and artifacts, missing seqs, and whether the log can be applied. The full-text index is compared with its messages;

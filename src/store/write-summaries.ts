@@ -29,9 +29,7 @@ type SpanWork = Omit<NewSpan, "status" | "claimant" | "claimedUntilMs">;
 
 /**
  * Claims a theme before a model is paid to summarize it. While the claim holds, no other store summarizes the theme or
- * a part of it.
- *
- * @param rewriteCount  The generation's count when the messages were read. It changes when anything is forgotten.
+ * a part of it. `rewriteCount` is the generation's count when the messages were read.
  */
 export function claimTheme(
   repositories: Repositories,
@@ -126,10 +124,10 @@ export function releaseLeftoverClaims(
 }
 
 /**
- * Records a summary of a theme, or a failed attempt, and ends its claim. Nothing is recorded if another summary covers
- * everything, or if another generation is in use. After a lost claim, only a summary of unchanged messages is recorded.
+ * Records a summary of a theme, or a failed attempt, and ends its claim. A stand-in costs nothing and needs no claim.
+ * Nothing is recorded if another summary covers at least as much, or if another generation is in use. After a lost
+ * claim, only a summary of unchanged messages is recorded.
  *
- * @param claim  Undefined for a stand-in, which costs nothing and needs no claim.
  * @returns true if the row was written.
  */
 export function recordSummary(repositories: Repositories, row: NewSummary, claim?: HeldClaim): boolean {
@@ -151,7 +149,7 @@ export function recordSummary(repositories: Repositories, row: NewSummary, claim
 
 /**
  * Records a row for a span and ends its claim. Returns false if nothing was written: messages were forgotten, another
- * summary covers everything, or an attempt failed after its claim was lost.
+ * summary covers at least as much, or an attempt failed after its claim was lost.
  */
 export function recordSpan(repositories: Repositories, operation: string, row: NewSpan, claim?: HeldClaim): boolean {
   const { database, spans, costs } = repositories;

@@ -20,7 +20,6 @@ export interface FrontierMove {
   sessionId: string;
   graduatedSeq: number;
   evictedSeq: number;
-  /** In order. */
   unions: readonly UnionRow[];
   position: number;
   /** Clusters that a step started or joined. */
@@ -48,7 +47,7 @@ export function startGeneration(
   );
 }
 
-/** A session was created. Returns the id of the session if another process has just created it. */
+/** A session was created. If another process has just created one with the same names, returns its id. */
 export function createSession({ database, sessions }: Repositories, session: NewSession): string | undefined {
   return database.write("session", () => {
     if (sessions.byId(session.id) !== undefined) return session.id;
@@ -85,10 +84,7 @@ export interface SessionWrites {
   move(move: FrontierMove): void;
 }
 
-/**
- * A session was changed. `change` runs inside the transaction: it reads the session as it is now, decides, and writes.
- * If it throws, nothing is written.
- */
+/** A session was changed. `change` runs inside the transaction: it reads the session, decides, and writes. */
 export function changeSession<T>(
   repositories: Repositories,
   operation: "append" | "compact",
@@ -106,11 +102,8 @@ export function changeSession<T>(
 }
 
 /**
- * Some due vectors were claimed until `untilMs`.
- *
- * @param choose  Returns the vectors to claim. It runs before the transaction, which is skipped if there are none, and
- * again inside.
- * @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
+ * Some due vectors were claimed until `untilMs`. `choose` also runs before the transaction, which is skipped if there
+ * are none. @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
  */
 export function claimVectors(
   repositories: Repositories,
@@ -131,8 +124,7 @@ export function claimVectors(
 }
 
 /**
- * Vectors arrived. A vector is dropped if its message was forgotten, or entered the forest without it. Logged decisions
- * stay.
+ * Vectors arrived. A vector is dropped if its message was forgotten, or entered the forest without it.
  *
  * @returns the number of vectors stored.
  * @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
@@ -179,8 +171,8 @@ export function assignClusters(repositories: Repositories, plan: () => readonly 
 }
 
 /**
- * Clusters of a project that settled at `settledFrom` or later lose their subjects. Call it inside the transaction that
- * changes an earlier cluster. Upkeep assigns them again.
+ * Clusters of a project that settled at `settledFrom` or later lose their subjects. Upkeep assigns them again. Call it
+ * inside the transaction that changes an earlier cluster.
  */
 export function dissolveSubjects(
   { unions, subjects, generations }: Repositories,
@@ -191,11 +183,9 @@ export function dissolveSubjects(
 }
 
 /**
- * The oldest messages of the tail were added to the full-text index, at most a hundred.
+ * At most a hundred of the oldest messages of the tail were added to the full-text index. @returns how many.
  *
- * @param wordsOf  Returns the words of a text, in order.
  * @param options.fromScratch  Empties the index first.
- * @returns the number of messages added.
  */
 export function indexTexts(
   { database, fullText }: Repositories,
