@@ -11,9 +11,7 @@ import { RegrownSession } from "./regrown-session.ts";
 /** Rows followed in one transaction: about 20 ms. */
 const PAGE_ROWS = 100;
 
-/**
- * `more`: there may be more rows. `current`: none is left. `unstaged`: a vector is missing. `stale`: the log changed.
- */
+/** `more`: more rows may follow. `current`: none is left. `unstaged`: a vector is missing. `stale`: the log changed. */
 export type Followed = "more" | "current" | "unstaged" | "stale";
 
 /**
