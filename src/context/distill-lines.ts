@@ -65,7 +65,7 @@ class LineSelection {
     this.room = charsMax + 1 - this.#markerChars; // no line break follows the last line
   }
 
-  /** Selects a line. @returns false if it has no room. */
+  /** Returns false if the line has no room. */
   take(index: number): boolean {
     if (this.#selected[index] === 1) return true;
     // A line in the middle of a gap needs one more marker. A line that fills a gap saves one.

@@ -7,7 +7,6 @@ import type { RenderView, ThemePlace } from "./view.ts";
 
 export interface EvidenceHit {
   messageId: number;
-  /** Higher is better. */
   score: number;
   snippet: () => string;
 }

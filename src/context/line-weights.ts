@@ -1,7 +1,5 @@
-/** Characters of a line that are searched for words. */
+/** The first characters of a line are searched for words, and fewer are compared with other lines. */
 const LOOKED_AT_CHARS = 300;
-
-/** Characters of a line that are compared with other lines. */
 const SHAPE_CHARS = 80;
 
 /** A line is a repetition if it looks like one of this many distinct lines before it. */

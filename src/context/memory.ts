@@ -141,7 +141,6 @@ export function buildMemory(view: PreparedView, tokensMax: number, tokenCounter:
   }
 }
 
-/** Returns the themes that have cold members, in the view's order. */
 function coldThemeBlocks({ themes, overlap }: RenderView): ThemeBlock[] {
   const blocks = themes.map((view, theme) => ({
     theme,
@@ -166,7 +165,6 @@ function inOrder(left: MemoryItem, right: MemoryItem): number {
   return rank(left) - rank(right) || left.seqFirst - right.seqFirst;
 }
 
-/** Returns the number of cold members that no shown item represents. */
 export function unshownCount({ coldCount, shown }: ThemeBlock): number {
   return coldCount - shown.reduce((sum, item) => sum + item.messageCount, 0);
 }

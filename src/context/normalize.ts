@@ -17,7 +17,6 @@ const known = new WeakMap<Message, { limit: number; tokenCounter: TokenCounter; 
  * frontier moves, so that prompt caches hit. Up to `recentTokensMax` a message is recent, and from twice that on it is old. In
  * between, the limit falls linearly. A message within its limit is returned as the same object.
  *
- * @param window  In order.
  * @param graduatedSeq  The first seq that has not graduated.
  */
 export function normalWindow(

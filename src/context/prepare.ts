@@ -84,7 +84,6 @@ function mapped(parts: Part[], change: (part: Part) => Part): Part[] {
   return changed.every((part, index) => part === parts[index]) ? parts : changed;
 }
 
-/** Gives each call an id that no earlier call has. */
 class CallIds {
   readonly #taken = new Set<string>();
   /** The next suffix to try, by id. */

@@ -28,7 +28,6 @@ export function cutMiddle(text: string, charsMax: number, markerOf: (charCount: 
   return head + markerOf(text.length - head.length - tail.length) + tail;
 }
 
-/** Returns the first grapheme boundary at or after `index`. */
 function boundaryAfter(text: string, index: number): number {
   const from = Math.max(0, index - CUT_CONTEXT_CHARS);
   const to = index + CUT_CONTEXT_CHARS;
@@ -43,7 +42,6 @@ function boundaryAfter(text: string, index: number): number {
 /**
  * Divides `room`: small needs are met, and large ones share the remaining room equally.
  *
- * @param needs  Each at least 0, in any order.
  * @returns whole numbers, each at most its need, together at most `room`.
  */
 export function sharesOf(needs: readonly number[], room: number): number[] {

@@ -3,7 +3,6 @@ import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { messageElement } from "./message-element.ts";
 import type { ContextMessage } from "./result.ts";
 
-/** Messages that are shown or hidden together. */
 export interface Step {
   messages: readonly Message[];
   /** Ids of the messages whose parts were cut. */

@@ -52,7 +52,6 @@ export interface RenderView {
   window: readonly Message[];
   /** Ids of the window's messages that `normalWindow` has cut. */
   shortened?: ReadonlySet<number>;
-  /** The session's setting; the default if left out. */
   toolPreviewCharsMax?: number;
   /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
   evictedSeq: number;

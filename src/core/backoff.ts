@@ -1,4 +1,3 @@
-/** The shortest and the longest delay between two tries, in milliseconds. */
 export interface Backoff {
   delayMsMin: number;
   delayMsMax: number;

@@ -5,7 +5,6 @@ const BASE64_CHARS_MIN = 256;
 const RUN_START = new RegExp(`(?<![\\w+/-])[\\w+/-]{${BASE64_CHARS_MIN}}`, "g");
 const URL_START = /data:([\w.+-]{1,60}\/[\w.+-]{1,60})(?:;[\w=.-]{1,60}){0,4};base64,$/;
 
-/** The characters before a run that may belong to its URL. */
 const URL_START_CHARS_MAX = 400;
 
 /**
@@ -42,7 +41,6 @@ function hasLongRun(text: string): boolean {
   return false;
 }
 
-/** 1 for each ASCII character that base64 uses. */
 const IS_LETTER = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/-]/.test(String.fromCharCode(code))));
 
 function isLetter(text: string, index: number): boolean {
@@ -57,7 +55,7 @@ function runEnd(text: string, from: number): number {
   return end;
 }
 
-/** Returns the number of bytes that a base64 text encodes. `/=+$/` would take quadratic time on many `=`. */
+/** The loop is linear; `/=+$/` would take quadratic time on many `=`. */
 export function byteLengthOf(base64: string): number {
   let length = base64.length;
   while (length > 0 && base64[length - 1] === "=") length--;

@@ -14,7 +14,6 @@ export function byteLengthOf(path: string): number {
   return lookAt(path)?.size ?? 0;
 }
 
-/** Waits until a file or folder is on the disk. */
 export function flushToDisk(path: string): void {
   const descriptor = openSync(path, "r");
   try {

@@ -66,7 +66,6 @@ function spaceTokens(text: string, start: number, end: number, previous: number)
   return 0;
 }
 
-/** @param classes  The classes of the word's characters, as bits. */
 function wordTokens(length: number, classes: number): number {
   if (classes === DIGIT) return Math.ceil(length / 3);
   return length === 8 && classes === LOWER ? 1 : Math.ceil(length / 7);

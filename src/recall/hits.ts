@@ -41,7 +41,6 @@ export interface RecallNeighbor {
   snippet: string;
 }
 
-/** Reads the messages and neighbors of hits when they are needed. */
 export class HitReader {
   readonly #repositories: Repositories;
   readonly #weights: ReadonlyMap<string, number>;

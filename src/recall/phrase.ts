@@ -26,7 +26,6 @@ interface RunWords {
   isWord: boolean;
 }
 
-/** @param text  Not only white space. */
 export function phraseOf(text: string): Phrase {
   const runs = text.trim().split(/\s+/);
   return {

@@ -47,7 +47,6 @@ export function postingsOf(
 export interface CountedMessage {
   messageId: number;
   wordCount: number;
-  /** The occurrences of each stem. */
   counts: number[];
 }
 

@@ -13,7 +13,6 @@ export const POSTINGS_MAX = 15_000;
 export const POSTINGS_MAX_AMONG = 5 * POSTINGS_MAX;
 
 export interface QueryTerm extends QueryWord {
-  /** The number of indexed messages that hold it. */
   indexedCount: number;
   /** The messages of the unindexed tail that may hold it. */
   tailIds: number[];

@@ -24,7 +24,6 @@ const SPEAKERS: Record<Role, { factor: number; perLength: number }> = {
   tool: { factor: 1, perLength: 0.05 },
 };
 
-/** Added for a message whose speaker the query names. */
 const NAMED_SPEAKER = 0.5;
 
 export interface Candidate {

@@ -101,7 +101,6 @@ export function search(
   };
 }
 
-/** Returns the hits whose text is the query. */
 function repetitionsOf({ evidence }: Repositories, { text: asked }: Query, hits: readonly TextHit[]): number[] {
   const holdingAll = hits.filter(({ scores }) => scores.every((score) => score > 0)).map(({ messageId }) => messageId);
   const copies = evidence.texts(holdingAll).filter(({ text }) => text.trim() === asked.trim());

@@ -15,7 +15,6 @@ function metadataOf(part: Part, key: string): Fields {
   return defined({ [key]: ownOf(part, "aiSdk").fields.providerOptions });
 }
 
-/** Converts a part of a system or user message. Unknown kinds, such as sources, become `data` parts. */
 export function contentOfUiPart(part: unknown): ContentPart {
   return readBlock<ContentPart>("aiSdkUi", part, [readText, readFile]);
 }

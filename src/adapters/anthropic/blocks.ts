@@ -12,7 +12,6 @@ import {
 } from "../shared/message.ts";
 import { asObject, defined, type Fields, isName, keep, nested, ownOf } from "../shared/own.ts";
 
-/** Characters that Anthropic refuses in ids and names. */
 const ILLEGAL = /[^a-zA-Z0-9_-]/g;
 const ID_CHARS_MAX = 64;
 const NAME_CHARS_MAX = 128;
@@ -23,7 +22,7 @@ const PDF = "application/pdf";
 
 const readText = textReader("anthropic");
 
-/** Converts a block of a user message or a result. Unknown kinds are kept whole in a `data` part. */
+/** Unknown kinds of block are kept whole in a `data` part. */
 export function contentOfBlock(block: unknown): ContentPart {
   return readBlock<ContentPart>("anthropic", block, [readText, readFile]);
 }

@@ -74,7 +74,6 @@ export function hasContent({ data, url }: FilePart): boolean {
   return (data ?? url) !== undefined;
 }
 
-/** Returns a text in place of a part that a provider does not accept. */
 export function standInFor(part: FilePart | DataPart): string {
   return part.type === "file" ? `[file ${describeFile(part)}]` : (JSON.stringify(part.data) ?? "null");
 }
