@@ -78,7 +78,7 @@ function indexFinding(state: IndexState): Finding {
     return advice("index", text, SAVE_FIXES[saveFailure.cause]);
   }
   if (refusal !== undefined) {
-    return advice("index", `The index file is not used: ${refusal}. Until it is written again, ${compared}.`, INDEX_FIX);
+    return advice("index", `The index file is not used: ${refusal}. So ${compared}.`, INDEX_FIX);
   }
   if (indexedCount === 0) return advice("index", `There is no index file yet, so ${compared}.`, INDEX_FIX);
   const held = `The index holds ${formatted(indexedCount)} clusters; ${compared}`;
