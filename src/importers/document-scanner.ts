@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import { type DamagedLine, LINE_BYTES_MAX, parseJson } from "./lines.ts";
 
@@ -38,6 +39,9 @@ export class DocumentScanner {
   #document = -1;
   /** The closing brackets that are still to come. */
   #closers: number[] = [];
+  /** The number of open brackets beyond the deepest level that can be read. */
+  #excess = 0;
+  #isTooDeep = false;
   /** The number of brackets around an element: 1, or 2 in a list that is a field; 0 between documents. */
   #level = 0;
   #key: string | undefined;
@@ -98,6 +102,10 @@ export class DocumentScanner {
         continue;
       }
       if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        if (this.#excess > 0) {
+          this.#excess--;
+          continue;
+        }
         if (byte !== this.#closers.at(-1)) {
           yield this.#lose("a bracket that closes nothing");
           continue;
@@ -120,6 +128,11 @@ export class DocumentScanner {
       }
       if (byte === QUOTE) this.#inString = true;
       else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (this.#closers.length > JSON_DEPTH_MAX + this.#level) {
+          this.#excess++;
+          this.#isTooDeep = true;
+          continue;
+        }
         const isField = this.#closers.length === 1 && this.#closers[0] === CLOSE_BRACE;
         this.#closers.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
         if (!isField || byte !== OPEN_BRACKET) continue;
@@ -151,13 +164,15 @@ export class DocumentScanner {
 
   #keep(bytes: Buffer): void {
     this.#byteLength += bytes.length;
-    if (this.#byteLength <= LINE_BYTES_MAX) this.#pieces.push(bytes);
+    if (this.#byteLength <= LINE_BYTES_MAX && !this.#isTooDeep) this.#pieces.push(bytes);
     else this.#pieces = [];
   }
 
   #drop(): void {
     this.#pieces = [];
     this.#byteLength = 0;
+    this.#isTooDeep = false;
+    this.#excess = 0;
     this.#elementLine = undefined;
   }
 
@@ -174,10 +189,15 @@ export class DocumentScanner {
     const isTooLong = this.#byteLength > LINE_BYTES_MAX;
     const bytes = Buffer.concat(this.#pieces);
     const length = this.#byteLength;
+    const isTooDeep = this.#isTooDeep;
     this.#drop();
     const key = this.#key;
     const isList = this.#level === 2 || this.#closers[0] === CLOSE_BRACKET;
     if (isList) this.#isItemPerLine = line === this.#line;
+    if (isTooDeep) {
+      yield { line, problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };
+      return;
+    }
     if (isTooLong || !isUtf8(bytes)) {
       const problem = isTooLong ? `${length} bytes long; a piece has at most ${LINE_BYTES_MAX}` : "not valid UTF-8";
       yield { line, problem };

@@ -1,7 +1,15 @@
 import { DocumentScanner, type Element } from "./document-scanner.ts";
 import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
-import { type DamagedLine, HEAD_LINES, headObjects, type JsonObject, readJsonLines, refuseBinary } from "./lines.ts";
+import {
+  type DamagedLine,
+  HEAD_LINES,
+  headObjects,
+  type JsonObject,
+  LINE_VALUES_MAX,
+  readJsonLines,
+  refuseBinary,
+} from "./lines.ts";
 
 /** Bytes in which `isLines` looks for objects. */
 const HEAD_BYTES = 1024 * 1024;
@@ -23,7 +31,7 @@ export async function* readElements(file: ImportFile): AsyncGenerator<Element | 
   for await (const found of readJsonLines(shaped.file)) {
     if ("isPause" in found) continue;
     if ("problem" in found) yield found;
-    else yield* elementsOf(found.value, found.line, found.line - 1);
+    else yield* elementsOf(found.value, found.line, found.line - 1 + (found.index ?? 0) / LINE_VALUES_MAX);
   }
 }
 
@@ -60,7 +68,7 @@ function isLines(head: string): boolean {
   const text = head.replace(/^\uFEFF/, "");
   const lines = text.split("\n", HEAD_LINES).filter((line) => line.trim() !== "");
   if (!lines[0]?.trimStart().startsWith("{")) return false;
-  const objectCount = [...headObjects(text)].length;
+  const objectCount = headObjects(text).length;
   return objectCount > 0 && objectCount * 2 >= lines.length - 1;
 }
 

@@ -80,6 +80,8 @@ export interface ImportFile {
    * fingerprint is unchanged and updates the others. Keep the map only after all yielded events are in the store.
    */
   fingerprints?: Map<string, string>;
+  /** Aborted when the import is to end. Only work that takes long between two events needs to look at it. */
+  signal?: AbortSignal | undefined;
 }
 
 /**

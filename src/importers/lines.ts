@@ -8,6 +8,12 @@ import { type ImportFile, QUIET } from "./importer.ts";
 /** The most bytes of one line. A message has at most 64 Mi characters, and a string in V8 at most 512 Mi. */
 export const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
+/** The most values of one line. Each takes up to 100 bytes of memory. */
+export const LINE_VALUES_MAX = 2_000_000;
+
+/** Characters of JSON that are parsed without a look at its depth and values, because they cannot fill the memory. */
+const UNCHECKED_CHARS_MAX = 1024 * 1024;
+
 /** A NUL within this many bytes means that the file is binary, as in git. */
 const BINARY_HEAD_BYTES = 8_000;
 
@@ -16,6 +22,10 @@ const SPACE = 0x20;
 const BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type JsonObject = Record<string, JsonValue>;
@@ -23,6 +33,8 @@ export type JsonObject = Record<string, JsonValue>;
 export interface JsonLine {
   /** 1-based; blank lines count. */
   line: number;
+  /** The number of objects before it on the line, if there are any: a writer may die before the line feed. */
+  index?: number;
   value: JsonObject;
 }
 
@@ -53,13 +65,60 @@ export async function* readJsonLines(file: ImportFile): AsyncGenerator<JsonLine 
     const { line, text } = found;
     if (text.trim() === "") continue;
     const parsed = parseJson(text);
-    if ("problem" in parsed) yield { line, ...parsed };
-    else if (isObject(parsed.value)) yield { line, value: parsed.value };
+    if ("problem" in parsed) {
+      const objects = gluedObjects(text);
+      if (objects.length === 0) yield { line, ...parsed };
+      for (const [index, value] of objects.entries()) yield { line, index, value };
+    } else if (isObject(parsed.value)) yield { line, value: parsed.value };
     else yield { line, problem: `expected a JSON object, got ${kindOf(parsed.value)}` };
   }
 }
 
+/** Returns the objects of a line that consists of several whole ones; nothing for any other line. */
+function gluedObjects(text: string): JsonObject[] {
+  const { problem, ends } = surveyOf(text);
+  if (problem !== undefined || ends.length < 2 || text.slice(ends.at(-1)).trim() !== "") return [];
+  const values = ends.map((end, index) => parseJson(text.slice(ends[index - 1] ?? 0, end)));
+  const objects = values.flatMap((one) => ("value" in one && isObject(one.value) ? [one.value] : []));
+  return objects.length === ends.length ? objects : [];
+}
+
+/**
+ * Counts the brackets and values of JSON without parsing it. Returns the index after each bracket that closes the outermost one,
+ * or the reason why the JSON must not be parsed.
+ */
+function surveyOf(text: string): { problem?: string; ends: number[] } {
+  const ends: number[] = [];
+  let depth = 0;
+  let valueCount = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) {
+      at = endOfString(text, at);
+      if (at === -1) break;
+    } else if (char === COMMA) valueCount++;
+    else if (char === BRACE || char === BRACKET) {
+      valueCount++;
+      if (++depth > JSON_DEPTH_MAX) return { problem: TOO_DEEP, ends };
+    } else if ((char === CLOSING_BRACE || char === CLOSING_BRACKET) && --depth === 0) ends.push(at + 1);
+    if (valueCount > LINE_VALUES_MAX) return { problem: `more than ${LINE_VALUES_MAX} values`, ends };
+  }
+  return { ends };
+}
+
+/** Returns the index of the quote that ends the string that begins at `start`; -1 if there is none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapeAt = end;
+    while (text.charCodeAt(escapeAt - 1) === BACKSLASH) escapeAt--;
+    if ((end - escapeAt) % 2 === 0) return end;
+  }
+  return -1;
+}
+
 export function parseJson(text: string): { value: JsonValue } | { problem: string } {
+  const { problem } = text.length > UNCHECKED_CHARS_MAX ? surveyOf(text) : {};
+  if (problem !== undefined) return { problem };
   let value: JsonValue;
   try {
     value = JSON.parse(text);
@@ -67,10 +126,12 @@ export function parseJson(text: string): { value: JsonValue } | { problem: strin
     return { problem: `not JSON: ${(error as Error).message}` };
   }
   const flaw = flawOf(value, JSON_DEPTH_MAX);
-  if (flaw === "deep") return { problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };
+  if (flaw === "deep") return { problem: TOO_DEEP };
   // `JSON.parse` makes a number infinite if it is too large for a double. `JSON.stringify` then writes null.
   return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
 }
+
+const TOO_DEEP = `nested deeper than ${JSON_DEPTH_MAX} levels`;
 
 /** Must run before any recursive function gets the value, because deep nesting overflows the stack. */
 function flawOf(value: JsonValue, levels: number): "deep" | "endless" | undefined {
@@ -178,12 +239,24 @@ export async function* refuseBinary(file: ImportFile): AsyncGenerator<Uint8Array
 
 export const HEAD_LINES = 100;
 
+/** The head that was parsed last, and its objects. Each importer asks for them. */
+let latestHead = "";
+let latestObjects: JsonObject[] = [];
+
 /** Returns the JSON objects among the first lines of a file. Lines that are cut short or damaged are skipped. */
-export function* headObjects(head: string): Generator<JsonObject> {
-  for (const line of head.split("\n", HEAD_LINES)) {
-    try {
-      const value: unknown = JSON.parse(line);
-      if (isObject(value)) yield value;
-    } catch {}
-  }
+export function headObjects(head: string): JsonObject[] {
+  if (head === latestHead) return latestObjects;
+  const values = head.split("\n", HEAD_LINES).flatMap((line) => {
+    const parsed = parseJson(line);
+    return "value" in parsed ? [parsed.value] : gluedObjects(line);
+  });
+  latestHead = head;
+  latestObjects = values.filter(isObject);
+  return latestObjects;
+}
+
+/** Frees the memory of the head that was parsed last. */
+export function dropHead(): void {
+  latestHead = "";
+  latestObjects = [];
 }

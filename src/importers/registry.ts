@@ -6,7 +6,7 @@ import { geminiCli } from "./gemini-cli/importer.ts";
 import { isDatabase, peek } from "./head.ts";
 import type { ImportEvent, Importer, ImportFile } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
-import { LINE_BYTES_MAX } from "./lines.ts";
+import { dropHead, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
 import { opencode } from "./opencode/importer.ts";
@@ -16,8 +16,12 @@ import { unpacked } from "./zstd.ts";
 export const READING_VERSION = 2;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
-const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, LINE_BYTES_MAX];
-const FIRST_LINE_BYTES = 8 * 1024 * 1024;
+const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
+
+/** A longer head without a known format is looked at only if it holds few lines, because one of them may be cut short. */
+const SHORT_HEAD_BYTES = 8 * 1024 * 1024;
+
+const LINE_FEED = 0x0a;
 
 export const IMPORTERS: readonly Importer[] = [claudeCode, geminiCli, codex, llxprt, opencode, aiSdk, openai, jsonl];
 
@@ -29,7 +33,11 @@ export function canFollow(format: string | null, importers = IMPORTERS): boolean
 /** Returns the importer that recognizes the beginning of a file. */
 export function detectImporter(head: string, importers = IMPORTERS): Importer | undefined {
   const text = head.replace(/^\uFEFF/, "");
-  return importers.find((importer) => importer.detect(text));
+  try {
+    return importers.find((importer) => importer.detect(text));
+  } finally {
+    dropHead();
+  }
 }
 
 export interface OpenedImport {
@@ -62,7 +70,7 @@ export async function openImport(given: ImportFile, format = "auto", importers =
     const importer = importerOf(head);
     if (importer !== undefined) return { format: importer.name, events: importer.read(file) };
     isBlank = head.toString("utf8").trim() === "";
-    if (head.length === byteCount && (byteCount < FIRST_LINE_BYTES || !head.includes("\n"))) continue;
+    if (head.length === byteCount && (byteCount < SHORT_HEAD_BYTES || hasFewLines(head))) continue;
     await close();
     break;
   }
@@ -71,6 +79,16 @@ export async function openImport(given: ImportFile, format = "auto", importers =
     path: file.path,
     reason: `its beginning shows none of the known formats (${known.join(", ")}); if it is in one, name the format`,
   });
+}
+
+/** Returns true if the lines that detection looks at do not end within `head`. */
+function hasFewLines(head: Buffer): boolean {
+  let end = -1;
+  for (let count = 0; count < HEAD_LINES; count++) {
+    end = head.indexOf(LINE_FEED, end + 1);
+    if (end === -1) return true;
+  }
+  return false;
 }
 
 function databaseImporter(head: Buffer, path: string, importers: readonly Importer[]): Importer | undefined {

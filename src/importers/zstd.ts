@@ -1,5 +1,6 @@
 import { Decompress, type ZstdError } from "fzstd";
 import { StoreError } from "../core/errors.ts";
+import { Breather } from "./breather.ts";
 import { peek } from "./head.ts";
 import type { ImportFile } from "./importer.ts";
 
@@ -9,19 +10,26 @@ const MARK = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 /** Compressed bytes per step, to bound the memory: 20 bytes can hold a block of 128 KiB. */
 const PIECE_BYTES = 1_024;
 
+/** The most bytes that a compressed file may have, unless it has less than this many times its size. Transcripts have up to 50 times. */
+const UNPACKED_BYTES_MAX = 16 * 1024 * 1024;
+const RATIO_MAX = 1_000;
+
 /**
  * Returns the file with its bytes decompressed, or unchanged if it is not compressed with zstd.
  *
- * If the file is cut off or damaged, its chunks end with `IMPORT_UNREADABLE` after everything that can be decompressed. Checksums
- * are not compared.
+ * If the file is cut off or damaged, or unpacks to far more than a transcript does, its chunks end with `IMPORT_UNREADABLE` after
+ * everything that can be decompressed. Checksums are not compared.
  */
 export async function unpacked(file: ImportFile): Promise<ImportFile> {
   const { head, chunks } = await peek(file.chunks, MARK.length);
   if (!head.equals(MARK)) return { ...file, chunks };
-  return { ...file, chunks: unpack(file.path, chunks) };
+  return { ...file, chunks: unpack({ ...file, chunks }) };
 }
 
-async function* unpack(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* unpack({ path, chunks, signal }: ImportFile): AsyncGenerator<Uint8Array> {
+  const breather = new Breather(signal);
+  let packedLength = 0;
+  let unpackedLength = 0;
   let ready: Buffer[] = [];
   // The data is copied, because fzstd reuses its buffer.
   const stream = new Decompress((data) => void (data.length > 0 && ready.push(Buffer.from(data))));
@@ -32,6 +40,12 @@ async function* unpack(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGe
     } catch (error) {
       failure = error;
     }
+    packedLength += bytes.length;
+    for (const piece of ready) unpackedLength += piece.length;
+    if (unpackedLength > Math.max(UNPACKED_BYTES_MAX, packedLength * RATIO_MAX)) {
+      const reason = `it is compressed, and unpacks to more than ${RATIO_MAX} times its size`;
+      throw new StoreError("IMPORT_UNREADABLE", { path, reason });
+    }
     yield* ready;
     ready = [];
     if (failure === undefined) return;
@@ -41,6 +55,7 @@ async function* unpack(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGe
   for await (const chunk of chunks) {
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
       yield* push(chunk.subarray(start, start + PIECE_BYTES), false);
+      await breather.breathe();
     }
   }
   yield* push(new Uint8Array(0), true);

@@ -66,7 +66,7 @@ export class ImportReader {
 
   /** @returns false if the thread died before the end of the file. */
   async *#readInThread(
-    { chunks: _, ...file }: ImportFile,
+    { chunks: _, signal, ...file }: ImportFile,
     { format, onFormat }: ReadOptions,
     onEvent: () => void,
   ): AsyncGenerator<ReadEvent, boolean> {
@@ -76,7 +76,7 @@ export class ImportReader {
     let isDone = false;
     try {
       worker.postMessage({ file, format } satisfies ReadRequest);
-      for await (const reply of repliesOf(worker)) {
+      for await (const reply of repliesOf(worker, signal)) {
         switch (reply.kind) {
           case "opened":
             onFormat(reply.format);
@@ -90,12 +90,14 @@ export class ImportReader {
             break;
           case "end":
             isDone = true;
+            for (const [id, fingerprint] of reply.fingerprints ?? []) file.fingerprints?.set(id, fingerprint);
             return true;
           case "failed":
             isDone = true;
             throw new StoreError(reply.code, reply.details);
         }
       }
+      signal?.throwIfAborted();
       return false;
     } finally {
       if (isDone) this.#keepForNext(worker);
@@ -126,12 +128,12 @@ export class ImportReader {
   }
 }
 
-async function* repliesOf(worker: Worker): AsyncGenerator<ReadReply> {
-  const messages = on(worker, "message", { close: ["messageerror", "exit"] });
+async function* repliesOf(worker: Worker, signal: AbortSignal | undefined): AsyncGenerator<ReadReply> {
+  const messages = on(worker, "message", { close: ["messageerror", "exit"], ...(signal !== undefined && { signal }) });
   try {
     for await (const [reply] of messages) yield reply;
   } catch {
-    // The thread threw an error and is dead.
+    // The thread threw an error and is dead, or the signal was aborted.
   }
 }
 

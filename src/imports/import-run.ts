@@ -51,6 +51,9 @@ export interface ImportRunOptions {
 type AppendResult = ReturnType<Session["append"]>;
 type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
 
+/** The most warnings that are kept about one file. One more says how many there were. */
+const WARNINGS_MAX = 10_000;
+
 /** How long an import waits for an embedder that does not answer, in milliseconds. */
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
@@ -91,6 +94,7 @@ export class ImportRun {
     const report: FileReport = { path: file.path, format: null, sessionIds: [], ...counts, warnings: [], error: null };
     const open = new Map<string, OpenImport>();
     let pendingCount = 0;
+    let warningCount = 0;
     const flush = async (): Promise<void> => {
       signal?.throwIfAborted();
       const newCountBefore = report.newCount;
@@ -100,8 +104,9 @@ export class ImportRun {
       if (mayLackVectors?.(report.newCount - newCountBefore) !== true) await this.#embed();
     };
     for await (const event of this.#eventsOf(file, report)) {
-      if (event.kind === "warning") report.warnings.push({ line: event.line, reason: event.reason });
-      else if (event.kind === "paused") {
+      if (event.kind === "warning") {
+        if (++warningCount <= WARNINGS_MAX) report.warnings.push({ line: event.line, reason: event.reason });
+      } else if (event.kind === "paused") {
         await flush();
         // After a pause, messages may come again although the file was not rewritten.
         for (const one of open.values()) one.firstNew = undefined;
@@ -122,25 +127,40 @@ export class ImportRun {
         if (pendingCount === BATCH_MESSAGES_MAX) await flush();
       }
     }
+    if (warningCount > WARNINGS_MAX) {
+      report.warnings.push({ line: null, reason: `${warningCount - WARNINGS_MAX} further warnings are left out` });
+    }
     await flush();
     for (const { session } of open.values()) session.release();
     return report;
   }
 
   async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
-    const { format = "auto", importers = IMPORTERS } = this.#options;
+    const { format = "auto", importers = IMPORTERS, signal } = this.#options;
     try {
-      yield* this.#reader.read(file, {
-        format,
-        importers,
-        takesPrepared: this.#store.takesPrepared,
-        onFormat: (found) => {
-          report.format = found ?? null;
+      const events = this.#reader.read(
+        { ...file, signal },
+        {
+          format,
+          importers,
+          takesPrepared: this.#store.takesPrepared,
+          onFormat: (found) => {
+            report.format = found ?? null;
+          },
         },
-      });
+      );
+      for await (const event of events) {
+        signal?.throwIfAborted();
+        yield event;
+      }
     } catch (error) {
-      if (!StoreError.is(error, "FILE_NOT_FOUND") && !StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
-      report.error = { code: error.code, message: error.message };
+      // An unknown format is the caller's mistake. Everything else, a bug of an importer too, is about this file.
+      signal?.throwIfAborted();
+      if (StoreError.is(error, "OPTION_INVALID")) throw error;
+      const known = StoreError.is(error)
+        ? error
+        : new StoreError("IMPORT_UNREADABLE", { path: file.path, reason: String(error) });
+      report.error = { code: known.code, message: known.message };
     }
   }
 

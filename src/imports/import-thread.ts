@@ -9,7 +9,7 @@ import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts
 
 /** The thread opens the file itself, because `chunks` cannot be posted. */
 export interface ReadRequest {
-  file: Omit<ImportFile, "chunks">;
+  file: Omit<ImportFile, "chunks" | "signal">;
   format: string;
 }
 
@@ -21,7 +21,7 @@ export type ThreadEvent =
 export type ReadReply =
   | { kind: "opened"; format: string | undefined }
   | { kind: "events"; events: ThreadEvent[] }
-  | { kind: "end" }
+  | { kind: "end"; fingerprints: ImportFile["fingerprints"] }
   | { kind: "failed"; code: ErrorCode; details: ErrorDetails[ErrorCode] };
 
 /** One batch is written while the next is made. */
@@ -61,7 +61,7 @@ async function read({ file, format }: ReadRequest): Promise<void> {
       chars = 0;
     }
     if (events.length > 0) await postBatch();
-    post({ kind: "end" });
+    post({ kind: "end", fingerprints: file.fingerprints });
   } catch (error) {
     if (!StoreError.is(error)) throw error; // ends the thread
     post({ kind: "failed", code: error.code, details: error.details });

@@ -1,37 +1,78 @@
+import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { checkDriver } from "../../core/driver.ts";
 import { StoreError } from "../../core/errors.ts";
-import { type DamagedLine, isObject, type JsonObject, parseJson } from "../lines.ts";
+import { Breather } from "../breather.ts";
+import { type DamagedLine, isObject, type JsonObject, LINE_BYTES_MAX, parseJson } from "../lines.ts";
 import { stringOf } from "../values.ts";
 import type { StoredMessage } from "./message.ts";
 
+/** The columns that are read. A table may lack those that are not `required`. */
+const COLUMNS = {
+  session: { required: ["id"], others: ["parent_id", "directory", "title", "time_created", "version", "share_url"] },
+  message: { required: ["id", "session_id", "data"], others: ["time_created", "time_updated"] },
+  part: { required: ["id", "message_id", "session_id", "data"], others: ["time_updated"] },
+};
+type Table = keyof typeof COLUMNS;
+
+/** A row of a table, and the bytes of its `data`. */
+type Row = Record<string, string | number | null> & { rowid: number; byteLength: number };
+
+/** A session, with what is needed to find its messages. */
+interface StoredSession {
+  row: JsonObject;
+  messages: Row[];
+  /** Changes when a message is added or grows. Undefined if the database is of a version without times. */
+  fingerprint: string | undefined;
+}
+
 export function isOpencode(path: string): boolean {
-  let database: Database.Database | undefined;
   try {
-    checkDriver(Database);
-    database = new Database(path, { readonly: true, fileMustExist: true });
-    const columns = "SELECT count(*) FROM pragma_table_info(?) WHERE name IN ('message_id', 'session_id', 'data')";
-    return database.prepare(columns).pluck().get("part") === 3;
+    new OpencodeDatabase(path).close();
+    return true;
   } catch {
     return false;
-  } finally {
-    database?.close();
   }
 }
 
+/**
+ * Reads an opencode database without changing it.
+ *
+ * The file may be damaged or hostile, and SQLite does not return from a query before its next row. So a query only reads a table
+ * in the order of its rows, or one row. It neither sorts nor filters, so that it needs no temporary file. Views and computed
+ * columns are refused. A table in which row ids do not increase, or whose texts are longer than the file, is damaged.
+ */
 export class OpencodeDatabase {
   readonly #path: string;
   readonly #database: Database.Database;
+  readonly #byteLength: number;
+  readonly #hasTimes: boolean;
+  readonly #columns = new Map<Table, string[]>();
   readonly #statements = new Map<string, Database.Statement>();
+  readonly #partIds = new Map<unknown, number[]>();
+  readonly #breather: Breather;
+  /** The damage because of which rows may be missing. */
+  damage: StoreError | undefined;
 
   /** @throws {StoreError} `IMPORT_UNREADABLE` if it cannot be opened or is not an opencode database. */
-  constructor(path: string) {
+  constructor(path: string, signal?: AbortSignal) {
     this.#path = path;
+    this.#breather = new Breather(signal);
+    let database: Database.Database | undefined;
     try {
       checkDriver(Database);
-      this.#database = new Database(path, { readonly: true, fileMustExist: true });
-      this.#database.prepare("SELECT id FROM session LIMIT 1").get();
+      database = new Database(path, { readonly: true, fileMustExist: true });
+      this.#database = database;
+      database.pragma("trusted_schema = OFF");
+      database.pragma("temp_store = MEMORY");
+      const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+      this.#byteLength = statSync(path).size + (log?.size ?? 0);
+      for (const table of ["session", "message", "part"] as const) this.#columns.set(table, columnsIn(database, table));
+      this.#hasTimes = (["message", "part"] as const).every((table) =>
+        this.#columns.get(table)!.includes("time_updated"),
+      );
     } catch (error) {
+      database?.close();
       throw unreadable(path, error);
     }
   }
@@ -40,86 +81,158 @@ export class OpencodeDatabase {
     this.#database.close();
   }
 
-  /**
-   * Returns the rows of the sessions by time, but each after the session that started it.
-   *
-   * @throws {StoreError} `IMPORT_UNREADABLE` if the database is damaged.
-   */
-  sessions(): JsonObject[] {
-    const rows = this.#rows<JsonObject>("SELECT * FROM session ORDER BY time_created, id");
-    const waiting = new Map(rows.map((row) => [row.id, row]));
-    const ordered: JsonObject[] = [];
-    const visit = (row: JsonObject | undefined): void => {
-      // Each row is deleted before its parent is visited, so that a cycle of parents ends.
-      if (row === undefined || !waiting.delete(row.id)) return;
-      visit(waiting.get(row.parent_id as string));
-      ordered.push(row);
-    };
-    for (const row of rows) visit(row);
-    return ordered;
-  }
-
-  /**
-   * Returns a fingerprint of each session, which changes when a message is added or grows. It holds only counts, times and
-   * lengths. The map is empty if the database is of a version without times.
-   */
-  fingerprints(): Map<string, string> {
-    const fingerprints = new Map<string, string>();
-    try {
-      for (const table of ["message", "part"]) {
-        const sums = `SELECT session_id AS id, json_array(count(*), max(rowid), max(time_updated), sum(octet_length(data))) AS fingerprint FROM ${table} GROUP BY session_id`;
-        for (const { id, fingerprint } of this.#rows<{ id: string; fingerprint: string }>(sums)) {
-          fingerprints.set(id, (fingerprints.get(id) ?? "") + fingerprint);
+  /** Returns the sessions by time, but each after the one that started it. Sets `damage` if some may be missing. */
+  async sessions(): Promise<StoredSession[]> {
+    const sessions = new Map<unknown, StoredSession & { sums: Record<"message" | "part", number[]> }>();
+    for await (const { rowid: _, byteLength: _none, ...row } of this.#rows("session")) {
+      sessions.set(row.id, { row, messages: [], fingerprint: undefined, sums: { message: [], part: [] } });
+    }
+    for (const table of ["message", "part"] as const) {
+      for await (const row of this.#rows(table)) {
+        const session = sessions.get(row.session_id);
+        if (session !== undefined) {
+          const [count = 0, , updated = 0, bytes = 0] = session.sums[table];
+          const updatedAt = Math.max(updated, Number(row.time_updated ?? 0));
+          session.sums[table] = [count + 1, row.rowid, updatedAt, bytes + row.byteLength];
+        }
+        if (table === "message") session?.messages.push(row);
+        else {
+          const rowids = this.#partIds.get(row.message_id);
+          if (rowids === undefined) this.#partIds.set(row.message_id, [row.rowid]);
+          else rowids.push(row.rowid);
         }
       }
-    } catch (error) {
-      if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
-      return new Map();
     }
-    return fingerprints;
+    for (const session of sessions.values()) {
+      session.messages.sort((a, b) => compare(a.time_created, b.time_created) || compare(a.id, b.id));
+      if (this.#hasTimes) session.fingerprint = JSON.stringify(session.sums);
+    }
+    return parentsFirst([...sessions.values()]);
   }
 
-  /**
-   * Returns the messages of a session in order, or a problem for each row that cannot be read.
-   *
-   * @throws {StoreError} `IMPORT_UNREADABLE` if the database is so damaged that they cannot be listed.
-   */
-  *messages(sessionId: string): Generator<StoredMessage | DamagedLine> {
-    const list = "SELECT rowid AS line, id FROM message WHERE session_id = ? ORDER BY time_created, id";
-    for (const { line, id } of this.#rows<{ line: number; id: string }>(list, sessionId)) {
-      let found: { data: unknown }[];
-      let parts: { line: number; id: string; data: unknown }[];
-      try {
-        found = this.#rows("SELECT data FROM message WHERE id = ?", id);
-        parts = this.#rows("SELECT rowid AS line, id, data FROM part WHERE message_id = ? ORDER BY id", id);
-      } catch (error) {
-        yield { line, problem: `message ${id}: ${((error as Error).cause as Error).message}` };
-        continue;
-      }
-      const info = objectIn(found[0]?.data);
+  /** Returns the messages of a session in order, or a problem for each row that cannot be read. */
+  async *messages({ messages }: StoredSession): AsyncGenerator<StoredMessage | DamagedLine> {
+    for (const { rowid: line, id } of messages) {
+      await this.#breather.breathe();
+      const stored = this.#stored("message", line, id);
+      const info = "problem" in stored ? stored.problem : objectIn(stored.data);
       if (typeof info === "string") {
         yield { line, problem: `message ${id}: ${info}` };
         continue;
       }
+      const parts = (this.#partIds.get(id) ?? []).map((rowid) => ({ rowid, ...this.#stored("part", rowid, id) }));
       const read: JsonObject[] = [];
-      for (const part of parts) {
-        const value = objectIn(part.data);
-        if (typeof value === "string") yield { line: part.line, problem: `part ${part.id}: ${value}` };
+      for (const part of parts.sort((a, b) => compare(a.id, b.id))) {
+        const value = "problem" in part ? part.problem : objectIn(part.data);
+        if (typeof value === "string") yield { line: part.rowid, problem: `part ${part.id}: ${value}` };
         else read.push(value);
       }
-      yield { line, id, info, parts: read };
+      yield { line, id: String(id), info, parts: read };
     }
   }
 
-  #rows<Row>(sql: string, ...values: string[]): Row[] {
-    try {
-      const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
-      this.#statements.set(sql, statement);
-      return statement.all(...values) as Row[];
-    } catch (error) {
-      throw unreadable(this.#path, error);
+  /** Yields the readable rows of a table. Rows on a damaged page are skipped. */
+  async *#rows(table: Table): AsyncGenerator<Row> {
+    const columns = this.#columns.get(table)!.filter((column) => column !== "data");
+    const size = table === "session" ? "0" : "octet_length(data)";
+    const select = `SELECT rowid, ${size} AS byteLength, ${columns.map(bounded)} FROM ${table} WHERE rowid > @from ORDER BY rowid`;
+    let from = 0;
+    let byteLength = 0;
+    for (let gap = 1; Number.isSafeInteger(from); gap = Math.ceil(gap * 1.25)) {
+      try {
+        for (const row of this.#prepare(select).iterate({ from, max: this.#byteLength }) as Iterable<Row>) {
+          byteLength += row.byteLength;
+          if (row.rowid <= from || byteLength > this.#byteLength) {
+            throw unreadable(this.#path, new Error(`the table ${table} has more rows than the file can hold`));
+          }
+          from = row.rowid;
+          gap = 1;
+          yield row;
+          await this.#breather.breathe();
+        }
+        return;
+      } catch (error) {
+        if (!isDamage(error)) throw StoreError.is(error) ? error : unreadable(this.#path, error);
+        this.damage ??= unreadable(this.#path, error);
+        from += gap;
+      }
     }
   }
+
+  /** Returns a row that was listed, unless it has been deleted since. Its number may then belong to another message. */
+  #stored(
+    table: "message" | "part",
+    rowid: number,
+    messageId: unknown,
+  ): { id: unknown; data: unknown } | { id: unknown; problem: string } {
+    const owner = table === "part" ? "message_id" : "id";
+    const select = `SELECT id, ${bounded("data")} FROM ${table} WHERE rowid = @rowid AND ${owner} = @messageId`;
+    try {
+      const found = this.#prepare(select).get({ rowid, messageId, max: Math.min(this.#byteLength, LINE_BYTES_MAX) });
+      return (found as { id: unknown; data: unknown } | undefined) ?? { id: rowid, problem: "deleted meanwhile" };
+    } catch (error) {
+      return { id: rowid, problem: (error as Error).message };
+    }
+  }
+
+  #prepare(sql: string): Database.Statement {
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** Returns an expression for a column that is null if its value is longer than `max`, so that nothing longer is read. */
+function bounded(column: string): string {
+  return `CASE WHEN octet_length(${column}) <= @max THEN ${column} END AS ${column}`;
+}
+
+/** Returns the columns of a table that are read. @throws {Error} if it is no plain table with the required columns. */
+function columnsIn(database: Database.Database, table: Table): string[] {
+  const { required, others } = COLUMNS[table];
+  const tables = database.pragma(`table_list(${table})`) as { schema: string; type: string }[];
+  const columns = database.pragma(`table_xinfo(${table})`) as { name: string; hidden: number }[];
+  const stored = new Set(columns.filter(({ hidden }) => hidden === 0).map(({ name }) => name));
+  const isPlain = tables.some(({ schema, type }) => schema === "main" && type === "table");
+  // A column of this name would hide the real row ids.
+  const hidesRowid = columns.some(({ name }) => name.toLowerCase() === "rowid");
+  if (!isPlain || hidesRowid || !required.every((name) => stored.has(name))) {
+    throw new Error(`it has no table ${table} as opencode makes it`);
+  }
+  return [...required, ...others.filter((name) => stored.has(name))];
+}
+
+/** Returns sessions in the same order, but each after the one that started it. A cycle of parents ends where it began. */
+function parentsFirst(sessions: readonly StoredSession[]): StoredSession[] {
+  const waiting = new Map(sessions.map((session) => [session.row.id, session]));
+  const ordered: StoredSession[] = [];
+  for (const session of sessions) {
+    const chain: StoredSession[] = [];
+    for (let next: StoredSession | undefined = session; next !== undefined; next = waiting.get(next.row.parent_id!)) {
+      if (!waiting.delete(next.row.id!)) break;
+      chain.push(next);
+    }
+    ordered.push(...chain.reverse());
+  }
+  return ordered;
+}
+
+/** Compares as SQLite's `ORDER BY` does: nothing, then numbers, then texts. */
+function compare(a: unknown, b: unknown): number {
+  const [rankA, rankB] = [rankOf(a), rankOf(b)];
+  if (rankA !== rankB) return rankA - rankB;
+  if ((a as string) < (b as string)) return -1;
+  return (a as string) > (b as string) ? 1 : 0;
+}
+
+function rankOf(value: unknown): number {
+  if (value === null || value === undefined) return 0;
+  return typeof value === "number" ? 1 : 2;
+}
+
+/** Returns true for an error because of bytes of the file. Other rows may be readable. */
+function isDamage(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|IOERR)/.test(String((error as { code?: unknown }).code));
 }
 
 function objectIn(data: unknown): JsonObject | string {

@@ -42,37 +42,30 @@ export const opencode: Importer = {
 
 /** Reads a database. While it is followed, unfinished messages give no warnings, because they will come later. */
 async function* readDatabase(file: ImportFile): AsyncGenerator<ImportEvent> {
-  const { path, fingerprints, isFinished } = file;
+  const { path, fingerprints, isFinished, signal } = file;
   if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
-  const database = new OpencodeDatabase(path);
-  let failure: unknown;
+  const database = new OpencodeDatabase(path, signal);
   try {
-    const found = fingerprints === undefined ? undefined : database.fingerprints();
-    for (const session of database.sessions()) {
-      const id = String(session.id);
+    for (const session of await database.sessions()) {
+      const { row, fingerprint } = session;
+      const id = String(row.id);
       const known = fingerprints?.get(id);
-      const fingerprint = found?.get(id);
       // A session with an unfinished message is read again when the database is finished.
       const fingerprintHolding = `${fingerprint} holding`;
       if (known !== undefined && (known === fingerprint || (known === fingerprintHolding && !isFinished))) continue;
       let isHolding = false;
-      try {
-        for await (const event of new SessionTranslator(file, session).translate(database.messages(id))) {
-          const isHeld = isNotYet(event);
-          isHolding ||= isHeld;
-          if (!isHeld || fingerprints === undefined) yield event;
-        }
-      } catch (error) {
-        // If one session is damaged, all others are still read.
-        if (!StoreError.is(error, "IMPORT_UNREADABLE")) throw error;
-        failure ??= error;
+      for await (const event of new SessionTranslator(file, row).translate(database.messages(session))) {
+        const isHeld = isNotYet(event);
+        isHolding ||= isHeld;
+        if (!isHeld || fingerprints === undefined) yield event;
       }
       if (fingerprint !== undefined) fingerprints?.set(id, isHolding ? fingerprintHolding : fingerprint);
     }
   } finally {
     database.close();
   }
-  if (failure !== undefined) throw failure;
+  // Damage to some rows costs no others.
+  if (database.damage !== undefined) throw database.damage;
 }
 
 /** Adds the facts about the session to `session`. */

@@ -78,12 +78,10 @@ export class WatchRun {
     const run = new ImportRun(store, {
       ...(importers !== undefined && { importers }),
       project,
+      signal: this.#stopping.signal,
       // `SummaryFollower` makes these vectors.
       mayLackVectors: (newCount) => this.#isCaughtUp && newCount <= LIVE_MESSAGES_MAX,
-      onProgress: (report) => {
-        this.#files.note(report);
-        this.#stopping.signal.throwIfAborted();
-      },
+      onProgress: (report) => this.#files.note(report),
     });
     this.#files = new FollowedFiles(run, this.#store, importers);
     this.#summaries = new SummaryFollower(this.#store);

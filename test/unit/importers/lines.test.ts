@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readJsonLines, readLines } from "../../../src/importers/lines.ts";
+import { parseJson, readJsonLines, readLines } from "../../../src/importers/lines.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
 import { collect, fileOf } from "./read.ts";
 
@@ -112,9 +112,20 @@ describe("readJsonLines", () => {
       { line: 4, problem: "expected a JSON object, got a string" },
       { line: 5, problem: "expected a JSON object, got null" },
       { line: 6, problem: expect.stringMatching(/^not JSON: /) },
-      { line: 7, problem: expect.stringMatching(/^not JSON: .*position 7/) },
+      { line: 7, index: 0, value: { a: 1 } },
+      { line: 7, index: 1, value: { b: 2 } },
       { line: 8, value: { a: 2 } },
     ]);
+  });
+
+  test("gives nothing of a line whose second object was cut, and of one that is nested too deeply", async () => {
+    const deep = `{"a":1}${"[".repeat(2_000_000)}`;
+    for (const text of ['{"a":1}{"b":', '{"a":1}{"b":2} x', '{"a":1}[2]', deep]) {
+      expect(await collect(readJsonLines(fileOf(text)))).toEqual([{ line: 1, problem: expect.any(String) }]);
+    }
+    expect(parseJson(deep)).toEqual({ problem: "nested deeper than 200 levels" });
+    expect(parseJson(`[${"[],".repeat(2_000_000)}1]`)).toEqual({ problem: "more than 2000000 values" });
+    expect(parseJson(JSON.stringify('[{,"'.repeat(500_000)))).toEqual({ value: '[{,"'.repeat(500_000) });
   });
 
   test("keeps a key that other programs trip over", async () => {
