@@ -21,7 +21,7 @@ export interface ErrorDetails {
   STORE_CORRUPT: { path: string; reason: string };
   FILE_NOT_FOUND: { path: string };
   FILE_EXISTS: { path: string };
-  FILE_NOT_USABLE: { path: string; reason: string };
+  FILE_NOT_USABLE: { path: string; reason: string; fix?: string };
   FILE_REPLACED: { path: string };
   /** `solution` replaces the usual hint, which is about a missing binary. */
   DRIVER_NOT_BUILT: { reason: string; solution?: string };
@@ -109,7 +109,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `There is already a file ${path}.`,
     hint: "Nothing was written. Give another path, or set `overwrite`.",
   }),
-  FILE_NOT_USABLE: ({ path, reason }) => ({ message: `Cannot use ${path}: ${reason}.` }),
+  FILE_NOT_USABLE: ({ path, reason, fix }) => ({
+    message: `Cannot use ${path}: ${reason}.`,
+    ...(fix !== undefined && { hint: fix }),
+  }),
   FILE_REPLACED: ({ path }) => ({
     message: `${path} was deleted, moved or replaced while the store was open.`,
     hint: "Nothing was written. Put the file back with its `-wal` beside it, or close the store and open it again.",

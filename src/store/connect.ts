@@ -58,7 +58,7 @@ function contentOf(file: string, cause: Error): Buffer {
   return content;
 }
 
-function firstLook(client: Database.Database): void {
+export function firstLook(client: Database.Database): void {
   client.prepare("SELECT count(*) FROM sqlite_master").get();
 }
 

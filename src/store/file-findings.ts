@@ -1,8 +1,9 @@
 import { accessSync, constants, realpathSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { byteLengthOf, lookAt } from "../core/files.ts";
-import { advice, type Finding, ok, problem } from "./finding.ts";
+import { advice, type Finding, ok, problem, quoted } from "./finding.ts";
 import { type LockHolders, lockHolders } from "./lock-holders.ts";
+import { nameFault } from "./one-name.ts";
 
 /** With less free space, the next writes may fail. */
 const FREE_BYTES_MIN = 100_000_000;
@@ -46,10 +47,12 @@ export function fileFindings(path: string, writesHere: boolean): Finding[] {
     if (stat === undefined) return [problem("file", `There is no file ${path}.`, "Check the path.")];
   }
   if (!stat.isFile()) return []; // the error on opening it says so
+  const fault = nameFault(path);
   const holders = lockHolders(path);
   const isOpen = writesHere || holders === undefined || holders.open.length > 0;
   return [
     ok("file", `${path} has ${bytes(stat.size)}.`),
+    ...(fault === undefined ? [] : [problem("file", `Cannot use ${path}: ${fault.reason}.`, fault.fix)]),
     ...permissionFindings(path),
     ...diskFindings(path, stat.size + walBytes),
     walFinding(path, walBytes, isOpen),
@@ -146,6 +149,14 @@ function processFinding(path: string, holders: LockHolders | undefined): Finding
     const text = `Process ${stuck} has been writing for more than a second; other writers get STORE_BUSY.`;
     return problem("processes", text, `Wait for it, wake it if it is stopped, or end it: kill ${stuck}`);
   }
+  if (holders.elsewhere.length > 0) {
+    const text = `Process ${holders.elsewhere.join(", ")} has the file open under another name, with another write-ahead log.`;
+    return problem(
+      "processes",
+      text,
+      "End it, and use the same path in all processes: in a container, mount the folder.",
+    );
+  }
   if (holders.open.length > 0) return ok("processes", `Also open in process ${holders.open.join(", ")}.`);
   return ok("processes", "No other process has it open.");
 }
@@ -159,10 +170,6 @@ function stuckWriter(path: string, { writing }: LockHolders): number | undefined
     if (lockHolders(path)?.writing !== writing) return undefined;
   }
   return writing;
-}
-
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function bytes(count: number): string {

@@ -36,3 +36,8 @@ export function advice(check: FindingCheck, text: string, fix: string): Finding 
 export function problem(check: FindingCheck, text: string, fix: string): Finding {
   return { check, level: "problem", text, fix };
 }
+
+/** Quotes a path for a shell. */
+export function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { lookAt } from "../core/files.ts";
 
 /** Bytes that SQLite locks in a database file (https://sqlite.org/src/file/src/os.h): writers one, all users one. */
@@ -8,9 +8,14 @@ const SHARED_FIRST = 0x40000002;
 /** The byte that a writer locks in the `-shm` file (https://sqlite.org/walformat.html, 2.2.1). */
 const WAL_WRITE_BYTE = 120;
 
+/** The byte of the `-shm` file that every user locks (same page, and os_unix.c). */
+const SHARED_MEMORY_BYTE = 128;
+
 /** The other processes that have a store open. A process in another container has the id 0. */
 export interface LockHolders {
   open: number[];
+  /** Those that use no `-shm` file beside this path, because they opened the file by another one. */
+  elsewhere: number[];
   writing: number | undefined;
 }
 
@@ -22,7 +27,11 @@ export function lockHolders(path: string): LockHolders | undefined {
   } catch {
     return undefined;
   }
-  return holdersIn(locks, { database: lookAt(path)?.ino, sharedMemory: lookAt(`${path}-shm`)?.ino }, process.pid);
+  return holdersIn(
+    locks,
+    { database: lookAt(path)?.ino, sharedMemory: lookAt(`${realpathSync(path)}-shm`)?.ino },
+    process.pid,
+  );
 }
 
 /** Reads `/proc/locks`. Devices are not compared, because `stat` reports another one on layered file systems. */
@@ -32,6 +41,7 @@ export function holdersIn(
   ownProcessId: number,
 ): LockHolders {
   const open = new Set<number>();
+  const here = new Set<number>();
   let writing: number | undefined;
   // "2: POSIX  ADVISORY  READ 23342 fe:00:2148130 1073741826 1073742335". A line with an arrow is a waiting process.
   for (const line of locks.matchAll(/^\d+: POSIX\s+\w+\s+(READ|WRITE)\s+(\d+) \w+:\w+:(\d+) (\d+) (\d+|EOF)$/gm)) {
@@ -40,9 +50,11 @@ export function holdersIn(
     if (processId === ownProcessId) continue;
     const holds = (byte: number): boolean => first <= byte && byte <= last;
     if (inode === inodes.database && holds(SHARED_FIRST)) open.add(processId);
+    if (inode === inodes.sharedMemory && holds(SHARED_MEMORY_BYTE)) here.add(processId);
     const writeByte =
       inode === inodes.database ? RESERVED_BYTE : inode === inodes.sharedMemory ? WAL_WRITE_BYTE : undefined;
     if (line[1] === "WRITE" && writeByte !== undefined && holds(writeByte)) writing = processId;
   }
-  return { open: [...open].sort((left, right) => left - right), writing };
+  const sorted = [...open].sort((left, right) => left - right);
+  return { open: sorted, elsewhere: sorted.filter((processId) => !here.has(processId)), writing };
 }

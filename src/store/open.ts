@@ -7,6 +7,7 @@ import { StoreError } from "../core/errors.ts";
 import { lookAt } from "../core/files.ts";
 import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
 import { migrate } from "./migrate.ts";
+import { refuseSecondName } from "./one-name.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
 
 /** "Copp" in ASCII: the `PRAGMA application_id` of a store. */
@@ -227,7 +228,10 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
   checkDriver(Database);
   const inMemory = path === ":memory:";
   const file = inMemory ? path : resolve(path);
-  if (!inMemory) prepareFile(file, options.readonly);
+  if (!inMemory) {
+    prepareFile(file, options.readonly);
+    refuseSecondName(file);
+  }
 
   let client: Database.Database | undefined;
   try {

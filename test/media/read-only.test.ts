@@ -92,7 +92,9 @@ test("a reader finds what stands in a log although its shared memory is missing"
 
 test("a reader finds what a closed store holds although both files beside it are missing", () => {
   const path = storeOfSomebody({ closed: true });
-  expect(openedStore(path, { readonly: true }).resume("s").messages()).toHaveLength(20);
+  const reader = openedStore(path, { readonly: true });
+  expect(reader.resume("s").messages()).toHaveLength(20);
+  reader.close();
   for (const name of readdirSync(dirname(path))) if (name !== "agent.db") unlinkSync(join(dirname(path), name));
   expect(openedStore(path).session("s").append(user("more")).seq).toBe(20);
 });

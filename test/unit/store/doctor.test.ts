@@ -284,8 +284,8 @@ describe("the list of locks", () => {
       "4: POSIX  ADVISORY  READ 7 00:2a:130 1073741826 1073742335",
       "5: FLOCK  ADVISORY  WRITE 99 fe:00:130 0 EOF",
     ];
-    expect(holdersIn(locks.join("\n"), inodes, 1)).toEqual({ open: [7, 42], writing: 7 });
-    expect(holdersIn(locks.join("\n"), inodes, 7)).toEqual({ open: [42], writing: undefined });
+    expect(holdersIn(locks.join("\n"), inodes, 1)).toEqual({ open: [7, 42], elsewhere: [7], writing: 7 });
+    expect(holdersIn(locks.join("\n"), inodes, 7)).toEqual({ open: [42], elsewhere: [], writing: undefined });
   });
 
   test.each([
@@ -293,12 +293,12 @@ describe("the list of locks", () => {
     ["other bytes of it", "1: POSIX  ADVISORY  WRITE 42 fe:00:130 0 1000"],
     ["a wait for a lock", "1: -> POSIX  ADVISORY  WRITE 42 fe:00:130 1073741824 1073742335"],
   ])("passes over %s", (_, line) => {
-    expect(holdersIn(line, inodes, 1)).toEqual({ open: [], writing: undefined });
+    expect(holdersIn(line, inodes, 1)).toEqual({ open: [], elsewhere: [], writing: undefined });
   });
 
   test("knows a writer without a write-ahead log by its lock on the file", () => {
     const line = "1: POSIX  ADVISORY  WRITE 42 fe:00:130 1073741824 EOF";
-    expect(holdersIn(line, inodes, 1)).toEqual({ open: [42], writing: 42 });
+    expect(holdersIn(line, inodes, 1)).toEqual({ open: [42], elsewhere: [42], writing: 42 });
   });
 });
 
