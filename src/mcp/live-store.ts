@@ -1,6 +1,7 @@
 import { type Stats, statSync } from "node:fs";
 import { StoreError } from "../core/errors.ts";
 import type { Store } from "../session/store.ts";
+import type { Turns } from "./turns.ts";
 
 /** The command line implements this, because it knows paths and keys. */
 export interface StoreAccess {
@@ -18,12 +19,14 @@ const REOPEN_AFTER = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as const
  */
 export class LiveStore {
   readonly #loadAccess: () => Promise<StoreAccess>;
+  readonly #turns: Turns;
   #loading: Promise<StoreAccess> | undefined;
   #access: StoreAccess | undefined;
   #open: { openToRead?: OpenStore; openToWrite?: OpenStore } = {};
 
-  constructor(loadAccess: () => Promise<StoreAccess>) {
+  constructor(loadAccess: () => Promise<StoreAccess>, turns: Turns) {
     this.#loadAccess = loadAccess;
+    this.#turns = turns;
   }
 
   /** Loads the code once. */
@@ -39,6 +42,7 @@ export class LiveStore {
 
   /** Repeats the read once if the file was replaced. */
   async read<T>(read: (store: Store) => T | Promise<T>): Promise<T> {
+    await this.#turns.next(this.load());
     try {
       return await read(await this.#opened("openToRead"));
     } catch (error) {
@@ -50,6 +54,7 @@ export class LiveStore {
 
   /** Never repeats a write, because a failed write may have taken effect. The next write opens the file again. */
   async write<T>(write: (store: Store) => T): Promise<T> {
+    await this.#turns.next(this.load());
     try {
       return write(await this.#opened("openToWrite"));
     } catch (error) {

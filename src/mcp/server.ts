@@ -1,9 +1,9 @@
-import { finished, PassThrough, type Readable, type Writable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Readable, Writable } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
-import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { VERSION } from "../core/version.ts";
 import { report } from "./failure.ts";
+import { LineTransport } from "./line-transport.ts";
 import { LiveStore, type StoreAccess } from "./live-store.ts";
 import { registerResources } from "./resources.ts";
 import { type AnyTool, registerTool } from "./tool.ts";
@@ -12,11 +12,9 @@ import { expand } from "./tools/expand.ts";
 import { getContext } from "./tools/get-context.ts";
 import { listSessions, listSubjects } from "./tools/lists.ts";
 import { recall } from "./tools/recall.ts";
+import { Turns } from "./turns.ts";
 
 const READING: readonly AnyTool[] = [recall, expand, getContext, listSessions, listSubjects];
-
-/** A longer protocol message ends the server. No paste is nearly this long. */
-const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
 const INSTRUCTIONS = `Coppice keeps conversations of this and other agents, every message word for word, with summaries of old ones that expand.
 Look here when the user refers to an earlier session, and before you ask them something they may have said in one: recall finds messages by a question or by words, get_context gives one session within a budget, list_sessions and list_subjects give an overview, expand gives the exact messages behind a handle (cluster:…, theme:…, subject:…) or around a message id.
@@ -34,53 +32,29 @@ export interface ServerOptions {
 }
 
 /**
- * Serves the store to one client over a pair of streams. @returns when the client has closed its end or stopped reading. Calls
- * that are still running are abandoned.
+ * Serves the store to one client over a pair of streams. @returns when the client has closed its end or stopped reading. What it
+ * asked for by then is given up after a second.
  */
 export async function serve({ loadAccess, project, allowAppend, input, output }: ServerOptions): Promise<void> {
-  const live = new LiveStore(loadAccess);
+  const turns = new Turns(output);
+  const live = new LiveStore(loadAccess, turns);
   const ports = { live, project };
   const tools = allowAppend ? [...READING, append] : READING;
-  const received = new PassThrough();
-  input.pipe(received, { end: false });
-  finished(input, { writable: false }, async () => {
-    // Waiting requests are answered before the stream ends.
-    await nextTurn();
-    await live.loaded();
-    await nextTurn();
-    received.end(); // this closes the transport
-  });
-  const closed = new Promise<void>((resolve) => {
-    const transport = new ClosingTransport(received, output, { maxBufferSize: MESSAGE_BYTES_MAX });
-    transport.whenClosed = resolve;
-    serveStdio(
-      () => {
-        const info = { name: "coppice", title: "Coppice", version: VERSION };
-        const capabilities = { tools: { listChanged: false }, resources: { listChanged: false } };
-        const server = new McpServer(info, { instructions: INSTRUCTIONS, capabilities });
-        for (const tool of tools) registerTool(server, tool, ports);
-        registerResources(server, ports);
-        // The first call reports a failure.
-        server.server.oninitialized = () => void live.load().catch(() => {});
-        return server;
-      },
-      { transport, onerror: ({ message }) => report(message) },
-    );
-  });
-  try {
-    await closed;
-  } finally {
-    live.close();
-    input.destroy(); // otherwise a client that still writes keeps the process alive
-  }
-}
-
-/** Reports when it is closed, even before the client has sent anything. */
-class ClosingTransport extends StdioServerTransport {
-  whenClosed: () => void = () => {};
-
-  override async close(): Promise<void> {
-    await super.close();
-    this.whenClosed();
-  }
+  const transport = new LineTransport(input, output, turns, live);
+  serveStdio(
+    () => {
+      const info = { name: "coppice", title: "Coppice", version: VERSION };
+      const capabilities = { tools: { listChanged: false }, resources: { listChanged: false } };
+      const server = new McpServer(info, { instructions: INSTRUCTIONS, capabilities });
+      for (const tool of tools) registerTool(server, tool, ports);
+      registerResources(server, ports);
+      // The first call reports a failure.
+      server.server.oninitialized = () => void live.load().catch(() => {});
+      return server;
+    },
+    { transport, onerror: ({ message }) => report(message) },
+  );
+  await transport.closed;
+  live.close();
+  input.destroy(); // otherwise a client that still writes keeps the process alive
 }

@@ -73,14 +73,15 @@ test("a request in pieces, ended as Windows does, is one request", async () => {
   expect((await client.request("ping")).result).toEqual({});
 });
 
-test("a huge argument is answered, and a message that is no more to be held ends the server", async () => {
-  const { client, ended, stderr } = start();
+test("a huge argument and a message that is too long are answered, and the server goes on", async () => {
+  const { client, stderr } = start();
   await client.initialize();
   const huge = await client.call("recall", { query: "deploy region ".repeat(750_000) }); // 10 MB
   expect(huge.content[0].text).toContain("OPTION_INVALID: Expected query to be a text of at most 10000 characters");
-  void client.request("tools/call", { name: "recall", arguments: { query: "x".repeat(40 * 1024 * 1024) } });
-  expect(await ended).toBe(0);
-  expect(stderr()).toContain("coppice mcp: ReadBuffer exceeded maximum size of 33554432 bytes");
+  const tooLong = await client.request("tools/call", { name: "recall", arguments: { query: "x".repeat(40_000_000) } });
+  expect(tooLong.error).toEqual({ code: -32600, message: "A message has at most 33554432 bytes." });
+  expect((await client.request("ping")).result).toEqual({});
+  expect(stderr()).toBe("");
 });
 
 test("a hundred calls at once are all answered, each with its own", async () => {
@@ -117,15 +118,29 @@ test("a client that leaves in the middle of a call takes the server with it", as
   expect(stderr()).toBe("");
 });
 
-test("a client that does not read any more takes the server with it", async () => {
-  const { child, client, ended } = start();
-  await client.initialize();
-  child.stdout.destroy();
-  for (let index = 0; index < 20; index++) {
-    void client.request("tools/call", { name: "get_context", arguments: { sessionId: "s" } });
-  }
-  expect(await ended).toBe(0);
-});
+test.each(["stops reading", "ends its input", "does both"])(
+  "3,000 calls of a client that %s are given up",
+  async (how) => {
+    const { child, client, ended, stderr } = start();
+    await client.initialize();
+    await client.call("list_sessions");
+    let answeredCount = 0;
+    for (let index = 0; index < 3_000; index++) {
+      void client
+        .request("tools/call", { name: "get_context", arguments: { sessionId: "s", tokensMax: 8_000 } })
+        .then(() => {
+          answeredCount += 1;
+        });
+    }
+    if (how !== "ends its input") child.stdout.destroy();
+    const sinceMs = performance.now();
+    if (how !== "stops reading") client.end();
+    expect(await ended).toBe(0);
+    expect(stderr()).toBe("");
+    expect(answeredCount).toBeLessThan(3_000);
+    expect(performance.now() - sinceMs).toBeLessThan(10_000);
+  },
+);
 
 test("it ends with a parent that is killed", async () => {
   // A shell that waits for it, with its stdin: when that is killed, nobody holds the other end.

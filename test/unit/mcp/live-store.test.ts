@@ -7,6 +7,7 @@ import { openStore } from "../../../src/index.ts";
 import type { StoreAccess } from "../../../src/mcp/live-store.ts";
 import { serve } from "../../../src/mcp/server.ts";
 import { accessTo, RawClient, served } from "../../support/mcp.ts";
+import { talk } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 /** Write a closed store with one session of one message. */
@@ -123,4 +124,36 @@ test("a store that another process holds locked refuses a write, and takes it la
   other.exec("ROLLBACK");
   other.close();
   expect((await client.call("append", note)).structuredContent).toMatchObject({ seq: 2 });
+});
+
+test("calls wait for a client that reads slowly, and their answers do not pile up", async () => {
+  const path = temporaryPath();
+  const store = openStore(path);
+  store.session("s").appendAll(talk(200));
+  store.close();
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const reads = vi.spyOn(output, "write");
+  const loadAccess = async () => accessTo(path);
+  const ended = serve({ loadAccess, project: undefined, allowAppend: false, input, output });
+  const lines = Array.from({ length: 3_000 }, (_, id) =>
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { name: "get_context", arguments: { sessionId: "s" } },
+    }),
+  );
+  input.write(`${lines.join("\n")}\n`);
+  await vi.waitFor(() => expect(output.writableNeedDrain).toBe(true), { timeout: 5_000 });
+  await setTimeout(500);
+  expect(reads.mock.calls.length).toBeLessThan(20);
+  // The others are answered when they can be.
+  let answerCount = 0;
+  output.setEncoding("utf8").on("data", (text: string) => {
+    answerCount += text.split("\n").length - 1;
+  });
+  await vi.waitFor(() => expect(answerCount).toBeGreaterThan(100), { timeout: 20_000 });
+  output.destroy(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
+  await ended;
+  expect(answerCount).toBeLessThan(3_000);
 });

@@ -321,7 +321,7 @@ test("a server for one project takes no session of none into it", async () => {
 });
 
 test("a call that is cancelled, and one whose client has left, stop waiting for a vector", async () => {
-  const complaints = vi.spyOn(console, "error");
+  const complaints = vi.spyOn(process.stderr, "write");
   onTestFinished(() => complaints.mockRestore());
   const path = temporaryPath();
   const asked: AbortSignal[] = [];

@@ -1,0 +1,133 @@
+import type { Readable, Writable } from "node:stream";
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  ProtocolErrorCode,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { LineSplitter } from "./line-splitter.ts";
+import type { LiveStore } from "./live-store.ts";
+import type { Turns } from "./turns.ts";
+
+/** The most bytes of one protocol message: far more than any long paste. */
+const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Bytes of messages that are read ahead, so that the end of the input is noticed while calls wait. */
+const AHEAD_BYTES_MAX = 1024 * 1024;
+
+/** Milliseconds in which a client that has closed its end still gets answers. Clients kill a server after two seconds. */
+const GRACE_MS = 1_000;
+
+/**
+ * Carries protocol messages over a pair of streams, one on each line. Unlike the SDK's own transport, it takes no more messages
+ * than are answered, and it answers one that is too long with an error.
+ */
+export class LineTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: <T extends JSONRPCMessage>(message: T) => void;
+  /** Resolves when the transport is closed, even if the client has not sent anything. */
+  readonly closed: Promise<void>;
+  #onClosed!: () => void;
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #turns: Turns;
+  readonly #live: LiveStore;
+  readonly #splitter = new LineSplitter(MESSAGE_BYTES_MAX);
+  #lines: Buffer[] = [];
+  #aheadBytes = 0;
+  #isEnded = false;
+  #isClosed = false;
+  #wake = (): void => {};
+  #givingUp: NodeJS.Timeout | undefined;
+
+  constructor(input: Readable, output: Writable, turns: Turns, live: LiveStore) {
+    this.closed = new Promise((resolve) => {
+      this.#onClosed = resolve;
+    });
+    this.#input = input;
+    this.#output = output;
+    this.#turns = turns;
+    this.#live = live;
+  }
+
+  async start(): Promise<void> {
+    this.#output.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE" && !this.#isClosed) this.onerror?.(error);
+      void this.close(); // nobody reads any more
+    });
+    this.#input.on("data", (chunk: Buffer) => this.#take(chunk));
+    for (const event of ["end", "close", "error"]) this.#input.on(event, () => void this.#end());
+    void this.#deliver();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (!this.#isClosed) this.#output.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#givingUp);
+    this.#lines = [];
+    this.#turns.end();
+    this.#wake();
+    this.onclose?.();
+    this.#onClosed();
+  }
+
+  #take(chunk: Buffer): void {
+    for (const line of this.#splitter.linesOf(chunk)) {
+      if (Buffer.isBuffer(line)) {
+        this.#lines.push(line);
+        this.#aheadBytes += line.length;
+      } else {
+        const message = `A message has at most ${MESSAGE_BYTES_MAX} bytes.`;
+        const error = { code: ProtocolErrorCode.InvalidRequest, message };
+        void this.send({ jsonrpc: "2.0", id: line.id, error } as JSONRPCMessage); // the SDK's type has no null
+      }
+    }
+    if (this.#aheadBytes > AHEAD_BYTES_MAX) this.#input.pause();
+    this.#wake();
+  }
+
+  async #end(): Promise<void> {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#wake();
+    // Loading takes a while, and what was piped into the server is answered nevertheless.
+    await (this.#lines.length > 0 ? this.#live.load().catch(() => {}) : this.#live.loaded());
+    if (!this.#isClosed) this.#givingUp = setTimeout(() => void this.close(), GRACE_MS);
+  }
+
+  /** Delivers messages until the input has ended and the calls are done, or nobody waits for them any more. */
+  async #deliver(): Promise<void> {
+    while (!this.#isClosed) {
+      const line = this.#lines.shift();
+      if (line === undefined) {
+        if (this.#isEnded) break;
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        continue;
+      }
+      this.#aheadBytes -= line.length;
+      if (this.#aheadBytes <= AHEAD_BYTES_MAX && this.#input.isPaused()) this.#input.resume();
+      const message = this.#parsed(line);
+      if (message !== undefined) this.onmessage?.(message);
+      await this.#turns.room();
+    }
+    await this.#turns.idle();
+    await this.close();
+  }
+
+  /** Returns undefined for a line that is no JSON, which is ignored. */
+  #parsed(line: Buffer): JSONRPCMessage | undefined {
+    try {
+      return deserializeMessage(line.toString());
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
+      return undefined;
+    }
+  }
+}
