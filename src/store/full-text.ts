@@ -165,7 +165,7 @@ export class FullTextRepository extends Repository {
     const [messageCount, wordCount, ...others] = isEmpty && block.length === 0 ? [0, 0] : varintsOf(block);
     const isComplete = messageCount !== undefined && Number.isSafeInteger(wordCount) && others.length === 0;
     if (!isComplete || (messageCount === 0 && !isEmpty)) {
-      throw this.#corrupt("how many messages and words the full-text index holds is not told");
+      throw this.#corrupt("the totals of the full-text index are damaged");
     }
     this.#freshen(messageCount);
     return { messageCount, wordCount: wordCount! };
@@ -173,7 +173,7 @@ export class FullTextRepository extends Repository {
 
   #setTotals({ messageCount, wordCount }: IndexTotals): void {
     if (messageCount < 0 || wordCount < 0)
-      throw this.#corrupt("the full-text index holds fewer words than are deleted");
+      throw this.#corrupt("the full-text index counts fewer words than were deleted from it");
     withShadowTables(this.#database.client, () => {
       this.#setAverages.run(Buffer.concat([varintOf(messageCount), varintOf(wordCount)]));
     });

@@ -324,7 +324,7 @@ export class MessageRepository extends Repository {
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
   }
 
-  /** The messages of a session whose stored vectors are not those of a local embedder, with the right vectors. */
+  /** The messages whose stored vectors differ from what a local embedder makes, with the right vectors. */
   wrongEmbeddings(sessionId: string, { id: embedderId, embed }: LocalEmbedding): { id: number; embedding: Buffer }[] {
     const wrong: { id: number; embedding: Buffer }[] = [];
     for (const { message } of this.each(sessionId, () => {})) {

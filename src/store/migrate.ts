@@ -26,7 +26,7 @@ export function migrate(
   const known = options.migrations ?? MIGRATIONS;
   if (checkApplied(client, path, known) === known.length) return;
   if (options.readonly) {
-    const reason = "it is older, and bringing it up to date writes; open it once for writing";
+    const reason = "it has an older format, which a reader cannot convert; open it once for writing";
     throw new StoreError("FORMAT_UNSUPPORTED", { path, reason });
   }
   client.pragma("foreign_keys = OFF"); // has no effect inside a transaction

@@ -142,7 +142,7 @@ describe("a migration that rebuilds messages and sessions", () => {
     expect(() => migrateFile(path, rebuilding(path), true)).toThrow(
       expect.objectContaining({
         code: "FORMAT_UNSUPPORTED",
-        message: `The store ${path} has a format that this version cannot read: it is older, and bringing it up to date writes; open it once for writing.`,
+        message: `The store ${path} has a format that this version cannot read: it has an older format, which a reader cannot convert; open it once for writing.`,
       }),
     );
     expect(readFileSync(path).equals(before)).toBe(true);
