@@ -7,8 +7,6 @@ import { type CommandLine, createProgram, runProgram } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * Runs the command that was typed.
- *
  * @param argv  The words after the program's name.
  * @returns the exit code: 0 done, 1 failed, 2 misused, 130 interrupted. A failure has been reported on stderr by then.
  */

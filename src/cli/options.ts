@@ -26,9 +26,8 @@ export function repeatableOption<T extends string>(flag: string, meaning: string
 }
 
 /**
- * Creates `--flag 2026-11-01` or `--flag 2026-11-01T14:30`, with a value in Unix milliseconds. A time without a zone is local.
- *
- * @param edge  A date alone means the first or the last moment of the day.
+ * Creates `--flag 2026-11-01` or `--flag 2026-11-01T14:30`, with a value in Unix milliseconds. A time without a zone is local. A
+ * date alone means its first or last moment, as `edge` says.
  */
 export function timeOption(flag: string, meaning: string, edge: "first" | "last"): Option {
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeOf(`--${flag}`, text, edge));

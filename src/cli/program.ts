@@ -28,8 +28,6 @@ const HELP_WIDTH_UNKNOWN = 80;
 const CHOICE = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s;
 
 /**
- * Creates the parser and the help.
- *
  * @param json  True if only JSON may be printed, so that a misuse shows no help.
  * @param run  Called with the command and what was parsed.
  */
@@ -98,8 +96,6 @@ export function addCommand(
 }
 
 /**
- * Runs the command that was typed.
- *
  * @param hint  Shown after a misuse if there is nothing to suggest.
  * @throws {Failure} `USAGE_INVALID`, with commander's message; what the command throws.
  */

@@ -7,12 +7,7 @@ const RATE_AFTER_MS = 1_000;
 /** Amounts are pieces or bytes. `detail` is the name of the current piece. */
 export type ShowProgress = (done: number, total?: number, detail?: string) => void;
 
-/**
- * Returns a function that shows the progress of one stage, its rate since the first call and, if the total is known, the time
- * left.
- *
- * @param label  The kind of work, such as `embedding`.
- */
+/** Shows the progress of one stage, such as `embedding`, with its rate and, if the total is known, the time left. */
 export function progressOf(
   terminal: Terminal,
   label: string,

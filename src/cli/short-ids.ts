@@ -7,10 +7,8 @@ const HASH = /^([a-z]+-)[0-9a-f]{16,}$/;
 const LENGTHS = [8, 13, 18, 23];
 
 /**
- * Shortens ids for a terminal. UUIDs and hashes in them are cut to the shortest length that keeps them apart. Other names stay
+ * Shortens UUIDs and hashes in ids for a terminal, to the first length that keeps all ids of the store apart. Other names stay
  * whole. `findSession` accepts the result.
- *
- * @param ids  All ids of the store, not only those that are shown.
  */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   const counts = new Map<string, number>();

@@ -3,7 +3,7 @@ import type { ImportEvent, ImportedSession } from "./importer.ts";
 import { checkedEvent, notYet } from "./message-event.ts";
 import { callIdsOf, inOrder } from "./order.ts";
 
-/** The most messages that a branch holds because later entries may move or drop them. */
+/** The most messages that a branch holds while later entries may move or drop some of them. */
 const HELD_MAX = 1_000;
 
 export interface BranchOptions {

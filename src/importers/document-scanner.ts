@@ -47,7 +47,7 @@ export class DocumentScanner {
   #key: string | undefined;
   /** The column at which the items of the list begin; 0 if it is unknown. */
   #itemColumn = 0;
-  /** True if each item is on one line. A bracket in that column then begins another item, even if brackets are open. */
+  /** True if each item is on one line. A bracket in `#itemColumn` then begins another item, even if brackets are open. */
   #isItemPerLine = false;
   #inString = false;
   #isEscaped = false;

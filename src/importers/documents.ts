@@ -43,7 +43,7 @@ export async function* readDocument(file: ImportFile): AsyncGenerator<Element | 
   yield* scanner.end();
 }
 
-/** Finds out if a file has an object on each line. Read the returned file from then on. */
+/** Detects a file with an object on each line. The returned file still has all its bytes. */
 export async function shapeOf(file: ImportFile): Promise<{ isLines: boolean; file: ImportFile }> {
   const { head, chunks } = await peek(file.chunks, HEAD_BYTES);
   return { isLines: isLines(head.toString("utf8")), file: { path: file.path, chunks } };
@@ -63,7 +63,7 @@ function* lineElements(head: string): Generator<Element> {
   for (const value of headObjects(head)) yield* elementsOf(value, 0, 0);
 }
 
-/** Returns true if half of the complete lines are objects. In a single document, at most one line is: its last item. */
+/** Returns true if half of the complete lines are objects. Only one line of a single document can be an object: its last item. */
 function isLines(head: string): boolean {
   const text = head.replace(/^\uFEFF/, "");
   const lines = text.split("\n", HEAD_LINES).filter((line) => line.trim() !== "");
@@ -72,7 +72,7 @@ function isLines(head: string): boolean {
   return objectCount > 0 && objectCount * 2 >= lines.length - 1;
 }
 
-/** A document has a list and no role, unlike a message. */
+/** A document has a list and no role. A message has a role. */
 function hasList(value: JsonObject): boolean {
   return value.role === undefined && Object.values(value).some(Array.isArray);
 }

@@ -45,7 +45,7 @@ export function adapted(translate: () => AdaptedMessage[]): AdaptedMessage[] | s
     return translate();
   } catch (error) {
     if (!StoreError.is(error, "MESSAGE_INVALID")) throw error;
-    // The adapter's path begins with its list of messages: `contents[0].speaker`.
+    // The path begins with the adapter's list, as in `contents[0].speaker`.
     return `${error.details.path.replace(/^\w+\[0\]\./, "")}: ${error.details.reason}`;
   }
 }

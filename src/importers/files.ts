@@ -7,10 +7,10 @@ import type { ImportFile } from "./importer.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Files with such names are read if they are in a folder. A file that the user named is always read. */
+/** The names of transcripts in a folder. A file that the user typed may have any name. */
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
-/** Files with such names may also be settings, caches or databases of other programs. */
+/** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db)$/;
 
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
@@ -20,8 +20,8 @@ export const QUIET_MS = 10 * 60 * 1_000;
  * Returns the files behind the paths that a user typed: files, folders with everything below them, patterns
  * (`~/logs/**\/*.jsonl`), and `-` for standard input.
  *
- * Each file comes once, even if several names and links lead to it. A session comes before those it started: in a folder,
- * subagents (`agent-…`) are last, and after a named `x.jsonl` come the subagents in `x/subagents`, a folder of Claude Code.
+ * Each file comes once, even if several names and links lead to it. A session comes before its subagents: `agent-…` files are
+ * last in a folder, and the folder `x/subagents` of Claude Code comes after a named `x.jsonl`.
  *
  * Nothing is thrown. If a file is missing or cannot be read, its `chunks` throw the reason.
  *

@@ -22,7 +22,7 @@ export interface ImportedSession {
 
 /** Facts that `export` wrote about a session, so that an import restores it. */
 export interface ExportedOrigin {
-  /** If the other store had imported the session: the source, and the session's id in that source. */
+  /** Present if the other store had imported the session. `externalId` is the session's id in `source`. */
   source?: string;
   externalId?: string;
   forkSeq?: number;
@@ -47,7 +47,7 @@ export type ImportEvent =
   | { kind: "warning"; line: number; reason: string };
 
 /**
- * A chunk that says that a followed file has no more bytes for now. At least one whole line comes before it.
+ * This chunk means that a followed file has no more bytes for now. At least one whole line comes before it.
  *
  * The importer yields each message that no later line can change, then `paused`, then reads the next chunk. A message may come
  * again later, with the same id and content.
@@ -55,7 +55,7 @@ export type ImportEvent =
 export const PAUSE: Uint8Array = new Uint8Array(0);
 
 /**
- * A chunk that says that a followed file has not grown for a long time. The importer yields everything it has, then `paused`. If
+ * This chunk means that a followed file has not grown for a long time. The importer yields everything it has, then `paused`. If
  * the file grows after all, a message may come again with more content.
  */
 export const QUIET: Uint8Array = new Uint8Array(0);

@@ -41,7 +41,7 @@ export function detectImporter(head: string, importers = IMPORTERS): Importer | 
 }
 
 export interface OpenedImport {
-  /** Undefined for a blank file, and for an uncertain file that no importer recognizes. Neither gives events. */
+  /** Undefined for a blank file, and for an uncertain file that no importer recognizes. Such files give no events. */
   format: string | undefined;
   events: AsyncIterable<ImportEvent>;
 }

@@ -3,7 +3,7 @@ import { Branches } from "./branches.ts";
 import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
 import type { DamagedLine, Pause } from "./lines.ts";
 
-/** Turns the items of one file, such as its lines, into events. If a file holds only one session, its name is "". */
+/** Turns the items of one file, such as its lines, into events. The only session of a file has the name "". */
 export abstract class Translator<Item extends object> {
   protected readonly file: ImportFile;
   readonly #sessions = new Map<string, Branches>();
@@ -23,7 +23,7 @@ export abstract class Translator<Item extends object> {
   /** Called just before a session is announced, to add facts about it. */
   protected async complete(_session: ImportedSession): Promise<void> {}
 
-  /** Returns false while the file may still give facts that belong into the `session` event. */
+  /** Returns false while the file may still give facts that belong in the `session` event. */
   protected isReady(_branch: Branch, _isFull: boolean): boolean {
     return true;
   }

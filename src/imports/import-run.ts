@@ -220,7 +220,7 @@ export class ImportRun {
       // Another import of the same file appended this message meanwhile.
       if (appended || open.firstNew === undefined || seq > open.firstNew.seq || open.isRewritten) continue;
       open.isRewritten = true;
-      const reason = `the file was rewritten: what is new from here on, in session ${JSON.stringify(open.session.id)}, comes before messages that were imported earlier, and is stored after them`;
+      const reason = `the file was rewritten: new messages from here on in session ${JSON.stringify(open.session.id)} are stored after messages that they precede in the file`;
       report.warnings.push({ line: open.firstNew.line, reason });
     }
   }

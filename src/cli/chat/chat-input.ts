@@ -23,10 +23,7 @@ export class ChatInput {
   #isOpen = true;
   #wake: (() => void) | undefined;
 
-  /**
-   * @param echo  The terminal that shows the prompt and what is typed.
-   * @param signals  `process`, except in tests.
-   */
+  /** @param echo  The terminal that shows the prompt and what is typed. */
   constructor(
     input: NodeJS.ReadableStream,
     echo: NodeJS.WritableStream | undefined,

@@ -25,13 +25,7 @@ export function isSlashCommand(line: string): boolean {
   return line.startsWith("/") && !line.includes("\n");
 }
 
-/**
- * Runs `/recall …` like `coppice recall …`, with the same options.
- *
- * @param sessionId  Undefined while the chat has no session.
- * @returns false if the chat is over.
- * @throws {Failure} if the command was misused; what the command throws.
- */
+/** Runs `/recall …` like `coppice recall …`. `sessionId` is undefined in a new chat. @returns false if the chat is over. */
 export async function runSlashCommand(
   line: string,
   sessionId: string | undefined,

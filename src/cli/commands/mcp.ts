@@ -8,8 +8,7 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
   details:
     "An agent starts it, not a person; the README has the settings for each agent. It offers recall, expand, get_context, " +
     "list_sessions and list_subjects as tools, and sessions and roots as resources. It is read-only unless --allow-append is " +
-    "given. The store need not exist yet; it is opened once it does. The server ends when its stdin does. stdout carries " +
-    "only the protocol.",
+    "given. The server may start before the store exists. It ends when its stdin is closed. stdout carries only the protocol.",
   options: [
     new Option("--project <name>", "show only the sessions of this project"),
     new Option("--allow-append", "also offer append, which writes"),

@@ -19,9 +19,9 @@ export const subjectsCommand: Command<SubjectsFlags> = {
   usage: "subjects",
   summary: "List the subjects that came up in several sessions.",
   details:
-    "Each subject is listed with its sessions and their times, the largest first. A session takes part when nobody has " +
-    "written to it for a day and for longer than it lasted, or for thirty days. Its settled clusters take part earlier. " +
-    "`expand` accepts each handle. With --json: an array of subjects, each with its sessions.",
+    "Each subject is listed with its sessions and their times, the largest first. A session is included when nobody " +
+    "has written to it for a day and for longer than it lasted, or for thirty days. Its settled clusters are included " +
+    "earlier. `expand` accepts each handle. With --json: an array of subjects, each with its sessions.",
   options: [
     new Option("--project <name>", "only the subjects of this project"),
     wholeNumberOption("limit", "most subjects printed", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),

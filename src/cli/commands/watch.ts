@@ -80,7 +80,7 @@ function* lastLines(newCount: number, isOnce: boolean, terminal: Terminal): Gene
 async function isAgreed(question: string, terminal: Terminal, json: boolean): Promise<boolean> {
   if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
     const hint = "Add --yes to agree, or name the paths to follow.";
-    throw new Failure("USAGE_INVALID", "Nobody can agree here to reading these locations.", { hint });
+    throw new Failure("USAGE_INVALID", "Nobody here can be asked to agree.", { hint });
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {

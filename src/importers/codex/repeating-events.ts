@@ -144,11 +144,7 @@ const BOOKKEEPING: ReadonlySet<unknown> = new Set([
   "WebSearch",
 ]);
 
-/**
- * Converts an `item_completed` event to the events that older versions wrote instead.
- *
- * @returns undefined for an unknown kind of item.
- */
+/** Converts an `item_completed` event to the events of older versions, or returns undefined for an unknown kind. */
 function eventsOfCompleted(item: JsonObject): JsonObject[] | undefined {
   const { type, id = null, content, text } = item;
   switch (type) {

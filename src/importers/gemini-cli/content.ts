@@ -9,10 +9,7 @@ export type RecordedCall = JsonObject & { id: string };
 
 type Contents = Parameters<typeof fromGemini>[0];
 
-/**
- * Returns the messages in a record: what was said, the calls of `toolCalls` that the content does not show, and their results.
- * The content is read as contents of the Gemini API, like the CLI does on resume.
- */
+/** Returns the messages in a record. Adds the calls of `toolCalls` that the content does not show, and their results. */
 export function messagesOf({ type, content }: JsonObject, calls: readonly RecordedCall[]): AdaptedMessage[] {
   const said = identified(partsIn(content), calls);
   if (type === "user") return fromGemini({ role: "user", parts: said } as Contents);
@@ -40,7 +37,9 @@ function partsIn(content: JsonValue | undefined): JsonValue[] {
   );
 }
 
-/** Gives every call and response an id: that of the call with this name in `calls`, or else one made from its content. */
+/**
+ * Gives every call and response an id. A call takes the id of the call in `calls` with its name, or else one from its content.
+ */
 function identified(parts: readonly JsonValue[], calls: readonly RecordedCall[]): JsonValue[] {
   const waiting = [...calls];
   return parts.map((part) => {

@@ -49,8 +49,8 @@ export function entriesOf({ line, id, info, parts }: StoredMessage, isFinished: 
 type TurnItem = { part: Part; result?: Part } | "end";
 
 /**
- * Returns a message for each part of a turn, so that a turn that was imported while it grew has the same messages. A thought is
- * joined to the part after it. The second message is called `<id>/1`, a result `<id>:<toolCallId>`.
+ * Returns a message for each part of a turn, so that a growing turn keeps its messages. A thought is joined to the part after it.
+ * The second message is called `<id>/1`, a result `<id>:<toolCallId>`.
  */
 function turnEntries(
   line: number,
@@ -122,7 +122,7 @@ function plainPartOf(part: JsonObject): TextPart | FilePart | DataPart {
   return dataPartOf(saidOf({ type, text, ...fields }));
 }
 
-/** Returns what a part says besides its content, its times, which change, and the ids of its owners. */
+/** Returns the fields of a part without its content, its times, which change, and the ids of its owners. */
 function aboutOf({ id: _, sessionID: _s, messageID: _m, time: _t, metadata: _d, ...rest }: JsonObject): JsonObject {
   return saidOf(rest);
 }
