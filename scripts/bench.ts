@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { benchContext } from "./bench/context.ts";
 import { benchDamage } from "./bench/damage.ts";
+import { benchFuzz } from "./bench/fuzz.ts";
 import { benchGemini } from "./bench/gemini.ts";
 import { benchImport } from "./bench/import.ts";
 import { benchMcp } from "./bench/mcp.ts";
@@ -16,6 +17,10 @@ interface Options {
   folder?: string | undefined;
   data?: string | undefined;
   copies?: string | undefined;
+  inputs?: string | undefined;
+  seed?: string | undefined;
+  random?: boolean | undefined;
+  only?: string | undefined;
   "build-million"?: boolean | undefined;
 }
 
@@ -23,6 +28,12 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   store: ({ messages }) => benchStore(messages === undefined ? undefined : Number(messages)),
   context: ({ folder }) => benchContext({ folder }),
   damage: ({ copies }) => benchDamage(copies === undefined ? undefined : Number(copies)),
+  fuzz: ({ inputs, seed, random, only }) =>
+    benchFuzz({
+      inputs: inputs === undefined ? undefined : Number(inputs),
+      seed: random ? Date.now() : seed === undefined ? undefined : Number(seed),
+      only,
+    }),
   gemini: ({ data }) => benchGemini({ data }),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
@@ -35,7 +46,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
     }),
 };
 
-/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
+/** `npm run --silent bench -- store [--messages N] [--json]`, `… context [--folder DIR] [--json]`, `… damage [--copies N] [--json]`, `… fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json]`, `… gemini [--data DIR] [--json]`, `… import [--megabytes N] [--json]`, `… mcp [--messages N] [--folder DIR] [--json]`, `… package [--folder DIR] [--json]`, `… recall [--folder DIR [--build-million]] [--json]`, `… watch [--megabytes N] [--seconds N] [--json]`. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -45,6 +56,10 @@ const { positionals, values } = parseArgs({
     folder: { type: "string" },
     data: { type: "string" },
     copies: { type: "string" },
+    inputs: { type: "string" },
+    seed: { type: "string" },
+    random: { type: "boolean" },
+    only: { type: "string" },
     "build-million": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -52,7 +67,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | gemini [--data DIR] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

@@ -3,7 +3,7 @@ import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX, JSON_DEPTH_MAX, MESSAGE_CHARS_MAX, PARTS_MAX, TIME_MS_MAX } from "./limits.ts";
 import { PART_TYPES, ROLES } from "./message-words.ts";
 import { once } from "./once.ts";
-import { firstIssue } from "./schema.ts";
+import { firstIssue, hasHoles } from "./schema.ts";
 
 export { PART_TYPES, ROLES };
 
@@ -180,6 +180,7 @@ export interface Message {
  * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason.
  */
 export function parseMessage(input: unknown): ParsedMessage {
+  refuseHoles(input as MessageInput | undefined);
   const issue = firstIssue(messageSchemas().message, input);
   if (issue !== undefined) invalid(pathOf(issue.path), issue.message);
   // The input itself is used, because zod's copy has lost keys named `__proto__`.
@@ -214,6 +215,25 @@ export function parseMessage(input: unknown): ParsedMessage {
     pinned: pinned ?? false,
     metadata: Object.keys(plainMetadata).length === 0 ? undefined : plainMetadata,
   };
+}
+
+/** Checks a list of messages. @throws {StoreError} `OPTION_INVALID` if it is no list; what `parseMessage` throws. */
+export function parseMessages(messages: unknown): ParsedMessage[] {
+  // Unlike `map`, it reads holes, so that the first one is refused.
+  if (Array.isArray(messages)) return Array.from(messages, parseMessage);
+  throw new StoreError("OPTION_INVALID", { option: "messages", expected: "a list of messages", actual: messages });
+}
+
+/** Refuses lists with holes, which the schema would read item by item. */
+function refuseHoles(input: { content?: unknown; parts?: unknown } | null | undefined): void {
+  for (const field of ["content", "parts"] as const) {
+    const list = input?.[field];
+    if (!Array.isArray(list)) continue;
+    if (hasHoles(list)) invalid(field, "a list with holes is not JSON");
+    for (const part of list.slice(0, PARTS_MAX)) {
+      if (Array.isArray(part?.content) && hasHoles(part.content)) invalid(field, "a list with holes is not JSON");
+    }
+  }
 }
 
 function parseTime(value: number | string): number {

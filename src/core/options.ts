@@ -55,6 +55,12 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
   throw new StoreError("OPTION_INVALID", { option, expected: `one of ${allowed.join(", ")}`, actual: value });
 }
 
+/** Checks that a value is a text. @throws {StoreError} `OPTION_INVALID`. */
+export function textValue(option: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new StoreError("OPTION_INVALID", { option, expected: "text", actual: value });
+}
+
 /** Checks a whole number by hand, for code that must not load zod or that runs on each append. */
 export function wholeNumber(option: string, value: unknown, min: number, max: number): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) return value;

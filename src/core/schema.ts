@@ -48,7 +48,16 @@ export function unixMs() {
 }
 
 export function listOf<S extends Schema>(items: S) {
-  return z.readonly(z.array(items, { error: "a list" }));
+  const list = z.custom<z.input<S>[]>((value) => Array.isArray(value) && !hasHoles(value), { error: "a list" });
+  return z.readonly(z.pipe(list, z.array(items)));
+}
+
+/** The length from which `hasHoles` looks. A loop over fewer items ends soon. */
+const HOLES_LENGTH_MIN = 10_000;
+
+/** Returns true for a long list with holes. A loop over `new Array(2 ** 32 - 1)` would take minutes. */
+export function hasHoles(list: readonly unknown[]): boolean {
+  return list.length > HOLES_LENGTH_MIN && Object.keys(list).length < list.length;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a function of any parameters.
@@ -61,12 +70,15 @@ export function abortSignal() {
 }
 
 /** An object with methods, such as an embedder. */
-export function port<T extends object>(expected: string, ...methods: (keyof T)[]) {
-  const hasMethods = (value: unknown) =>
+export function port<T extends object>(
+  expected: string,
+  fields: { readonly [K in keyof T]?: "function" | "string" | "number" },
+) {
+  const hasFields = (value: unknown) =>
     typeof value === "object" &&
     value !== null &&
-    methods.every((method) => typeof (value as T)[method] === "function");
-  return z.custom<T>(hasMethods, { error: expected });
+    Object.entries(fields).every(([name, type]) => typeof (value as Record<string, unknown>)[name] === type);
+  return z.custom<T>(hasFields, { error: expected });
 }
 
 const messages = once(() => ({ error: english().localeError }));

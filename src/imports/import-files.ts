@@ -65,7 +65,10 @@ export interface ImportResult {
 
 export const importFields = once(() => ({
   project: z.optional(identifier()),
-  importers: z._default(listOf(port<Importer>("an importer, as defineImporter returns it", "detect", "read")), []),
+  importers: z._default(
+    listOf(port<Importer>("an importer, as defineImporter returns it", { detect: "function", read: "function" })),
+    [],
+  ),
   signal: z.optional(abortSignal()),
 }));
 

@@ -79,7 +79,7 @@ function isStemmed(byteLength: number): boolean {
  * the text has no word with this stem.
  */
 export function stemBeginning(stem: string): string {
-  if (stem.length < 3) return stem.replace(/i$/, "");
+  if (stem.length < 3) return stem.replace(/(?<=.)i$/, "");
   return stem.endsWith("bl") || stem.endsWith("ble") ? stem.replace(/le?$/, "") : stem.replace(/[ei]$/, "");
 }
 

@@ -109,6 +109,9 @@ export function expand(repositories: Repositories, target: string | number, opti
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
 export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
   const { messages, unions, clusters } = repositories;
+  if (typeof messageId !== "number") {
+    throw new StoreError("OPTION_INVALID", { option: "message id", expected: "a number", actual: messageId });
+  }
   const message = messages.byId(messageId);
   if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const { sessionId, seq } = message;
@@ -161,6 +164,9 @@ function membersOf(
 }
 
 function messageIdOf(target: string | number): number | undefined {
+  if (typeof target !== "string" && typeof target !== "number") {
+    throw new StoreError("OPTION_INVALID", { option: "target", expected: "a handle or a message id", actual: target });
+  }
   if (typeof target === "string" && !/^\d+$/.test(target)) return undefined;
   const id = Number(target);
   if (!Number.isSafeInteger(id) || id < 0) throw new StoreError("MESSAGE_NOT_FOUND", { messageId: id });

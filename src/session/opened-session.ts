@@ -4,8 +4,9 @@ import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { SessionLevel } from "../core/handle.ts";
 import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
-import { type Message, type MessageInput, type ParsedMessage, parseMessage } from "../core/message.ts";
+import { type Message, type MessageInput, type ParsedMessage, parseMessage, parseMessages } from "../core/message.ts";
 import { once } from "../core/once.ts";
+import { wholeNumber } from "../core/options.ts";
 import { type FieldsOf, oneWordOf, parseOptions, whole } from "../core/schema.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
@@ -61,8 +62,10 @@ export class OpenedSession implements Session {
     return this.appendAll([message], options)[0]!;
   }
 
-  appendAll(messages: readonly MessageInput[], { seq }: { seq?: number } = {}): AppendResult[] {
-    const rows = messages.map((message) => prepareMessage(parseMessage(message), this.#ports));
+  appendAll(messages: readonly MessageInput[], options: { seq?: number } = {}): AppendResult[] {
+    const { seq } = options ?? {};
+    if (seq !== undefined) wholeNumber("seq", seq, 0, Number.MAX_SAFE_INTEGER);
+    const rows = parseMessages(messages).map((message) => prepareMessage(message, this.#ports));
     return this.appendPrepared(rows, seq);
   }
 
@@ -110,7 +113,7 @@ export class OpenedSession implements Session {
   }
 
   #sync(history: readonly MessageInput[]): AppendResult[] {
-    const parsed = history.map(parseMessage);
+    const parsed = parseMessages(history);
     const digests = parsed.map(digestOf);
     const { nextSeq } = this.#current();
     const { messages } = this.#ports.repositories;

@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { v7 as uuidv7 } from "uuid";
-import { systemClock } from "../core/clock.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
-import type { SessionOptions } from "../core/options.ts";
-import { parseOptions } from "../core/schema.ts";
-import { estimatingTokenCounter } from "../core/tokens.ts";
+import { type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
+import { parseOptions, parseValue } from "../core/schema.ts";
+import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { type ReembedEstimate, type ReembedResult, reembed, reembedEstimate } from "../ingest/reembed.ts";
 import type { EmbedResult } from "../ingest/vector-collector.ts";
@@ -32,7 +32,7 @@ import { type VerifyReport, verifyStore } from "../store/verify.ts";
 import { noteImportedFiles, startGeneration } from "../store/write.ts";
 import { examine } from "./doctor.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./export.ts";
-import { checkId, importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
+import { importedSessionId, openSession, type SessionOrigin } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
@@ -40,10 +40,12 @@ import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, S
 import {
   BACKUP_OPTIONS,
   EMBED_PENDING_OPTIONS,
+  EMBEDDER,
   EXPORT_OPTIONS,
   FORGET_OPTIONS,
   OPEN_OPTIONS,
   REEMBED_OPTIONS,
+  SESSION_IDS_OPTIONS,
   SESSIONS_OPTIONS,
   SIGNAL_OPTIONS,
   SUBJECTS_OPTIONS,
@@ -65,19 +67,36 @@ const LABELS = { labelOf, labelTextChars: LABEL_TEXT_CHARS };
  */
 export function openStore(path: string, options: OpenOptions = {}): Store {
   const { readonly, durability, busyTimeoutMs, ...given } = parseOptions("openStore", OPEN_OPTIONS(), options);
-  const database = openDatabase(path, { readonly, durability, busyTimeoutMs });
+  const database = openDatabase(textValue("path", path), { readonly, durability, busyTimeoutMs });
   try {
     const chosen = {
       embedder: database.guard(() => embedderOf(database, given.embedder ?? hashingEmbedder)),
       summarizer: given.summarizer ?? extractiveSummarizer(),
-      tokenCounter: given.tokenCounter ?? estimatingTokenCounter,
-      clock: given.clock ?? systemClock,
+      tokenCounter: given.tokenCounter ? checkedCounter(given.tokenCounter) : estimatingTokenCounter,
+      clock: given.clock ? checkedClock(given.clock) : systemClock,
     };
     return database.guard(() => new OpenedStore(database, chosen));
   } catch (error) {
     database.client.close();
     throw error;
   }
+}
+
+function checkedCounter(counter: TokenCounter): TokenCounter {
+  const option = `the count of the token counter ${counter.name}`;
+  return { name: counter.name, count: (text) => wholeNumber(option, counter.count(text), 0, Number.MAX_SAFE_INTEGER) };
+}
+
+function checkedClock(clock: Clock): Clock {
+  return () => {
+    const now: unknown = clock();
+    if (typeof now === "number" && Number.isFinite(now)) return now;
+    throw new StoreError("OPTION_INVALID", {
+      option: "the time of the clock",
+      expected: "Unix milliseconds",
+      actual: now,
+    });
+  };
 }
 
 function embedderOf(database: StoreDatabase, given: NonNullable<OpenOptions["embedder"]>): Embedder {
@@ -123,13 +142,14 @@ export class OpenedStore implements Store {
   }
 
   resume(id: string): OpenedSession {
+    textValue("session id", id);
     const row = this.#database.read(() => this.#repositories.sessions.byId(id));
     if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
     return this.#sessionObject(id);
   }
 
-  sessionIds({ prefix, project }: { prefix: string; project?: string }): string[] {
-    if (project !== undefined) checkId("project", project);
+  sessionIds(options: { prefix: string; project?: string }): string[] {
+    const { prefix, project } = parseOptions("sessionIds", SESSION_IDS_OPTIONS(), options);
     return this.#database.read(() => this.#repositories.sessions.idsWith(prefix, project));
   }
 
@@ -155,7 +175,7 @@ export class OpenedStore implements Store {
     this.#database.assertOpen();
     const { signal } = parseOptions("embedQuery", SIGNAL_OPTIONS(), options);
     const { embedder } = this.#ports;
-    if (text.trim() === "") throw new StoreError("QUERY_EMPTY", {});
+    if (textValue("the query", text).trim() === "") throw new StoreError("QUERY_EMPTY", {});
     if (!isRemote(embedder)) return embedder.embed(text);
     return askQueryVector(embedder, text, this.#ports.signalOf(signal));
   }
@@ -195,7 +215,7 @@ export class OpenedStore implements Store {
   }
 
   reembedEstimate(embedder: Embedder): ReembedEstimate {
-    return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
+    return this.#database.read(() => reembedEstimate(this.#repositories, parseValue("embedder", EMBEDDER(), embedder)));
   }
 
   query(sql: string): QueryRow[] {
@@ -221,7 +241,7 @@ export class OpenedStore implements Store {
 
   async backup(path: string, options: BackupOptions = {}): Promise<BackupReport> {
     const checked = parseOptions("backup", BACKUP_OPTIONS(), options);
-    return backupStore(this.#database, path, checked, this.#closing.signal);
+    return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
 
   export(options: ExportOptions = {}): Generator<ExportLine> {
@@ -235,6 +255,7 @@ export class OpenedStore implements Store {
 
   forget(sessionId: string, options: ForgetOptions = {}): ForgetReport {
     const { messageIds } = parseOptions("forget", FORGET_OPTIONS(), options);
+    textValue("session id", sessionId);
     const forgotten =
       messageIds === undefined
         ? forgetSession(this.#repositories, sessionId)

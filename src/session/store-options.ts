@@ -28,27 +28,41 @@ import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
 
 const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
 
-function embedder() {
-  const expected = "an embedder, with `embed` or `embedAll`";
-  const kinds = [port<LocalEmbedder>(expected, "embed"), port<RemoteEmbedder>(expected, "embedAll")];
+export const EMBEDDER = once(() => {
+  const expected = "an embedder, with `id`, `dimension`, and `embed` or `embedAll`";
+  const named = { id: "string", dimension: "number" } as const;
+  const kinds = [
+    port<LocalEmbedder>(expected, { ...named, embed: "function" }),
+    port<RemoteEmbedder>(expected, { ...named, embedAll: "function" }),
+  ];
   return z.union(kinds, { error: expected }) as z.ZodMiniType<Embedder>;
-}
+});
 
 export const OPEN_OPTIONS = once(() =>
   z.strictObject({
     embedder: z.optional(
-      z.union([embedder(), callback<(id: string, dimension: number) => Embedder>()], {
+      z.union([EMBEDDER(), callback<(id: string, dimension: number) => Embedder>()], {
         error: "an embedder, or a function that returns one",
       }),
     ),
-    summarizer: z.optional(port<Summarizer>("a summarizer, with `summarize`", "summarize")),
-    tokenCounter: z.optional(port<TokenCounter>("a token counter, with `count`", "count")),
+    summarizer: z.optional(
+      port<Summarizer>("a summarizer, with `id`, `promptVersion` and `summarize`", {
+        id: "string",
+        promptVersion: "number",
+        summarize: "function",
+      }),
+    ),
+    tokenCounter: z.optional(
+      port<TokenCounter>("a token counter, with `name` and `count`", { name: "string", count: "function" }),
+    ),
     durability: z._default(oneWordOf(["process", "power"]), "process"),
     readonly: z._default(trueOrFalse(), false),
     busyTimeoutMs: z._default(whole(0, 600_000), 5_000),
     clock: z.optional(callback<Clock>()),
   } satisfies FieldsOf<OpenOptions>),
 );
+
+export const SESSION_IDS_OPTIONS = once(() => z.strictObject({ prefix: text(), project: z.optional(identifier()) }));
 
 export const SESSIONS_OPTIONS = once(() =>
   z.strictObject({
@@ -78,7 +92,7 @@ export const EMBED_PENDING_OPTIONS = once(() =>
 
 export const REEMBED_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {
-    embedder: embedder(),
+    embedder: EMBEDDER(),
     onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
   } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
 );

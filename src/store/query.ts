@@ -1,5 +1,6 @@
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { StoreError } from "../core/errors.ts";
+import { textValue } from "../core/options.ts";
 import { connect } from "./connect.ts";
 import { type StoreDatabase, storeErrorOf } from "./open.ts";
 
@@ -21,6 +22,7 @@ export function* queryRows(database: StoreDatabase, query: string): Generator<Qu
   database.assertOpen();
   if (database.path === ":memory:")
     throw new StoreError("QUERY_REFUSED", { reason: "a store in memory has no second connection" });
+  textValue("the query", query);
   database.assertInPlace(); // the path might lead to another store by now
   let client: Database.Database | undefined;
   try {
@@ -38,7 +40,8 @@ export function* queryRows(database: StoreDatabase, query: string): Generator<Qu
     for (const values of statement.safeIntegers().raw().iterate()) yield rowOf(names, values as QueryValue[]);
   } catch (error) {
     const known = storeErrorOf(error, database.path);
-    throw known instanceof Database.SqliteError ? refusal(known) : known;
+    // The driver's own errors are about parameters without a value.
+    throw StoreError.is(known) ? known : refusal(known as Error);
   } finally {
     client?.close();
   }

@@ -75,3 +75,9 @@ test.each([
   const client = await served(path);
   expect((await client.request("resources/read", { uri })).error?.message).toContain(message);
 });
+
+test("parameters of a wrong type are the client's mistake", async () => {
+  const client = await served(temporaryPath());
+  const { error } = await client.request("resources/read", { uri: 7 });
+  expect(error?.code).toBe(-32602);
+});

@@ -19,6 +19,10 @@ describe("which stretch", () => {
     expect(snippet(" \n\t ", "lock")).toBe("");
   });
 
+  test("ends for a query of one letter that Porter's rules would cut off", () => {
+    expect(snippet("May I ask?", "I")).toBe("May **I** ask?");
+  });
+
   test("is the beginning of a long text in which nothing matches", () => {
     // 60 words of three letters and the spaces between them are 239 characters.
     expect(snippet(filler(100), "lock")).toBe(`${filler(60)} …`);

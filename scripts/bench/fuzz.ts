@@ -1,0 +1,197 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Job, Reply } from "./fuzz/child.ts";
+
+const CHILD = fileURLToPath(new URL("./fuzz/child.ts", import.meta.url));
+/** The part of each target in all inputs. */
+const SHARES: Record<string, number> = { importers: 0.5, api: 0.3, mcp: 0.15, cli: 0.05 };
+const INPUTS_DEFAULT = 200_000;
+/** Inputs that share a store. */
+const JOB_INPUTS = 250;
+const HANG_MS = 10_000;
+/** How often the parent looks for a hang, in milliseconds. */
+const WATCH_MS = 500;
+const PROCESSES_MAX = 4;
+const STDERR_CHARS_MAX = 2_000;
+/** The failures of one place that are printed. */
+const SHOWN_MAX = 3;
+
+export interface FuzzFailure {
+  kind: "crash" | "hang" | "untyped";
+  /** What `--only` takes to repeat it: `importers:17`. */
+  input: string;
+  error: string;
+}
+
+export interface FuzzReport {
+  inputs: number;
+  failures: FuzzFailure[];
+  /** The most memory that one of the processes took. */
+  rssMb: number;
+}
+
+export interface FuzzOptions {
+  inputs?: number | undefined;
+  seed?: number | undefined;
+  /** One input, `importers:17`, or those from one to another, `api:250-499`. */
+  only?: string | undefined;
+}
+
+/** Feeds odd inputs to every target and prints what fails. Each input is determined by its target, the seed and its number. */
+export async function benchFuzz(options: FuzzOptions) {
+  const { seed = 1 } = options;
+  const { inputs, failures, rssMb } = await fuzz(options);
+  const countOf = (kind: FuzzFailure["kind"]) => failures.filter((failure) => failure.kind === kind).length;
+  for (const [place, found] of byPlace(failures)) {
+    console.error(`${found.length} × ${place}`);
+    for (const { kind, input, error } of found.slice(0, SHOWN_MAX)) {
+      console.error(
+        `  ${kind}: --seed ${seed} --only ${input}\n    ${error.slice(0, 1_200).replaceAll("\n", "\n    ")}`,
+      );
+    }
+  }
+  if (failures.length > 0) console.error("An input may need those before it, from the last multiple of 250 on.");
+  const figures = { inputs, crashes: countOf("crash"), hangs: countOf("hang"), untyped: countOf("untyped"), rssMb };
+  return { name: "fuzz", figures };
+}
+
+export async function fuzz({ inputs = INPUTS_DEFAULT, seed = 1, only }: FuzzOptions): Promise<FuzzReport> {
+  const jobs = only === undefined ? jobsOf(inputs, seed) : [onlyJob(only, seed)];
+  const report: FuzzReport = { inputs: jobs.reduce((sum, { from, to }) => sum + to - from, 0), failures: [], rssMb: 0 };
+  const processCount = Math.min(availableParallelism(), PROCESSES_MAX, jobs.length);
+  await Promise.all(Array.from({ length: processCount }, () => work(jobs, report)));
+  report.rssMb = Math.round(report.rssMb);
+  return report;
+}
+
+/** Divides the inputs. The targets take turns, so that a run that was stopped has fed all of them. */
+function jobsOf(inputs: number, seed: number): Job[] {
+  const jobs = Object.entries(SHARES).flatMap(([target, share]) => {
+    const count = Math.round(inputs * share);
+    const starts = Array.from({ length: Math.ceil(count / JOB_INPUTS) }, (_, index) => index * JOB_INPUTS);
+    return starts.map((from) => ({ target, seed, from, to: Math.min(from + JOB_INPUTS, count), at: from / count }));
+  });
+  return jobs.sort((a, b) => a.at - b.at);
+}
+
+function onlyJob(only: string, seed: number): Job {
+  const [, target = "", from, to = from] = /^(\w+):(\d+)(?:-(\d+))?$/.exec(only) ?? [];
+  if (!(target in SHARES))
+    throw new Error(`Expected --only ${Object.keys(SHARES).join("|")}:NUMBER[-NUMBER], got ${only}`);
+  return { target, seed, from: Number(from), to: Number(to) + 1 };
+}
+
+/** Feeds jobs to a process until none is left. After a crash or a hang, another process goes on behind the input. */
+async function work(jobs: Job[], report: FuzzReport): Promise<void> {
+  let child: Fed | undefined;
+  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+    for (let from: number | undefined = job.from; from !== undefined && from < job.to; ) {
+      child ??= await Fed.start();
+      const failure = await child.feed({ ...job, from }, report);
+      from = failure?.number === undefined ? undefined : failure.number + 1;
+      if (failure === undefined) continue;
+      await child.kill();
+      child = undefined;
+    }
+  }
+  await child?.kill();
+}
+
+class Fed {
+  readonly #folder: string;
+  readonly #numberFile: string;
+  readonly #child: ChildProcess;
+  #stderr = "";
+
+  private constructor() {
+    this.#folder = mkdtempSync(join(tmpdir(), "coppice-fuzz-"));
+    this.#numberFile = join(this.#folder, "number");
+    writeFileSync(this.#numberFile, Buffer.alloc(8));
+    const stdio = ["ignore", "ignore", "pipe", "ipc"] as const;
+    this.#child = fork(CHILD, [this.#numberFile], {
+      execArgv: ["--import", import.meta.resolve("tsx")],
+      stdio: [...stdio],
+    });
+    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS_MAX);
+    });
+  }
+
+  static async start(): Promise<Fed> {
+    const fed = new Fed();
+    await new Promise<void>((resolve, reject) => {
+      fed.#child.once("message", () => resolve());
+      fed.#child.once("close", () => reject(new Error(`The process does not start: ${fed.#stderr}`)));
+    });
+    fed.#child.removeAllListeners("close");
+    return fed;
+  }
+
+  /** Feeds a job. @returns the number of the input at which the process died or stood still. */
+  feed(job: Job, report: FuzzReport): Promise<{ number: number } | undefined> {
+    const child = this.#child;
+    return new Promise((resolve) => {
+      let [last, lastAtMs] = [-1, performance.now()];
+      const end = (failure?: { kind: "crash" | "hang"; error: string; number: number }): void => {
+        clearInterval(watch);
+        child.removeAllListeners("message").removeAllListeners("close");
+        if (failure !== undefined) {
+          const { kind, error, number } = failure;
+          report.failures.push({ kind, input: `${job.target}:${number}`, error });
+        }
+        resolve(failure);
+      };
+      const watch = setInterval(() => {
+        const number = this.#number();
+        if (number !== last) [last, lastAtMs] = [number, performance.now()];
+        const ms = performance.now() - lastAtMs;
+        if (ms > HANG_MS) end({ kind: "hang", number, error: `no end after ${Math.round(ms)} ms` });
+      }, WATCH_MS);
+      child.on("message", (reply: Reply) => {
+        if (reply.kind === "untyped") {
+          report.failures.push({ kind: "untyped", input: `${job.target}:${reply.number}`, error: reply.error });
+        } else if (reply.kind === "done") {
+          report.rssMb = Math.max(report.rssMb, reply.rssMb);
+          end();
+        }
+      });
+      child.on("close", (code, signal) => {
+        end({
+          kind: "crash",
+          number: this.#number(),
+          error: `the process ended with ${code ?? signal}: ${this.#stderr}`,
+        });
+      });
+      child.send(job);
+    });
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child.exitCode === null && child.signalCode === null) {
+      const closed = new Promise((resolve) => child.once("close", resolve));
+      child.kill("SIGKILL");
+      await closed;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #number(): number {
+    return readFileSync(this.#numberFile).readDoubleLE(0);
+  }
+}
+
+/** Groups failures by the first line of the source that they name. */
+function byPlace(failures: readonly FuzzFailure[]): Map<string, FuzzFailure[]> {
+  const places = new Map<string, FuzzFailure[]>();
+  for (const failure of failures) {
+    const [message = ""] = failure.error.split("\n");
+    const [, source] = /\/(src\/[^\s)]+)/.exec(failure.error) ?? [];
+    const place = `${failure.kind} ${source ?? message.slice(0, 120).replace(/\d+/g, "N")}`;
+    places.set(place, [...(places.get(place) ?? []), failure]);
+  }
+  return places;
+}

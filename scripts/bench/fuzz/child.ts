@@ -1,0 +1,60 @@
+import { mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { api } from "./api.ts";
+import { cli } from "./cli.ts";
+import { importers } from "./importers.ts";
+import { mcp } from "./mcp.ts";
+import { Random } from "./random.ts";
+import type { Target } from "./target.ts";
+
+const TARGETS: Record<string, Target> = { importers, api, mcp, cli };
+
+/** Inputs of one target, which share a store. */
+export interface Job {
+  target: string;
+  seed: number;
+  from: number;
+  to: number;
+}
+
+export type Reply =
+  | { kind: "ready" }
+  | { kind: "untyped"; number: number; error: string }
+  | { kind: "done"; rssMb: number };
+
+const NUMBER_BYTES = 8;
+
+async function run({ target: name, seed, from, to }: Job): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "coppice-fuzz-"));
+  process.chdir(folder);
+  const bytes = Buffer.alloc(NUMBER_BYTES);
+  let number = from;
+  const report = (error: unknown): void => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    reply({ kind: "untyped", number, error: text });
+  };
+  try {
+    const target = await TARGETS[name]!.open(folder);
+    for (; number < to; number++) {
+      bytes.writeDoubleLE(number);
+      writeSync(numberFile, bytes, 0, NUMBER_BYTES, 0);
+      await target.feed(new Random(`${name}:${seed}:${number}`)).catch(report);
+    }
+    number -= 1;
+    await target.close().catch(report);
+  } finally {
+    process.chdir(tmpdir());
+    rmSync(folder, { recursive: true, force: true });
+  }
+  reply({ kind: "done", rssMb: process.resourceUsage().maxRSS / 1_024 });
+}
+
+function reply(message: Reply): void {
+  process.send!(message);
+}
+
+// Before each input, its number is written to a file, where the parent finds it even after this process has died.
+const numberFile = openSync(process.argv[2]!, "r+");
+process.on("message", (job: Job) => void run(job));
+reply({ kind: "ready" });

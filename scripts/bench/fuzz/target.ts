@@ -1,0 +1,21 @@
+import type { Random } from "./random.ts";
+
+/** What is fuzzed, while its store is open. */
+export interface OpenTarget {
+  /**
+   * Feeds one input.
+   *
+   * @throws what the input causes. A typed error is caught before.
+   */
+  feed(random: Random): Promise<void>;
+  /** @throws if the inputs together have left the store damaged. */
+  close(): Promise<void>;
+}
+
+export interface Target {
+  /** @param folder  An empty folder. It is also the working directory. */
+  open(folder: string): Promise<OpenTarget>;
+}
+
+/** An error that is not one of the library's own. */
+export class UntypedError extends Error {}

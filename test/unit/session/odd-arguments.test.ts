@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { type OpenOptions, openStore, StoreError } from "../../../src/index.ts";
+import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const LONG_WITHOUT_ITEMS = new Array(2 ** 32 - 1);
+
+/** Returns the code of the error that a call throws or rejects with; the error itself if it has none. */
+async function codeOf(call: () => unknown): Promise<unknown> {
+  try {
+    await call();
+  } catch (error) {
+    return StoreError.is(error) ? error.code : error;
+  }
+  return "no error";
+}
+
+test("arguments of a wrong type are refused with a typed error", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  // biome-ignore lint/suspicious/noExplicitAny: the types are wrong on purpose.
+  for (const odd of [7n, Symbol("odd"), {}, [1], LONG_WITHOUT_ITEMS, null, true] as any[]) {
+    const calls = [
+      () => openStore(odd),
+      () => store.resume(odd),
+      () => store.sessionIds(odd),
+      () => store.sessionIds({ prefix: odd }),
+      () => store.expand(odd),
+      () => store.embedQuery(odd),
+      () => store.find(odd),
+      () => store.reembedEstimate(odd),
+      () => store.query(odd),
+      () => store.backup(odd),
+      () => store.forget(odd),
+      () => store.recall("x", { sessionIds: [odd] }),
+      () => session.append({ role: "user", content: "x" }, { seq: odd }),
+    ];
+    for (const call of calls) expect([String(call), await codeOf(call)]).toEqual([String(call), "OPTION_INVALID"]);
+  }
+  for (const odd of [undefined, 7, "text", {}, null]) {
+    expect(await codeOf(() => session.appendAll(odd as never))).toBe("OPTION_INVALID");
+    expect(await codeOf(() => session.sync(odd as never))).toBe("OPTION_INVALID");
+  }
+});
+
+test("a list of four thousand million holes is refused at once", async () => {
+  const store = temporaryStore();
+  const session = store.session("s");
+  const content = [{ type: "tool_result", toolCallId: "c", content: LONG_WITHOUT_ITEMS }];
+  expect(await codeOf(() => session.appendAll(LONG_WITHOUT_ITEMS))).toBe("MESSAGE_INVALID");
+  expect(await codeOf(() => session.append({ role: "user", content: LONG_WITHOUT_ITEMS }))).toBe("MESSAGE_INVALID");
+  expect(await codeOf(() => session.append({ role: "tool", content } as never))).toBe("MESSAGE_INVALID");
+  expect(await codeOf(() => store.recall("x", { sessionIds: LONG_WITHOUT_ITEMS }))).toBe("OPTION_INVALID");
+  expect(await codeOf(() => store.forget("s", { messageIds: LONG_WITHOUT_ITEMS }))).toBe("OPTION_INVALID");
+});
+
+test("a statement with parameters is refused", async () => {
+  const store = temporaryStore();
+  for (const sql of ["SELECT ?", "SELECT :name"]) expect(await codeOf(() => store.query(sql))).toBe("QUERY_REFUSED");
+});
+
+test("an embedder, a token counter and a clock that are not what they should be are refused", async () => {
+  const message = { role: "user", content: "Where is the key?" } as const;
+  const odd: Record<string, unknown>[] = [
+    { embedder: { ...hashingEmbedder, id: 7 } },
+    { embedder: { ...hashingEmbedder, dimension: undefined } },
+    { tokenCounter: { name: {}, count: () => 1 } },
+    { tokenCounter: { name: "odd", count: () => Number.NaN } },
+    { tokenCounter: { name: "odd", count: () => [] } },
+    { summarizer: { id: 7, promptVersion: 1, summarize: () => {} } },
+    { clock: async () => 1 },
+    { clock: () => Number.NaN },
+  ];
+  for (const options of odd) {
+    const use = () =>
+      openStore(":memory:", options as OpenOptions)
+        .session("s")
+        .append(message);
+    expect(await codeOf(use)).toBe("OPTION_INVALID");
+  }
+});
