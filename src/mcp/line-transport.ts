@@ -62,6 +62,13 @@ export class LineTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
+    // The SDK answers parameters that its schemas refuse with an internal error, whose message is zod's list of issues.
+    if (
+      "error" in message &&
+      message.error.code === ProtocolErrorCode.InternalError &&
+      /^\[\s/.test(message.error.message)
+    )
+      message.error.code = ProtocolErrorCode.InvalidParams;
     if (!this.#isClosed) this.#output.write(`${JSON.stringify(message)}\n`);
   }
 
