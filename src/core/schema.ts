@@ -48,8 +48,9 @@ export function unixMs() {
 }
 
 export function listOf<S extends Schema>(items: S) {
-  const list = z.custom<z.input<S>[]>((value) => Array.isArray(value) && !hasHoles(value), { error: "a list" });
-  return z.readonly(z.pipe(list, z.array(items)));
+  const isList = (value: unknown) => Array.isArray(value) && !hasHoles(value);
+  // Only the copy is made read-only: a refused value is the caller's own, and is not frozen.
+  return z.pipe(z.custom<readonly z.input<S>[]>(isList, { error: "a list" }), z.readonly(z.array(items)));
 }
 
 /** The length from which `hasHoles` looks. A loop over fewer items ends soon. */

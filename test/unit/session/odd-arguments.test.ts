@@ -52,6 +52,7 @@ test("a list of four thousand million holes is refused at once", async () => {
   expect(await codeOf(() => session.append({ role: "tool", content } as never))).toBe("MESSAGE_INVALID");
   expect(await codeOf(() => store.recall("x", { sessionIds: LONG_WITHOUT_ITEMS }))).toBe("OPTION_INVALID");
   expect(await codeOf(() => store.forget("s", { messageIds: LONG_WITHOUT_ITEMS }))).toBe("OPTION_INVALID");
+  expect(Object.isFrozen(LONG_WITHOUT_ITEMS)).toBe(false);
 });
 
 test("a statement with parameters is refused", async () => {
