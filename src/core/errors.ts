@@ -184,7 +184,7 @@ export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
   readonly hint: string | undefined;
 
   constructor(code: C, details: ErrorDetails[C], options?: { cause: unknown }) {
-    const { message, hint } = TEXT[code](details);
+    const { message, hint } = TEXT[code](shortened(details));
     super(message, options);
     this.code = code;
     this.details = details;
@@ -195,6 +195,15 @@ export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
   static is<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is StoreError<C> {
     return error instanceof StoreError && (code === undefined || error.code === code);
   }
+}
+
+/** The most characters of a text that a message quotes. `details` has all of it. */
+const QUOTED_CHARS_MAX = 1_000;
+
+function shortened<D extends object>(details: D): D {
+  const cut = (value: unknown): unknown =>
+    typeof value === "string" && value.length > QUOTED_CHARS_MAX ? `${value.slice(0, QUOTED_CHARS_MAX - 3)}...` : value;
+  return Object.fromEntries(Object.entries(details).map(([name, value]) => [name, cut(value)])) as D;
 }
 
 function inBrackets(status: number | undefined): string {

@@ -80,3 +80,14 @@ test("an embedder, a token counter and a clock that are not what they should be 
     expect(await codeOf(use)).toBe("OPTION_INVALID");
   }
 });
+
+test("an error quotes the beginning of a long text, and its details have all of it", () => {
+  const target = `theme:${"x".repeat(2_000_000)}`;
+  try {
+    temporaryStore().expand(target);
+    expect.unreachable();
+  } catch (error) {
+    expect((error as Error).message.length).toBeLessThan(1_200);
+    expect(error).toMatchObject({ code: "HANDLE_INVALID", details: { handle: target } });
+  }
+});
