@@ -69,13 +69,23 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
   const { readonly, durability, busyTimeoutMs, ...given } = parseOptions("openStore", OPEN_OPTIONS(), options);
   const database = openDatabase(textValue("path", path), { readonly, durability, busyTimeoutMs });
   try {
-    const chosen = {
-      embedder: database.guard(() => embedderOf(database, given.embedder ?? hashingEmbedder)),
-      summarizer: given.summarizer ?? extractiveSummarizer(),
-      tokenCounter: given.tokenCounter ? checkedCounter(given.tokenCounter) : estimatingTokenCounter,
-      clock: given.clock ? checkedClock(given.clock) : systemClock,
-    };
-    return database.guard(() => new OpenedStore(database, chosen));
+    const open = (): OpenedStore =>
+      database.guard(() => {
+        const embedder = embedderOf(database, given.embedder ?? hashingEmbedder);
+        return new OpenedStore(database, {
+          embedder,
+          summarizer: given.summarizer ?? extractiveSummarizer(),
+          tokenCounter: given.tokenCounter ? checkedCounter(given.tokenCounter) : estimatingTokenCounter,
+          clock: given.clock ? checkedClock(given.clock) : systemClock,
+        });
+      });
+    try {
+      return open();
+    } catch (error) {
+      // Another process may have finished a `reembed` after the embedder was chosen.
+      if (typeof given.embedder !== "function" || !StoreError.is(error, "EMBEDDER_MISMATCH")) throw error;
+      return open();
+    }
   } catch (error) {
     database.client.close();
     throw error;

@@ -227,6 +227,23 @@ describe("a store of another version", () => {
     expect(openedStore(path).query("SELECT count(*) AS n FROM subject_members")).toEqual([{ n: 0 }]);
   });
 
+  test("chooses the embedder again if another process has changed it meanwhile", () => {
+    const path = storeFile();
+    const chosen: string[] = [];
+    const store = openedStore(path, {
+      embedder: (id, dimension) => {
+        if (chosen.length === 0) {
+          const generation = "INSERT INTO generations (embedder_id, dimension, created_at_ms) VALUES ('other-2', 2, 1)";
+          inDatabase(path, (database) => database.exec(generation));
+        }
+        chosen.push(id);
+        return { id, dimension, similarityMin: 0.5, embed: () => undefined };
+      },
+    });
+    expect(chosen).toEqual(["hashing-v1-384", "other-2"]);
+    expect(store.stats().messageCount).toBe(1);
+  });
+
   test("refuses another embedder than the one the forest was grown with", () => {
     const path = storeFile();
     const other = { id: "other-2", dimension: 2, similarityMin: 0.5, embed: () => undefined };
