@@ -22,7 +22,12 @@ test("the places that write to a terminal make foreign text printable, or write 
     .flatMap((file) =>
       readFileSync(join(SOURCE, file), "utf8")
         .split("\n")
-        .map((line) => line.trim().replaceAll("${", "{"))
+        .map((line) =>
+          line
+            .replace(/\s\/\/ .*$/, "")
+            .trim()
+            .replaceAll("${", "{"),
+        )
         .filter((line) => WRITER.test(line) && !/^(?:\*|\/\/)/.test(line))
         .map((line) => `${file}: ${line}`),
     );
@@ -32,7 +37,7 @@ test("the places that write to a terminal make foreign text printable, or write 
     "cli/chat/chat-input.ts: echo: NodeJS.WritableStream | undefined,",
     "cli/chat/chat-input.ts: this.isTerminal = echo !== undefined;",
     "cli/chat/chat-input.ts: this.#reader = createInterface({ input, terminal: this.isTerminal, ...(echo !== undefined && { output: echo }) });",
-    'cli/chat/chat-input.ts: const marks = process.env.TERM === "dumb" ? undefined : echo; // a dumb terminal would show them',
+    'cli/chat/chat-input.ts: const marks = process.env.TERM === "dumb" ? undefined : echo;',
     "cli/chat/chat-input.ts: marks?.write(MARK_PASTES);",
     "cli/chat/chat-input.ts: marks?.write(MARK_NO_PASTES);",
     "cli/commands/chat.ts: const isTerminal = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;",
