@@ -15,12 +15,11 @@ const HANDLES = ["1", "theme:1", "cluster:1@9", "subject:1", "span:1@2"];
 const PATHS = ["importers", "importers/neutral.jsonl", "**/*.json", "none.jsonl", STORE];
 const QUERIES = ["SELECT count(*) FROM messages", "SELECT ?", "SELECT * FROM sessions", "VALUES (1)", "DELETE FROM x"];
 
-/** Arguments of each command. `chat` has no key here, and `mcp` reads an input that has ended. */
+/** Arguments of each command. `chat` has no key here. `mcp` is left out: a process has one standard input, and it ends with the first. */
 const COMMANDS: Record<string, readonly string[]> = {
   import: PATHS,
   // Without `--once` it would not end.
   "watch --once": PATHS,
-  mcp: [],
   chat: SESSIONS,
   sessions: [],
   show: SESSIONS,
