@@ -28,7 +28,7 @@ test("the places that write to a terminal make foreign text printable, or write 
             .trim()
             .replaceAll("${", "{"),
         )
-        .filter((line) => WRITER.test(line) && !/^(?:\*|\/\/)/.test(line))
+        .filter((line) => WRITER.test(line) && !/^(?:\/?\*|\/\/)/.test(line))
         .map((line) => `${file}: ${line}`),
     );
   // Before a line is added here, make sure that its text goes through `printable` or is constant.
