@@ -160,7 +160,7 @@ describe("verify", () => {
       "DELETE FROM messages_fts_docsize; UPDATE messages_fts_data SET block = x'' WHERE id = 1",
       "the full-text index holds words although its messages have none, or the reverse",
     ],
-    ["UPDATE messages_fts_data SET block = x'' WHERE id = 1", /^the full-text index cannot be read: how many/],
+    ["UPDATE messages_fts_data SET block = x'' WHERE id = 1", /^the full-text index cannot be read: the totals/],
     ["UPDATE messages_fts_data SET block = x'ffffffffffffffff7f' WHERE id = 1", /^the full-text index cannot be read/],
     ["UPDATE messages_fts_data SET block = x'2901' WHERE id = 1", /claims to hold 1 words of 41 messages/],
     ["DROP TABLE messages_fts_docsize", /^the full-text index cannot be read/],
