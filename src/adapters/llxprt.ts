@@ -57,8 +57,8 @@ interface LlxprtConversation {
 }
 
 /**
- * Converts contents of llxprt-code. A model content becomes one message. In any other content, tool responses become one
- * message and the other blocks another. Unknown fields are kept under `llxprt` in the part or in `metadata`, and `toLlxprt`
+ * Converts contents of llxprt-code. A content whose speaker is `ai` becomes one message. In any other content, each run of tool
+ * responses becomes one message, and each run of other blocks another. Unknown fields are kept under `llxprt` in the part or in `metadata`, and `toLlxprt`
  * restores them. A content's timestamp becomes `createdAt` of its messages.
  *
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown speaker, and for blocks that are not an array.

@@ -16,7 +16,7 @@ import type { Query } from "./query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, type QueryTerm, rarest } from "./query-terms.ts";
 import { countTail, scanTail, tailCountsOf } from "./tail.ts";
 
-/** The most messages that are compared with the phrases of a query, newest first, at 5 µs each. */
+/** At most this many messages, newest first, are checked for the phrases of a query. A check takes 5 µs. */
 const COMPARED_MAX = 20_000;
 
 /** If words are too common to look up, a scope of at most this many messages is read whole, at 50 to 100 µs each. */
@@ -26,13 +26,14 @@ const READ_MAX = 300;
  * Finds the messages that match a query by their words, best first, then newest first. The tail, which is not indexed yet, is
  * searched as well.
  *
- * The score is BM25 over name and text: for each word of the query that a message holds, the sum of
+ * The score is BM25 over name and text. It sums over the query's words that the message has:
  * `sqrt(q) · idf · n · (k1 + 1) / (n + k1 · (1 - b + b · length / mean length))`. The query has the word q times, and the
- * message has it n times. k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N and df count the searched
- * messages, or all messages if these are too many.
+ * message has it n times. k1 = 1.2, b = 0.75 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N is the
+ * number of messages in scope, and df of those with the word. In a scope too large to list, both count the whole store.
  *
  * Words that are too common to read in time are left out (query-terms.ts), unless at most 300 messages are searched. A phrase
- * must be in a hit as whole words (phrase.ts). A phrase of stop words is only found beside other words.
+ * must be in a hit as whole words (phrase.ts). A phrase of stop words alone
+ * finds nothing, unless the query also has other words.
  *
  * @param limit  Most messages, from 1.
  * @returns the hits, and the searched words in the order of each hit's `scores`.
@@ -98,7 +99,7 @@ export function searchFullText(
   });
 }
 
-/** Returns the best hits in a scope. The sessions of the scope have been checked before. */
+/** Returns the best hits in a scope. They are already known to be of its sessions. */
 function bestInScope(
   { fullText }: Repositories,
   hits: Iterable<TextHit>,

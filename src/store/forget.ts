@@ -33,10 +33,10 @@ export interface ForgetReport extends Forgotten {
 export function forgetSession(repositories: Repositories, sessionId: string): Forgotten {
   const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
-    const session = sessions.byId(sessionId);
+    const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     for (const generation of generations.ids()) {
-      leaveSubjects(repositories, session, generation, unions.ofSession(sessionId, generation), []);
+      leaveSubjects(repositories, session, generation, unions.unchecked(sessionId, generation), []);
     }
     const ids = messages.parents(sessionId).map(({ id }) => id);
     const summaryCount = summaries.done(sessionId).length + spans.done(sessionId).length;
@@ -116,9 +116,9 @@ export function forgetMessages(
  */
 function leaveSubjects(
   repositories: Repositories,
-  { project }: SessionRow,
+  { project }: Pick<SessionRow, "project">,
   generation: number,
-  log: readonly UnionRow[],
+  log: readonly Pick<UnionRow, "id" | "kind" | "root">[],
   remaining: readonly UnionRow[],
 ): void {
   const { subjects, generations } = repositories;

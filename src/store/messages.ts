@@ -36,6 +36,9 @@ export interface MessageRow {
   vectorDueSinceMs: number | undefined;
 }
 
+/** The vector that a message must have. */
+type RightEmbedding = { id: number; embedderId: string; embedding: Buffer };
+
 /** An embedder that needs nothing but the text. */
 export interface LocalEmbedding {
   id: string;
@@ -104,8 +107,8 @@ export class MessageRepository extends Repository {
     UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id`;
   readonly #embedding = this.statement<[id: number, embedderId: string], Buffer | null>`
     SELECT embedding FROM messages WHERE id = ? AND embedder_id = ?`.pluck();
-  readonly #setEmbedding = this.statement<{ id: number; embedding: Buffer }>`
-    UPDATE messages SET embedding = @embedding WHERE id = @id`;
+  readonly #setEmbedding = this.statement<RightEmbedding>`
+    UPDATE messages SET embedding = @embedding WHERE id = @id AND embedder_id = @embedderId`;
   // Resumes, renders and recalls run these.
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
@@ -325,18 +328,18 @@ export class MessageRepository extends Repository {
   }
 
   /** The messages whose stored vectors differ from what a local embedder makes, with the right vectors. */
-  wrongEmbeddings(sessionId: string, { id: embedderId, embed }: LocalEmbedding): { id: number; embedding: Buffer }[] {
-    const wrong: { id: number; embedding: Buffer }[] = [];
+  wrongEmbeddings(sessionId: string, { id: embedderId, embed }: LocalEmbedding): RightEmbedding[] {
+    const wrong: RightEmbedding[] = [];
     for (const { message } of this.each(sessionId, () => {})) {
       const stored = this.#embedding.get(message.id, embedderId);
       const right = stored ? embed(message.text) : undefined;
       if (right === undefined || encodeVector(right).equals(stored!)) continue;
-      wrong.push({ id: message.id, embedding: encodeVector(right) });
+      wrong.push({ id: message.id, embedderId, embedding: encodeVector(right) });
     }
     return wrong;
   }
 
-  setEmbeddings(rows: readonly { id: number; embedding: Buffer }[]): void {
+  setEmbeddings(rows: readonly RightEmbedding[]): void {
     for (const row of rows) this.#setEmbedding.run(row);
   }
 

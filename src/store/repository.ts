@@ -44,5 +44,10 @@ export abstract class Repository {
 export function damagedRows({ statement }: StoreDatabase, table: SQLiteTable): string[] {
   const whole = columns(table);
   const rows = statement<[], Record<string, unknown>>`SELECT ${String(whole)} FROM ${getTableName(table)}`;
-  return [...rows.iterate()].flatMap((row) => whole.damageOf(row) ?? []);
+  const damages: string[] = [];
+  for (const row of rows.iterate()) {
+    const damage = whole.damageOf(row);
+    if (damage !== undefined) damages.push(damage);
+  }
+  return damages;
 }

@@ -65,6 +65,9 @@ export class SessionRepository extends Repository {
     ...row,
     settings: { ...DEFAULT_SETTINGS, ...row.settings },
   })).get;
+  /** The row of a session even if it is damaged. Its values are shown to nobody. */
+  readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
+    SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
   readonly #byIds = this.statement<[ids: string], SessionRow>`
     SELECT ${SESSION} FROM sessions WHERE id IN (SELECT value FROM json_each(?))`;
   readonly #seal = this.sealing(sessions);

@@ -39,6 +39,9 @@ export class UnionRepository extends Repository {
     AND generation = ${GENERATION_AT}`;
   readonly #ofSession = this.statement<[sessionId: string, generation: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`;
+  /** The roots in a session's log, even if rows of it are damaged. */
+  readonly unchecked = this.statement<[sessionId: string, generation: number], Pick<UnionRow, "id" | "kind" | "root">>`
+    SELECT id, kind, root FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`.all;
   /** Newest first. */
   readonly newestEntered = this.statement<[sessionId: string, limit: number], EnteredStep>`
     ${ENTERED} WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') AND generation = ${GENERATION_NOW}

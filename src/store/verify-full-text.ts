@@ -10,7 +10,7 @@ export function isOfFullText(problem: string): boolean {
   return /fts5|messages_fts/i.test(problem);
 }
 
-/** Compares the full-text index with its messages, in snapshots of a hundred. Splitting each into words takes 50 µs. */
+/** Compares the full-text index with the messages, a hundred in each read transaction. Splitting a message takes 50 µs. */
 export function fullTextProblems({ database, fullText }: Repositories, wordsOf: WordsOf): string[] {
   try {
     const { missingCount, strangerCount, totals, counted, anyWord } = database.read(() => ({
@@ -31,7 +31,8 @@ export function fullTextProblems({ database, fullText }: Repositories, wordsOf: 
     const problems: string[] = [];
     if (missingCount > 0) problems.push(`the full-text index lacks ${missingCount} messages`);
     if (strangerCount > 0) problems.push(`the full-text index has ${strangerCount} messages that do not exist`);
-    if (differentCount > 0) problems.push(`the full-text index has other words for ${differentCount} messages`);
+    if (differentCount > 0)
+      problems.push(`the full-text index has a wrong number of words for ${differentCount} messages`);
     if (totals.messageCount !== counted.messageCount || totals.wordCount !== counted.wordCount) {
       const [claimed, found] = [totals, counted].map(
         ({ messageCount, wordCount }) => `${wordCount} words of ${messageCount}`,

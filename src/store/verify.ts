@@ -100,7 +100,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       database.write("verify --rebuild", () => repositories.spans.discard(wrongSpans));
     else
       for (const span of wrongSpans) note(id, `span summary ${span} does not match the messages that it names`, true);
-    const wrongVectors = database.read(() => repositories.messages.wrongEmbeddings(id, options.localEmbedder));
+    const wrongVectors = wrongVectorsOf(repositories, id, options.localEmbedder);
     if (options.rebuild && wrongVectors.length > 0)
       database.write("verify --rebuild", () => repositories.messages.setEmbeddings(wrongVectors));
     else
@@ -160,6 +160,16 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
     problems.push(`row ${rowid} of ${table} points to a row of ${parent} that does not exist`);
   }
   return problems;
+}
+
+/** Returns the wrong vectors of a session; none if messages cannot be read, which another check reports. */
+function wrongVectorsOf({ database, messages }: Repositories, sessionId: string, embedder: LocalEmbedding) {
+  try {
+    return database.read(() => messages.wrongEmbeddings(sessionId, embedder));
+  } catch (error) {
+    if (StoreError.is(error, "STORE_CORRUPT")) return [];
+    throw error;
+  }
 }
 
 /** @returns how many messages can be read. */

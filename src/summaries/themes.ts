@@ -10,10 +10,10 @@ import { isDue, readingOf } from "./due.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext } from "./resolve-run.ts";
 
-/** All theme summaries together may take this share of the tokens that pinned messages leave. The memory block may take 0.4. */
+/** The share of the tokens left by pinned messages that all theme summaries together may take. */
 const THEMES_SHARE = 0.3;
 
-/** A summary that costs nothing is due from this share of `resolveTokensMin` on. */
+/** A local summarizer costs nothing. With one, `resolveTokensMin` is multiplied by this, so that summaries are due earlier. */
 const LOCAL_SHARE = 1 / 3;
 
 interface DirtyTheme extends GrowingTheme {
@@ -71,7 +71,7 @@ export function themeSummaries(context: SummaryContext): DueSummaries {
   };
 }
 
-/** Lowers `summaryTokensMax` until `maxThemes` summaries fit a context, and `resolveTokensMin` if summaries cost nothing. */
+/** Lowers `summaryTokensMax` so that `maxThemes` summaries fit a context. Lowers `resolveTokensMin` for a local summarizer. */
 export function themeSettings({
   repositories,
   sessionId,
@@ -97,7 +97,8 @@ function handleOf({ theme, logPosition }: GrowingTheme): string {
  * Returns the dirty themes of a session, those with the most uncovered tokens first. Messages that graduated only because the
  * session is idle do not count, because the window still shows them word for word.
  *
- * @param asker  The summarizer, whose earlier tries may postpone a theme. Undefined for stand-ins.
+ * @param asker  The summarizer, whose earlier tries may postpone a theme. Undefined to list the themes that need a
+ *   stand-in: a summary by the extractive summarizer, until the store's own has made one.
  */
 export function dirtyThemes(
   repositories: Repositories,
@@ -114,7 +115,7 @@ export function dirtyThemes(
     const parts = standing.get(root) ?? [];
     const coveredTokens = parts.reduce((sum, { sourceTokenCount }) => sum + sourceTokenCount, 0);
     const uncoveredTokens = tokenCount - coveredTokens - (idle.get(root) ?? 0);
-    // Several small summaries are merged into one only to save tokens. A stand-in does not save enough.
+    // Several small summaries are merged into one only to save tokens. A stand-in saves too few.
     if (asker === undefined && uncoveredTokens < settings.resolveTokensMin) continue;
     const summaryTokens = parts.map((part) => part.tokenCount);
     if (!isDue(uncoveredTokens, summaryTokens, settings.resolveTokensMin)) continue;
@@ -154,7 +155,7 @@ function idleTokens(
   return tokens;
 }
 
-/** Returns the summaries of each theme that no other summary covers, in the order of their messages. */
+/** Returns, for each theme, those of its summaries that no other summary covers, in the order of their messages. */
 function standingSummaries(
   { summaries, unions }: Repositories,
   sessionId: string,

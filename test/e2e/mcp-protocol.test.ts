@@ -187,7 +187,7 @@ test("what is piped into it is answered, though it ends before the store is open
 test("stdout has no room for another value", async () => {
   const { exitCode, stdout, stderr } = await folder.run(["mcp", "--json"]);
   expect([exitCode, stdout]).toEqual([2, ""]);
-  expect(JSON.parse(stderr).error).toMatchObject({ code: "USAGE_INVALID", message: "mcp prints no value." });
+  expect(JSON.parse(stderr).error).toMatchObject({ code: "USAGE_INVALID", message: "mcp does not take --json." });
 });
 
 test("a project without a name is refused, not served as one with nothing in it", async () => {

@@ -8,8 +8,8 @@ const MARK_NO_PASTES = "\x1b[?2004l";
 export type Interruption = "stop" | "leave";
 
 /**
- * Reads lines from a person or a pipe, and notices interruptions. Pasted text is one line, even with line breaks. Lines that are
- * typed during a reply wait. After `close`, signals have their usual effect again.
+ * Reads lines from a person or a pipe, and notices interruptions. Pasted text is one line, even with line breaks. Lines
+ * that are typed while a reply is printed are kept until it ends. After `close`, signals have their usual effect again.
  */
 export class ChatInput {
   /** Called for Ctrl-C and SIGINT (`stop`), and for SIGTERM and SIGHUP (`leave`). */

@@ -18,7 +18,7 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
   async run({ options: { project, allowAppend = false }, loadStores, terminal, json }) {
     if (json) {
       const hint = "Leave out --json. The protocol is JSON already.";
-      throw new Failure("USAGE_INVALID", "mcp prints no value.", { hint });
+      throw new Failure("USAGE_INVALID", "mcp does not take --json.", { hint });
     }
     // An unset shell variable gives an empty name. The server would then show nothing and never say why.
     if (project === "") throw new Failure("USAGE_INVALID", "`--project` needs a name.");

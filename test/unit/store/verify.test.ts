@@ -148,7 +148,7 @@ describe("verify", () => {
     ],
     [
       "DELETE FROM messages_fts WHERE rowid = 3; INSERT INTO messages_fts (rowid, words) VALUES (3, 'other words')",
-      "the full-text index has other words for 1 messages",
+      "the full-text index has a wrong number of words for 1 messages",
     ],
     [
       "DELETE FROM messages_fts",
