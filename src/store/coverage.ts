@@ -1,3 +1,4 @@
+import { StoreError } from "../core/errors.ts";
 import type { DoneSummary } from "./summaries.ts";
 import type { UnionRepository } from "./unions.ts";
 
@@ -15,21 +16,20 @@ export class Coverage {
   }
 
   themeOf(root: number): number {
-    let current = root;
-    for (let unite = this.#uniteOf(current); unite !== undefined; unite = this.#uniteOf(current)) current = unite.root;
-    return current;
+    let theme = root;
+    for (const above of this.#unitesOf(root)) theme = above.root;
+    return theme;
   }
 
   /** Returns true if `summary` covers the cluster `root` as it was at `position`. */
   covers(summary: Covering, root: number, position: number): boolean {
     if (position > summary.logPosition) return false;
-    let current = root;
-    while (current !== summary.rootId) {
-      const unite = this.#uniteOf(current);
-      if (unite === undefined || unite.position > summary.logPosition) return false;
-      current = unite.root;
+    if (root === summary.rootId) return true;
+    for (const unite of this.#unitesOf(root)) {
+      if (unite.position > summary.logPosition) return false;
+      if (unite.root === summary.rootId) return true;
     }
-    return true;
+    return false;
   }
 
   /** Returns the summaries that no other summary covers. Of equal summaries, the newest is kept. */
@@ -62,6 +62,23 @@ export class Coverage {
       standIns.some((standIn) => this.covers(standIn, summary.rootId, summary.logPosition));
     const standing = new Set([...made.filter((summary) => !isBehind(summary)), ...standIns]);
     return summaries.filter((summary) => standing.has(summary));
+  }
+
+  /** Yields the unites that took the root into larger themes, oldest first. */
+  *#unitesOf(root: number): Generator<{ position: number; root: number }> {
+    let current = root;
+    let unite = this.#uniteOf(root);
+    while (unite !== undefined) {
+      yield unite;
+      const next = this.#uniteOf(unite.root);
+      // Damaged rows can form a circle.
+      if (next !== undefined && next.position <= unite.position) {
+        const reason = `theme ${next.root} absorbed theme ${unite.root} before that absorbed theme ${current}`;
+        throw new StoreError("STORE_CORRUPT", { path: this.#unions.path, reason });
+      }
+      current = unite.root;
+      unite = next;
+    }
   }
 
   #uniteOf(root: number): { position: number; root: number } | undefined {

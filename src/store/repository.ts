@@ -9,7 +9,7 @@ import { columns, type StatementTag } from "./statement.ts";
  * first fields; public fields are methods.
  */
 export abstract class Repository {
-  protected readonly path: string;
+  readonly path: string;
   protected readonly orm: BetterSQLite3Database;
   protected readonly statement: StatementTag;
 

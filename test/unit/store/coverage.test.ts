@@ -7,7 +7,7 @@ import { UnionRepository } from "../../../src/store/unions.ts";
  * Clusters 1, 2 and 3 start at positions 1, 2 and 3. Cluster 2 is absorbed by 1 at 5, cluster 3 by 1 at 8. Steps join 1 at
  * 4, 2 at 6 and 3 at 7.
  */
-function coverage(): Coverage {
+function coverage(damage = ""): Coverage {
   const database = openDatabase(":memory:", { readonly: false, durability: "process", busyTimeoutMs: 0 });
   onTestFinished(() => void database.client.close());
   database.client.exec(`
@@ -16,7 +16,8 @@ function coverage(): Coverage {
     INSERT INTO unions (id, session_id, generation, level, kind, node, root) VALUES
       (1, 's', 1, 'cluster', 'start', 1, 1), (2, 's', 1, 'cluster', 'start', 2, 2), (3, 's', 1, 'cluster', 'start', 3, 3),
       (4, 's', 1, 'cluster', 'join', 4, 1), (5, 's', 1, 'theme', 'unite', 2, 1), (6, 's', 1, 'cluster', 'join', 6, 2),
-      (7, 's', 1, 'cluster', 'join', 7, 3), (8, 's', 1, 'theme', 'unite', 3, 1)`);
+      (7, 's', 1, 'cluster', 'join', 7, 3), (8, 's', 1, 'theme', 'unite', 3, 1);
+    ${damage}`);
   return new Coverage(new UnionRepository(database));
 }
 
@@ -51,4 +52,11 @@ test("a summary is maximal that no other covers; of equal ones the newest", () =
 test("the theme that holds a root is at the end of its unites", () => {
   expect([1, 2, 3].map((root) => coverage().themeOf(root))).toEqual([1, 1, 1]);
   expect(coverage().themeOf(99)).toBe(99);
+});
+
+test("a circle of unites is damage, and no reader walks it forever", () => {
+  const damaged = coverage("UPDATE unions SET node = 1, root = 2, checksum = NULL WHERE id = 8");
+  const circle = expect.objectContaining({ code: "STORE_CORRUPT", message: expect.stringContaining("absorbed") });
+  expect(() => damaged.themeOf(1)).toThrow(circle);
+  expect(() => damaged.covers(of(3, 99), 1, 1)).toThrow(circle);
 });
