@@ -21,7 +21,7 @@ const SHOWN_MAX = 3;
 
 export interface FuzzFailure {
   kind: "crash" | "hang" | "untyped";
-  /** What `--only` takes to repeat it: `importers:17`. */
+  /** The input's name for `--only`, which repeats it: `importers:17`. */
   input: string;
   error: string;
 }

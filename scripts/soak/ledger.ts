@@ -27,7 +27,7 @@ interface Entry {
   forgotten: Map<number, boolean>;
 }
 
-/** What the store has acknowledged to each actor. */
+/** Remembers the messages that the store has acknowledged to each actor. */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
 
@@ -69,7 +69,7 @@ export class Ledger {
       this.#entries.set(actor, entry);
     }
     if (line.say !== "open") return 0;
-    // What was not acknowledged to its killed predecessor is stored as a whole, or not at all; from here on it must stay.
+    // A batch that was not acknowledged before the kill is stored as a whole, or not at all. From here on it must stay.
     const isHalf = entry.begun?.isWhole && line.next > entry.next && line.next !== entry.begun.to;
     this.#entries.set(actor, { ...entry, next: Math.max(line.next, entry.next), begun: undefined });
     const missing = Array.from({ length: Math.max(0, entry.next - line.next) }, (_, index) => line.next + index);

@@ -54,7 +54,7 @@ export interface SoakOptions {
   onRound: (figures: SoakFigures & SoakCounts) => void;
 }
 
-/** What was done beside the kills. */
+/** The events of a soak other than kills. */
 export interface SoakCounts extends Record<string, number> {
   rounds: number;
   typed: number;
@@ -235,7 +235,7 @@ class Round {
     const store = openStore(this.#path, { readonly: true, embedder: embedderOf });
     await store.backup(copy, { overwrite: true });
     store.close();
-    // What the copy holds is all that was acknowledged, or more: numbers in it are looked up below.
+    // The copy may hold more than was acknowledged by then, so its own messages count.
     const copied = openStore(copy, { readonly: true, embedder: embedderOf });
     const ledger = this.#ledger.asIn(copied);
     copied.close();

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Message, MessageInput } from "../../src/index.ts";
 import { saidAt } from "../crash/conversation.ts";
 
-/** What an actor does to the store. Each actor's messages have numbers from 0, and the id `ACTOR NUMBER`. */
+/** The kinds of actors. An actor numbers its messages from 0, and their ids are `ACTOR NUMBER`. */
 export const WRITING = ["append", "batch", "shared", "sync", "thin", "leave", "import", "watch", "mcp"] as const;
 export const OTHER = ["read", "search", "upkeep", "resolve", "backup", "reembed", "verify"] as const;
 export type Kind = (typeof WRITING)[number] | (typeof OTHER)[number];

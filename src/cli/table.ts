@@ -9,7 +9,7 @@ export interface Column<Row> {
    * digits, and ISO 8601 in UTC.
    */
   value(row: Row): string | number | Date;
-  /** By default, counts are aligned to the right. */
+  /** Counts are aligned to the right, unless this says otherwise. */
   align?: "left" | "right";
   /** The smallest width in a narrow terminal. The widest column is cut first. */
   widthMin?: number;

@@ -1,4 +1,4 @@
-/** What continuity may quote from one message. Each text is one line, as written. */
+/** The texts of one message that continuity may quote. Each is one line, as written. */
 export interface Notes {
   /** The files that the message names, each once. The weight, above 0, says how much it does with each. */
   files: readonly { path: string; weight: number }[];

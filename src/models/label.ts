@@ -68,7 +68,7 @@ interface Opening {
   words: ReadonlyMap<string, WordKind>;
 }
 
-/** By text, the least recently used first. */
+/** The keys are texts. The least recently used is first. */
 const openingsKept = new Map<string, Opening>();
 
 function openingOf(beginning: string): Opening {

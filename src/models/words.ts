@@ -50,7 +50,7 @@ const IS_UNSPACED = new RegExp(UNSPACED_RUN.source, "u");
 const HAS_OTHERS = /[^\x00-\x7f]/;
 
 const ASCII_CLASSES = Uint8Array.from({ length: 128 }, (_, code) => computeClasses(String.fromCharCode(code)));
-/** By code point. */
+/** The keys are code points. */
 const otherClasses = new Map<number, number>();
 
 /**

@@ -38,7 +38,7 @@ export type ChatEvent =
 export interface ChatOptions {
   model: ChatModel;
   tokenCounter: TokenCounter;
-  /** By default the session's `contextTokensMax`, or more for a message that needs more, up to the model's window. */
+  /** Defaults to the session's `contextTokensMax`. A message that needs more gets more, up to the model's window. */
   tokensMax?: number | undefined;
 }
 

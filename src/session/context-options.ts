@@ -6,7 +6,7 @@ import { type TokenBudget, tokenBudgetFields } from "../core/token-budget.ts";
 import type { RecallQuery } from "../recall/search.ts";
 
 export interface ContextOptions extends TokenBudget {
-  /** By default the session's strategy. */
+  /** Defaults to the session's strategy. */
   strategy?: Strategy;
 }
 

@@ -43,7 +43,7 @@ interface ColdPart {
   pinnedCount: number;
   settings: SessionSettings;
   view: ColdView;
-  /** By `tokensMax`. */
+  /** The keys are budgets (`tokensMax`). */
   memories: Map<number, Memory>;
   continuity: ContinuityWriter;
 }

@@ -46,14 +46,13 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {
     return { level, sessionId, messageCount, tokenCount, seqFirst, seqLast };
   };
-  clusters.ofSession(sessionId); // checks each row
-  const overviews = clusters.overviews({ sessionId }).map((cluster) => {
-    return { ...cluster, handle: formatHandle("cluster", cluster.root, cluster.logPosition) };
+  const withThemes = clusters.withThemes({ sessionId }).map((cluster) => {
+    return { ...cluster, handle: formatHandle("cluster", cluster.rootId, cluster.logPosition) };
   });
   if (level === "cluster") {
-    return overviews.map((cluster) => {
-      const { handle, label, stepCount, settled } = cluster;
-      return { root: handle, ...sizeOf(cluster), label, stepCount, settled };
+    return withThemes.map((cluster) => {
+      const { handle, label, stepCount, settledAt } = cluster;
+      return { root: handle, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
     });
   }
   const coverage = new Coverage(unions);
@@ -62,14 +61,14 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
     .ofSession(sessionId)
     .sort((left, right) => left.theme.seqFirst - right.theme.seqFirst)
     .map(({ theme, logPosition }) => {
-      const members = overviews.filter(({ themeRoot }) => themeRoot === theme.root);
+      const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);
       if (members.length !== theme.clusterCount)
         throw new SyntaxError(`theme ${theme.root} lacks some of its clusters`);
       const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
       return {
         root: formatHandle("theme", theme.root, logPosition),
         ...sizeOf(theme),
-        label: members.find(({ root }) => root === theme.root)!.label,
+        label: members.find(({ rootId }) => rootId === theme.root)!.label,
         clusters: members.map(({ handle }) => handle),
         summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
         uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),

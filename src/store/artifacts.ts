@@ -43,7 +43,7 @@ export class ArtifactRepository extends Repository {
 
   restore(messageId: number, partsJson: string): Part[] {
     const parts = JSON.parse(partsJson) as Part[];
-    if (!partsJson.includes(NOTE_PREFIX)) return parts;
+    if (!mayHaveArtifacts(partsJson)) return parts;
     for (const { pointer, ...artifact } of this.#ofMessage.all(messageId)) {
       setAt(parts as unknown as JsonValue, pointer, this.#textOf(artifact));
     }
@@ -62,6 +62,11 @@ export class ArtifactRepository extends Repository {
     if (createHash("sha256").update(bytes).digest("hex") !== sha256) throw corrupt("has other bytes");
     return encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
   }
+}
+
+/** Returns false if all strings of the message are in its own row. */
+export function mayHaveArtifacts(partsJson: string): boolean {
+  return partsJson.includes(NOTE_PREFIX);
 }
 
 function setAt(root: JsonValue, pointer: string, text: string): void {

@@ -80,7 +80,7 @@ export async function backupStore(
 
 class DamageError extends Error {}
 
-/** What must be equal in a store and its copy. */
+/** These numbers must be equal in a store and its copy. */
 interface Inventory {
   rowCounts: Record<string, number>;
   /** For each table with AUTOINCREMENT. */

@@ -3,7 +3,7 @@ import type { OpenCluster } from "../forest/cluster.ts";
 import { encodeVector } from "../vector/codec.ts";
 import { Repository } from "./repository.ts";
 import { clusters } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
 export interface ClusterState {
   cluster: OpenCluster;
@@ -18,30 +18,13 @@ export interface StoredCluster extends ClusterState {
   subjectRoot: number | null;
 }
 
-export interface ClusterOverview extends RowOf<typeof OVERVIEW> {
-  root: number;
-  settled: boolean;
-  themeRoot: number;
-}
-
 const CLUSTER = columns(clusters);
 type ClusterRow = RowOf<typeof CLUSTER>;
-
-const OVERVIEW = columns(
-  clusters,
-  "stepCount",
-  "messageCount",
-  "tokenCount",
-  "seqFirst",
-  "seqLast",
-  "label",
-  "logPosition",
-);
 
 export class ClusterRepository extends Repository {
   // Moves of the frontier, resumes and renders run these.
   readonly #put = this.statement<
-    Omit<ClusterRow, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }
+    Omit<InsertOf<typeof CLUSTER>, "centroidSum" | "speakers"> & { centroidSum: Buffer; speakers: string }
   >`
     ${CLUSTER.upsert("sessionId", "settledAt", "subjectParentId")}`;
   readonly settle = this.statement<[position: number, root: number]>`
@@ -56,19 +39,19 @@ export class ClusterRepository extends Repository {
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
   readonly find = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
   // Recursive.
-  /** Every cluster of a session and its theme, oldest first. */
-  readonly overviews = this.statement<{ sessionId: string }, Omit<ClusterOverview, "settled"> & { settled: number }>`
+  /** Every cluster of a session with its theme, oldest first. */
+  readonly withThemes = this.statement<{ sessionId: string }, ClusterRow & { themeRoot: number }>`
     WITH RECURSIVE up(cluster, root) AS (
       SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
       UNION
       SELECT up.cluster, m.parent_id FROM up JOIN messages m ON m.id = up.root WHERE m.parent_id <> up.root
     )
-    SELECT c.root_id AS root, ${OVERVIEW.of("c")}, c.settled_at IS NOT NULL AS settled, up.root AS themeRoot
+    SELECT ${CLUSTER.of("c")}, up.root AS themeRoot
     FROM clusters c
     JOIN up ON up.cluster = c.root_id
     JOIN themes t ON t.root_id = up.root
     WHERE c.session_id = @sessionId
-    ORDER BY c.seq_first`.map((row) => ({ ...row, settled: row.settled === 1 })).all;
+    ORDER BY c.seq_first`.all;
 
   /** @throws {SyntaxError} if there is no such row, although the log knows the cluster. */
   byRoot(root: number): ClusterRow {
@@ -101,6 +84,6 @@ export class ClusterRepository extends Repository {
 }
 
 function storedCluster({ label, logPosition, settledAt, subjectParentId, ...row }: ClusterRow): StoredCluster {
-  const { rootId: root, sessionId: _, centroidSum: sum, ...counts } = row;
+  const { rootId: root, sessionId: _, checksum: __, centroidSum: sum, ...counts } = row;
   return { cluster: { root, sum, ...counts }, label, logPosition, settledAt, subjectRoot: subjectParentId };
 }

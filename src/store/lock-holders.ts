@@ -14,7 +14,7 @@ const SHARED_MEMORY_BYTE = 128;
 /** The other processes that have a store open. A process in another container has the id 0. */
 export interface LockHolders {
   open: number[];
-  /** Those that use no `-shm` file beside this path, because they opened the file by another one. */
+  /** Processes that use no `-shm` file beside this path, because they opened the file by another path. */
   elsewhere: number[];
   writing: number | undefined;
 }

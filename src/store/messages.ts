@@ -4,7 +4,7 @@ import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { encodeVector } from "../vector/codec.ts";
-import type { Artifact, ArtifactRepository } from "./artifacts.ts";
+import { type Artifact, type ArtifactRepository, mayHaveArtifacts } from "./artifacts.ts";
 import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
@@ -37,7 +37,14 @@ export interface MessageRow {
 }
 
 /** The vector that a message must have. */
-type RightEmbedding = { id: number; embedderId: string; embedding: Buffer };
+export type RightVector = { id: number; embedderId: string; embedding: Buffer };
+
+export interface StoredMessage {
+  message: Message;
+  digest: Buffer;
+  /** True if a checksum covers the row, and was right. */
+  isSealed: boolean;
+}
 
 /** An embedder that needs nothing but the text. */
 export interface LocalEmbedding {
@@ -107,8 +114,8 @@ export class MessageRepository extends Repository {
     UPDATE messages SET parent_id = ? WHERE step_id = ? AND step_id <> id`;
   readonly #embedding = this.statement<[id: number, embedderId: string], Buffer | null>`
     SELECT embedding FROM messages WHERE id = ? AND embedder_id = ?`.pluck();
-  readonly #setEmbedding = this.statement<RightEmbedding>`
-    UPDATE messages SET embedding = @embedding WHERE id = @id AND embedder_id = @embedderId`;
+  readonly setVector = this.statement<RightVector>`
+    UPDATE messages SET embedding = @embedding WHERE id = @id AND embedder_id = @embedderId`.run;
   // Resumes, renders and recalls run these.
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
@@ -284,13 +291,13 @@ export class MessageRepository extends Repository {
     return ofSession.orderBy(desc(seq)).limit(1).get();
   }
 
-  /** Yields every message with its stored digest, in order and unchecked. Unreadable messages are noted instead. */
-  *each(sessionId: string, note: (text: string) => void): Generator<{ message: Message; digest: Buffer }> {
+  /** Yields every message in order, before its digest is compared. Unreadable messages are noted instead. */
+  *each(sessionId: string, note: (text: string) => void): Generator<StoredMessage> {
     for (let seqFrom = 0; ; ) {
       const page = this.seqsFrom(sessionId, seqFrom, EACH_PAGE);
       for (const row of this.#readableRows(page, note)) {
         try {
-          yield { message: this.#unchecked(row), digest: row.digest };
+          yield { message: this.#unchecked(row), digest: row.digest, isSealed: row.checksum !== null };
         } catch (error) {
           note(`message ${row.id} cannot be read: ${(error as Error).message}`);
         }
@@ -327,20 +334,13 @@ export class MessageRepository extends Repository {
     return rows.map(({ externalId, digest }) => ({ externalId: externalId ?? undefined, digest }));
   }
 
-  /** The messages whose stored vectors differ from what a local embedder makes, with the right vectors. */
-  wrongEmbeddings(sessionId: string, { id: embedderId, embed }: LocalEmbedding): RightEmbedding[] {
-    const wrong: RightEmbedding[] = [];
-    for (const { message } of this.each(sessionId, () => {})) {
-      const stored = this.#embedding.get(message.id, embedderId);
-      const right = stored ? embed(message.text) : undefined;
-      if (right === undefined || encodeVector(right).equals(stored!)) continue;
-      wrong.push({ id: message.id, embedderId, embedding: encodeVector(right) });
-    }
-    return wrong;
-  }
-
-  setEmbeddings(rows: readonly RightEmbedding[]): void {
-    for (const row of rows) this.#setEmbedding.run(row);
+  /** Returns the vector that a local embedder makes of a message; undefined if that is the stored one, or it made none. */
+  rightVector({ id, text }: Message, { id: embedderId, embed }: LocalEmbedding): RightVector | undefined {
+    const stored = this.#embedding.get(id, embedderId);
+    const right = stored ? embed(text) : undefined;
+    if (right === undefined) return undefined;
+    const embedding = encodeVector(right);
+    return embedding.equals(stored!) ? undefined : { id, embedderId, embedding };
   }
 
   setParentOfStep(stepId: number, parentId: number): void {
@@ -363,10 +363,11 @@ export class MessageRepository extends Repository {
     this.orm.delete(messages).where(isGiven).run();
   }
 
-  /** SQLite does not notice a flipped bit in a row. Comparing the digest takes 4 µs for a message of 600 characters. */
+  /** The digest is compared if no checksum covers all of the message: rows of older versions, and long strings elsewhere. */
   #checked(row: SelectedMessage): Message {
     const message = this.#unchecked(row);
-    if (digestOf(message).equals(row.digest)) return message;
+    const isCovered = row.checksum !== null && !mayHaveArtifacts(row.parts);
+    if (isCovered || digestOf(message).equals(row.digest)) return message;
     const reason = `message ${row.id} is not what was appended: its digest differs`;
     throw new StoreError("STORE_CORRUPT", { path: this.path, reason });
   }

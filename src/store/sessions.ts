@@ -10,6 +10,9 @@ import { columns, type RowOf } from "./statement.ts";
 const SESSION = columns(sessions);
 export type SessionRow = RowOf<typeof SESSION>;
 
+/** What `list` reads. A session without messages has no `seqEnd`. */
+type ListedSession = SessionRow & SessionOverview & { seqEnd: number | null; forgottenCount: number };
+
 export type NewSession = Omit<typeof sessions.$inferInsert, "graduatedSeq" | "evictedSeq" | "frontierVersion">;
 
 /** A session as lists show it. */
@@ -48,8 +51,6 @@ const ALL = -1;
 /** UTF-8 sorts this character after all others. */
 const LAST_CHARACTER = "\u{10ffff}";
 
-const OVERVIEW = columns(sessions, "id", "project", "title", "source", "externalId", "parentSessionId", "createdAtMs");
-
 type Page = { project: string | null; id: string | null; sinceMs: number | null; limit: number; offset: number };
 type ViewCounts = { cluster_members: number; theme_members: number; message_zones: number };
 
@@ -68,8 +69,6 @@ export class SessionRepository extends Repository {
   /** The row of a session even if it is damaged. Its values are shown to nobody. */
   readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
     SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
-  readonly #byIds = this.statement<[ids: string], SessionRow>`
-    SELECT ${SESSION} FROM sessions WHERE id IN (SELECT value FROM json_each(?))`;
   readonly #seal = this.sealing(sessions);
   readonly moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, id: string]>`
     UPDATE sessions SET graduated_seq = ?, evicted_seq = ?, frontier_version = frontier_version + 1 WHERE id = ?`.run;
@@ -90,28 +89,24 @@ export class SessionRepository extends Repository {
             WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
     FROM s ORDER BY s.id`;
   // Sessions are chosen by their newest messages. Only messages of chosen sessions are counted.
-  readonly #list = this.statement<Page, SessionOverview>`
+  readonly #list = this.statement<Page, ListedSession>`
     WITH page AS MATERIALIZED (
       SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
       WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
         AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
       ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)
-    SELECT ${OVERVIEW.of("s")},
+    SELECT ${SESSION.of("s")},
            (SELECT substr(m.text, 1, 200) FROM messages m
             WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening,
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
            (SELECT coalesce(sum(m.token_count), 0) FROM messages m WHERE m.session_id = s.id) AS tokenCount,
            (SELECT count(*) FROM themes t WHERE t.session_id = s.id) AS themeCount,
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
-           s.updated_at_ms AS updatedAtMs
+           s.updated_at_ms AS updatedAtMs,
+           (SELECT max(seq) + 1 FROM messages m WHERE m.session_id = s.id) AS seqEnd,
+           (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
     FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
-  /** The sessions that have fewer messages than their newest seq or their frontier says, without the forgotten ones. */
-  readonly #incomplete = this.statement<{ ids: string }, string>`
-    SELECT s.id FROM json_each(@ids) given JOIN sessions s ON s.id = given.value
-    WHERE (SELECT count(*) FROM messages WHERE session_id = s.id)
-        + (SELECT count(*) FROM forgotten_messages WHERE session_id = s.id)
-      < max(coalesce((SELECT max(seq) + 1 FROM messages WHERE session_id = s.id), 0), s.graduated_seq)`.pluck();
-  /** The newest message of each session, and the one with its opening. */
+  /** The newest message of each session, and the one with its opening, read whole so that their checksums are compared. */
   readonly #shown = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
     SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id IN (
       (SELECT id FROM messages WHERE session_id = given.value ORDER BY seq DESC LIMIT 1),
@@ -211,15 +206,19 @@ export class SessionRepository extends Repository {
     return this.#checked({ project: null, id, sinceMs: null, limit: 1, offset: 0 })[0];
   }
 
-  /** Reads the rows that it shows completely, because that compares their checksums. */
+  /** @throws {SyntaxError} if messages are missing, or a row of what is shown is damaged. */
   #checked(page: Page): SessionOverview[] {
-    const sessions = this.#list.all(page);
-    const ids = JSON.stringify(sessions.map(({ id }) => id));
-    this.#byIds.all(ids);
-    this.#shown.all({ ids });
-    for (const id of this.#incomplete.all({ ids })) {
-      throw new SyntaxError(`messages of session ${id} are missing, or in no index`);
-    }
-    return sessions;
+    const rows = this.#list.all(page);
+    this.#shown.all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
+    return rows.map((row) => {
+      const seqEnd = Math.max(row.seqEnd ?? 0, row.graduatedSeq);
+      if (row.messageCount + row.forgottenCount < seqEnd) {
+        throw new SyntaxError(`messages of session ${row.id} are missing, or in no index`);
+      }
+      const { id, project, title, opening, source, externalId, parentSessionId, ...counts } = row;
+      const { messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs } = counts;
+      const names = { id, project, title, opening, source, externalId, parentSessionId };
+      return { ...names, messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs };
+    });
   }
 }

@@ -35,6 +35,7 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
   readonly shown = this.statement<[sessionId: string, strategy: string], DoneSpan>`
     SELECT ${SPAN} FROM span_summaries WHERE session_id = ? AND strategy = ? AND status = 'done'
     ORDER BY id DESC LIMIT 1`.get;
+  readonly #byId = this.statement<[id: number], SpanRow>`SELECT ${SPAN} FROM span_summaries WHERE id = ?`.get;
   /** `contentOf` without the digest, which takes fewer pages. Undefined if all messages are pinned. */
   readonly boundsOf = this.statement<
     [id: string, seqFirst: number, seqLast: number],
@@ -104,7 +105,9 @@ export class SpanRepository extends ClaimableRows<typeof spanSummaries> {
   }
 
   #newestWhere(condition: SQL | undefined): SpanRow | undefined {
-    return this.orm.select().from(spanSummaries).where(condition).orderBy(desc(spanSummaries.id)).limit(1).get();
+    const newest = this.orm.select({ id: spanSummaries.id }).from(spanSummaries).where(condition);
+    const found = newest.orderBy(desc(spanSummaries.id)).limit(1).get();
+    return found === undefined ? undefined : this.#byId(found.id); // a whole row, so that its checksum is compared
   }
 
   newestTry(sessionId: string, strategy: SpanStrategy, summarizerId: string, promptVersion: number): Try | undefined {

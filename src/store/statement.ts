@@ -113,10 +113,8 @@ export class Columns<Row> {
     const known: Record<string, Column> = getTableColumns(table);
     const { mapFromDriverValue } = Column.prototype;
     const unsealed = ["checksum", ...(UNSEALED.get(table) ?? [])];
-    // Last, because V8 deletes the newest property of an object fast.
-    const ordered = keys.toSorted((left, right) => Number(left === "checksum") - Number(right === "checksum"));
     this.#table = table;
-    this.#columns = ordered.map((key) => [key, known[key]!]);
+    this.#columns = keys.map((key) => [key, known[key]!]);
     this.#alias = alias;
     this.#coded = this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
     this.#sealed = keys.includes("checksum") ? keys.filter((key) => !unsealed.includes(key)).sort() : undefined;
@@ -138,11 +136,10 @@ export class Columns<Row> {
     return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
   }
 
-  /** Decodes a row in place and removes its checksum. @throws {SyntaxError} if the row is damaged. */
+  /** Decodes a row in place. @throws {SyntaxError} if the row is damaged. */
   decode(row: Record<string, unknown>): void {
     const damage = this.damageOf(row);
     if (damage !== undefined) throw new SyntaxError(damage);
-    if (this.#sealed !== undefined) delete row.checksum;
     for (const [key, column] of this.#coded) {
       if (row[key] !== null) row[key] = column.mapFromDriverValue(row[key]);
     }
@@ -196,8 +193,11 @@ class Insert {
   }
 }
 
-/** The type of a row with these columns. Checksums are added and removed here. */
-export type RowOf<C> = C extends Columns<infer Row> ? Omit<Row, "checksum"> : never;
+/** The type of a row that is read. */
+export type RowOf<C> = C extends Columns<infer Row> ? Row : never;
+
+/** The type of a row that is inserted. Its checksum is added. */
+export type InsertOf<C> = Omit<RowOf<C>, "checksum">;
 
 /** @param keys  Names in the schema. All columns unless given. */
 export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"] & string>(

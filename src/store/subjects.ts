@@ -20,7 +20,7 @@ import { isUsable, normalize } from "../vector/vector.ts";
 import { GENERATION_AT } from "./generations.ts";
 import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
-import { columns, isAnyOf, type RowOf } from "./statement.ts";
+import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
 import { type RootAt, UNION } from "./unions.ts";
 
 export interface SettledCluster {
@@ -67,8 +67,9 @@ const IS_UNITED = `u.level = 'subject' AND u.kind = 'unite' AND u.id <= @positio
 /** Rows of the log about subjects, and `clusters.subject_parent_id`. Sessions without a project are one project. */
 export class SubjectRepository extends Repository {
   // Upkeep runs these for each cluster that settled, and a recall or an expansion for each of its results.
-  readonly #add = this.statement<RowOf<typeof UNION>>`${UNION.insert()}`;
-  readonly #seal = this.sealing(unions);
+  readonly #put = this.statement<InsertOf<typeof UNION>>`${UNION.upsert()}`;
+  readonly #named = this.statement<{ generation: number; name: number }, RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE level = 'subject' AND generation = @generation AND @name IN (node, root)`;
   readonly setRoot = this.statement<[subject: number | null, cluster: number]>`
     UPDATE clusters SET subject_parent_id = ? WHERE root_id = ?`.run;
   /** The log position at which a cluster was first assigned, in the generation of `position`. */
@@ -156,10 +157,10 @@ export class SubjectRepository extends Repository {
   /** Logs an assignment in one or two rows from `position` on. @returns the position after the last row. */
   assign(generation: number, position: number, { root, sessionId, subject, similarity }: AssignedCluster): number {
     const row = { sessionId, generation, level: "subject", node: root } as const;
-    this.#add.run({ ...row, id: position, kind: "start", root, score: null });
+    this.#put.run({ ...row, id: position, kind: "start", root, score: null });
     this.setRoot(subject, root);
     if (subject === root) return position + 1;
-    this.#add.run({ ...row, id: position + 1, kind: "unite", root: subject, score: similarity ?? null });
+    this.#put.run({ ...row, id: position + 1, kind: "unite", root: subject, score: similarity ?? null });
     return position + 2;
   }
 
@@ -190,7 +191,7 @@ export class SubjectRepository extends Repository {
       .orderBy(asc(clusters.settledAt))
       .all()
       .forEach(({ root, sessionId }, index) => {
-        this.#add.run({ ...row, id: position + index, sessionId, node: root, root });
+        this.#put.run({ ...row, id: position + index, sessionId, node: root, root });
         this.setRoot(null, root);
       });
   }
@@ -210,14 +211,10 @@ export class SubjectRepository extends Repository {
 
   /** Renames a cluster whose root was forgotten. */
   rename(generation: number, from: number, to: number): void {
-    const [node, root] = [unions.node, unions.root].map((column) => sql`iif(${column} = ${from}, ${to}, ${column})`);
-    const isNamed = and(isOfSubjects(generation), or(eq(unions.node, from), eq(unions.root, from)));
-    const renamed = this.orm
-      .update(unions)
-      .set({ node: node!, root: root! })
-      .where(isNamed)
-      .returning({ id: unions.id });
-    for (const { id } of renamed.all()) this.#seal(id);
+    const renamed = (name: number): number => (name === from ? to : name);
+    for (const row of this.#named.all({ generation, name: from })) {
+      this.#put.run({ ...row, node: renamed(row.node), root: renamed(row.root) });
+    }
   }
 
   /** Subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate. */

@@ -3,14 +3,16 @@ import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeVector } from "../vector/codec.ts";
 import { Repository } from "./repository.ts";
 import { themes } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
 const THEME = columns(themes);
 type ThemeRow = RowOf<typeof THEME>;
 
 export class ThemeRepository extends Repository {
   // Moves of the frontier and resumes run these.
-  readonly #put = this.statement<Omit<ThemeRow, "centroidSum"> & { centroidSum: Buffer }>`${THEME.upsert("sessionId")}`;
+  readonly #put = this.statement<
+    Omit<InsertOf<typeof THEME>, "centroidSum"> & { centroidSum: Buffer }
+  >`${THEME.upsert("sessionId")}`;
   readonly byRoot = this.statement<[root: number], ThemeRow>`SELECT ${THEME} FROM themes WHERE root_id = ?`.get;
   readonly delete = this.statement<[root: number]>`DELETE FROM themes WHERE root_id = ?`.run;
   /** Oldest root first. */
@@ -33,6 +35,7 @@ export class ThemeRepository extends Repository {
 function growingTheme({
   rootId: root,
   sessionId: _,
+  checksum: __,
   centroidSum: sum,
   logPosition,
   ...counts

@@ -3,12 +3,12 @@ import type { SessionLevel } from "../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
 import { Repository } from "./repository.ts";
 import { unions } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
+import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
 export const UNION = columns(unions);
 
 /** One row of the log of a session's own forest. `id` is its log position. */
-export type UnionRow = Omit<RowOf<typeof UNION>, "sessionId" | "generation" | "level" | "kind"> & {
+export type UnionRow = Omit<InsertOf<typeof UNION>, "sessionId" | "generation" | "level" | "kind"> & {
   level: "cluster" | "theme";
   kind: "start" | "join" | "settle" | "unite";
 };
@@ -29,7 +29,7 @@ const ENTERED = "SELECT id AS position, node AS stepId, root AS clusterRoot FROM
 /** Rows of the log, and the trees that they make, in the generation in use or that of a given log position. */
 export class UnionRepository extends Repository {
   // Moves of the frontier, resumes, renders and recalls run these.
-  readonly #insert = this.statement<RowOf<typeof UNION>>`${UNION.insert()}`;
+  readonly #insert = this.statement<InsertOf<typeof UNION>>`${UNION.insert()}`;
   /** 0 before the first row. */
   readonly lastPosition = this.statement<[sessionId: string], number>`
     SELECT coalesce(max(id), 0) FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`.pluck()

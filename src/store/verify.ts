@@ -3,7 +3,7 @@ import { StoreError } from "../core/errors.ts";
 import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
 import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
-import type { LocalEmbedding } from "./messages.ts";
+import type { LocalEmbedding, RightVector } from "./messages.ts";
 import { schemaProblems } from "./migrate.ts";
 import type { Repositories } from "./repositories.ts";
 import { damagedRows } from "./repository.ts";
@@ -100,16 +100,18 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       database.write("verify --rebuild", () => repositories.spans.discard(wrongSpans));
     else
       for (const span of wrongSpans) note(id, `span summary ${span} does not match the messages that it names`, true);
-    const wrongVectors = wrongVectorsOf(repositories, id, options.localEmbedder);
+    const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
     if (options.rebuild && wrongVectors.length > 0)
-      database.write("verify --rebuild", () => repositories.messages.setEmbeddings(wrongVectors));
+      database.write("verify --rebuild", () => {
+        for (const vector of wrongVectors) repositories.messages.setVector(vector);
+      });
     else
       for (const vector of wrongVectors) note(id, `the vector of message ${vector.id} is not that of its text`, true);
     const differences = database.read(() => {
       const row = sessions.byId(id);
       if (row === undefined) return []; // forgotten meanwhile
       report.sessionCount += 1;
-      report.messageCount += checkMessages(repositories, id, noteHere);
+      report.messageCount += messageCount;
       const { unionCount, derived } = derive(repositories, row, options, noteHere);
       report.unionCount += unionCount + checkHistory(repositories, id, noteHere);
       return derived === undefined ? [] : differencesOf(repositories, id, derived);
@@ -162,27 +164,26 @@ function integrityProblems({ database, fullText }: Repositories): string[] {
   return problems;
 }
 
-/** Returns the wrong vectors of a session; none if messages cannot be read, which another check reports. */
-function wrongVectorsOf({ database, messages }: Repositories, sessionId: string, embedder: LocalEmbedding) {
-  try {
-    return database.read(() => messages.wrongEmbeddings(sessionId, embedder));
-  } catch (error) {
-    if (StoreError.is(error, "STORE_CORRUPT")) return [];
-    throw error;
-  }
-}
-
-/** @returns how many messages can be read. */
-function checkMessages(repositories: Repositories, sessionId: string, note: (text: string) => void): number {
-  let count = 0;
-  for (const { message, digest } of repositories.messages.each(sessionId, note)) {
-    count += 1;
+/** Returns how many messages can be read, and the vectors of those that have another than the local embedder makes. */
+function checkMessages(
+  { messages }: Repositories,
+  sessionId: string,
+  { localEmbedder }: VerifyOptions,
+  note: (text: string) => void,
+): { messageCount: number; wrongVectors: RightVector[] } {
+  let messageCount = 0;
+  const wrongVectors: RightVector[] = [];
+  for (const { message, digest, isSealed } of messages.each(sessionId, note)) {
+    messageCount += 1;
     if (!digestOf(message).equals(digest)) note(`message ${message.id} is not what was appended: its digest differs`);
+    // The digest does not cover the text. Without a checksum, nobody knows whether the text or the vector is wrong.
+    const vector = isSealed ? messages.rightVector(message, localEmbedder) : undefined;
+    if (vector !== undefined) wrongVectors.push(vector);
   }
-  const lost = repositories.messages.lostSeqs({ sessionId, limit: LOST_MAX });
+  const lost = messages.lostSeqs({ sessionId, limit: LOST_MAX });
   const more = lost.length === LOST_MAX ? ", …" : "";
   if (lost.length > 0) note(`no message is at seq ${lost.join(", ")}${more}, and none was forgotten`);
-  return count;
+  return { messageCount, wrongVectors };
 }
 
 /** Applies the session's logs of older generations, which old handles need. @returns how many rows they have. */

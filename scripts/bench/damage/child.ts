@@ -11,14 +11,14 @@ export interface Work {
   seedTo: number;
 }
 
-/** What one damaged copy showed. Each list has the names of the reads. */
+/** The reads of one damaged copy that went wrong, by name. */
 export interface Outcome {
   seed: number;
   damage: string;
   wrong: string[];
   untyped: string[];
   refusedCount: number;
-  /** What is derivable and differs from the original after `verify({ rebuild: true })`. */
+  /** Reads that still differ although `verify({ rebuild: true })` found the store sound. */
   notHealed: string[];
 }
 

@@ -73,7 +73,7 @@ class OpenMcp implements OpenTarget {
   #isEnded = true;
   #lastId = 0;
   #waiting = new Map<unknown, () => void>();
-  /** What the server has answered wrongly to this input. */
+  /** The wrong answers of the server to this input. */
   #fault: string | undefined;
 
   constructor(folder: string) {

@@ -2,7 +2,7 @@ import { isPlain, placesIn } from "./odd-json.ts";
 import { oddText } from "./odd-texts.ts";
 import type { Random } from "./random.ts";
 
-/** What the odd objects throw. */
+/** The error that odd objects throw. */
 export class CallersError extends Error {}
 
 /** Returns true for an error of the caller's own objects. The caller gets it back, so it is no fault. */

@@ -1,6 +1,6 @@
 import type { Random } from "./random.ts";
 
-/** What is fuzzed, while its store is open. */
+/** Something that is fuzzed. It exists while its store is open. */
 export interface OpenTarget {
   /**
    * Feeds one input.

@@ -12,7 +12,7 @@ export interface Generation {
   /** The texts from the conversation, each message in an element of its own. */
   prompt: string;
   schema: object;
-  /** By the model's count, with reasoning. */
+  /** The model's own count. It includes reasoning. */
   outputTokensMax: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;

@@ -69,7 +69,7 @@ const HOSTILE = `${CSI}${OSC}${BIDI}`;
 const OBEYED = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const OWN = /\x1b\[\d{1,2}m|\r\x1b\[K/g;
 
-/** What is typed for each command. */
+/** The arguments of each command. */
 const TYPED: Record<string, (session: string, file: string, folder: string) => string[][]> = {
   import: (_, file, folder) => [[file], [join(folder, `none${HOSTILE}`)]],
   watch: (_, __, folder) => [[folder, "--once"]],

@@ -96,6 +96,33 @@ describe("verify", () => {
     expect(() => read.render({ tokensMax: 2_000 })).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   });
 
+  test.each(["UPDATE sessions SET title = 'other'", "UPDATE unions SET score = 0.5 WHERE id = 2"])(
+    "a session that is damaged can be forgotten: %s",
+    (sql) => {
+      const { path, store } = grownStore();
+      inDatabase(path, (database) => database.exec(sql));
+      expect(store.verify().ok).toBe(false);
+      expect(store.forget("s").messageCount).toBe(40);
+      expect(store.verify()).toMatchObject({ ok: true, sessionCount: 0 });
+    },
+  );
+
+  test("a long string that got lost is never replaced by its note", () => {
+    const { path, store } = grownStore();
+    inDatabase(path, (database) => database.exec("DELETE FROM message_artifacts"));
+    const reads = [() => store.resume("s").messages(), () => store.resume("s").render({ strategy: "full" })];
+    for (const read of reads) expect(read).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+  });
+
+  test("leaves the vector of a message whose text nobody can vouch for", () => {
+    const { path, store } = grownStore();
+    const vectorOf = (): unknown => store.query("SELECT hex(embedding) AS bytes FROM messages WHERE seq = 3");
+    const before = vectorOf();
+    inDatabase(path, (database) => database.exec("UPDATE messages SET text = 'other', checksum = NULL WHERE seq = 3"));
+    store.verify({ rebuild: true });
+    expect(vectorOf()).toEqual(before);
+  });
+
   test("finds rows that point to rows that are not there", () => {
     expect(textsOf(afterDamage("DELETE FROM artifacts"))).toContain(
       "row 1 of message_artifacts points to a row of artifacts that does not exist",
