@@ -7,7 +7,7 @@ import { isUsable } from "../vector/vector.ts";
 export const CALL_MS_MAX = 180_000;
 
 /**
- * Requests a vector for each text, and checks the vectors.
+ * Requests a vector for each text, and checks the vectors. `onSend` is called before each request that is paid for.
  *
  * @throws the signal's reason once it is aborted; an error of the embedder; {StoreError} `MODEL_UNAVAILABLE` after
  * `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`.
@@ -17,6 +17,7 @@ export async function requestVectors(
   texts: readonly string[],
   signal: AbortSignal,
   onUsage: OnUsage | undefined,
+  onSend: () => void = () => {},
 ): Promise<Float32Array[]> {
   const model = embedder.id;
   const late = new AbortController();
@@ -25,7 +26,8 @@ export async function requestVectors(
   }, CALL_MS_MAX);
   try {
     const ended = AbortSignal.any([signal, late.signal]);
-    const request = { texts, task: "document" as const, signal: ended, ...(onUsage && { onUsage }) };
+    const request = { texts, task: "document" as const, signal: ended, onSend, ...(onUsage && { onUsage }) };
+    onSend(); // embedders of callers may not call it
     const vectors = await untilAborted((async () => embedder.embedAll(request))(), ended);
     if (!Array.isArray(vectors) || vectors.length !== texts.length) {
       const reason = `it has ${vectors?.length} vectors for ${texts.length} texts`;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
@@ -6,9 +5,10 @@ import { StoreError } from "../core/errors.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
 import { isOfAccount } from "../models/refusal.ts";
 import type { OnUsage } from "../models/usage.ts";
+import { type Lease, newClaimant } from "../store/claimant.ts";
 import type { ClaimableVector } from "../store/pending-vectors.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { claimVectors, storeVectors, vectorsFailed } from "../store/write.ts";
+import { claimVectors, renewVectorClaims, storeVectors, vectorsFailed } from "../store/write.ts";
 import { moveAfterVectors } from "./frontier.ts";
 import { CALL_MS_MAX, requestVectors } from "./request-vectors.ts";
 
@@ -118,7 +118,9 @@ export class VectorCollector {
       if (service.refusal === undefined || options.again)
         await new EmbedRun(this.#ports, service, options, result).run();
       else result.error = service.refusal;
-      const { count, nextTryAtMs } = repositories.database.read(() => repositories.pendingVectors.due(sessionId));
+      const { count, nextTryAtMs } = repositories.database.read(() =>
+        repositories.pendingVectors.due(sessionId, leaseOf(service, clock)),
+      );
       result.waiting = count;
       const left = deadline - performance.now();
       if (count === 0 || left <= 0 || service.refusal !== undefined) return result;
@@ -133,16 +135,19 @@ export class VectorCollector {
    * vector is due, or if the account was refused.
    */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
-    const { inUse, repositories } = this.#ports;
-    if (!isRemote(inUse.embedder) || this.#serviceOf(inUse.embedder).refusal !== undefined) return undefined;
-    return repositories.database.read(() => repositories.pendingVectors.nextTryAfter(sessionId, sinceMs));
+    const { inUse, repositories, clock } = this.#ports;
+    if (!isRemote(inUse.embedder)) return undefined;
+    const service = this.#serviceOf(inUse.embedder);
+    if (service.refusal !== undefined) return undefined;
+    const lease = leaseOf(service, clock);
+    return repositories.database.read(() => repositories.pendingVectors.nextTryAfter(sessionId, sinceMs, lease));
   }
 
   #serviceOf(embedder: RemoteEmbedder): Service {
     if (this.#service?.embedder !== embedder) {
       this.#service = {
         embedder,
-        claimant: randomUUID(),
+        claimant: newClaimant(),
         inFlight: new Set(),
         hasWorked: false,
         refusal: undefined,
@@ -203,12 +208,12 @@ class EmbedRun {
 
   #claim(): ClaimableVector[] {
     const { repositories, clock } = this.#ports;
-    const { embedder, claimant, inFlight } = this.#service;
-    const nowMs = clock();
-    return claimVectors(repositories, embedder.id, claimant, nowMs + CLAIM_MS, (pending) => {
-      if (pending.awayUntil(nowMs) !== undefined) return [];
+    const { embedder, inFlight } = this.#service;
+    const lease = leaseOf(this.#service, clock);
+    return claimVectors(repositories, embedder.id, lease, (pending) => {
+      if (pending.awayUntil(lease.nowMs) !== undefined) return [];
       const oldest = pending
-        .claimable(nowMs, claimant, this.#options.sessionId, embedder.textsMax + inFlight.size)
+        .claimable(lease, this.#options.sessionId, embedder.textsMax + inFlight.size)
         .filter(({ messageId }) => !inFlight.has(messageId));
       const size = oldest[0] === undefined ? 1 : batchSize(oldest[0], embedder.textsMax);
       const end = oldest.findIndex((row, index) => index === size || batchSize(row, embedder.textsMax) < size);
@@ -243,16 +248,23 @@ class EmbedRun {
   }
 
   async #embedClaimed(batch: readonly ClaimableVector[]): Promise<void> {
-    const { repositories } = this.#ports;
+    const { repositories, clock } = this.#ports;
     const { embedder } = this.#service;
     const { sessionId, signal, onProgress, onUsage } = this.#options;
     const texts = batch.map(({ text }) => text);
+    let isHeld = true;
+    const hold = (): void => {
+      isHeld = false; // the store may throw
+      isHeld = renewVectorClaims(repositories, idsOf(batch), leaseOf(this.#service, clock));
+      if (!isHeld) throw new Error("the claims on these vectors were lost");
+    };
     let vectors: Float32Array[];
     try {
-      vectors = await requestVectors(embedder, texts, signal, onUsage);
+      vectors = await requestVectors(embedder, texts, signal, onUsage, hold);
     } catch (error) {
       signal.throwIfAborted();
-      this.#fail(batch, error);
+      if (isHeld) this.#fail(batch, error);
+      else this.#release(batch);
       return;
     }
     signal.throwIfAborted();
@@ -265,7 +277,7 @@ class EmbedRun {
       this.#stored.set(id, (this.#stored.get(id) ?? 0) + count);
       if (this.#stored.get(id)! >= MOVE_VECTORS) this.#move(id);
     }
-    const { count: waiting } = repositories.pendingVectors.due(sessionId);
+    const { count: waiting } = repositories.pendingVectors.due(sessionId, leaseOf(this.#service, clock));
     onProgress?.({ embedded: this.#result.embedded, waiting });
   }
 
@@ -313,6 +325,11 @@ class EmbedRun {
     this.#result.error ??= error;
     if (isRefused) this.#service.refusal ??= error;
   }
+}
+
+function leaseOf({ claimant }: Service, clock: Clock): Lease {
+  const nowMs = clock();
+  return { claimant, nowMs, untilMs: nowMs + CLAIM_MS };
 }
 
 function idsOf(batch: readonly ClaimableVector[]): number[] {

@@ -41,6 +41,8 @@ export interface EmbedRequest {
   task: "document" | "query";
   signal: AbortSignal;
   onUsage?: OnUsage;
+  /** Call this right before each request that is paid for. If it throws, do not send the request, and reject. */
+  onSend?: () => void;
 }
 
 /** Vectors of embedders with different ids are never compared. */

@@ -22,6 +22,8 @@ export interface SummarizeRequest {
   signal: AbortSignal;
   /** Called with the cost of each reply, usable or not. */
   onUsage?: OnUsage;
+  /** Call this right before each request that is paid for. If it throws, do not send the request, and reject. */
+  onSend?: () => void;
 }
 
 export interface SummaryText {

@@ -1,10 +1,10 @@
-import { v7 as uuidv7 } from "uuid";
 import { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
+import { newClaimant } from "../store/claimant.ts";
 import type { StoreDatabase } from "../store/open.ts";
 import { makeRepositories, type Repositories } from "../store/repositories.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -27,7 +27,7 @@ export class SessionPorts implements ChosenPorts {
   readonly tokenCounter: TokenCounter;
   readonly clock: Clock;
   /** Identifies this open store in claims. */
-  readonly claimant = uuidv7();
+  readonly claimant = newClaimant();
   readonly closing: AbortSignal;
   /** Counts changes that the sessions in memory would not notice otherwise, such as new settings and rebuilds. */
   readonly changes = { count: 0 };

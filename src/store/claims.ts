@@ -57,9 +57,14 @@ export abstract class ClaimableRows<T extends ClaimableTable> extends Repository
     return this.orm.select().from(this.#table).where(isDone).orderBy(this.#table.id).all() as unknown as Done<T>[];
   }
 
-  /** Does nothing if the claim was lost. */
-  renewClaim(id: number, claimant: string, untilMs: number): void {
-    this.orm.update(this.#table).set({ claimedUntilMs: untilMs }).where(this.#isHeld(id, claimant)).run();
+  /** Returns false if the claim was lost. */
+  renewClaim(id: number, claimant: string, untilMs: number): boolean {
+    const renewed = this.orm
+      .update(this.#table)
+      .set({ claimedUntilMs: untilMs })
+      .where(this.#isHeld(id, claimant))
+      .run();
+    return renewed.changes === 1;
   }
 
   /** Returns false if the claim was lost. */

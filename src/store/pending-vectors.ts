@@ -1,4 +1,20 @@
-import { and, count, eq, gt, inArray, isNull, lte, ne, notExists, or, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  count,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  notExists,
+  notInArray,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
+import { heldUntilMs, type Lease } from "./claimant.ts";
 import { Repository } from "./repository.ts";
 import { messages, pendingVectors } from "./schema.ts";
 
@@ -30,8 +46,6 @@ const OUTAGE_ATTEMPTS_MAX = 3;
 
 const IS_DUE = eq(pendingVectors.status, "due");
 
-const CLAIMABLE_AT_MS = sql`max(${pendingVectors.nextTryAtMs}, coalesce(${pendingVectors.claimedUntilMs}, 0))`;
-
 export class PendingVectorRepository extends Repository {
   // Appends run these, and arriving vectors. A window finds its first message by id, because ids rise with seq.
   readonly add = this.statement<[dueSinceMs: number, messageId: number]>`
@@ -56,22 +70,56 @@ export class PendingVectorRepository extends Repository {
   }
 
   /** Returns the oldest vectors that may be requested now. Vectors that others have claimed are left out. */
-  claimable(nowMs: number, claimant: string, sessionId: string | undefined, limit: number): ClaimableVector[] {
-    const { messageId, attempts, errorCode, nextTryAtMs, claimedUntilMs } = pendingVectors;
-    const isFree = or(isNull(claimedUntilMs), lte(claimedUntilMs, nowMs), eq(pendingVectors.claimant, claimant));
+  claimable(lease: Lease, sessionId: string | undefined, limit: number): ClaimableVector[] {
+    const { messageId, attempts, errorCode, nextTryAtMs, claimant } = pendingVectors;
+    const others = [...this.#holders(lease).keys()].filter((holder) => holder !== lease.claimant);
+    const isFree = or(isNull(claimant), notInArray(claimant, others));
     return this.orm
       .select({ messageId, sessionId: pendingVectors.sessionId, text: messages.text, attempts, errorCode })
       .from(pendingVectors)
       .innerJoin(messages, eq(messages.id, messageId))
-      .where(and(isDueIn(sessionId), lte(nextTryAtMs, nowMs), isFree))
+      .where(and(isDueIn(sessionId), lte(nextTryAtMs, lease.nowMs), isFree))
       .orderBy(messageId)
       .limit(limit)
       .all();
   }
 
-  claim(messageIds: readonly number[], claimant: string, untilMs: number): void {
+  claim(messageIds: readonly number[], { claimant, untilMs }: Lease): void {
     const isChosen = inArray(pendingVectors.messageId, messageIds);
     this.orm.update(pendingVectors).set({ claimant, claimedUntilMs: untilMs }).where(isChosen).run();
+  }
+
+  /** Returns the number of claims that were not lost. */
+  renewClaims(messageIds: readonly number[], { claimant, untilMs }: Lease): number {
+    const isHeld = and(inArray(pendingVectors.messageId, messageIds), eq(pendingVectors.claimant, claimant));
+    return this.orm.update(pendingVectors).set({ claimedUntilMs: untilMs }).where(isHeld).run().changes;
+  }
+
+  /** Returns the claimants whose claims hold, and when to look at each again. */
+  #holders(lease: Lease): Map<string, number> {
+    const claimant = sql<string>`${pendingVectors.claimant}`;
+    const claimedUntilMs = sql<number>`max(${pendingVectors.claimedUntilMs})`;
+    const isClaimed = isNotNull(pendingVectors.claimant);
+    const claims = this.orm
+      .select({ claimant, claimedUntilMs })
+      .from(pendingVectors)
+      .where(isClaimed)
+      .groupBy(claimant);
+    const holders = new Map<string, number>();
+    for (const claim of claims.all()) {
+      const untilMs = heldUntilMs(claim, lease);
+      if (untilMs !== undefined) holders.set(claim.claimant, untilMs);
+    }
+    return holders;
+  }
+
+  /** The time from which a vector may be requested. */
+  #claimableAtMs(lease: Lease): SQL<number> {
+    const { claimant, nextTryAtMs } = pendingVectors;
+    const heldUntil = [...this.#holders(lease)].map(
+      ([holder, untilMs]) => sql`iif(${claimant} = ${holder}, ${untilMs}, 0)`,
+    );
+    return sql`max(${sql.join([nextTryAtMs, ...heldUntil], sql`, `)}, 0)`;
   }
 
   /** Ends claims, and records the failure if there was one. */
@@ -104,14 +152,14 @@ export class PendingVectorRepository extends Repository {
   }
 
   /** Counts the vectors that are due. `nextTryAtMs` is when the first of them may be requested. */
-  due(sessionId: string | undefined): { count: number; nextTryAtMs: number | null } {
-    const nextTryAtMs = sql<number | null>`min(${CLAIMABLE_AT_MS})`;
+  due(sessionId: string | undefined, lease: Lease): { count: number; nextTryAtMs: number | null } {
+    const nextTryAtMs = sql<number | null>`min(${this.#claimableAtMs(lease)})`;
     return this.orm.select({ count: count(), nextTryAtMs }).from(pendingVectors).where(isDueIn(sessionId)).get()!;
   }
 
   /** Returns the first time after `sinceMs` when a vector of a session may be requested; undefined if none is due. */
-  nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
-    const atMs = sql`max(${CLAIMABLE_AT_MS}, ${this.awayUntil(sinceMs) ?? 0})`;
+  nextTryAfter(sessionId: string, sinceMs: number, lease: Lease): number | undefined {
+    const atMs = sql`max(${this.#claimableAtMs(lease)}, ${this.awayUntil(sinceMs) ?? 0})`;
     return this.#momentOf(sql`min(${atMs})`, and(isDueIn(sessionId), gt(atMs, sinceMs)));
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { StoreError } from "../core/errors.ts";
+import { heldUntilMs, type Lease } from "./claimant.ts";
 import type { Costs } from "./costs.ts";
 import { Coverage } from "./coverage.ts";
 import type { Repositories } from "./repositories.ts";
@@ -7,13 +8,6 @@ import type { NewSpan, SpanStrategy } from "./spans.ts";
 import type { NewSummary } from "./summaries.ts";
 
 // The events that concern summaries. Each exported function that writes is one transaction.
-
-/** The terms of a new claim, in Unix milliseconds. The claim expires at `untilMs` unless it is renewed. */
-export interface Lease {
-  claimant: string;
-  nowMs: number;
-  untilMs: number;
-}
 
 export interface HeldClaim {
   table: "summaries" | "spans";
@@ -44,8 +38,8 @@ export function claimTheme(
     if (generations.newest()?.rewriteCount !== rewriteCount || !isInUse(repositories, work)) return "changed";
     if (coverage.themeOf(work.rootId) !== work.rootId || isCovered(repositories, coverage, work)) return "changed";
     const claims = summaries.claims(work.sessionId).filter(({ rootId }) => coverage.themeOf(rootId) === work.rootId);
-    const heldUntilMs = liveUntilMs(summaries, claims, lease);
-    if (heldUntilMs !== undefined) return { heldUntilMs };
+    const held = discardLost(summaries, claims, lease);
+    if (held !== undefined) return held;
     const { claimant, untilMs } = lease;
     const id = summaries.add({ ...work, status: "claimed", claimant, claimedUntilMs: untilMs });
     return { table: "summaries", id, claimant };
@@ -58,35 +52,35 @@ export function claimSpan(repositories: Repositories, work: SpanWork, lease: Lea
     assertSession(repositories, work.sessionId);
     if (!isUnchanged(repositories, work)) return "changed";
     if ((spans.newest(work.sessionId, work.strategy, "done")?.seqLast ?? -1) >= work.seqLast) return "changed";
-    const heldUntilMs = liveUntilMs(spans, spans.claims(work.sessionId, work.strategy), lease);
-    if (heldUntilMs !== undefined) return { heldUntilMs };
+    const held = discardLost(spans, spans.claims(work.sessionId, work.strategy), lease);
+    if (held !== undefined) return held;
     const { claimant, untilMs } = lease;
     const id = spans.add({ ...work, status: "claimed", claimant, claimedUntilMs: untilMs });
     return { table: "spans", id, claimant };
   });
 }
 
-/**
- * Deletes expired claims, and returns when a live one expires. A claim that ends slightly after this lease was made
- * while this process waited to write. A claim that ends much later was made before the clock was set back, and counts
- * as expired.
- */
-function liveUntilMs(
+/** Deletes claims that no longer hold. Returns the first one that does, if there is one. */
+function discardLost(
   repository: { discard(ids: readonly number[]): void },
-  claims: readonly { id: number; claimedUntilMs: number }[],
-  { nowMs, untilMs }: Lease,
-): number | undefined {
-  for (const { id, claimedUntilMs } of claims) {
-    if (nowMs < claimedUntilMs && claimedUntilMs - untilMs < untilMs - nowMs) return claimedUntilMs;
-    repository.discard([id]);
+  claims: readonly { id: number; claimant: string; claimedUntilMs: number }[],
+  lease: Lease,
+): { heldUntilMs: number } | undefined {
+  for (const claim of claims) {
+    const untilMs = heldUntilMs(claim, lease);
+    if (untilMs !== undefined) return { heldUntilMs: untilMs };
+    repository.discard([claim.id]);
   }
   return undefined;
 }
 
-export function renewClaims(repositories: Repositories, claims: readonly HeldClaim[], untilMs: number): void {
-  repositories.database.write("resolveDirty", () => {
-    for (const { table, id, claimant } of claims) repositories[table].renewClaim(id, claimant, untilMs);
-  });
+/** @returns false if one of the claims was lost. */
+export function renewClaims(repositories: Repositories, claims: readonly HeldClaim[], untilMs: number): boolean {
+  return repositories.database.write("resolveDirty", () =>
+    claims
+      .map(({ table, id, claimant }) => repositories[table].renewClaim(id, claimant, untilMs))
+      .every((isHeld) => isHeld),
+  );
 }
 
 /** Releases the claims on work that was given up, and records its costs. */

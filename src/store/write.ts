@@ -4,6 +4,7 @@ import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
 import { encodeVector } from "../vector/codec.ts";
+import type { Lease } from "./claimant.ts";
 import type { ClusterState } from "./clusters.ts";
 import type { DerivedRows } from "./derive.ts";
 import type { GenerationRow } from "./generations.ts";
@@ -102,14 +103,13 @@ export function changeSession<T>(
 }
 
 /**
- * Some due vectors were claimed until `untilMs`. `choose` also runs before the transaction, which is skipped if there
+ * Some due vectors were claimed. `choose` also runs before the transaction, which is skipped if there
  * are none. @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
  */
 export function claimVectors(
   repositories: Repositories,
   embedderId: string,
-  claimant: string,
-  untilMs: number,
+  lease: Lease,
   choose: (pending: PendingVectorRepository) => ClaimableVector[],
 ): ClaimableVector[] {
   const { database, pendingVectors } = repositories;
@@ -118,9 +118,18 @@ export function claimVectors(
     assertGeneration(repositories, embedderId);
     const chosen = choose(pendingVectors);
     const ids = chosen.map(({ messageId }) => messageId);
-    pendingVectors.claim(ids, claimant, untilMs);
+    pendingVectors.claim(ids, lease);
     return chosen;
   });
+}
+
+/** Returns false if one of the claims was lost. */
+export function renewVectorClaims(
+  { database, pendingVectors }: Repositories,
+  ids: readonly number[],
+  lease: Lease,
+): boolean {
+  return database.write("embed", () => pendingVectors.renewClaims(ids, lease) === ids.length);
 }
 
 /**

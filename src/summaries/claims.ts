@@ -1,10 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import type { Summarizer } from "../models/summarizer.ts";
+import type { Lease } from "../store/claimant.ts";
 import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
-import { type HeldClaim, type Lease, type NoClaim, releaseClaims, renewClaims } from "../store/write-summaries.ts";
+import { type HeldClaim, type NoClaim, releaseClaims, renewClaims } from "../store/write-summaries.ts";
 
-/** A claim expires after this time unless it is renewed. If a process dies, others wait that long for its summary. */
+/** A claim expires after this time unless it is renewed. If a process on another machine dies, others wait that long. */
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
 
@@ -23,6 +24,8 @@ export interface ClaimedSummary {
   sessionId: string;
   summarizerId: string;
   costs: Costs;
+  /** True if the claim was found to be lost before a request was sent. */
+  isLost: boolean;
 }
 
 /** Holds and renews the claims of one run. An abort releases them at once, because the store may be closed right after it. */
@@ -42,9 +45,26 @@ export class SummaryClaims {
     const nowMs = clock();
     const claim = make({ claimant, nowMs, untilMs: nowMs + LEASE_MS });
     if (claim === "changed" || "heldUntilMs" in claim) return claim;
-    const summary = { claim, sessionId, summarizerId: summarizer.id, costs: NO_COSTS };
+    const summary = { claim, sessionId, summarizerId: summarizer.id, costs: NO_COSTS, isLost: false };
     this.#held.add(summary);
     return summary;
+  }
+
+  /**
+   * Renews a claim before a request is paid for.
+   * @throws if the claim was lost: this process was slow, and another one has taken over, or the messages were forgotten.
+   */
+  hold(summary: ClaimedSummary): void {
+    const { repositories, clock } = this.#options;
+    if (renewClaims(repositories, [summary.claim], clock() + LEASE_MS)) return;
+    summary.isLost = true;
+    throw new Error("the claim on this summary was lost");
+  }
+
+  /** Releases the claim on work that was given up. */
+  giveUp(summary: ClaimedSummary): void {
+    this.drop(summary);
+    releaseClaims(this.#options.repositories, [summary]);
   }
 
   /** Removes a claim that the store has already ended, because the result was recorded. */

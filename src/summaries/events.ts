@@ -34,7 +34,7 @@ export interface ResolveEvent {
  * Why the summarizer was not called:
  *
  * - `backing_off`: the last try failed, and its delay is not over.
- * - `claimed`: another process is making the summary.
+ * - `claimed`: another process is making the summary, or has taken it over because this one was slow.
  * - `limit`: the calls might exceed `callsMax` or `tokensMax`.
  * - `stopped`: the service asked for a pause, or refused the key or the settings.
  */

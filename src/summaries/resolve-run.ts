@@ -2,10 +2,11 @@ import type { SessionSettings } from "../core/options.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { ModelUsage } from "../models/usage.ts";
+import type { Lease } from "../store/claimant.ts";
 import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { NewSummary } from "../store/summaries.ts";
-import type { HeldClaim, Lease, NoClaim } from "../store/write-summaries.ts";
+import type { HeldClaim, NoClaim } from "../store/write-summaries.ts";
 import { type CallBudget, Spending } from "./call-budget.ts";
 import { type ClaimedSummary, type ClaimsOptions, SummaryClaims } from "./claims.ts";
 import type { DeferReason, OnResolveEvent, ResolveEvent } from "./events.ts";
@@ -32,7 +33,7 @@ export function nothingDone(): ResolveResult {
   return { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
 }
 
-export interface ResolveRunOptions extends ClaimsOptions, Omit<SummarizeOptions, "onUsage" | "onCall"> {
+export interface ResolveRunOptions extends ClaimsOptions, Omit<SummarizeOptions, "onUsage" | "onCall" | "onSend"> {
   budget: CallBudget;
   onEvent?: OnResolveEvent | undefined;
 }
@@ -134,14 +135,20 @@ export class ResolveRun {
       if (work === "changed") return true;
       if ("heldUntilMs" in work) return this.#defer(task.handle, "claimed", work.heldUntilMs);
       this.#emit("started", task.handle);
-      const onCall = (tokenCount: number): void => spending.begin(tokenCount);
+      const onSend = (): void => this.#claims.hold(work);
+      const onCall = (tokenCount: number): void => {
+        if (!summarizer.isLocal) onSend();
+        spending.begin(tokenCount);
+      };
       const onUsage = (usage: ModelUsage): void => {
         work.costs = withUsage(work.costs, usage);
         spending.report(work.costs);
       };
-      const outcome = await summarize(plan, { summarizer, tokenCounter, signal, onUsage, onCall });
+      const outcome = await summarize(plan, { summarizer, tokenCounter, signal, onUsage, onCall, onSend });
       signal.throwIfAborted();
-      return this.#finish(task, work, outcome);
+      if (!work.isLost) return this.#finish(task, work, outcome);
+      this.#claims.giveUp(work);
+      return this.#defer(task.handle, "claimed", this.options.clock());
     } finally {
       budget.release(plan.estimate, spending);
     }

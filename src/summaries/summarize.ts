@@ -19,6 +19,7 @@ export interface SummarizeOptions {
   onUsage?: OnUsage;
   /** Called before each call with the most tokens that it may take. */
   onCall?: (tokenCount: number) => void;
+  onSend?: () => void;
 }
 
 export interface Reading {
@@ -64,10 +65,10 @@ export function planReading(reading: Reading, tokenCounter: TokenCounter): Readi
 
 /** Calls the summarizer. Never rejects: an error is an outcome. After an abort, the outcome means nothing. */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
-  const { summarizer, tokenCounter, signal, onUsage, onCall } = options;
+  const { summarizer, tokenCounter, signal, onUsage, onCall, onSend } = options;
   const { tokensMax, sourceTokenCount } = reading;
   const countTokens = (text: string): number => tokenCounter.count(text);
-  const request = { tokensMax, countTokens, signal, ...(onUsage !== undefined && { onUsage }) };
+  const request = { tokensMax, countTokens, signal, ...(onUsage && { onUsage }), ...(onSend && { onSend }) };
   let previous: readonly SummaryText[] = reading.previous.map(({ title, text }) => ({ title, text }));
   try {
     for (const { sources, tokenCount } of reading.calls) {

@@ -99,6 +99,11 @@ export class WorkerProcess {
     return outcome.value;
   }
 
+  /** Stop or continue the process, as a machine does that has no time for it. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    this.#child.kill(signal);
+  }
+
   /** `kill -9`. */
   async kill(): Promise<void> {
     this.#wasKilled = true;

@@ -14,6 +14,10 @@ import { LATENCY_MS } from "./speed.ts";
 const PAID_CHILD = fileURLToPath(new URL("./paid-child.ts", import.meta.url));
 const KILLS = 50;
 const KILL_AFTER_MS = 900;
+const STOP_MS = 20;
+/** The other process is stopped before each of these kills, for longer than its claims last by the clock of the child. */
+const SLOW_EVERY = 10;
+const SLOW_MS = 6_000;
 
 /** A reply that the service has been paid for. */
 export interface Payment {
@@ -24,7 +28,8 @@ export interface Payment {
 
 /**
  * Lets two processes resolve the sessions of one store. One of them also appends. The other is killed again and again, at random
- * moments after its first call, and started again.
+ * moments after its first call, and started again. Sometimes the first one is stopped before a kill, as on a machine that has no
+ * time for it.
  *
  * @returns `paidTwice`: the number of requests that were sent before, word for word, plus findings of `verify` and rows that
  *   cover the same. For each claim that a killed process left behind, one repeated request is not counted.
@@ -61,10 +66,18 @@ export async function paidFigures(kills = KILLS): Promise<{ paidTwice: number }>
         if (child.exitCode !== null || survivor.exitCode !== null) throw new Error("a process ended by itself");
         await sleep(5);
       }
+      if (number % SLOW_EVERY === 0) {
+        survivor.kill("SIGSTOP");
+        await sleep(SLOW_MS);
+        survivor.kill("SIGCONT");
+      }
       await sleep(random() * KILL_AFTER_MS);
+      // It is stopped first, because the other process takes the claims of a dead one at once.
+      child.kill("SIGSTOP");
+      await sleep(STOP_MS);
+      leftBy.set(owner, claimsOfNew(claims(store), seen));
       child.kill("SIGKILL");
       await once(child, "exit");
-      leftBy.set(owner, claimsOfNew(claims(store), seen));
     }
     survivor.kill("SIGKILL");
     await once(survivor, "exit");

@@ -16,6 +16,8 @@ export interface Generation {
   outputTokensMax: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
+  /** Called right before the request is sent. If it throws, nothing is sent. */
+  onSend: (() => void) | undefined;
 }
 
 export interface Embedding {
@@ -25,6 +27,7 @@ export interface Embedding {
   dimension: number;
   signal: AbortSignal;
   onUsage: OnUsage | undefined;
+  onSend: (() => void) | undefined;
   /** True if a caller waits for the vectors. */
   isUrgent: boolean;
 }
@@ -45,9 +48,10 @@ export class GeminiClient {
    *
    * @throws the signal's reason if aborted; {StoreError} `MODEL_REFUSED`, `MODEL_UNAVAILABLE`, `MODEL_ANSWER_INVALID`.
    */
-  async generate({ system, prompt, schema, outputTokensMax, signal, onUsage }: Generation): Promise<string> {
+  async generate({ system, prompt, schema, outputTokensMax, signal, onUsage, onSend }: Generation): Promise<string> {
     const { model, prices } = this.settings;
     const response = await this.#send({ signal }, async (sdk, abortSignal) => {
+      onSend?.();
       const reply = await sdk.models.generateContent({
         model,
         contents: [{ role: "user", parts: [{ text: prompt }] }],
@@ -100,9 +104,10 @@ export class GeminiClient {
    * Requests embeddings, and returns the SDK's response. Each text is sent as a content of its own, because `gemini-embedding-2`
    * turns a list of strings into one vector. Each counts as a request, because users report that the free tier counts so.
    */
-  async embed({ texts, taskType, dimension, signal, onUsage, isUrgent }: Embedding): Promise<unknown> {
+  async embed({ texts, taskType, dimension, signal, onUsage, onSend, isUrgent }: Embedding): Promise<unknown> {
     const { model, prices } = this.settings;
     return this.#send({ signal, count: texts.length, isUrgent }, async (sdk, abortSignal) => {
+      onSend?.();
       const reply = await sdk.models.embedContent({
         model,
         contents: texts.map((text) => ({ role: "user", parts: [{ text }] })),

@@ -72,7 +72,7 @@ export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbed
 }
 
 async function embedAll(
-  { texts, task, signal, onUsage }: EmbedRequest,
+  { texts, task, signal, onUsage, onSend }: EmbedRequest,
   client: GeminiClient,
   dimension: number,
   textsMax: number,
@@ -91,7 +91,7 @@ async function embedAll(
   const vectors: Float32Array[] = [];
   for (const batch of batchesOf(sent, textsMax)) {
     const isUrgent = task === "query";
-    const response = await client.embed({ texts: batch, taskType, dimension, signal, onUsage, isUrgent });
+    const response = await client.embed({ texts: batch, taskType, dimension, signal, onUsage, onSend, isUrgent });
     vectors.push(...replyVectors(response, batch.length, dimension, model));
   }
   return vectors;

@@ -33,7 +33,7 @@ async function summarize(
   client: GeminiClient,
   outputTokensMax: number,
 ): Promise<SummaryText> {
-  const { countTokens, signal, onUsage } = request;
+  const { countTokens, signal, onUsage, onSend } = request;
   const { model, redact } = client.settings;
   const pace = new Pace(signal);
   const texts = await promptTexts(request, redact, pace);
@@ -55,6 +55,7 @@ async function summarize(
     outputTokensMax,
     signal,
     onUsage,
+    onSend,
   });
   const answer = parseAnswer(reply, model);
   const pieces = sourcePieces(texts);

@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, test, vi } from "vitest";
 import type { Store } from "../../../src/index.ts";
 import { StoreError } from "../../../src/index.ts";
 import { expectAtOnce } from "../../support/at-once.ts";
 import { numberedMessage } from "../../support/numbered-message.ts";
+import { inDatabase } from "../../support/rows.ts";
 import { talk, user } from "../../support/said.ts";
 import {
   away,
@@ -96,7 +98,7 @@ describe("a message of a remote embedder", () => {
     embedder.before = () => {};
     const other = openedStore(path, { embedder, clock: () => now });
     expect(await other.embedPending()).toMatchObject({ embedded: 0, waiting: 5 });
-    now += 211_000;
+    now += 811_000;
     expect(await other.embedPending()).toMatchObject({ embedded: 5, waiting: 0 });
   });
 
@@ -284,6 +286,54 @@ describe("what fails", () => {
       { seq: 3, status: "refused", error: "no such token" },
     ]);
     expect(store.query("SELECT count(*) AS n FROM messages WHERE embedding IS NOT NULL")).toEqual([{ n: 7 }]);
+  });
+});
+
+describe("claims", () => {
+  test("of a process that is slow are left to it; what is lost in the end is not requested", async () => {
+    const path = temporaryPath();
+    const { store, embedder } = waitingStore(10, { path });
+    let send = (): void => {};
+    const sending = new Promise<void>((resolve) => {
+      send = resolve;
+    });
+    let sentCount = 0;
+    embedder.before = async ({ onSend }) => {
+      await sending;
+      onSend!();
+      sentCount += 1;
+    };
+    const slow = store.embedPending();
+    await vi.waitFor(() => expect(embedder.requests).toHaveLength(1));
+
+    const quick = scriptedEmbedder();
+    const other = openedStore(path, { embedder: quick, clock: () => now });
+    now += 5 * 60_000;
+    expect(await other.embedPending()).toMatchObject({ embedded: 0, waiting: 10 });
+    now += 10 * 60_000;
+    expect(await other.embedPending()).toMatchObject({ embedded: 10, waiting: 0 });
+    send();
+    expect(await slow).toMatchObject({ embedded: 0, failed: 0, refused: 0, waiting: 0 });
+    expect(sentCount).toBe(0);
+    expect(quick.requests).toHaveLength(1);
+  });
+
+  test("of a process that is dead are free at once", async () => {
+    const path = temporaryPath();
+    const { store, embedder } = waitingStore(10, { path });
+    embedder.before = hang;
+    void store.embedPending().catch(() => {});
+    await vi.waitFor(() => expect(embedder.requests).toHaveLength(1));
+    const quick = scriptedEmbedder();
+    const other = openedStore(path, { embedder: quick, clock: () => now });
+    expect(await other.embedPending()).toMatchObject({ embedded: 0, waiting: 10 });
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    inDatabase(path, (database) => {
+      database
+        .prepare("UPDATE pending_vectors SET claimant = replace(claimant, ?, ?)")
+        .run(` ${process.pid} `, ` ${pid} `);
+    });
+    expect(await other.embedPending()).toMatchObject({ embedded: 10, waiting: 0 });
   });
 });
 

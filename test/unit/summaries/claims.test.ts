@@ -1,5 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { ResolveEvent, Session, Store } from "../../../src/index.ts";
+import type { ResolveEvent, Session, Store, Summarizer } from "../../../src/index.ts";
 import { renamedEmbedder } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
@@ -12,6 +13,8 @@ import {
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50, summaryTokensMax: 60 };
+/** For so long a process that lives keeps a claim that it does not renew. */
+const SLOW_MS_MAX = 600_000;
 const NONE = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
 
 /** One file, whoever has it open, and the time. */
@@ -86,7 +89,7 @@ describe("while one store is at a summary, another", () => {
     expect(mary.store.query("SELECT count(*) AS n FROM summaries WHERE status = 'claimed'")).toEqual([{ n: 0 }]);
   });
 
-  test("takes it over once the claim has run out; what comes then is not kept, but what it cost", async () => {
+  test("takes it over if the claim has not been renewed for long; what comes then is not kept, but what it cost", async () => {
     const place = new Place();
     const mary = place.open("slow");
     mary.session.appendAll(talk(40));
@@ -94,6 +97,8 @@ describe("while one store is at a summary, another", () => {
     await mary.summarizer.waiting();
     place.nowMs += 44_000;
     const john = place.open("good");
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
+    place.nowMs += SLOW_MS_MAX;
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
     place.nowMs += 2_000;
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
@@ -112,7 +117,7 @@ describe("while one store is at a summary, another", () => {
     mary.session.appendAll(talk(40));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
-    place.nowMs += 60_000;
+    place.nowMs += SLOW_MS_MAX + 60_000;
     const john = place.open("fail");
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, failed: 1 });
     mary.summarizer.release();
@@ -156,6 +161,23 @@ describe("while one store is at a summary, another", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("takes it over at once if the process is dead", async () => {
+    const place = new Place();
+    const mary = place.open("slow");
+    mary.session.appendAll(talk(40));
+    const resolving = mary.session.resolveDirty();
+    await mary.summarizer.waiting();
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    inDatabase(place.path, (database) => {
+      const claimant = database.prepare("SELECT claimant FROM summaries").pluck().get() as string;
+      const dead = claimant.replace(` ${process.pid} `, ` ${pid} `);
+      database.prepare("UPDATE summaries SET claimant = ?, checksum = NULL").run(dead);
+    });
+    expect(await place.open("good").session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, stale: 1 });
+  });
+
   test("is not held up by a claim of a time to come: somebody has set the clock back", async () => {
     const place = new Place();
     const mary = place.open("deaf");
@@ -167,6 +189,59 @@ describe("while one store is at a summary, another", () => {
     expect(await place.open("good").session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
     controller.abort();
     await expect(resolving).rejects.toThrow();
+  });
+});
+
+describe("a claim that was lost", () => {
+  test("keeps a request from being sent that had to wait", async () => {
+    const place = new Place();
+    let send = (): void => {};
+    const sending = new Promise<void>((resolve) => {
+      send = resolve;
+    });
+    const queue = vi.fn(() => sending);
+    let sentCount = 0;
+    const summarizer: Summarizer = {
+      id: "scripted",
+      promptVersion: 1,
+      async summarize({ onSend }) {
+        await queue();
+        onSend!();
+        sentCount += 1;
+        return { title: "t", text: "." };
+      },
+    };
+    const store = openedStore(place.path, { summarizer, clock: () => place.nowMs });
+    store.session("s", SETTINGS).appendAll(talk(40));
+    const events: ResolveEvent[] = [];
+    const resolving = store.session("s").resolveDirty({ onEvent: (event) => void events.push(event) });
+    await vi.waitFor(() => expect(queue).toHaveBeenCalledOnce());
+    place.nowMs += SLOW_MS_MAX + 60_000;
+    const john = place.open("slow");
+    const taken = john.session.resolveDirty();
+    await john.summarizer.waiting();
+    send();
+    expect(await resolving).toEqual({ ...NONE, deferred: 1 });
+    expect(sentCount).toBe(0);
+    expect(events.map(({ kind, reason }) => reason ?? kind)).toEqual(["started", "claimed", "stood_in"]);
+    john.summarizer.release();
+    expect(await taken).toEqual({ ...NONE, resolved: 1 });
+  });
+
+  test("keeps the rest of the requests of a summary from being sent", async () => {
+    const place = new Place();
+    const mary = place.open("slow", "good");
+    mary.session.appendAll(talk(40).map(({ role, content }) => ({ role, content: `${content} `.repeat(40) })));
+    const resolving = mary.session.resolveDirty();
+    await mary.summarizer.waiting();
+    place.nowMs += SLOW_MS_MAX + 60_000;
+    const john = place.open("good");
+    expect(await john.session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
+    expect(john.summarizer.requests.length).toBeGreaterThan(1);
+    mary.summarizer.release();
+    expect(await resolving).toEqual({ ...NONE, deferred: 1 });
+    expect(mary.summarizer.requests).toHaveLength(1);
+    expect(john.store.query("SELECT sum(cost_usd) AS usd FROM discarded_costs")).toEqual([{ usd: 0.5 }]);
   });
 });
 

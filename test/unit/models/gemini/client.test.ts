@@ -14,7 +14,15 @@ vi.mock("@google/genai", () => ({
 }));
 
 const ask = (client: GeminiClient, signal = new AbortController().signal): Promise<string> =>
-  client.generate({ system: "s", prompt: "p", schema: {}, outputTokensMax: 9, signal, onUsage: undefined });
+  client.generate({
+    system: "s",
+    prompt: "p",
+    schema: {},
+    outputTokensMax: 9,
+    signal,
+    onUsage: undefined,
+    onSend: undefined,
+  });
 
 beforeEach(() => {
   sdk.isBroken = true;

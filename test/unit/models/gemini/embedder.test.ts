@@ -87,6 +87,17 @@ describe("a batch", () => {
     expect(embedder.textsMax).toBe(100);
   });
 
+  test("is sent after onSend, request by request, and is not if that throws", async () => {
+    const server = await geminiServer("good");
+    const onSend = vi.fn(() => {
+      if (server.requests.length > 0) throw new Error("the claim was lost");
+    });
+    const texts = Array.from({ length: 150 }, (_, index) => `text ${index}`);
+    await rejection(embedderAt(server).embedAll(requestOf(texts, { onSend })));
+    expect(onSend).toHaveBeenCalledTimes(2);
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("is several requests where texts are long, each within 20,000 tokens", async () => {
     const server = await geminiServer();
     const text = "The lock of the session is held. ".repeat(180);

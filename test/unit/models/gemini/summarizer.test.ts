@@ -186,6 +186,20 @@ describe("what leaves the machine", () => {
     expect(server.requests[0]!.body.generationConfig!.thinkingConfig).toEqual(thinkingConfig);
   });
 
+  test("is sent after onSend, and is not if that throws", async () => {
+    const server = await geminiServer("good");
+    const onSend = vi.fn(() => {
+      expect(server.requests).toHaveLength(0);
+    });
+    await summarizerAt(server).summarize(requestOf(TALK, { onSend }));
+    expect(onSend).toHaveBeenCalledOnce();
+    onSend.mockImplementation(() => {
+      throw new Error("the claim was lost");
+    });
+    await rejection(summarizerAt(server).summarize(requestOf(TALK, { onSend })));
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("goes to the service that was chosen, whatever cloud the environment speaks of", async () => {
     vi.stubEnv("GOOGLE_GENAI_USE_VERTEXAI", "true");
     vi.stubEnv("GOOGLE_CLOUD_PROJECT", "somebody-elses");
