@@ -14,7 +14,12 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
     import: "imports/index.ts",
     ...Object.fromEntries(adapters.map((file) => [`adapters/${file.slice(0, -".ts".length)}`, `adapters/${file}`])),
   };
-  const programs = { ...published, cli: "cli/main.ts", "import-thread": "imports/import-thread.ts" };
+  const programs = {
+    ...published,
+    cli: "cli/main.ts",
+    "import-thread": "imports/import-thread.ts",
+    "database-process": "importers/opencode/database-process.ts",
+  };
   return { programs, typed: Object.keys(published) };
 }
 

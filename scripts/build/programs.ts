@@ -23,7 +23,8 @@ export class DefaultJsonSchemaValidator {
 /**
  * Bundles the source with every package that is not a dependency of users.
  *
- * All chunks are in one folder with `import-thread.js`, which the chunk that starts the thread expects beside itself.
+ * All chunks are in one folder with `import-thread.js` and `database-process.js`, which the chunks that start them expect beside
+ * themselves.
  *
  * @param programs  The source of each entry, by the name of its program.
  */

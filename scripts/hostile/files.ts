@@ -52,6 +52,9 @@ const PAGE_BYTES = 4_096;
 const DEPTH = 18;
 const CELLS = 100;
 
+/** Bytes of page 1 before its part of the schema. */
+const FILE_HEADER_BYTES = 100;
+
 /**
  * Puts 18 pages above the leaf at page `root`. Each names the next one 101 times, so that some kilobytes hold more rows than
  * anybody can count.
@@ -62,18 +65,22 @@ function endlessTree(bytes: Buffer, root: number): Buffer {
   const rootAt = (root - 1) * PAGE_BYTES;
   const leafAt = (pageCount + DEPTH - 1) * PAGE_BYTES;
   bytes.copy(grown, leafAt, rootAt, rootAt + PAGE_BYTES);
+  const headAt = rootAt + (root === 1 ? FILE_HEADER_BYTES : 0);
+  const headBytes = 8 + 2 * bytes.readUInt16BE(headAt + 3);
+  bytes.copy(grown, leafAt, headAt, headAt + headBytes);
   for (let level = 0; level < DEPTH; level++) {
     const pageAt = level === 0 ? rootAt : (pageCount + level - 1) * PAGE_BYTES;
+    const nodeAt = level === 0 ? headAt : pageAt;
     const cellsAt = PAGE_BYTES - CELLS * 5;
     const child = pageCount + level + 1;
-    grown.fill(0, pageAt, pageAt + PAGE_BYTES);
-    grown[pageAt] = 5;
-    grown.writeUInt16BE(CELLS, pageAt + 3);
-    grown.writeUInt16BE(cellsAt, pageAt + 5);
-    grown.writeUInt32BE(child, pageAt + 8);
+    grown.fill(0, nodeAt, pageAt + PAGE_BYTES);
+    grown[nodeAt] = 5;
+    grown.writeUInt16BE(CELLS, nodeAt + 3);
+    grown.writeUInt16BE(cellsAt, nodeAt + 5);
+    grown.writeUInt32BE(child, nodeAt + 8);
     for (let cell = 0; cell < CELLS; cell++) {
       const cellAt = cellsAt + cell * 5;
-      grown.writeUInt16BE(cellAt, pageAt + 12 + cell * 2);
+      grown.writeUInt16BE(cellAt, nodeAt + 12 + cell * 2);
       grown.writeUInt32BE(child, pageAt + cellAt);
       grown[pageAt + cellAt + 4] = cell + 1;
     }
@@ -133,6 +140,14 @@ export const HOSTILE_FILES: Readonly<Record<string, HostileFile>> = {
   ),
   "endless tree of sessions": database(`${TABLES} ${SAID}`, (bytes) => endlessTree(bytes, rootOf(bytes, "session"))),
   "endless tree of parts": database(`${TABLES} ${SAID}`, (bytes) => endlessTree(bytes, rootOf(bytes, "part"))),
+  "endless schema": database(`${TABLES} ${SAID}`, (bytes) => endlessTree(bytes, 1)),
+  "endless statistics": database(`${TABLES} ${SAID} ANALYZE;`, (bytes) =>
+    endlessTree(bytes, rootOf(bytes, "sqlite_stat1")),
+  ),
+  "endless trigger": database(
+    `${TABLES} ${SAID}
+     CREATE TRIGGER again AFTER UPDATE ON session BEGIN UPDATE session SET title = (${ENDLESS} SELECT max(i) FROM n); END;`,
+  ),
   "deep line": file("jsonl", () => "[".repeat(2e6)),
   "deep, whole line": file(
     "jsonl",

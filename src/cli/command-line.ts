@@ -8,7 +8,7 @@ import type { Terminal } from "./terminal.ts";
 
 /**
  * @param argv  The words after the program's name.
- * @returns the exit code: 0 done, 1 failed, 2 misused, 130 interrupted. A failure has been reported on stderr by then.
+ * @returns the exit code: 0 done, 1 failed, 2 misused, 128 and more interrupted by a signal. A failure has been reported on stderr by then.
  */
 export async function runCommandLine(argv: readonly string[], commandLine: CommandLine): Promise<number> {
   const { terminal } = commandLine;

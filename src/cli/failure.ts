@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { StoreError } from "../core/errors.ts";
 import { printableJson } from "../core/markup.ts";
 import { didYouMean } from "./suggestion.ts";
@@ -17,11 +18,18 @@ const HINTS: Readonly<Record<string, string>> = {
   FILE_NOT_FOUND: "Check the path. `coppice import <path>` creates a store, and `--db` names another one.",
 };
 
+interface FailureDetails {
+  hint?: string | undefined;
+  cause?: unknown;
+  /** The signal that ended the command. */
+  signal?: NodeJS.Signals;
+}
+
 /**
  * The reason why a command failed.
  *
  * The code is one of the library's, or one of these: `USAGE_INVALID` (unknown command or flag, wrong number of arguments),
- * `SESSION_AMBIGUOUS` (several ids begin with what was typed), `INTERRUPTED` (Ctrl-C), `REPLY_INTERRUPTED` (in a chat),
+ * `SESSION_AMBIGUOUS` (several ids begin with what was typed), `INTERRUPTED` (Ctrl-C, SIGTERM, SIGHUP), `REPLY_INTERRUPTED` (in a chat),
  * `IMPORT_INCOMPLETE` (a named path could not be read, or there were warnings with `--strict`), `VERIFY_FAILED` (derived rows do
  * not agree with the log), `DOCTOR_FAILED` (something is wrong with the store), `EXPORT_INCOMPLETE` (messages could not be read)
  * and `UNEXPECTED` (a bug).
@@ -29,17 +37,14 @@ const HINTS: Readonly<Record<string, string>> = {
 export class Failure extends Error {
   readonly code: string;
   readonly hint: string | undefined;
+  /** 1: the command failed. 2: it was misused. 128 plus the number of the signal that ended it: 130 for Ctrl-C. */
+  readonly exitCode: number;
 
-  constructor(code: string, message: string, { hint, cause }: { hint?: string | undefined; cause?: unknown } = {}) {
+  constructor(code: string, message: string, { hint, cause, signal }: FailureDetails = {}) {
     super(message, { cause });
     this.code = code;
     this.hint = hint;
-  }
-
-  /** 1: the command failed. 2: it was misused. 130: Ctrl-C (128 plus the signal's number). */
-  get exitCode(): 1 | 2 | 130 {
-    if (this.code === "INTERRUPTED") return 130;
-    return MISUSE_CODES.has(this.code) ? 2 : 1;
+    this.exitCode = signal !== undefined ? 128 + constants.signals[signal] : MISUSE_CODES.has(code) ? 2 : 1;
   }
 }
 

@@ -17,4 +17,4 @@ process.on("uncaughtException", (error) => {
 // `process.exit` would cut off output that a pipe has not taken yet.
 process.exitCode = await runCommandLine(argv, { groups: COMMAND_GROUPS, version: VERSION, terminal });
 // After an interruption, something may still wait for input that never comes.
-if (process.exitCode === 130) process.exit();
+if (Number(process.exitCode) > 128) process.exit();

@@ -51,3 +51,9 @@ export const VECTOR_WAIT_MESSAGES_MAX = 5_000;
 
 /** Milliseconds for which an idle session waits for a vector: thirty days. Its window is not under pressure, so it can wait. */
 export const VECTOR_WAIT_IDLE_MS_MAX = SETTLE_AFTER_MS_MAX;
+
+/**
+ * SQLite must return from each call on a foreign database within this time, in seconds. A disk that has to start takes less, and
+ * so does the recovery of a log of a gigabyte.
+ */
+export const DATABASE_SECONDS_MAX = 10;

@@ -105,7 +105,7 @@ export interface Importer {
   /** Returns true if a file that begins with `head` is in this format. The last line of `head` may be cut short. */
   detect(head: string): boolean;
   /** Returns true if the SQLite database at `path` is in this format. */
-  detectDatabase?(path: string): boolean;
+  detectDatabase?(path: string, signal?: AbortSignal): boolean | Promise<boolean>;
   /** True if `read` handles `PAUSE` and `QUIET`. Without it, a changed file is read again from its beginning. */
   readonly isFollowable?: boolean;
   /** @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws. */

@@ -58,16 +58,16 @@ export async function openImport(given: ImportFile, format = "auto", importers =
     const expected = ["auto", ...known].join(", ");
     throw new StoreError("OPTION_INVALID", { option: "format", expected, actual: format });
   }
-  const importerOf = (head: Buffer) =>
+  const importerOf = async (head: Buffer) =>
     format === "auto"
-      ? (detectImporter(head.toString("utf8"), importers) ?? databaseImporter(head, file.path, importers))
+      ? (detectImporter(head.toString("utf8"), importers) ?? (await databaseImporter(head, file, importers)))
       : importers.find(({ name }) => name === format);
   const file = await unpacked(given);
   let isBlank = true;
   for (const byteCount of HEAD_BYTES) {
     const { head, chunks, close } = await peek(file.chunks, byteCount);
     file.chunks = chunks;
-    const importer = importerOf(head);
+    const importer = await importerOf(head);
     if (importer !== undefined) return { format: importer.name, events: importer.read(file) };
     isBlank = head.toString("utf8").trim() === "";
     if (head.length === byteCount && (byteCount < SHORT_HEAD_BYTES || hasFewLines(head))) continue;
@@ -91,9 +91,14 @@ function hasFewLines(head: Buffer): boolean {
   return false;
 }
 
-function databaseImporter(head: Buffer, path: string, importers: readonly Importer[]): Importer | undefined {
+async function databaseImporter(
+  head: Buffer,
+  { path, signal }: ImportFile,
+  importers: readonly Importer[],
+): Promise<Importer | undefined> {
   if (path === "-" || !isDatabase(head)) return undefined;
-  return importers.find((importer) => importer.detectDatabase?.(path));
+  for (const importer of importers) if (await importer.detectDatabase?.(path, signal)) return importer;
+  return undefined;
 }
 
 async function* noEvents(): AsyncGenerator<ImportEvent> {}

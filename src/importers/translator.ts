@@ -1,15 +1,20 @@
 import type { Branch } from "./branch.ts";
 import { Branches } from "./branches.ts";
-import type { ImportEvent, ImportedSession, ImportFile } from "./importer.ts";
+import type { ImportEvent, ImportedSession } from "./importer.ts";
 import type { DamagedLine, Pause } from "./lines.ts";
+
+export interface TranslatedFile {
+  path: string;
+  isFinished?: boolean | undefined;
+}
 
 /** Turns the items of one file, such as its lines, into events. The only session of a file has the name "". */
 export abstract class Translator<Item extends object> {
-  protected readonly file: ImportFile;
+  protected readonly file: TranslatedFile;
   readonly #sessions = new Map<string, Branches>();
   #events: ImportEvent[] = [];
 
-  constructor(file: ImportFile) {
+  constructor(file: TranslatedFile) {
     this.file = file;
   }
 

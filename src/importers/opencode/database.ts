@@ -40,7 +40,8 @@ export function isOpencode(path: string): boolean {
  *
  * The file may be damaged or hostile, and SQLite does not return from a query before its next row. So a query only reads a table
  * in the order of its rows, or one row. It neither sorts nor filters, so that it needs no temporary file. Views and computed
- * columns are refused. A table in which row ids do not increase, or whose texts are longer than the file, is damaged.
+ * columns are refused. A table in which row ids do not increase, or whose texts are longer than the file, is damaged. A schema
+ * that never ends is not noticed here: `database-process.ts` ends.
  */
 export class OpencodeDatabase {
   readonly #path: string;
@@ -50,14 +51,13 @@ export class OpencodeDatabase {
   readonly #columns = new Map<Table, string[]>();
   readonly #statements = new Map<string, Database.Statement>();
   readonly #partIds = new Map<unknown, number[]>();
-  readonly #breather: Breather;
+  readonly #breather = new Breather(undefined);
   /** The damage because of which rows may be missing. */
   damage: StoreError | undefined;
 
   /** @throws {StoreError} `IMPORT_UNREADABLE` if it cannot be opened or is not an opencode database. */
-  constructor(path: string, signal?: AbortSignal) {
+  constructor(path: string) {
     this.#path = path;
-    this.#breather = new Breather(signal);
     let database: Database.Database | undefined;
     try {
       checkDriver(Database);
@@ -135,7 +135,7 @@ export class OpencodeDatabase {
   async *#rows(table: Table): AsyncGenerator<Row> {
     const columns = this.#columns.get(table)!.filter((column) => column !== "data");
     const size = table === "session" ? "0" : "octet_length(data)";
-    const select = `SELECT rowid, ${size} AS byteLength, ${columns.map(bounded)} FROM ${table} WHERE rowid > @from ORDER BY rowid`;
+    const select = `SELECT rowid, ${size} AS byteLength, ${columns.map(bounded)} FROM ${table} NOT INDEXED WHERE rowid > @from ORDER BY rowid`;
     let from = 0;
     let byteLength = 0;
     for (let gap = 1; Number.isSafeInteger(from); gap = Math.ceil(gap * 1.25)) {
@@ -166,7 +166,7 @@ export class OpencodeDatabase {
     messageId: unknown,
   ): { id: unknown; data: unknown } | { id: unknown; problem: string } {
     const owner = table === "part" ? "message_id" : "id";
-    const select = `SELECT id, ${bounded("data")} FROM ${table} WHERE rowid = @rowid AND ${owner} = @messageId`;
+    const select = `SELECT id, ${bounded("data")} FROM ${table} NOT INDEXED WHERE rowid = @rowid AND ${owner} = @messageId`;
     try {
       const found = this.#prepare(select).get({ rowid, messageId, max: Math.min(this.#byteLength, LINE_BYTES_MAX) });
       return (found as { id: unknown; data: unknown } | undefined) ?? { id: rowid, problem: "deleted meanwhile" };

@@ -1,13 +1,12 @@
 import { StoreError } from "../../core/errors.ts";
 import { headElements, readElements } from "../documents.ts";
 import { isDatabase, peek } from "../head.ts";
-import type { ImportEvent, ImportedSession, Importer, ImportFile } from "../importer.ts";
+import type { Importer, ImportFile } from "../importer.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
-import { isNotYet, notYet } from "../message-event.ts";
-import { Translator } from "../translator.ts";
-import { millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
-import { isOpencode, OpencodeDatabase } from "./database.ts";
-import { entriesOf, type StoredMessage } from "./message.ts";
+import { objectOf, objectsOf, stringOf } from "../values.ts";
+import { isOpencode, readDatabase } from "./database-reader.ts";
+import type { StoredMessage } from "./message.ts";
+import { SessionTranslator } from "./session.ts";
 
 const HEAD_BYTES = 100;
 
@@ -36,37 +35,11 @@ export const opencode: Importer = {
       return;
     }
     await close();
+    const { path } = file;
+    if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
     yield* readDatabase(file);
   },
 };
-
-/** Reads a database. While it is followed, unfinished messages give no warnings, because they will come later. */
-async function* readDatabase(file: ImportFile): AsyncGenerator<ImportEvent> {
-  const { path, fingerprints, isFinished, signal } = file;
-  if (path === "-") throw new StoreError("IMPORT_UNREADABLE", { path, reason: "a database is read from a file" });
-  const database = new OpencodeDatabase(path, signal);
-  try {
-    for (const session of await database.sessions()) {
-      const { row, fingerprint } = session;
-      const id = String(row.id);
-      const known = fingerprints?.get(id);
-      // A session with an unfinished message is read again when the database is finished.
-      const fingerprintHolding = `${fingerprint} holding`;
-      if (known !== undefined && (known === fingerprint || (known === fingerprintHolding && !isFinished))) continue;
-      let isHolding = false;
-      for await (const event of new SessionTranslator(file, row).translate(database.messages(session))) {
-        const isHeld = isNotYet(event);
-        isHolding ||= isHeld;
-        if (!isHeld || fingerprints === undefined) yield event;
-      }
-      if (fingerprint !== undefined) fingerprints?.set(id, isHolding ? fingerprintHolding : fingerprint);
-    }
-  } finally {
-    database.close();
-  }
-  // Damage to some rows costs no others.
-  if (database.damage !== undefined) throw database.damage;
-}
 
 /** Adds the facts about the session to `session`. */
 async function* readExport(file: ImportFile, session: JsonObject): AsyncGenerator<StoredMessage | DamagedLine> {
@@ -85,40 +58,9 @@ async function* readExport(file: ImportFile, session: JsonObject): AsyncGenerato
   }
 }
 
-class SessionTranslator extends Translator<StoredMessage> {
-  readonly #session: JsonObject;
-
-  /** @param session  A row of the database, or the `info` of an export. */
-  constructor(file: ImportFile, session: JsonObject) {
-    super(file);
-    this.#session = session;
-  }
-
-  override read(stored: StoredMessage): void {
-    const { line, info } = stored;
-    const { entries, problem, isUnfinished } = entriesOf(stored, this.file.isFinished === true);
-    this.open("", () => sessionOf({ id: info.sessionID ?? "unknown", ...this.#session })).add(entries);
-    if (problem !== undefined) this.warn(line, problem);
-    if (isUnfinished) this.warn(line, notYet(`message ${stored.id} is still being written`));
-  }
-}
-
 class ExportTranslator extends SessionTranslator {
   protected override end(): void {
     // An export is always complete.
     this.finish(true);
   }
-}
-
-function sessionOf(row: JsonObject): ImportedSession {
-  const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = row;
-  const session: ImportedSession = { externalId: String(id), source: "opencode" };
-  const parent = stringOf(parent_id) ?? stringOf(parentID);
-  if (parent !== undefined) session.parentExternalId = parent;
-  if (stringOf(directory)) session.project = projectOf(directory as string);
-  if (stringOf(title)) session.title = title as string;
-  const createdAtMs = millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created);
-  if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
-  session.metadata = saidOf({ cwd: directory, version, share_url });
-  return session;
 }

@@ -29,6 +29,28 @@ test.each(["view of sessions", "view of messages", "view of parts", "generated c
   },
 );
 
+/** SQLite does not return from its first statement on them. */
+const STUCK = ["endless schema", "endless statistics"];
+
+test.concurrent.each(STUCK)("a database with %s is given up after ten seconds", async (kind) => {
+  const { error } = await importedAlone(kind);
+  expect(error?.message).toMatch(/^Cannot import .*hostile\.db: SQLite did not return for 10 seconds\.$/);
+});
+
+test("the reading of a database is stopped at once, even if SQLite does not return", async () => {
+  const folder = temporaryFolder();
+  HOSTILE_FILES["endless schema"]!(folder, "hostile");
+  const path = join(folder, "hostile.db");
+  const run = new ImportRun(temporaryStore(), { signal: AbortSignal.timeout(1_500) });
+  const fromMs = performance.now();
+  await expect(run.read({ path, chunks: chunksOf(path) })).rejects.toThrow("timeout");
+  expect(performance.now() - fromMs).toBeLessThan(4_000);
+});
+
+test("a trigger of a foreign database never runs", async () => {
+  expect(await importedAlone("endless trigger")).toMatchObject({ newCount: 1, error: null });
+});
+
 test("a table without end is noticed at the first row that comes again", async () => {
   for (const kind of ["endless tree of sessions", "endless tree of parts"]) {
     const { error } = await importedAlone(kind);

@@ -1,0 +1,38 @@
+import type { ImportedSession } from "../importer.ts";
+import type { JsonObject } from "../lines.ts";
+import { notYet } from "../message-event.ts";
+import { type TranslatedFile, Translator } from "../translator.ts";
+import { millisecondsOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { entriesOf, type StoredMessage } from "./message.ts";
+
+/** Turns the messages of one session into events. */
+export class SessionTranslator extends Translator<StoredMessage> {
+  readonly #session: JsonObject;
+
+  /** @param session  A row of the database, or the `info` of an export. */
+  constructor(file: TranslatedFile, session: JsonObject) {
+    super(file);
+    this.#session = session;
+  }
+
+  override read(stored: StoredMessage): void {
+    const { line, info } = stored;
+    const { entries, problem, isUnfinished } = entriesOf(stored, this.file.isFinished === true);
+    this.open("", () => sessionOf({ id: info.sessionID ?? "unknown", ...this.#session })).add(entries);
+    if (problem !== undefined) this.warn(line, problem);
+    if (isUnfinished) this.warn(line, notYet(`message ${stored.id} is still being written`));
+  }
+}
+
+function sessionOf(row: JsonObject): ImportedSession {
+  const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = row;
+  const session: ImportedSession = { externalId: String(id), source: "opencode" };
+  const parent = stringOf(parent_id) ?? stringOf(parentID);
+  if (parent !== undefined) session.parentExternalId = parent;
+  if (stringOf(directory)) session.project = projectOf(directory as string);
+  if (stringOf(title)) session.title = title as string;
+  const createdAtMs = millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created);
+  if (createdAtMs !== undefined) session.createdAtMs = createdAtMs;
+  session.metadata = saidOf({ cwd: directory, version, share_url });
+  return session;
+}

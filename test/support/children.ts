@@ -1,0 +1,2 @@
+// Processes that the source starts are source too.
+process.execArgv.push("--import", "tsx");
