@@ -14,9 +14,10 @@ import {
   windowSteps,
 } from "../forest/window.ts";
 import type { Embedder } from "../models/embedder.ts";
-import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
+import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import { Coverage } from "../store/coverage.ts";
 import { enteringSteps } from "../store/features.ts";
+import type { TitledMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { FrontierMove } from "../store/write.ts";
@@ -109,18 +110,21 @@ function planMove(
   );
   const { openClustersMax, maxThemes } = settings;
   const placer = new StepPlacer(forest, position, { similarityMin, openClustersMax, maxThemes });
-  /** Keyed by root: the clusters that steps entered, with the texts of those steps. */
-  const entered = new Map<number, { cluster: OpenCluster; logPosition: number; texts: string[] }>();
-  for (const { features, texts } of enteringSteps(graduating, seqBefore)) {
+  /** Keyed by root: the clusters that steps entered, with the messages of those steps. */
+  const entered = new Map<number, { cluster: OpenCluster; logPosition: number; fresh: TitledMessage[] }>();
+  for (const { features, messages: fresh } of enteringSteps(graduating, seqBefore)) {
     const { cluster, position: logPosition } = placer.enter(features);
-    const earlier = entered.get(cluster.root)?.texts ?? [];
-    entered.set(cluster.root, { cluster, logPosition, texts: [...earlier, ...texts] });
+    const earlier = entered.get(cluster.root)?.fresh ?? [];
+    entered.set(cluster.root, { cluster, logPosition, fresh: [...earlier, ...fresh] });
   }
   if (settlesAll) placer.settleAll();
-  const clusters = [...entered.values()].map(({ cluster, logPosition, texts }) => ({
+  const clusters = [...entered.values()].map(({ cluster, logPosition, fresh }) => ({
     cluster,
     logPosition,
-    label: labelOf([...messages.openingsOf(LABEL_TEXT_CHARS, cluster.root), ...texts]),
+    label: titleOf(
+      [...messages.openingsOf(TITLE_TEXT_CHARS, cluster.root), ...fresh],
+      messages.askedBefore(TITLE_TEXT_CHARS, cluster.root),
+    ),
   }));
 
   state.graduatedSeq = next.graduatedSeq;

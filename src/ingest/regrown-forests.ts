@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { DecidedRow } from "../forest/forest.ts";
 import type { Embedder } from "../models/embedder.ts";
+import { TITLE_TEXT_CHARS } from "../models/title.ts";
 import type { CarriedSummary } from "../store/new-generation.ts";
 import type { FollowedRow, StagedMessage, Target } from "../store/reembedding.ts";
 import type { Repositories } from "../store/repositories.ts";
@@ -80,7 +81,7 @@ export class RegrownForests {
     const { sessionId, kind, node, root } = row;
     const { openClustersMax, maxThemes } = settings;
     const options = { similarityMin: this.#embedder.similarityMin, openClustersMax, maxThemes };
-    const session = this.#sessions.get(sessionId) ?? new RegrownSession(this.#embedder.dimension);
+    const session = this.#sessions.get(sessionId) ?? this.#newSession();
     if (kind === "settle") {
       this.#position = session.settle(root, this.#position, options);
       return true;
@@ -94,6 +95,11 @@ export class RegrownForests {
     this.#sessions.set(sessionId, session);
     this.#position = session.enter(root, messages, this.#position, options);
     return true;
+  }
+
+  #newSession(): RegrownSession {
+    const { messages } = this.#repositories;
+    return new RegrownSession(this.#embedder.dimension, (id) => messages.askedBefore(TITLE_TEXT_CHARS, id));
   }
 
   #stepsOf(rows: readonly FollowedRow[]): Map<number, StagedMessage[]> {

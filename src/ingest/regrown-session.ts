@@ -3,18 +3,18 @@ import { isFull, type OpenCluster } from "../forest/cluster.ts";
 import { type DecidedRow, Forest } from "../forest/forest.ts";
 import { GrowingForest } from "../forest/growing-forest.ts";
 import { type PlacementOptions, StepPlacer } from "../forest/step-placer.ts";
-import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
+import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import type { StoredCluster } from "../store/clusters.ts";
 import type { DerivedRows } from "../store/derive.ts";
 import { enteringSteps } from "../store/features.ts";
-import type { GraduatingMessage } from "../store/messages.ts";
+import type { GraduatingMessage, TitledMessage } from "../store/messages.ts";
 
-/** Texts are kept until the cluster settles and gets its label. */
+/** Messages are kept until the cluster settles and gets its label. */
 interface DraftCluster {
   cluster: OpenCluster;
   logPosition: number;
   settledAt: number | null;
-  texts: string[];
+  messages: TitledMessage[];
   label: string | undefined;
 }
 
@@ -31,9 +31,12 @@ export class RegrownSession {
   readonly #steps: { id: number; messageIds: readonly number[] }[] = [];
   /** The open clusters of the old forest, by root. */
   readonly #openBefore = new Map<number, { messageCount: number; tokenCount: number }>();
+  readonly #askedBefore: (id: number) => string | undefined;
   #seqBefore = -1;
 
-  constructor(dimension: number) {
+  /** @param askedBefore  Returns the beginning of the user's message that began the turn of a message. */
+  constructor(dimension: number, askedBefore: (id: number) => string | undefined) {
+    this.#askedBefore = askedBefore;
     this.#growth = new GrowingForest(dimension);
   }
 
@@ -49,7 +52,7 @@ export class RegrownSession {
   ): number {
     const [step] = enteringSteps(messages, this.#seqBefore);
     assert(step !== undefined, "a step has messages");
-    const { features, messageIds, texts } = step;
+    const { features, messageIds } = step;
     this.#seqBefore = features.seqLast;
     this.#steps.push({ id: features.id, messageIds });
     const before = this.#openBefore.get(rootBefore) ?? { messageCount: 0, tokenCount: 0 };
@@ -63,12 +66,12 @@ export class RegrownSession {
       cluster,
       logPosition,
       settledAt: null,
-      texts: [],
+      messages: [],
       label: undefined,
     };
     draft.logPosition = logPosition;
     draft.label = undefined;
-    draft.texts.push(...texts.map((text) => text.slice(0, LABEL_TEXT_CHARS)));
+    for (const { role, text } of step.messages) draft.messages.push({ role, text: text.slice(0, TITLE_TEXT_CHARS) });
     this.#clusters.set(cluster.root, draft);
     return this.#take(decision);
   }
@@ -95,7 +98,7 @@ export class RegrownSession {
     }
     return {
       parents,
-      clusters: [...this.#clusters.values()].map(storedCluster),
+      clusters: [...this.#clusters.values()].map((draft) => this.#storedCluster(draft)),
       themes: [...this.#growth.themes.values()],
     };
   }
@@ -108,15 +111,19 @@ export class RegrownSession {
       if (row.kind !== "settle") continue;
       const draft = this.#clusters.get(row.root)!;
       draft.settledAt = row.id;
-      draft.label = labelOf(draft.texts);
-      draft.texts = [];
+      draft.label = this.#titleOf(draft);
+      draft.messages = [];
     }
     return decision.position;
   }
-}
 
-function storedCluster(draft: DraftCluster): StoredCluster {
-  draft.label ??= labelOf(draft.texts);
-  const { cluster, logPosition, settledAt, label } = draft;
-  return { cluster, label, logPosition, settledAt, subjectRoot: null };
+  #storedCluster(draft: DraftCluster): StoredCluster {
+    draft.label ??= this.#titleOf(draft);
+    const { cluster, logPosition, settledAt, label } = draft;
+    return { cluster, label, logPosition, settledAt, subjectRoot: null };
+  }
+
+  #titleOf({ cluster, messages }: DraftCluster): string {
+    return titleOf(messages, this.#askedBefore(cluster.root));
+  }
 }

@@ -1,11 +1,12 @@
+import type { Role } from "../core/message.ts";
 import { filesLine } from "../core/working-set.ts";
 import { type CoverageItem, selectByCoverage } from "./coverage.ts";
-import { labelOf } from "./label.ts";
 import { beginningThatFits, cutLine } from "./lines.ts";
-import { isProse } from "./shapes.ts";
 import { Pace, readSources, wordlessLine } from "./source-reader.ts";
 import { lineOf, type Statement } from "./statements.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "./summarizer.ts";
+import { titleOf } from "./title.ts";
+import { TITLE_CHARS_MAX } from "./title-lines.ts";
 import { forEachWord } from "./words.ts";
 
 /** If there are more statements, the least valuable are left out. */
@@ -13,7 +14,6 @@ const STATEMENTS_MAX = 1_000;
 const LINE_CHARS_MAX = 240;
 const USER_LINE_CHARS_MAX = 360;
 const LINE_CHARS_MIN = 60;
-const TITLE_CHARS_MAX = 60;
 /** A line costs its length and this, because of its prefix, and because it is one more thing to read. */
 const LINE_COST_CHARS = 40;
 /** A line must gain more than this. One new name gains about as much in a line of the model. */
@@ -84,7 +84,7 @@ async function summarize(request: SummarizeRequest): Promise<SummaryText> {
   while (chosen.length > 0 && !fits(textWith([]))) chosen.pop();
 
   const told = chosen.length > 0 ? inOrder(chosen).map((index) => statements[index]!) : statements;
-  return { title: titleOf(told, reading.files), text: textWith([]) || oneThatFits() };
+  return { title: titleOfLines(told, reading.files), text: textWith([]) || oneThatFits() };
 
   /** Returns the best statement, cut and without its speaker if necessary, or else one file. */
   function oneThatFits(): string {
@@ -168,13 +168,13 @@ function filesThatFit(files: readonly string[], fits: (line: string) => boolean)
   return line;
 }
 
-function titleOf(statements: readonly Statement[], files: readonly string[]): string {
-  const request = statements.find(({ speaker, text }) => speaker === "user" && isProse(text));
-  if (request !== undefined) return cutLine(request.text, TITLE_CHARS_MAX);
-  const said = statements.filter(({ speaker }) => speaker !== "tool");
-  const texts = (said.length > 0 ? said : statements).map(({ text }) => text);
-  const words = labelOf([...texts, ...files.slice(0, TITLE_FILES_MAX)]).split(", ");
-  while (words.length > 1 && words.join(", ").length > TITLE_CHARS_MAX) words.pop();
-  const title = words.join(", ") || texts[0] || files[0] || "";
-  return cutLine(title, TITLE_CHARS_MAX);
+function titleOfLines(statements: readonly Statement[], files: readonly string[]): string {
+  const messages = statements.map(({ speaker, text }) => ({ role: roleOf(speaker), text }));
+  if (files.length > 0) messages.push({ role: "assistant", text: files.slice(0, TITLE_FILES_MAX).join(", ") });
+  return titleOf(messages) || cutLine(statements[0]?.text ?? files[0] ?? "", TITLE_CHARS_MAX);
+}
+
+function roleOf(speaker: string | undefined): Role {
+  if (speaker === "tool") return speaker;
+  return speaker === undefined || speaker === "call" || speaker === "todo" ? "assistant" : "user";
 }

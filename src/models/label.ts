@@ -1,7 +1,7 @@
 import { forEachWord, type WordKind } from "./words.ts";
 
-/** A label reads this many characters of each text. There are few, because an append waits for the label. */
-export const LABEL_TEXT_CHARS = 500;
+/** Only the beginning of each text is read, because an append may wait for it. */
+const TEXT_CHARS_MAX = 500;
 const TEXTS_MAX = 16;
 const WORDS_MAX = 4;
 const WORD_CHARS_MAX = 40; // longer names are mostly generated
@@ -40,11 +40,11 @@ interface Candidate {
 
 /**
  * Returns up to four words that characterize some texts, joined by ", ", best first, or "" if there are no words. Only the first
- * `LABEL_TEXT_CHARS` of up to 16 texts are read. A word that occurs in more texts scores higher, and so do names (identifiers,
+ * 500 characters of up to 16 texts are read. A word that occurs in more texts scores higher, and so do names (identifiers,
  * files) and long words. If one word contains another, only the better one is kept.
  */
 export function labelOf(texts: readonly string[]): string {
-  const openings = evenlySpaced(texts, TEXTS_MAX).map((text) => openingOf(text.slice(0, LABEL_TEXT_CHARS)));
+  const openings = evenlySpaced(texts, TEXTS_MAX).map((text) => openingOf(text.slice(0, TEXT_CHARS_MAX)));
   const candidates = new Map<string, Candidate>();
   for (const { words } of openings) countWords(words, candidates);
 
@@ -101,15 +101,20 @@ function countWords(words: ReadonlyMap<string, WordKind>, candidates: Map<string
   }
 }
 
-function isLabelWord(word: string): boolean {
+export function isLabelWord(word: string): boolean {
   return word.length <= WORD_CHARS_MAX && !word.includes("/") && !ID.test(word) && HAS_LETTERS.test(word);
 }
 
 function scoreOf(word: string, { kind, textCount }: Candidate): number {
+  return (Math.sqrt(textCount) - 0.5) * weightOf(word, kind);
+}
+
+/** Says how much a word tells about a text: names and long words more, words of all work on code less. */
+export function weightOf(word: string, kind: WordKind): number {
   const length = kind === "gram" ? 1 : Math.min(word.length, LONG_WORD_CHARS) / LONG_WORD_CHARS;
   // `object-like` is not a name; `ann-index.ts` is.
   const weight = kind === "whole" && HYPHENATED.test(word) ? KIND_WEIGHT.word : KIND_WEIGHT[kind];
-  return (Math.sqrt(textCount) - 0.5) * weight * length * (GENERIC.has(word) ? GENERIC_FACTOR : 1);
+  return weight * length * (GENERIC.has(word) ? GENERIC_FACTOR : 1);
 }
 
 function overlaps(a: string, b: string): boolean {
@@ -140,7 +145,8 @@ function asWritten(words: readonly string[], openings: readonly Opening[]): stri
   });
 }
 
-function evenlySpaced<T>(items: readonly T[], countMax: number): readonly T[] {
+/** Returns at most `countMax` of the items, from all over the list. */
+export function evenlySpaced<T>(items: readonly T[], countMax: number): readonly T[] {
   if (items.length <= countMax) return items;
   return Array.from({ length: countMax }, (_, index) => items[Math.floor((index * items.length) / countMax)]!);
 }

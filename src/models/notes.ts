@@ -85,7 +85,7 @@ function saidIn(role: Role, text: string, words: string, parts: readonly Part[])
     if (part.type === "text") prose += `${prose && "\n"}${part.text.slice(0, NOTED_CHARS_MAX - prose.length)}`;
   }
   return tellingSentences(prose, DECISION)
-    .filter((sentence) => !INTENT.test(sentence))
+    .filter(isDecision)
     .slice(0, LINES_PER_MESSAGE_MAX)
     .map((sentence) => ({ kind: "decision", text: cutLine(sentence, LINE_CHARS_MAX) }));
 }
@@ -104,6 +104,11 @@ function saidByUser(words: string, isDocument: boolean): Notes["said"] {
     { kind: isRule ? "rule" : "request", text: request },
     ...others.map((rule) => ({ kind: "rule" as const, text: cutLine(rule, LINE_CHARS_MAX) })),
   ];
+}
+
+/** Returns true if the sentence says what was decided or found out, and does not announce work. */
+export function isDecision(sentence: string): boolean {
+  return DECISION.test(sentence) && !INTENT.test(sentence);
 }
 
 function tellingSentences(text: string, pattern: RegExp): string[] {

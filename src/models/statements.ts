@@ -121,17 +121,22 @@ function ofPerson(text: string, speaker: string | undefined): Statement[] {
   });
 }
 
-function ofAssistant(text: string, speaker: string | undefined, factor: number): Statement[] {
+/** Splits a text of the model into what it says and the lines of its calls. The first of these lines is a call's name. */
+export function proseAndCalls(text: string): { prose: string; calls: string[] } {
   const lines = text.split("\n");
   // A call starts with its name alone on a line, and its arguments follow. If a list follows, the line is not a call.
   const call = lines.findIndex((line, index) => CALL_NAME.test(line) && /^[^\s*#-]/.test(lines[index + 1] ?? ""));
-  const prose = call < 0 ? text : lines.slice(0, call).join("\n");
+  return call < 0 ? { prose: text, calls: [] } : { prose: lines.slice(0, call).join("\n"), calls: lines.slice(call) };
+}
+
+function ofAssistant(text: string, speaker: string | undefined, factor: number): Statement[] {
+  const { prose, calls } = proseAndCalls(text);
   const said = sentencesOf(prose).flatMap((sentence, index) => {
     if (sentence.kind === "code" || !isProse(sentence.text)) return [];
     const telling = factor * tellingOf(sentence.text);
     return [statement(speaker, sentence.text, VALUE.assistant * telling * factorOf(sentence, index))];
   });
-  return call < 0 ? said : [...said, ...ofCalls(lines.slice(call))];
+  return [...said, ...ofCalls(calls)];
 }
 
 /** Splits consecutive calls of one tool at its name. If the tools differ, the first call represents the others. */
@@ -153,7 +158,7 @@ function ofCall([name = "", first = "", ...rest]: readonly string[]): Statement[
 }
 
 /** Returns the open tasks of a task list, in which each task is followed by its status. Returns undefined for other lines. */
-function openTasks(lines: readonly string[]): string[] | undefined {
+export function openTasks(lines: readonly string[]): string[] | undefined {
   if (!lines.some((line) => TASK_STATUS.test(line))) return undefined;
   return lines.flatMap((line, index) => {
     const status = lines[index + 1];

@@ -11,8 +11,8 @@ import type { EmbedResult } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
-import { LABEL_TEXT_CHARS, labelOf } from "../models/label.ts";
 import { searchWords } from "../models/search-words.ts";
+import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
@@ -57,7 +57,7 @@ import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.t
 const CLOSING_MESSAGES_MAX = 2_000;
 const CLOSING_MS_MAX = 250;
 
-const LABELS = { labelOf, labelTextChars: LABEL_TEXT_CHARS };
+const TITLES = { titleOf, titleTextChars: TITLE_TEXT_CHARS };
 
 /**
  * Opens a store file, or creates it. One file holds any number of sessions, and any number of processes may open it.
@@ -239,7 +239,7 @@ export class OpenedStore implements Store {
   verify(options: VerifyOptions = {}): VerifyReport {
     const { rebuild, onProgress = () => {} } = parseOptions("verify", VERIFY_OPTIONS(), options);
     const report = verifyStore(this.#repositories, {
-      ...LABELS,
+      ...TITLES,
       rebuild,
       onProgress,
       searchWords,
@@ -269,7 +269,7 @@ export class OpenedStore implements Store {
     const forgotten =
       messageIds === undefined
         ? forgetSession(this.#repositories, sessionId)
-        : forgetMessages(this.#repositories, sessionId, messageIds, this.#ports.clock(), LABELS);
+        : forgetMessages(this.#repositories, sessionId, messageIds, this.#ports.clock(), TITLES);
     this.#ports.changes.count += 1;
     return { ...forgotten, erased: this.erase() };
   }

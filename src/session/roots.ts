@@ -13,7 +13,7 @@ export interface RootInfo {
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** The words that distinguish a cluster from others. A theme has the label of one of its clusters. May be empty. */
+  /** The title of a cluster, in words of its messages. A theme has the label of one of its clusters. May be empty. */
   label: string;
   /** For a theme: the handles of its clusters, oldest first. */
   clusters?: string[];

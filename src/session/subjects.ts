@@ -1,5 +1,5 @@
 import { formatHandle } from "../core/handle.ts";
-import { labelOf } from "../models/label.ts";
+import { titleAmong } from "../models/title.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SubjectSession } from "../store/subjects.ts";
 
@@ -17,7 +17,7 @@ export interface SubjectInfo {
   /** The handle at the newest log position. */
   subject: string;
   project: string | null;
-  /** The words that distinguish the subject's clusters from others. May be empty. */
+  /** The title of the cluster that has most in common with the others. May be empty. */
   label: string;
   clusterCount: number;
   sessionCount: number;
@@ -38,7 +38,7 @@ export function subjectsOf(repositories: Repositories, project: string | undefin
     return {
       subject: formatHandle("subject", root, position),
       ...counts,
-      label: labelOf(subjects.labelsOf(root)),
+      label: titleAmong(subjects.labelsOf(root)),
       firstAtMs: Math.min(...sessions.map(({ firstAtMs }) => firstAtMs)),
       lastAtMs: Math.max(...sessions.map(({ lastAtMs }) => lastAtMs)),
       sessions,

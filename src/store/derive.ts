@@ -4,15 +4,16 @@ import { GrowingForest, type GrowingTheme } from "../forest/growing-forest.ts";
 import { type SubjectRow, subjectRoots } from "../forest/subjects.ts";
 import type { StoredCluster } from "./clusters.ts";
 import { type EnteringStep, enteringSteps } from "./features.ts";
+import type { TitledMessage } from "./messages.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import type { UnionRow } from "./unions.ts";
 
 export interface DeriveOptions {
-  /** Returns the words that distinguish a cluster from others. */
-  labelOf: (texts: readonly string[]) => string;
-  /** How many characters of each message `labelOf` reads. */
-  labelTextChars: number;
+  /** Returns the title of a cluster. `asked` is the user's message that began the turn of its root. */
+  titleOf: (messages: readonly TitledMessage[], asked: string | undefined) => string;
+  /** How many characters of each message `titleOf` reads. */
+  titleTextChars: number;
 }
 
 export interface DerivedRows {
@@ -33,7 +34,9 @@ export function derive(
   const log = unions.ofSession(session.id, generation?.id ?? 0);
   const subjectLog = subjects.ofSession(session.id, generation?.id ?? 0);
   const steps = enteringSteps(messages.graduating(session.id, 0, session.graduatedSeq - 1), -1);
-  const derived = applyLog({ log, subjectLog, steps, dimension: generation?.dimension ?? 0 }, options, note);
+  const askedBefore = (id: number) => messages.askedBefore(options.titleTextChars, id);
+  const dimension = generation?.dimension ?? 0;
+  const derived = applyLog({ log, subjectLog, steps, dimension, askedBefore }, options, note);
   return { unionCount: log.length + subjectLog.length, derived };
 }
 
@@ -42,12 +45,13 @@ interface AppliedLog {
   subjectLog: readonly SubjectRow[];
   steps: readonly EnteringStep[];
   dimension: number;
+  askedBefore: (id: number) => string | undefined;
 }
 
 /** If the log and the steps disagree, notes why and returns undefined. */
 function applyLog(
-  { log, subjectLog, steps, dimension }: AppliedLog,
-  { labelOf, labelTextChars }: DeriveOptions,
+  { log, subjectLog, steps, dimension, askedBefore }: AppliedLog,
+  { titleOf, titleTextChars }: DeriveOptions,
   note: (text: string) => void,
 ): DerivedRows | undefined {
   const { forest, refused } = replay(log);
@@ -69,7 +73,7 @@ function applyLog(
   const growth = new GrowingForest(dimension);
   const clusters = new Map<
     number,
-    { cluster: OpenCluster; logPosition: number; settledAt: number | null; texts: string[] }
+    { cluster: OpenCluster; logPosition: number; settledAt: number | null; messages: TitledMessage[] }
   >();
   for (const row of log) {
     const { id: position, kind, node, root } = row;
@@ -77,8 +81,12 @@ function applyLog(
     growth.apply(row, step?.features);
     if (kind === "settle") clusters.get(root)!.settledAt = position;
     if (kind !== "start" && kind !== "join") continue;
-    const known = clusters.get(root) ?? { cluster: growth.open.get(root)!, settledAt: null, texts: [] as string[] };
-    known.texts.push(...step!.texts.map((text) => text.slice(0, labelTextChars)));
+    const known = clusters.get(root) ?? {
+      cluster: growth.open.get(root)!,
+      settledAt: null,
+      messages: [] as TitledMessage[],
+    };
+    known.messages.push(...step!.messages.map(({ role, text }) => ({ role, text: text.slice(0, titleTextChars) })));
     clusters.set(root, { ...known, logPosition: position });
   }
   const parents = new Map<number, number>();
@@ -88,16 +96,16 @@ function applyLog(
   }
   return {
     parents,
-    clusters: [...clusters.values()].map(({ texts, ...state }) => ({
+    clusters: [...clusters.values()].map(({ messages, ...state }) => ({
       ...state,
-      label: labelOf(texts),
+      label: titleOf(messages, askedBefore(state.cluster.root)),
       subjectRoot: assigned.roots.get(state.cluster.root) ?? null,
     })),
     themes: [...growth.themes.values()],
   };
 }
 
-/** Returns a cluster as text, to compare it. Labels are left out, because a later version may choose other words. */
+/** Returns a cluster as text, to compare it. Labels are left out, because a later version may choose others. */
 export function clusterLine({ cluster, label: _, ...state }: StoredCluster): string {
   return JSON.stringify([
     Object.entries({ ...cluster, sum: bytesOf(cluster.sum) }).sort(),

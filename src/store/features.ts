@@ -1,5 +1,5 @@
 import type { StepFeatures } from "../forest/cluster.ts";
-import type { GraduatingMessage } from "./messages.ts";
+import type { GraduatingMessage, TitledMessage } from "./messages.ts";
 
 /** The length of the part of a message that may name the person addressed. */
 const OPENING_CHARS = 500;
@@ -7,7 +7,7 @@ const OPENING_CHARS = 500;
 export interface EnteringStep {
   features: StepFeatures;
   messageIds: number[];
-  texts: string[];
+  messages: TitledMessage[];
 }
 
 /**
@@ -40,6 +40,6 @@ export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: num
       createdAtMs: first.createdAtMs,
     };
     before = last.seq;
-    return { features, messageIds: messages.map(({ id }) => id), texts: messages.map(({ text }) => text) };
+    return { features, messageIds: messages.map(({ id }) => id), messages };
   });
 }

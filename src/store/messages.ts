@@ -56,6 +56,9 @@ export interface LocalEmbedding {
 export const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId");
 type SelectedMessage = RowOf<typeof MESSAGE>;
 
+/** The part of a message that a cluster's title is made of. */
+export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
+
 /** A message that continuity reads. In `parts`, notes stand for long strings. */
 export type NotableMessage = Pick<SelectedMessage, "id" | "seq" | "stepId" | "role" | "text"> & { parts: Part[] };
 
@@ -169,9 +172,14 @@ export class MessageRepository extends Repository {
   readonly #seqsByTable = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
   /** The first characters of each message of a cluster, in log order. */
-  readonly openingsOf = this.statement<[charsMax: number, clusterRoot: number], string>`
-    SELECT substr(m.text, 1, ?) FROM cluster_members c JOIN messages m ON m.id = c.message_id
-    WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.pluck().all;
+  readonly openingsOf = this.statement<[charsMax: number, clusterRoot: number], TitledMessage>`
+    SELECT m.role, substr(m.text, 1, ?) AS text FROM cluster_members c JOIN messages m ON m.id = c.message_id
+    WHERE c.cluster_id = ? ORDER BY c.log_position, m.seq`.all;
+  /** The first characters of the user's message that began the turn of a message. */
+  readonly askedBefore = this.statement<[charsMax: number, id: number], string>`
+    SELECT substr(asked.text, 1, ?) FROM messages m
+    JOIN messages asked ON asked.session_id = m.session_id AND asked.seq = m.turn_seq AND asked.role = 'user'
+    WHERE m.id = ?`.pluck().get;
   /** The seqs of messages that are missing and were not forgotten. */
   readonly lostSeqs = this.statement<{ sessionId: string; limit: number }, number>`
     WITH RECURSIVE expected(seq) AS (

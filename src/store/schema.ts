@@ -291,7 +291,7 @@ export const clusters = sqliteTable(
     turnLast: integer("turn_last").notNull(),
     atMsLast: integer("last_at_ms").notNull(),
     speakers: json("speakers").$type<Speech[]>().notNull(),
-    // The words that distinguish the cluster.
+    // The title, in words of the messages. Older versions wrote four words.
     label: text("label").notNull(),
     // NULL while the cluster is open.
     settledAt: integer("settled_at"),

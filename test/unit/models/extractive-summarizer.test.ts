@@ -34,7 +34,7 @@ describe("extractiveSummarizer", () => {
       "user: Good. We decided for 5 seconds as the busy timeout, so put that in, too.",
       "files: /srv/store/src/{append.ts, lock.ts}",
     ]);
-    expect(title).toBe("Two processes write at once and the session gets lost.");
+    expect(title).toBe("Two processes write at once and the session gets lost");
   });
 
   test("leaves narration and code that was only read out first", async () => {
@@ -97,7 +97,7 @@ describe("extractiveSummarizer", () => {
       "feross: I propose Buffer.alloc(number) as the safe constructor of buffers.\n" +
         "mscdex: Buffer.alloc(number) should be filled with zeros by default.",
     );
-    expect(title).toMatch(/^Buffer\.alloc, /);
+    expect(title).toBe("I propose Buffer.alloc(number) as the safe constructor…");
   });
 
   test("makes one text of earlier summaries and new messages, without nesting or repeating", async () => {

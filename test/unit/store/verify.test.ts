@@ -26,6 +26,14 @@ function afterDamage(sql: string): VerifyReport {
 
 const textsOf = ({ problems }: VerifyReport): string[] => problems.map(({ text }) => text);
 
+/** A session whose turn is too long for one cluster. The second has its title from the request in the first. */
+function repairedThermostat(store: Store) {
+  const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 10 });
+  const { messageId: request } = session.append(user("Please repair the greenhouse thermostat."));
+  session.appendAll(Array.from({ length: 80 }, () => ({ role: "assistant", content: "thermostat harp" })));
+  return { session, request };
+}
+
 describe("verify", () => {
   test("finds nothing in a sound store, and counts what it saw", () => {
     const { store } = grownStore();
@@ -238,8 +246,8 @@ describe("verify", () => {
       { role: "assistant", parts: [{ type: "tool_call", toolCallId: "a", name: "run", args: {} }] },
       results(["stray"], "lockfile stalemate mandarin"), // in the middle of a step, and after it in the log
       results(["a"], "lockfile stalemate platinum elephant"),
-      user("lockfile stalemate"),
-      user("lockfile stalemate"),
+      { role: "assistant", content: "lockfile stalemate" },
+      { role: "assistant", content: "lockfile stalemate" },
       user("hot"),
     ]);
     // Of the words said once, the first two of the log have room: those of the step, though the stray was said before.
@@ -250,6 +258,27 @@ describe("verify", () => {
       "stalemate",
     ]);
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("rebuilds the title of a cluster whose turn was begun by a message in another cluster", () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const { session } = repairedThermostat(store);
+    const titles = () => session.roots({ level: "cluster" }).map(({ label }) => label);
+    expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat"]);
+    inDatabase(path, (database) => database.exec("UPDATE clusters SET label = '', checksum = NULL, message_count = 0"));
+    expect(store.verify({ rebuild: true }).ok).toBe(true);
+    expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat"]);
+  });
+
+  test("forgets a request in the titles of all clusters of its turn", () => {
+    const store = temporaryStore();
+    const { session, request } = repairedThermostat(store);
+    store.forget("s", { messageIds: [request] });
+    expect(session.roots({ level: "cluster" }).map(({ label }) => label)).toEqual([
+      "thermostat, harp",
+      "thermostat, harp",
+    ]);
   });
 
   test("rebuilds labels of texts that are long in characters that take two units", () => {

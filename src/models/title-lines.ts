@@ -1,0 +1,147 @@
+import type { Role } from "../core/message.ts";
+import { cutLine, oneLine, plainText } from "./lines.ts";
+import { isDecision } from "./notes.ts";
+import { type Sentence, sentencesOf } from "./sentences.ts";
+import { isCode, isError, isProse } from "./shapes.ts";
+import { openTasks, proseAndCalls, withoutHarness } from "./statements.ts";
+import { isStopWord } from "./stop-words.ts";
+
+/** A longer title ends at a clause, or with `…`. */
+export const TITLE_CHARS_MAX = 60;
+/** A clause that is shorter says too little. */
+const CLAUSE_CHARS_MIN = 24;
+
+/** A line of a message, shortened to a title. */
+export interface TitleLine {
+  text: string;
+  /** How well lines of this kind name the work. */
+  value: number;
+}
+
+/** A person asks for the work in its own terms. A commit's subject is a title. Most descriptions of calls fit any work. */
+const VALUE = { asked: 2.4, commit: 2.6, task: 1.6, decided: 1.3, intended: 1.2, described: 0.6, noted: 0.3 };
+/** The value of the first sentence is halved after this many sentences. */
+const HALVING_SENTENCES = 3;
+const SENTENCES_MAX = 6;
+const ANNOUNCEMENT_FACTOR = 0.4;
+/** For a text of a person that is mostly names or output. */
+const NOT_PROSE_FACTOR = 0.4;
+
+const DESCRIPTION_CHARS_MAX = 80;
+
+/** An agent's program writes such blocks into a user's message: `<local-command-stdout>…</local-command-stdout>`. */
+const HARNESS_BLOCK = /<([a-z]+(?:[-_][a-z]+)+)>[\s\S]*?(?:<\/\1>|$)/g;
+const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)</;
+const CONTINUED = /^This session is being continued from a previous conversation/;
+/** `[Request interrupted by user]` */
+const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
+const SHELL_PROMPT = /^[❯$%#>]\s/;
+const ANNOUNCEMENT = /[:：]$/;
+const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
+
+const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
+const MARKS = /^[#>*•\s-]+|\*\*|__|`/g;
+const GREETING =
+  /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
+const FILLER = /^(?:ok(?:ay)?|right now|so|now|then|next|first|also|and|but|please|@[\w-]+)\b[,.!:;]*\s+/i;
+const POLITE =
+  /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
+/** `When the lock is stale, …` */
+const CONDITION =
+  /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b[^,]*,\s+/i;
+const PHRASE_END = /[;:](?=\s)|\s(?:[-–—]\s|\()/gu;
+const CLAUSE_END =
+  /,(?=\s)|\s(?:so|because|but|and (?=(?:i|it|we|you|he|she|they|then)\b)|which|when|where|while|since|if|then|that|instead of|rather than|in order to)\b/giu;
+const TRAILING = /(?:[\s,;:.!(–—-]|\s(?:so|and|but|or|because|which|that|when|if|then)(?=[\s,;:.!(–—-]*$))+$/u;
+const PLAIN_WORD = /^\p{Ll}[\p{Ll}'’-]*(?=\s|$)/u;
+
+/** Returns the lines of a message that may be a title, in order. A tool's result gives none. */
+export function titleLines(role: Role, text: string): TitleLine[] {
+  if (role === "user") return linesOfUser(plainText(text));
+  return role === "assistant" ? linesOfAssistant(plainText(text)) : [];
+}
+
+function linesOfUser(text: string): TitleLine[] {
+  const noted = TYPED_COMMAND.exec(text)?.[1] ?? PLACEHOLDER.exec(text)?.[1];
+  if (noted !== undefined) return titleLine(noted, VALUE.noted);
+  if (CONTINUED.test(text)) return [];
+  const lines: TitleLine[] = [];
+  for (const sentence of shortSentences(withoutHarness(text).replace(HARNESS_BLOCK, " "), isSaid)) {
+    if (PLACEHOLDER.test(sentence) || SHELL_PROMPT.test(sentence) || isError(sentence) || isCode(sentence)) continue;
+    const factor = (ANNOUNCEMENT.test(sentence) ? ANNOUNCEMENT_FACTOR : 1) * (isProse(sentence) ? 1 : NOT_PROSE_FACTOR);
+    lines.push(...titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)));
+    if (lines.length === SENTENCES_MAX) break;
+  }
+  return lines;
+}
+
+function linesOfAssistant(text: string): TitleLine[] {
+  const { prose, calls } = proseAndCalls(text);
+  const lines: TitleLine[] = [];
+  for (const sentence of shortSentences(prose, isSaid).slice(0, SENTENCES_MAX)) {
+    if (isCode(sentence)) continue;
+    if (POLITE.test(withoutLead(sentence))) lines.push(...titleLine(sentence, VALUE.intended));
+    else if (isDecision(sentence) && isProse(sentence)) lines.push(...titleLine(sentence, VALUE.decided));
+  }
+  return [...lines, ...(calls.length > 0 ? linesOfCall(calls) : [])];
+}
+
+function linesOfCall([, ...args]: readonly string[]): TitleLine[] {
+  const commit = COMMIT.exec(args.join("\n"))?.[1];
+  if (commit !== undefined) return titleLine(commit, VALUE.commit);
+  const [task] = openTasks(args) ?? [];
+  if (task !== undefined) return titleLine(task.replace(/ \(in progress\)$/, ""), VALUE.task);
+  const description = args
+    .slice(1)
+    .findLast((line) => line.length <= DESCRIPTION_CHARS_MAX && /^\p{Lu}/u.test(line) && isProse(line));
+  return description === undefined ? [] : titleLine(description, VALUE.described);
+}
+
+function isSaid({ kind }: Sentence): boolean {
+  return kind === "prose" || kind === "heading";
+}
+
+/** Like `sentencesOf`, but does not join short sentences. */
+function shortSentences(text: string, isWanted: (sentence: Sentence) => boolean): string[] {
+  return sentencesOf(text)
+    .filter(isWanted)
+    .flatMap((sentence) => sentence.text.split(SENTENCE_END));
+}
+
+/** Returns a list of one line, or an empty list if the sentence has no words. */
+function titleLine(sentence: string, value: number): TitleLine[] {
+  const lead = withoutLead(sentence);
+  const order = lead.replace(POLITE, "");
+  const text = atClause(order === lead ? lead : order.replace(/\?$/, "")).replace(TRAILING, "");
+  if (!/\p{L}{2}/u.test(text)) return [];
+  return [{ text: PLAIN_WORD.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text, value }];
+}
+
+function withoutLead(sentence: string): string {
+  let text = oneLine(sentence).replace(MARKS, "");
+  for (let before = ""; before !== text; ) {
+    before = text;
+    text = text.replace(GREETING, "").replace(FILLER, "");
+  }
+  return text;
+}
+
+function atClause(sentence: string): string {
+  if (sentence.length <= TITLE_CHARS_MAX) return sentence;
+  const main = sentence.replace(CONDITION, "");
+  const text = main.length >= CLAUSE_CHARS_MIN ? main : sentence;
+  if (text.length <= TITLE_CHARS_MAX) return text;
+  for (const pattern of [PHRASE_END, CLAUSE_END]) {
+    let end = 0;
+    for (const { index } of text.slice(0, TITLE_CHARS_MAX + 1).matchAll(pattern)) end = index;
+    if (end >= CLAUSE_CHARS_MIN) return text.slice(0, end);
+  }
+  return withoutLastStopWords(cutLine(text, TITLE_CHARS_MAX));
+}
+
+/** `the lock of the…` ends better as `the lock…`. */
+function withoutLastStopWords(cut: string): string {
+  const last = / ([\p{L}'’]+)…$/u.exec(cut);
+  if (last === null || !isStopWord(last[1]!.toLowerCase())) return cut;
+  return withoutLastStopWords(`${cut.slice(0, last.index)}…`);
+}

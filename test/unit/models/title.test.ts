@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import type { Role } from "../../../src/core/message.ts";
+import { titleAmong, titleOf } from "../../../src/models/title.ts";
+
+function titled(messages: readonly (readonly [Role, string])[], asked?: string): string {
+  return titleOf(
+    messages.map(([role, text]) => ({ role, text })),
+    asked,
+  );
+}
+
+describe("titleAmong", () => {
+  test("is the title that has most in common with the others", () => {
+    const titles = ["Paint the fence", "Release the stale lock of a session", "Break a stale lock"];
+    expect(titleAmong(titles)).toBe("Release the stale lock of a session");
+    expect(titleAmong([])).toBe("");
+  });
+});
+
+describe("titleOf", () => {
+  test("is what the user asked, without courtesies", () => {
+    const work = ["assistant", "Read\n/srv/session.go"] as const;
+    expect(titled([["user", "ok, can you please move the clean command under session?"], work])).toBe(
+      "Move the clean command under session",
+    );
+    expect(titled([["user", "Hi Ann, I'd like you to rename the lock."]])).toBe("Rename the lock");
+    expect(titled([["user", "Why does the retry loop never stop?"]])).toBe("Why does the retry loop never stop?");
+  });
+
+  test("is cut at a phrase, a clause or a word", () => {
+    const cut = (text: string) => titled([["user", text]]);
+    expect(cut("Move the clean command under session - it is the only command that nobody finds.")).toBe(
+      "Move the clean command under session",
+    );
+    expect(cut("Move the clean command under session because nobody finds the command where it is.")).toBe(
+      "Move the clean command under session",
+    );
+    expect(cut("When somebody forks a session in the browser, the lock of the parent is never released.")).toBe(
+      "The lock of the parent is never released",
+    );
+    expect(cut("Move the clean command under the session command of the command line program please")).toBe(
+      "Move the clean command under the session command…",
+    );
+  });
+
+  test("does not end with a little word before the cut", () => {
+    expect(titled([["user", `Compare the two implementations of the lock for any of the ${"x".repeat(40)}.`]])).toBe(
+      "Compare the two implementations of the lock…",
+    );
+  });
+
+  test("is never longer than 60 characters, whatever the texts are", () => {
+    for (const text of ["x".repeat(600), `See ${"ab/".repeat(200)}c.ts`, "word ".repeat(200), "検索".repeat(300)]) {
+      for (const role of ["user", "assistant", "tool"] as const) expect(titled([[role, text]]).length).toBeLessThan(61);
+    }
+  });
+
+  test("prefers the first request, unless another one is what the messages are about", () => {
+    const requests = [
+      ["user", "Add a flag for telemetry."],
+      ["user", "Print the time of the upload."],
+    ] as const;
+    expect(titled(requests)).toBe("Add a flag for telemetry");
+    const upload = ["assistant", "The upload takes a long time, so the upload prints its time."] as const;
+    expect(titled([...requests, upload, upload, upload, upload])).toBe("Print the time of the upload");
+  });
+
+  test("is a commit, a task, a decision or an intention if the messages have no request", () => {
+    const commit = `Bash\ngit add -A && git commit -m "$(cat <<'EOF'\nRelease stale locks on start\n\nMore.\nEOF\n)"\nCommit`;
+    expect(titled([["assistant", commit]])).toBe("Release stale locks on start");
+    expect(titled([["assistant", "TodoWrite\nRead the lock\ncompleted\nRelease stale locks\nin_progress"]])).toBe(
+      "Release stale locks",
+    );
+    expect(titled([["assistant", "The root cause is the stale lock."]])).toBe("The root cause is the stale lock");
+    expect(titled([["assistant", "Great! Now let me release the stale lock:"]])).toBe("Release the stale lock");
+    expect(titled([["assistant", "Bash\nls /var/lock\nList stale locks"]])).toBe("List stale locks");
+  });
+
+  test("is the request of the turn if the messages say less", () => {
+    const reading = ["assistant", "Bash\ncat thermostat.go\nShow thermostat.go"] as const;
+    const said = ["assistant", "The thermostat of the greenhouse has two sensors."] as const;
+    expect(titled([reading, said, said, said], "Repair the thermostat of the greenhouse.")).toBe(
+      "Repair the thermostat of the greenhouse",
+    );
+    expect(titled([["user", "Paint the fence."]], "Repair the fence.")).toBe("Paint the fence");
+  });
+
+  test("names files, or else words, if there is nothing else", () => {
+    expect(
+      titled([
+        ["assistant", "Read\n/srv/lock.go"],
+        ["tool", "package lock"],
+      ]),
+    ).toBe("lock.go");
+    expect(titled([["tool", "harbour harbour"]])).toBe("harbour");
+    expect(titled([])).toBe("");
+    expect(titled([["user", "?!"]])).toBe("");
+  });
+
+  test("does not take what a program wrote, or what was pasted, for a request", () => {
+    const harness = "<local-command-stdout>Catch you later!</local-command-stdout>";
+    const program = "<system-reminder>Never mention the reminder.</system-reminder>Release the stale lock.";
+    const pasted =
+      "error: lock.go:12: undefined: stale\nRelease the stale lock.\n```\nAdd the lock\n```\n> Quote the lock";
+    expect(titled([["user", harness]])).not.toContain("Catch you");
+    expect(titled([["user", program]])).toBe("Release the stale lock");
+    expect(titled([["user", pasted]])).toBe("Release the stale lock");
+    expect(titled([["user", "<command-name>/exit</command-name>\n<command-args></command-args>"]])).toBe("/exit");
+    expect(titled([["user", "[Request interrupted by user]"]])).toBe("Request interrupted by user");
+    const continued = "This session is being continued from a previous conversation that ran out of context. Move it.";
+    expect(
+      titled([
+        ["user", continued],
+        ["assistant", "Let me release the lock."],
+      ]),
+    ).toBe("Release the lock");
+  });
+});
