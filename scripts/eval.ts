@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { evaluateClusters } from "./eval/clusters.ts";
 import { evaluateContext } from "./eval/context.ts";
+import { evaluateExperiment } from "./eval/experiment.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 
@@ -8,25 +9,44 @@ import { evaluateRecall } from "./eval/recall.ts";
 export interface Evaluation {
   name: string;
   figures: Record<string, number>;
+  /** Printed instead of the figures, unless they are printed as JSON. */
+  report?: string;
 }
 
-const EVALUATIONS: Record<string, (dataFolder: string) => Promise<Evaluation>> = {
+interface Options {
+  quick: boolean;
+}
+
+const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Promise<Evaluation>> = {
   clusters: evaluateClusters,
   context: evaluateContext,
+  experiment: evaluateExperiment,
   import: evaluateImport,
   recall: evaluateRecall,
 };
 
-/** `npm run --silent eval -- clusters --data DIR [--json]` measures on conversations that are not in the repository. */
+/**
+ * `npm run --silent eval -- clusters --data DIR [--json]` measures on conversations that are not in the repository.
+ * `… experiment --data DIR [--quick] [--json]` measures less with `--quick`.
+ */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { data: { type: "string" }, json: { type: "boolean", default: false } },
+  options: {
+    data: { type: "string" },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
 });
 const evaluate = EVALUATIONS[positionals[0] ?? ""];
 if (evaluate === undefined || values.data === undefined) {
-  console.error(`Usage: npm run --silent eval -- <${Object.keys(EVALUATIONS).join("|")}> --data DIR [--json]`);
+  console.error(
+    `Usage: npm run --silent eval -- <${Object.keys(EVALUATIONS).join("|")}> --data DIR [--quick] [--json]`,
+  );
   process.exit(2);
 }
-const evaluation = await evaluate(values.data);
-if (values.json) console.log(JSON.stringify(evaluation));
+const evaluation = await evaluate(values.data, values);
+if (values.json) {
+  const { report: _, ...data } = evaluation;
+  console.log(JSON.stringify(data));
+} else if (evaluation.report !== undefined) console.log(evaluation.report);
 else for (const [name, figure] of Object.entries(evaluation.figures)) console.log(`${name.padEnd(28)} ${figure}`);

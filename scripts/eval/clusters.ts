@@ -1,5 +1,6 @@
 import { fixedRuns, nearestByTfIdf } from "./cluster-baselines.ts";
-import { type Channel, readChannels, readThreads } from "./cluster-data.ts";
+import { type Channel, type EvalMessage, readChannels, readThreads } from "./cluster-data.ts";
+import { PublishedCompactor } from "./experiment/published.ts";
 import { bCubedF, largestShare, mean, oneToOneOverlap, singletonShare } from "./measures.ts";
 import { storedForest } from "./store-forest.ts";
 
@@ -12,6 +13,7 @@ const HOT_SIZE = 30;
  *
  * - `largestThemeShare`, `largestClusterShare`, `singletonShare`: over the cold messages of each thread, the mean share of
  *   the largest theme, of the largest cluster, and of messages alone in their cluster; in [0, 1].
+ * - `largestThemeShare.published`: the share of the largest cluster of the published union-find compactor.
  * - `irc.b3F`, `irc.oneToOne`: clusters of a channel's messages against the conversations that people annotated, in
  *   percent. `.fixedRuns` and `.tfidf` are the same figures for runs of the same mean size and for the nearest message by TF-IDF.
  *
@@ -21,11 +23,13 @@ export async function evaluateClusters(
   dataFolder: string,
 ): Promise<{ name: "clusters"; figures: Record<string, number> }> {
   const figures: Record<string, number> = {};
-  const threads = readThreads(dataFolder, THREAD_MESSAGES).map((messages) => storedForest(messages, HOT_SIZE));
+  const conversations = readThreads(dataFolder, THREAD_MESSAGES);
+  const threads = conversations.map((messages) => storedForest(messages, HOT_SIZE));
   if (threads.length === 0) console.error(`No threads in ${dataFolder}: their figures are left out.`);
   else {
     figures.largestThemeShare = round(mean(threads.map(({ themes }) => largestShare(themes))), 3);
     figures.largestClusterShare = round(mean(threads.map(({ clusters }) => largestShare(clusters))), 3);
+    figures["largestThemeShare.published"] = round(mean(conversations.map(publishedLargestShare)), 3);
     figures.singletonShare = round(mean(threads.map(({ clusters }) => singletonShare(clusters))), 3);
   }
 
@@ -40,6 +44,13 @@ export async function evaluateClusters(
     Object.assign(figures, channelFigures(channels, texts.map(nearestByTfIdf), ".tfidf"));
   }
   return { name: "clusters", figures };
+}
+
+function publishedLargestShare(messages: readonly EvalMessage[]): number {
+  const compactor = new PublishedCompactor();
+  const cold = messages.slice(0, -HOT_SIZE);
+  for (const { text } of cold) compactor.graduate(text);
+  return Math.max(...compactor.clusters().map((members) => members.length)) / cold.length;
 }
 
 /** Returns both measures over all annotated lines. An event of the server belongs to no conversation, so it is alone. */

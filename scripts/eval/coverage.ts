@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openStore, type RenderResult, type Session, type Store, type TokenCounter } from "../../src/index.ts";
 import { coverageBaseline, type Turn } from "./coverage-baseline.ts";
 import { inFolder } from "./folder.ts";
+import { fourCharacters } from "./four-characters.ts";
 import { mean } from "./measures.ts";
 import { plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, type CorpusMessage, readLocomo } from "./recall-data.ts";
@@ -10,9 +11,6 @@ const BUDGETS = [500, 1_000, 2_000, 4_000] as const;
 
 /** The number of turns that a baseline ranks. No budget has room for so many. */
 const RANKED = 400;
-
-/** Counts tokens as the papers of the data sets do: four characters each. */
-const fourCharacters: TokenCounter = { name: "four-characters", count: (text) => Math.ceil(text.length / 4) };
 
 /** The token counters, by the prefix of their figures' names. */
 const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "chars4.": fourCharacters };

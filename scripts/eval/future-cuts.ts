@@ -4,6 +4,8 @@ import type { EntireEntry } from "./recall-data.ts";
 export interface Cut {
   /** The number of entries before the cut. */
   entryCount: number;
+  /** The number of entries up to the last of the next 30 calls. */
+  entryEnd: number;
   /** The base names of the files, at least two. */
   gold: ReadonlySet<string>;
 }
@@ -31,7 +33,8 @@ export function cutsOf(entries: readonly EntireEntry[]): Cut[] {
     for (; read < entryCount; read++) for (const name of fileNames(entries[read]!)) seen.add(name);
     const ahead = calls.slice(call, call + CALLS_AHEAD).flatMap((index) => fileNames(entries[index]!));
     const gold = new Set(ahead.filter((name) => seen.has(name)));
-    if (gold.size >= GOLD_MIN) cuts.push({ entryCount, gold });
+    const entryEnd = calls[call + CALLS_AHEAD - 1]! + 1;
+    if (gold.size >= GOLD_MIN) cuts.push({ entryCount, entryEnd, gold });
   }
   return cuts;
 }

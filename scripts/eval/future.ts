@@ -1,14 +1,12 @@
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore, type Session, StoreError, type TokenCounter } from "../../src/index.ts";
+import { fourCharacters } from "./four-characters.ts";
 import { type Cut, cutsOf } from "./future-cuts.ts";
 import { mean } from "./measures.ts";
 import { type EntireEntry, entireInput, readEntireSessions } from "./recall-data.ts";
 import { signTest } from "./sign-test.ts";
 
 const BUDGETS = [1_000, 2_000, 4_000, 8_000] as const;
-
-/** Counts tokens as the published baselines do: four characters each. */
-const fourCharacters: TokenCounter = { name: "four-characters", count: (text) => Math.ceil(text.length / 4) };
 
 /** The token counters, by the prefix of their figures' names. */
 const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "chars4.": fourCharacters };

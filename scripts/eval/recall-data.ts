@@ -16,6 +16,8 @@ export interface Question {
   /** Ids of messages, or of sessions if the corpus asks for sessions. */
   gold: ReadonlySet<string>;
   category: string;
+  /** Only LoCoMo has answers. */
+  answer?: string;
 }
 
 /** Sessions that are searched together. */
@@ -38,7 +40,7 @@ export function readLocomo(dataFolder: string): Corpus[] {
   interface Sample {
     sample_id: string;
     conversation: Record<string, string | Turn[]>;
-    qa: { question: string; evidence?: string[]; category: number }[];
+    qa: { question: string; answer?: string | number; evidence?: string[]; category: number }[];
   }
   return (JSON.parse(readFileSync(file, "utf8")) as Sample[]).map(({ sample_id, conversation, qa }) => {
     const sessions: Corpus["sessions"] = [];
@@ -58,10 +60,11 @@ export function readLocomo(dataFolder: string): Corpus[] {
     const known = new Set(sessions.flatMap(({ messages }) => messages.map(({ id }) => id)));
     const questions = qa
       .filter(({ category }) => category >= 1 && category <= 4)
-      .map(({ question, evidence = [], category }) => ({
+      .map(({ question, answer = "", evidence = [], category }) => ({
         text: question,
         gold: new Set(evidence.flatMap(turnIdsOf).filter((id) => known.has(id))),
         category: String(category),
+        answer: String(answer),
       }));
     return { project: sample_id, sessions, questions: questions.filter(({ gold }) => gold.size > 0) };
   });

@@ -47,6 +47,20 @@ export function emptyTally(strategy: Strategy): Tally {
   };
 }
 
+/** Adds up tallies of one strategy. */
+export function sumOf(tallies: readonly Tally[]): Tally {
+  const [first, ...others] = tallies;
+  const sum = { ...emptyTally(first!.strategy), ...first };
+  for (const tally of others) {
+    for (const name of ["renders", "legal", "legalAsRendered", "overBudget", "unaccounted", "refused"] as const) {
+      sum[name] += tally[name];
+    }
+    sum.kept = [...sum.kept, ...tally.kept];
+    sum.resent = [...sum.resent, ...tally.resent];
+  }
+  return sum;
+}
+
 /** Returns the figures of a tally, which legality.ts explains. */
 export function figuresOf(tally: Tally): Record<string, number> {
   const { renders, legal, legalAsRendered, overBudget, unaccounted, refused, kept, resent } = tally;

@@ -27,18 +27,25 @@ export async function tokenFigures(
   dataFolder: string | undefined,
   extent = EXTENT,
 ): Promise<{ summaryTokensVsFlat: number; summaryTokensGrowth: number }> {
-  const conversations = conversationsOf(dataFolder, extent.conversations);
-  const [flat, unionFind] = [emptyTally(), emptyTally()];
-  for (const messages of conversations) {
-    await grow(messages, { ...SETTINGS, strategy: "flat" }, flat);
-    await grow(messages, { ...SETTINGS, strategy: "union-find" }, unionFind);
-  }
   const growths: number[] = [];
   for (const length of ["short", "real"] as const) growths.push(await growthOf(length, extent));
   return {
-    summaryTokensVsFlat: tokensOf(unionFind) / tokensOf(flat),
+    summaryTokensVsFlat: await summaryTokensVsFlat(dataFolder, extent.conversations),
     summaryTokensGrowth: Math.max(...growths),
   };
+}
+
+/** Returns `summaryTokensVsFlat` of `tokenFigures`. */
+export async function summaryTokensVsFlat(
+  dataFolder: string | undefined,
+  conversationCount = EXTENT.conversations,
+): Promise<number> {
+  const [flat, unionFind] = [emptyTally(), emptyTally()];
+  for (const messages of conversationsOf(dataFolder, conversationCount)) {
+    await grow(messages, { ...SETTINGS, strategy: "flat" }, flat);
+    await grow(messages, { ...SETTINGS, strategy: "union-find" }, unionFind);
+  }
+  return tokensOf(unionFind) / tokensOf(flat);
 }
 
 function conversationsOf(dataFolder: string | undefined, count: number): MessageInput[][] {

@@ -1,0 +1,2 @@
+/** The token budgets of the experiment. */
+export const BUDGETS = [1_000, 2_000, 4_000, 8_000, 16_000] as const;
