@@ -152,7 +152,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   QUERY_EMPTY: () => ({
     message: "The query is empty.",
-    hint: "Give the words to look for. A phrase in double quotes must occur exactly.",
+    hint: "Give the words to look for. A phrase in double quotes is looked for exactly.",
   }),
   IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
   MODEL_KEY_MISSING: ({ model }) => ({

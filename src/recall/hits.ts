@@ -28,6 +28,8 @@ export interface RecallHit {
   neighbors: RecallNeighbor[];
   /** Messages that say the same nearly word for word and rank below it. */
   copies: { messageId: number; sessionId: string; seq: number }[];
+  /** True if no message has the query's text in double quotes, so that its words were searched instead. */
+  phrasesMissing?: true;
   /** The parts of the score, with `explain`. */
   parts?: ScoreParts;
 }

@@ -56,6 +56,11 @@ export function parseQuery(text: string): Query {
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
 }
 
+/** Returns true if a query has words only in double quotes. */
+export function isQuotation(text: string): boolean {
+  return quotedIn(text).length > 0 && !/[\p{L}\p{N}]/u.test(text.replace(QUOTED, " "));
+}
+
 function quotedIn(text: string): string[] {
   const phrases = new Map<string, string>();
   for (const [, phrase] of text.matchAll(QUOTED)) {

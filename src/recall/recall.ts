@@ -60,7 +60,8 @@ const recallSchema = once(() =>
 
 /**
  * Finds the messages that answer a query, in any session, best first. Writes nothing. Any text is a query. A phrase in double
- * quotes must be in a hit letter by letter.
+ * quotes must be in a hit letter by letter. If no message has it, and the query has other words, its words are searched, and
+ * each hit has `phrasesMissing`.
  *
  * Messages are also compared by their vectors, except if the store was made with another embedder, or if a remote embedder
  * does not answer in time.
@@ -81,7 +82,7 @@ export async function recall(
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
   return ports.repositories.database.read(() => {
-    const { ranking, weights } = search(ports, query, embedding, scope as SearchScope, limit);
+    const { ranking, weights, phrasesMissing } = search(ports, query, embedding, scope as SearchScope, limit);
     const reader = new HitReader(ports.repositories, weights, neighbors);
     let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
     const isAffordable = ({ candidate }: Ranked): boolean => {
@@ -92,7 +93,7 @@ export async function recall(
       return true;
     };
     const folded = foldCopies(reader.loaded(ranking, limit), limit, (id) => reader.textOf(id), isAffordable);
-    return folded.map((hit) => reader.hitOf(hit, explain));
+    return folded.map((hit) => ({ ...reader.hitOf(hit, explain), ...(phrasesMissing && { phrasesMissing }) }));
   });
 }
 

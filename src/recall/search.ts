@@ -9,7 +9,7 @@ import { dot } from "../vector/vector.ts";
 import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import type { TextHit } from "./postings.ts";
-import { askingWeight, type Query } from "./query.ts";
+import { askingWeight, isQuotation, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
 import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Ranked, rankCandidates } from "./ranking.ts";
 
@@ -40,10 +40,14 @@ export interface Ranking {
   /** Best first. Embeddings are read only for the part that is read. */
   ranking: Iterable<Ranked>;
   weights: ReadonlyMap<string, number>;
+  /** True if no message has the phrases of the query, so that they were searched as words. */
+  phrasesMissing?: true;
 }
 
 /**
- * Ranks the messages that match by words, the neighbors of these, and the members of the clusters near the query.
+ * Ranks the messages that match by words, the neighbors of these, and the members of the clusters near the query. If no
+ * message has the phrases of the query, they are searched as words, unless the query is nothing but phrases. People quote
+ * titles in questions, and need not remember a title exactly.
  *
  * @param embedding  The query's vector, if the caller has one.
  * @param shownIds  For the query of a context: the messages that the context shows already. They are left out, and also the
@@ -60,6 +64,10 @@ export function search(
   const { evidence, fullText } = ports.repositories;
   const vector = queryVector(ports, query.text, embedding);
   const { terms, hits } = searchFullText(ports.repositories, query, scope, Math.max(limit, RANKED_MAX));
+  if (hits.length === 0 && query.phrases.length > 0 && !isQuotation(query.text)) {
+    const ranking = search(ports, { ...query, phrases: [] }, embedding, scope, limit, shownIds);
+    return { ...ranking, phrasesMissing: true };
+  }
   const factors = terms.map(({ stem }) => askingWeight(stem));
   const found = new Map(hits.map(({ messageId, scores }) => [messageId, scores]));
   const excluded = new Set(shownIds && [...shownIds, ...repetitionsOf(ports.repositories, query, hits)]);

@@ -6,6 +6,7 @@ import { parseArguments } from "../core/schema.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { ChatTool } from "../models/chat-model.ts";
 import { EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
+import { nothingFound } from "./recall-notes.ts";
 import { hitsPage, membersPage, type ResultBudget, sliceOfMessage } from "./result-pages.ts";
 import type { Store } from "./store.ts";
 
@@ -78,7 +79,7 @@ async function contentOf(
   if (name === "recall") {
     const { query, limit = HITS_DEFAULT } = parseArguments(RECALL, args);
     const hits = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
-    if (hits.length === 0) return "No message has words of the query. Other words may find it.";
+    if (hits.length === 0) return `${nothingFound(query)} Other words may find it.`;
     const pointer = (): string => "Search with other words to see these.";
     return hitsPage(hits, { beyond: 0, pointer }, budget).text;
   }

@@ -33,7 +33,7 @@ export function limitOf(what: string, usual: number, max: number) {
 
 export const RECALL_INPUT = z.strictObject({
   query: textOf(0, MODEL_QUERY_CHARS_MAX).check(
-    z.describe('Words to look for; a phrase "in double quotes" must occur exactly'),
+    z.describe('Words to look for; a phrase "in double quotes" is looked for exactly'),
   ),
   limit: limitOf("messages", RECALL_LIMIT_DEFAULT, RECALL_LIMIT_MAX),
   offset,

@@ -7,6 +7,7 @@ import { minuteOf } from "../core/times.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { Expansion } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
+import { noteOnHits } from "./recall-notes.ts";
 
 /** If a page has several messages, each may take this share of it. */
 const MESSAGE_SHARE = 1 / 3;
@@ -110,7 +111,8 @@ export function hitsPage(
       return { line, value: { ...about, root, text: visibleText(cut), whole: cut === text } };
     });
   };
-  const head = `${RECORD_NOTE} expand(id) gives what was said around one.`;
+  const note = noteOnHits(hits);
+  const head = `${RECORD_NOTE} expand(id) gives what was said around one.${note === undefined ? "" : ` ${note}`}`;
   return pageOf(hits, itemOf, remainder, budget, (lines) => element("hits", {}, `${head}\n${lines}\n`));
 }
 

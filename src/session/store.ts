@@ -116,7 +116,8 @@ export interface Store {
 
   /**
    * Finds the messages that answer a query, in any session, best first. Any text is a query. A phrase in double quotes must occur
-   * exactly. A message can be found as soon as it is appended.
+   * exactly. If it occurs nowhere, and the query has words outside the quotes, its words are searched, and each hit has
+   * `phrasesMissing`. A message can be found as soon as it is appended.
    *
    * If a remote embedder fails, or takes longer than `vectorMsMax`, messages are found by their words only.
    *

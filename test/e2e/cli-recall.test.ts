@@ -94,6 +94,27 @@ test("matches a phrase in double quotes letter by letter, and words after -- unc
   expect(stdout).toContain("Which **lens** did we choose?");
 });
 
+test("searches the words of a quoted title that stands nowhere, and says so", async () => {
+  const { exitCode, stdout, stderr } = await folder.run([
+    "recall",
+    "--limit",
+    "1",
+    'who ordered "The Works of Glass"?',
+  ]);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr: "The quoted text was not found, so its words were searched.\n",
+  });
+  expect(stdout).toContain("from the **glass** **works**");
+  const [hit] = await folder.json("recall", 'who ordered "The Works of Glass"?');
+  expect(hit).toMatchObject({ seq: 2, phrasesMissing: true });
+  expect(await folder.run(["recall", '"the works of glass"'])).toEqual({
+    exitCode: 0,
+    stdout: "",
+    stderr: "No message has the quoted text. Without the quotes, its words are searched.\n",
+  });
+});
+
 test("says that nothing was found, and does not fail", async () => {
   const nothing = { exitCode: 0, stdout: "", stderr: "No message has words of the query.\n" };
   expect(await folder.run(["recall", "submarine"])).toEqual(nothing);

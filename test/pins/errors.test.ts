@@ -126,7 +126,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The query was refused: it does not only read.",
     "Only one statement that reads is allowed: SELECT, WITH, VALUES or EXPLAIN.",
   ],
-  QUERY_EMPTY: [{}, "The query is empty.", "Give the words to look for. A phrase in double quotes must occur exactly."],
+  QUERY_EMPTY: [
+    {},
+    "The query is empty.",
+    "Give the words to look for. A phrase in double quotes is looked for exactly.",
+  ],
   IMPORT_UNREADABLE: [
     { path: "a.jsonl", reason: "no such format" },
     "Cannot import a.jsonl: no such format.",

@@ -3,6 +3,7 @@ import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth } from "../display-width.ts";
@@ -40,8 +41,9 @@ export const recallCommand: Command<RecallFlags> = {
   usage: "recall <query...>",
   summary: "Find the messages that answer a question, in all sessions, best first.",
   details:
-    "Any text is a query. Text in double quotes must occur in a hit letter by letter. Each hit is shown by the passage " +
-    "with most words of the query, between the messages before and after it. With --json: an array of hits.",
+    "Any text is a query. Text in double quotes must occur in a hit letter by letter. If it occurs nowhere and the query " +
+    "has other words, its words are searched. Each hit is shown by the passage with most words of the query, between the " +
+    "messages before and after it. With --json: an array of hits.",
   argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", "most hits", 1, RECALL_LIMIT_MAX).default(RECALL_LIMIT_DEFAULT),
@@ -66,7 +68,8 @@ export const recallCommand: Command<RecallFlags> = {
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const { session, role, part, since, until, ...sameNames } = options;
-    const hits = await store.recall(args.join(" "), {
+    const query = args.join(" ");
+    const hits = await store.recall(query, {
       ...sameNames,
       ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
       ...(role !== undefined && { roles: role }),
@@ -75,19 +78,22 @@ export const recallCommand: Command<RecallFlags> = {
       ...(until !== undefined && { untilMs: until }),
     });
     const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
-    return { value: hits, lines: recallLines(hits, store, idOf, terminal) };
+    return { value: hits, lines: recallLines(hits, query, store, idOf, terminal) };
   },
 };
 
 function* recallLines(
   hits: readonly RecallHit[],
+  query: string,
   store: Store,
   idOf: (sessionId: string) => string,
   terminal: Terminal,
 ): Generator<string> {
+  const note = noteOnHits(hits);
+  if (note !== undefined) terminal.note(note);
   for (const hit of hits) yield* hitLines(hit, terminal, idOf);
   const [best] = hits;
-  if (best === undefined) return terminal.note("No message has words of the query.");
+  if (best === undefined) return terminal.note(nothingFound(query));
   const { root, sessionId, seq } = best;
   const isExpandable = root !== null && store.expand(root, { limit: 0 }).memberCount > 1;
   const around = isExpandable

@@ -3,6 +3,7 @@ import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
 import { RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
 import { timeOf } from "../../core/times.ts";
 import { RECALL_INPUT } from "../../session/inputs.ts";
+import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { HIT, hitsPage } from "../../session/result-pages.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 import { visibleSession } from "../visible-session.ts";
@@ -43,9 +44,11 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
     const hits = found.slice(offset, offset + limit);
     const rest = restOfList("recall", offset + hits.length, found.length, { isCounted: false });
     const page = hitsPage(hits, rest, call.budget);
-    const value = { ...pageFacts(page.left, found.length), hits: page.items };
+    const facts = pageFacts(page.left, found.length);
+    const note = [facts.note, noteOnHits(hits)].filter((sentence) => sentence !== undefined).join(" ");
+    const value = { ...facts, note, hits: page.items };
     if (hits.length > 0) return { value, text: page.text };
-    const what = offset === 0 ? "No message has" : "No more messages have";
-    return { value: { ...value, left: 0 }, text: `${what} words of the query. Try other words.` };
+    const text = offset === 0 ? `${nothingFound(query)} Try other words.` : "No more messages match the query.";
+    return { value: { ...value, left: 0 }, text };
   },
 };

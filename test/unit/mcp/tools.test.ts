@@ -114,6 +114,23 @@ describe("recall", () => {
     expect(structuredContent).toMatchObject({ hits: [], left: 0 });
     expect(content[0].text).toContain("No message has words of the query");
   });
+
+  test("says that a quoted text was not found, and what was searched", async () => {
+    const client = await served(twoProjects());
+    const missing = "The quoted text was not found, so its words were searched.";
+    const question = 'Who mentioned "The Lamp of the Lighthouse"?';
+    const { content, structuredContent } = await client.call("recall", { query: question, limit: 1, tokensMax: 200 });
+    expect(content[0].text).toContain(missing);
+    expect(tokens(content[0].text)).toBeLessThanOrEqual(200);
+    expect(structuredContent.note).toContain(missing);
+    expect(structuredContent.hits[0].text).toContain("lighthouse lamp");
+    const literal = await client.call("recall", { query: 'Who mentioned the "lighthouse lamp"?' });
+    expect(JSON.stringify(literal)).not.toContain(missing);
+    const nothing = await client.call("recall", { query: '"lamp of the lighthouse"' });
+    expect(nothing.content[0].text).toBe(
+      "No message has the quoted text. Without the quotes, its words are searched. Try other words.",
+    );
+  });
 });
 
 describe("expand", () => {

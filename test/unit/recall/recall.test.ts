@@ -124,6 +124,32 @@ describe("what is found", () => {
     expect(placesOf(await store.recall('"fresnel lens"'))).toEqual(["lights 1"]);
   });
 
+  test("is found by the words of a phrase that stands nowhere, in a question about it, and says so", async () => {
+    const store = harbor();
+    const question = 'Who mentioned "The Second Order of Fresnel Lenses" last week?';
+    const hits = await store.recall(question, { limit: 1 });
+    expect(placesOf(hits)).toEqual(["lights 1"]);
+    expect(hits).toEqual([{ ...hits[0]!, phrasesMissing: true }]);
+    expect(placesOf(await store.recall('Who mentioned the "Fresnel lens" "on Tuesday"?'))[0]).toBe("lights 1");
+    const literal = await store.recall('Who mentioned the "Fresnel lens"?');
+    expect(placesOf(literal)).toEqual(["lights 1"]);
+    expect(literal[0]).not.toHaveProperty("phrasesMissing");
+  });
+
+  test("holds every phrase of a query that is nothing but phrases", async () => {
+    const store = harbor();
+    expect(await store.recall('"Fresnel lenses"')).toEqual([]);
+    expect(await store.recall('"Fresnel lens" … "second place", ')).toEqual([]);
+    expect(placesOf(await store.recall('"fresnel lens" … "second order", '))).toEqual(["lights 1"]);
+  });
+
+  test("is of the scope also when a phrase is searched as words, and may be none", async () => {
+    const store = harbor();
+    const scope = { project: "village" };
+    expect(placesOf(await store.recall('What is the "Fresnel glass"?', scope))).toEqual(["bakery 0", "bakery 1"]);
+    expect(await store.recall('What is the "Fresnel lighthouse"?', scope)).toEqual([]);
+  });
+
   test("is what one who is named has said", async () => {
     const store = temporaryStore();
     store

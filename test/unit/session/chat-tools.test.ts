@@ -34,7 +34,7 @@ test("what a model is told of the tools", () => {
   expect(CHAT_TOOLS[0]!.schema).toEqual({
     type: "object",
     properties: {
-      query: { type: "string", description: 'Words to look for; a phrase "in double quotes" must occur exactly' },
+      query: { type: "string", description: 'Words to look for; a phrase "in double quotes" is looked for exactly' },
       limit: { type: "integer", description: "The most messages that come back: 1 to 20, 8 if left out" },
     },
     required: ["query"],
@@ -84,6 +84,17 @@ describe("recall", () => {
   test("says so where nothing is found", async () => {
     expect(await textOf(run(temporaryStore(), "recall", { query: "lamp" }))).toBe(
       "No message has words of the query. Other words may find it.",
+    );
+  });
+
+  test("says that a quoted text was not found, and what was searched", async () => {
+    const store = temporaryStore();
+    store.session("s").append({ role: "user", content: "The lamp is green." });
+    const text = await textOf(run(store, "recall", { query: 'Who mentioned "the green lamp"?' }));
+    expect(text).toContain("The quoted text was not found, so its words were searched.");
+    expect(text).toContain("The lamp is green.</hit>");
+    expect(await textOf(run(store, "recall", { query: '"the green lamp"' }))).toBe(
+      "No message has the quoted text. Without the quotes, its words are searched. Other words may find it.",
     );
   });
 });
