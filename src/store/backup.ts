@@ -13,7 +13,7 @@ const PAGES_PER_TURN = 256;
 export interface BackupOptions {
   /** True to replace an existing file. Otherwise an existing file is an error. */
   overwrite?: boolean;
-  /** Called as the copy grows. An error that it throws ends the backup. */
+  /** Called as the copy grows, and as it is checked. An error that it throws ends the backup. */
   onProgress?: (progress: { copiedBytes: number; totalBytes: number }) => void;
 }
 
@@ -55,11 +55,16 @@ export async function backupStore(
   try {
     const copy = join(folder, "copy.db");
     inFileSystem(target, () => writeFileSync(copy, "", { flag: "wx", mode: 0o600 }));
-    const source = await copyPages(database, copy, (progress) => {
+    let progress = { copiedBytes: 0, totalBytes: 0 };
+    const breathe = (): void => {
       signal.throwIfAborted();
       onProgress?.(progress);
+    };
+    const source = await copyPages(database, copy, (copied) => {
+      progress = copied;
+      breathe();
     });
-    await checkCopy(copy, source, target, signal);
+    await checkCopy(copy, source, target, breathe);
     const byteLength = inFileSystem(target, () => {
       flushToDisk(copy);
       return statSync(copy).size;
@@ -132,14 +137,15 @@ async function copyPages(
   }
 }
 
-async function checkCopy(copy: string, source: Inventory, target: string, signal: AbortSignal): Promise<void> {
+/** @param breathe  Called between the tables. What it throws ends the check. */
+async function checkCopy(copy: string, source: Inventory, target: string, breathe: () => void): Promise<void> {
   const client = new Database(copy, { fileMustExist: true });
   try {
     // In WAL mode, a reader would need two files beside the copy.
     client.pragma("journal_mode = DELETE");
     for (const table of Object.keys(source.rowCounts)) {
       await nextTurn();
-      signal.throwIfAborted();
+      breathe();
       const found = client.pragma(`integrity_check("${table}")`, { simple: true }) as string;
       if (found !== "ok") throw new DamageError(`a copy of it fails SQLite's integrity check: ${found}`);
     }
