@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { DATABASE_SECONDS_MAX } from "../../src/core/limits.ts";
 import type { Job, Reply } from "./fuzz/child.ts";
 
 const CHILD = fileURLToPath(new URL("./fuzz/child.ts", import.meta.url));
@@ -11,7 +12,8 @@ const SHARES: Record<string, number> = { importers: 0.5, api: 0.3, mcp: 0.15, cl
 const INPUTS_DEFAULT = 200_000;
 /** Inputs that share a store. */
 const JOB_INPUTS = 250;
-const HANG_MS = 10_000;
+/** Longer than SQLite may take with a foreign database, in milliseconds. */
+const HANG_MS = DATABASE_SECONDS_MAX * 1_000 + 5_000;
 /** How often the parent looks for a hang, in milliseconds. */
 const WATCH_MS = 500;
 const PROCESSES_MAX = 4;

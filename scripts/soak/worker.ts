@@ -41,14 +41,14 @@ const embedderOf = (id: string): Embedder => (id === OTHER_EMBEDDER.id ? OTHER_E
 
 const at = Date.now();
 const isReader = ["read", "search", "backup"].includes(kindOf(actor));
-const store = open();
+const store = orEnd(() => openStore(path, { clock, embedder: embedderOf, readonly: isReader && random() < 0.5 }));
 const hasSession = ["append", "batch", "shared", "sync", "thin"].includes(kindOf(actor));
-const session = hasSession ? store.session(sessionOf(actor), SETTINGS) : undefined;
+const session = orEnd(() => (hasSession ? store.session(sessionOf(actor), SETTINGS) : undefined));
 
-/** Opens the store, and ends the process if the store refuses. */
-function open(): Store {
+/** Ends the process if the store refuses. */
+function orEnd<T>(work: () => T): T {
   try {
-    return openStore(path, { clock, embedder: embedderOf, readonly: isReader && random() < 0.5 });
+    return work();
   } catch (error) {
     return end(error);
   }
@@ -135,7 +135,10 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     const folder = join(dirname(path), actor);
     const file = join(folder, "live.jsonl");
     mkdirSync(folder, { recursive: true });
-    let written = existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
+    const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [""];
+    let written = lines.length - 1;
+    // An actor that was killed in the middle of a line never completes it.
+    writeFileSync(file, lines.with(-1, "").join("\n"));
     say({ say: "begin", from: next, to: 1e9, isWhole: false, at: Date.now() });
     const ended = watchFiles(store, folder, {
       onEvent: (event) => {
@@ -145,13 +148,13 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
       },
     });
     for (;;) {
-      const lines = lineOf(written++);
+      const line = lineOf(written++);
       if (random() < 0.3) {
-        const half = Math.floor(lines.length / 2); // a line is often written in two pieces
-        appendFileSync(file, lines.slice(0, half));
+        const half = Math.floor(line.length / 2); // a line is often written in two pieces
+        appendFileSync(file, line.slice(0, half));
         await sleep(2);
-        appendFileSync(file, lines.slice(half));
-      } else appendFileSync(file, lines);
+        appendFileSync(file, line.slice(half));
+      } else appendFileSync(file, line);
       await Promise.race([sleep(random() * 20), ended]);
     }
   },
