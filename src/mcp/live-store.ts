@@ -10,6 +10,13 @@ export interface StoreAccess {
   close(): void;
 }
 
+export interface StoreOfCall {
+  /** Repeats the read once if the file was replaced. */
+  read<T>(work: (store: Store) => T | Promise<T>): Promise<T>;
+  /** Never repeats a write, because a failed write may have taken effect. The next write opens the file again. */
+  write<T>(work: (store: Store) => T): Promise<T>;
+}
+
 /** After these errors, the file may have been replaced or upgraded, so it is opened again. */
 const REOPEN_AFTER = ["FILE_REPLACED", "STORE_CORRUPT", "STORE_CLOSED"] as const;
 
@@ -40,23 +47,27 @@ export class LiveStore {
     await this.#loading?.catch(() => {}); // the caller of `load` gets the error
   }
 
-  /** Repeats the read once if the file was replaced. */
-  async read<T>(read: (store: Store) => T | Promise<T>): Promise<T> {
-    await this.#turns.next(this.load());
+  /** Returns the store for one call. A call that was cancelled before its turn is not run. */
+  of(signal?: AbortSignal): StoreOfCall {
+    return {
+      read: (work) => this.#turns.take(this.load(), signal, () => this.#read(work)),
+      write: (work) => this.#turns.take(this.load(), signal, () => this.#write(work)),
+    };
+  }
+
+  async #read<T>(work: (store: Store) => T | Promise<T>): Promise<T> {
     try {
-      return await read(await this.#opened("openToRead"));
+      return await work(await this.#opened("openToRead"));
     } catch (error) {
       if (!isOfReplaced(error)) throw error;
       this.close();
-      return await read(await this.#opened("openToRead"));
+      return await work(await this.#opened("openToRead"));
     }
   }
 
-  /** Never repeats a write, because a failed write may have taken effect. The next write opens the file again. */
-  async write<T>(write: (store: Store) => T): Promise<T> {
-    await this.#turns.next(this.load());
+  async #write<T>(work: (store: Store) => T): Promise<T> {
     try {
-      return write(await this.#opened("openToWrite"));
+      return work(await this.#opened("openToWrite"));
     } catch (error) {
       if (isOfReplaced(error)) this.close();
       throw error;

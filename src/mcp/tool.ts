@@ -5,7 +5,7 @@ import { type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import { type ListRemainder, RECORD_NOTE, type ResultBudget } from "../session/result-pages.ts";
 import { failedCall } from "./failure.ts";
-import type { LiveStore } from "./live-store.ts";
+import type { LiveStore, StoreOfCall } from "./live-store.ts";
 
 /** The limits of `tokensMax`: a few messages, and a short book. */
 const TOKENS_MAX = 100_000;
@@ -17,7 +17,9 @@ export interface ToolPorts {
   project: string | undefined;
 }
 
-export interface ToolCall extends ToolPorts {
+export interface ToolCall {
+  live: StoreOfCall;
+  project: string | undefined;
   budget: ResultBudget;
   signal: AbortSignal;
 }
@@ -45,9 +47,9 @@ export interface Tool<Input extends object = object, Value extends object = obje
 export type AnyTool = Tool<any, any>;
 
 /** A failed call is answered with the tool's error, never with a protocol error. */
-export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts): void {
+export function registerTool(server: McpServer, tool: AnyTool, { live, project }: ToolPorts): void {
   const { name, title, description, output, tokensMaxDefault, writes = false } = tool;
-  const input = inputOf(tool, ports.project);
+  const input = inputOf(tool, project);
   const config = {
     title,
     description,
@@ -65,7 +67,7 @@ export function registerTool(server: McpServer, tool: AnyTool, ports: ToolPorts)
     try {
       const { tokensMax = tokensMaxDefault, ...asked } = parseArguments(input, args ?? {}) as { tokensMax?: number };
       const budget = { tokensMax, tokenCounter: estimatingTokenCounter };
-      const { value, text } = await tool.run(asked, { ...ports, budget, signal });
+      const { value, text } = await tool.run(asked, { live: live.of(signal), project, budget, signal });
       return { content: [{ type: "text", text }], structuredContent: value };
     } catch (error) {
       if (signal.aborted) throw error; // nobody waits for the answer

@@ -4,6 +4,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /** The calls that may wait before no more messages are taken. */
 const WAITING_MAX = 64;
 
+/** The calls that may be at work at the same time. Only those that wait for a vector take longer than their turn. */
+const WORKING_MAX = 8;
+
 /**
  * Makes calls run one after another, because each blocks the thread. Before each, the event loop runs, so that a client that is
  * gone is noticed, and the client has taken the answers before it, so that they do not pile up.
@@ -12,6 +15,8 @@ export class Turns {
   readonly #output: Writable;
   #last: Promise<void> = Promise.resolve();
   #waitingCount = 0;
+  #workingCount = 0;
+  #wake = (): void => {};
   #isOver = false;
 
   constructor(output: Writable) {
@@ -19,22 +24,34 @@ export class Turns {
   }
 
   /**
-   * Waits for the calls before this one. Never resolves after `end`, because nobody waits for the call.
+   * Does the work of a call after the work of the calls before it has begun. Never resolves after `end`, because nobody waits for
+   * the call.
    *
    * @param ready  What the call waits for as well. Its failure is the caller's to report.
+   * @throws what `work` throws; or the signal's reason, if it was aborted before the work began.
    */
-  next(ready: Promise<unknown>): Promise<void> {
+  async take<T>(ready: Promise<unknown>, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     this.#waitingCount += 1;
-    const before = this.#last;
-    this.#last = (async () => {
-      await before;
-      await ready.catch(() => {});
-      await nextTurn();
-      await this.#drained();
-      if (this.#isOver) await new Promise(() => {});
-      this.#waitingCount -= 1;
-    })();
-    return this.#last;
+    this.#last = this.#next(this.#last, ready);
+    await this.#last;
+    signal?.throwIfAborted();
+    this.#workingCount += 1;
+    try {
+      return await work();
+    } finally {
+      this.#workingCount -= 1;
+      this.#wake();
+    }
+  }
+
+  async #next(before: Promise<void>, ready: Promise<unknown>): Promise<void> {
+    await before;
+    await ready.catch(() => {});
+    await nextTurn();
+    while (this.#workingCount >= WORKING_MAX) await new Promise<void>((resolve) => (this.#wake = resolve));
+    await this.#drained();
+    if (this.#isOver) await new Promise(() => {});
+    this.#waitingCount -= 1;
   }
 
   /** Waits until another message may be taken. */

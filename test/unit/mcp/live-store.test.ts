@@ -44,6 +44,25 @@ test("what asks for no store does not wait for it; what does is answered, though
   await ended;
 });
 
+test("a call that is cancelled before its turn is not run", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const client = new RawClient(input, output);
+  let load!: (access: StoreAccess) => void;
+  const loadAccess = () => new Promise<StoreAccess>((resolve) => (load = resolve));
+  void serve({ loadAccess, project: undefined, allowAppend: true, input, output });
+  await client.initialize();
+  const append = (content: string) => ({ name: "append", arguments: { sessionId: "s", role: "user", content } });
+  void client.requestAs("cancelled", "tools/call", append("never mind"));
+  const kept = client.request("tools/call", append("kept"));
+  client.notify("notifications/cancelled", { requestId: "cancelled" });
+  await setTimeout(50);
+  const path = temporaryPath();
+  load(accessTo(path));
+  expect((await kept).result.structuredContent.seq).toBe(0);
+  client.end();
+  expect(openedStore(path).resume("s").messages()).toMatchObject([{ text: "kept" }]);
+});
+
 async function sessionsSeen(client: RawClient): Promise<string[] | string> {
   const { isError, content, structuredContent } = await client.call("list_sessions");
   if (isError) return content[0].text;

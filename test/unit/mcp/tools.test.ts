@@ -362,6 +362,34 @@ test("a call that is cancelled, and one whose client has left, stop waiting for 
   expect(complaints).not.toHaveBeenCalled(); // neither is a bug of the server
 });
 
+test("at most eight calls wait for a vector at the same time, and the others follow", async () => {
+  const path = temporaryPath();
+  const waiting: (() => void)[] = [];
+  let [askedCount, openCount, openMax] = [0, 0, 0];
+  const remote = remoteLetters();
+  const embedder: RemoteEmbedder = {
+    ...remote,
+    embedAll: async (request) => {
+      askedCount += 1;
+      openCount += 1;
+      openMax = Math.max(openMax, openCount);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      openCount -= 1;
+      return remote.embedAll(request);
+    },
+  };
+  openedStore(path, { embedder }).session("s").append({ role: "user", content: "The lamp is green." });
+  const client = await served(path, { embedder });
+  const calls = Array.from({ length: 20 }, (_, index) =>
+    client.call("recall", { query: `lamp ${"abcdefghijklmnopqrst"[index]}` }),
+  );
+  await vi.waitFor(() => expect(openCount).toBe(8), { timeout: 5_000 });
+  const answering = setInterval(() => waiting.shift()?.(), 1);
+  for (const { isError } of await Promise.all(calls)) expect(isError).toBeUndefined();
+  clearInterval(answering);
+  expect([askedCount, openMax]).toEqual([20, 8]);
+});
+
 test("a server for one project shows nothing of another", async () => {
   const path = twoProjects();
   const store = openedStore(path, { readonly: true });
