@@ -90,8 +90,13 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
     const offset = offsetOf(params?.cursor);
     try {
       // One more session shows if there is a next page.
-      const listed = { ...inProject, offset, limit: PAGE_SIZE + 1 };
-      const sessions = await live.of(signal).read((store) => store.sessions(listed));
+      const { sessions, isMore } = await live.of(signal).read((store) => {
+        const page = { offset, limit: PAGE_SIZE + 1 };
+        let damagedCount = 0;
+        // A damaged session cannot be read, so it is no resource. The tool list_sessions names it.
+        const listed = store.sessions({ ...inProject, ...page, onUnreadable: () => void damagedCount++ });
+        return { sessions: listed, isMore: listed.length + damagedCount > PAGE_SIZE };
+      });
       const resources = sessions.slice(0, PAGE_SIZE).map(({ id, title, project: of, messageCount, updatedAtMs }) => ({
         uri: SESSION_URI + encodeURIComponent(id),
         name: visibleText(id),
@@ -100,7 +105,7 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
         mimeType: MIME_TYPE,
         ...annotationsOf(updatedAtMs),
       }));
-      return { resources, ...(sessions.length > PAGE_SIZE && { nextCursor: String(offset + PAGE_SIZE) }) };
+      return { resources, ...(isMore && { nextCursor: String(offset + PAGE_SIZE) }) };
     } catch (error) {
       // Clients list resources when they start, maybe before the first import.
       if (StoreError.is(error, "FILE_NOT_FOUND")) return { resources: [] };

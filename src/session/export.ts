@@ -3,7 +3,9 @@ import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { heldTime } from "../core/times.ts";
 import type { Repositories } from "../store/repositories.ts";
-import type { SessionRow } from "../store/sessions.ts";
+import type { SessionRow, Unreadable } from "../store/sessions.ts";
+
+export type { Unreadable } from "../store/sessions.ts";
 
 /** Few messages are in memory at the same time, because each may have megabytes. */
 const PAGE_MESSAGES = 50;
@@ -44,22 +46,17 @@ export interface ExportedMessage {
 
 export type ExportLine = ExportedSession | ExportedMessage;
 
-export interface UnreadableMessage {
-  sessionId: string;
-  seq: number;
-  reason: string;
-}
-
 export interface ExportOptions {
   /** The ids of the sessions; by default all. */
   sessions?: readonly string[];
-  /** Called for each message that cannot be read. Without this function, the first such message throws. */
-  onUnreadable?: (message: UnreadableMessage) => void;
+  /** Called for each session and message that cannot be read. Without this function, the first of them throws. */
+  onUnreadable?: (unreadable: Unreadable) => void;
 }
 
 /**
  * Yields the lines of the neutral format, one object each: a session, then its messages in order, then the next session. A
- * session comes after the one that started it. Derived data is not exported.
+ * session comes after the one that started it. Derived data is not exported. If a session itself cannot be read, its messages
+ * are exported without its line.
  *
  * Memory does not grow with the history. Between two lines, others can write to the store. Messages that they append to a session
  * after its line are not exported.
@@ -68,36 +65,51 @@ export interface ExportOptions {
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {
   const { database, sessions, messages } = repositories;
-  for (const row of database.read(() => rowsInOrder(repositories, options.sessions))) {
-    if (database.read(() => sessions.byId(row.id)) === undefined) continue; // forgotten meanwhile
-    const lastSeq = database.read(() => messages.lastSeq(row.id)?.seq ?? -1);
-    yield sessionLine(row);
+  for (const { id, row } of sessionsInOrder(repositories, options)) {
+    if (row !== undefined && database.read(() => sessions.byId(id)) === undefined) continue; // forgotten meanwhile
+    const lastSeq = database.read(() => messages.lastSeq(id)?.seq ?? -1);
+    if (row !== undefined) yield sessionLine(row);
     for (let first = 0; first <= lastSeq; ) {
-      const places = database.read(() => messages.seqsFrom(row.id, first, PAGE_MESSAGES));
+      const places = database.read(() => messages.seqsFrom(id, first, PAGE_MESSAGES));
       const seqs = places.map(({ seq }) => seq).filter((seq) => seq <= lastSeq);
-      for (const message of readable(repositories, row.id, seqs, options)) yield messageLine(message);
+      for (const message of readable(repositories, id, seqs, options)) yield messageLine(message);
       if (places.length < PAGE_MESSAGES) break;
       first = places.at(-1)!.seq + 1;
     }
   }
 }
 
-/** Returns the rows of the sessions with these ids, oldest first, but parents before their children. */
-function rowsInOrder({ sessions }: Repositories, ids: readonly string[] | undefined): SessionRow[] {
-  const asked = (ids ?? sessions.ids()).map((id) => {
-    const row = sessions.byId(id);
-    if (row === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
-    return row;
+/** A session to export. A damaged one has no row. */
+interface AskedSession {
+  id: string;
+  row?: SessionRow;
+}
+
+/** Returns the sessions with these ids, oldest first, but parents before their children. */
+function sessionsInOrder(repositories: Repositories, options: ExportOptions): AskedSession[] {
+  const { database, sessions } = repositories;
+  const ids = options.sessions ?? database.read(() => sessions.ids());
+  const asked = ids.flatMap((id): AskedSession[] => {
+    try {
+      const row = database.read(() => sessions.byId(id));
+      if (row !== undefined) return [{ id, row }];
+      if (options.sessions === undefined) return []; // forgotten meanwhile
+      throw new StoreError("SESSION_NOT_FOUND", { sessionId: id });
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT") || options.onUnreadable === undefined) throw error;
+      options.onUnreadable({ sessionId: id, reason: error.details.reason });
+      return [{ id }];
+    }
   });
-  const waiting = new Map(asked.map((row) => [row.id, row]));
-  const ordered: SessionRow[] = [];
-  const take = (row: SessionRow): void => {
-    if (!waiting.delete(row.id)) return;
-    const parent = waiting.get(row.parentSessionId ?? "");
+  const waiting = new Map(asked.map((session) => [session.id, session]));
+  const ordered: AskedSession[] = [];
+  const take = (session: AskedSession): void => {
+    if (!waiting.delete(session.id)) return;
+    const parent = waiting.get(session.row?.parentSessionId ?? "");
     if (parent !== undefined) take(parent);
-    ordered.push(row);
+    ordered.push(session);
   };
-  for (const row of asked) take(row);
+  for (const session of asked) take(session);
   return ordered;
 }
 

@@ -164,8 +164,24 @@ export class OpenedStore implements Store {
   }
 
   sessions(options: SessionsOptions = {}): SessionOverview[] {
-    const wanted = parseOptions("sessions", SESSIONS_OPTIONS(), options);
-    return this.#database.read(() => this.#repositories.sessions.list(wanted));
+    const { onUnreadable, ...wanted } = parseOptions("sessions", SESSIONS_OPTIONS(), options);
+    const { sessions } = this.#repositories;
+    try {
+      return this.#database.read(() => sessions.list(wanted));
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
+    }
+    return this.#database
+      .read(() => sessions.listedIds(wanted))
+      .flatMap((id) => {
+        try {
+          return this.#database.read(() => sessions.overview(id)) ?? [];
+        } catch (error) {
+          if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+          onUnreadable({ sessionId: id, reason: error.details.reason });
+          return [];
+        }
+      });
   }
 
   expand(target: string | number, options: ExpandOptions = {}): Expansion {

@@ -70,6 +70,7 @@ export const SESSIONS_OPTIONS = once(() =>
     sinceMs: z.optional(whole(0)),
     limit: z.optional(whole(0)),
     offset: z.optional(whole(0)),
+    onUnreadable: z.optional(callback<NonNullable<SessionsOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<SessionsOptions>),
 );
 

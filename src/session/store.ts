@@ -100,7 +100,7 @@ export interface Store {
   /** Returns the ids of the sessions whose own or external id begins with `prefix`, in alphabetical order. */
   sessionIds(options: { prefix: string; project?: string }): string[];
 
-  /** Returns the sessions, the most recently used first. */
+  /** Returns the sessions, the most recently used first. @throws {StoreError} `STORE_CORRUPT` without `onUnreadable`. */
   sessions(options?: SessionsOptions): SessionOverview[];
 
   /**
@@ -209,9 +209,9 @@ export interface Store {
 
   /**
    * Yields everything that was appended, as objects of the neutral format. Each session comes before its messages. `coppice
-   * import` reads the objects as lines of JSON.
+   * import` reads the objects as lines of JSON. If a session is damaged, its readable messages come without its object.
    *
-   * @throws {StoreError} `SESSION_NOT_FOUND`.
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT` without `onUnreadable`.
    */
   export(options?: ExportOptions): Generator<ExportLine>;
 

@@ -44,6 +44,16 @@ export interface SessionsOptions {
   limit?: number;
   /** The number of sessions to skip, to continue after a page. */
   offset?: number;
+  /** Called for each session that cannot be read, and is left out. Without this function, the first of them throws. */
+  onUnreadable?: (unreadable: Unreadable) => void;
+}
+
+/** A session, or one message of it, that is damaged. */
+export interface Unreadable {
+  sessionId: string;
+  /** Left out if the session itself is damaged, and not one of its messages. */
+  seq?: number;
+  reason: string;
 }
 
 const ALL = -1;
@@ -59,6 +69,13 @@ const timeOf = (order: "ASC" | "DESC"): string =>
 const SILENT_MS = `(@nowMs - ${timeOf("DESC")})`;
 const IS_IDLE = `${SILENT_MS} > ${IDLE_AFTER_MS}`;
 const IS_OVER = `${SILENT_MS} > min(${timeOf("DESC")} - ${timeOf("ASC")}, ${SETTLE_AFTER_MS_MAX})`;
+
+/** Sessions are chosen by their newest messages. Only messages of chosen sessions are counted. */
+const PAGE = `page AS MATERIALIZED (
+  SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
+  WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
+    AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
+  ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 export class SessionRepository extends Repository {
   // Appends and resumes run these. A session of an older version lacks options that were added later.
@@ -88,13 +105,10 @@ export class SessionRepository extends Repository {
             SELECT first.seq FROM messages last JOIN messages first ON first.id = last.step_id
             WHERE last.session_id = s.id AND last.pinned = 0 ORDER BY last.seq DESC LIMIT 1))) AS isDue
     FROM s ORDER BY s.id`;
-  // Sessions are chosen by their newest messages. Only messages of chosen sessions are counted.
+  readonly #pageIds = this.statement<Page, string>`
+    WITH ${PAGE} SELECT id FROM page ORDER BY updated_at_ms DESC, id`.pluck().all;
   readonly #list = this.statement<Page, ListedSession>`
-    WITH page AS MATERIALIZED (
-      SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
-      WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
-        AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
-      ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)
+    WITH ${PAGE}
     SELECT ${SESSION.of("s")},
            (SELECT substr(m.text, 1, 200) FROM messages m
             WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening,
@@ -198,8 +212,13 @@ export class SessionRepository extends Repository {
   }
 
   /** Newest first. */
-  list({ project, sinceMs, limit = ALL, offset = 0 }: SessionsOptions): SessionOverview[] {
-    return this.#checked({ project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset });
+  list(options: SessionsOptions): SessionOverview[] {
+    return this.#checked(pageOf(options));
+  }
+
+  /** The ids of what `list` would return, damaged or not. */
+  listedIds(options: SessionsOptions): string[] {
+    return this.#pageIds(pageOf(options));
   }
 
   overview(id: string): SessionOverview | undefined {
@@ -221,4 +240,8 @@ export class SessionRepository extends Repository {
       return { ...names, messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs };
     });
   }
+}
+
+function pageOf({ project, sinceMs, limit = ALL, offset = 0 }: SessionsOptions): Page {
+  return { project: project ?? null, id: null, sinceMs: sinceMs ?? null, limit, offset };
 }

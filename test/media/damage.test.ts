@@ -135,7 +135,7 @@ describe("a damaged file", () => {
     writeFileSync(path, bytes);
     const store = openedStore(path, { readonly: true });
     const named: number[] = [];
-    const lines = [...store.export({ onUnreadable: ({ seq }) => void named.push(seq) })];
+    const lines = [...store.export({ onUnreadable: ({ seq }) => void named.push(seq!) })];
     const exported = lines.filter((line) => "role" in line);
     expect(named.length).toBeGreaterThan(0);
     expect(exported.length + named.length).toBe(said.size);
@@ -152,7 +152,7 @@ describe("a damaged file", () => {
     expect(attempt(() => openStore(path))).toEqual({ code: "STORE_CORRUPT" });
     const unreadable: number[] = [];
     const store = openedStore(path, { readonly: true });
-    const lines = [...store.export({ onUnreadable: ({ seq }) => void unreadable.push(seq) })];
+    const lines = [...store.export({ onUnreadable: ({ seq }) => void unreadable.push(seq!) })];
     const exported = lines.filter((line) => "role" in line);
     expect(exported.length).toBeGreaterThan(said.size / 2);
     expect(unreadable.length).toBeGreaterThan(0);

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import type { Unreadable } from "../../session/export.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
@@ -6,6 +7,7 @@ import { shortIds } from "../short-ids.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
+import { unreadableFailure } from "../unreadable.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 
@@ -17,6 +19,9 @@ interface SessionsFlags {
 
 /** A terminal shows this many sessions unless `--limit` is given. */
 const SCREEN_LIMIT = 50;
+
+const HINT =
+  "The others are listed. `coppice verify` says what is damaged, and `coppice export` saves what can be read.";
 
 export const sessionsCommand: Command<SessionsFlags> = {
   usage: "sessions",
@@ -37,14 +42,20 @@ export const sessionsCommand: Command<SessionsFlags> = {
     const store = (await loadStores()).openToRead();
     const isOnScreen = terminal.width !== undefined && !json;
     const shownMax = limit ?? (isOnScreen ? SCREEN_LIMIT : undefined);
+    const unreadable: Unreadable[] = [];
     const found = store.sessions({
+      onUnreadable: (damaged) => void unreadable.push(damaged),
       ...(project !== undefined && { project }),
       ...(since !== undefined && { sinceMs: since }),
       ...(shownMax !== undefined && { limit: shownMax + 1 }), // one more shows whether there are more
     });
     const shown = shownMax === undefined ? found : found.slice(0, shownMax);
     const idOf = isOnScreen ? shortIds(store.sessionIds({ prefix: "" })) : (id: string): string => id;
-    return { value: shown, lines: sessionLines(shown, found.length > shown.length, idOf, terminal) };
+    return {
+      value: shown,
+      lines: sessionLines(shown, found.length > shown.length, idOf, terminal),
+      failure: unreadableFailure("STORE_CORRUPT", unreadable, HINT),
+    };
   },
 };
 

@@ -21,6 +21,8 @@ const SESSION = z.object({
   createdAt: z.string().check(z.describe("To the minute, UTC")),
   updatedAt: z.string().check(z.describe("The time of its last message")),
 });
+/** A page names this many damaged sessions. */
+const DAMAGED_NAMED_MAX = 5;
 const SESSIONS_OUTPUT = z.object({ ...PAGE, sessionCount: z.int(), sessions: z.array(SESSION) });
 
 export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof SESSIONS_OUTPUT>> = {
@@ -37,16 +39,27 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
   async run({ project, limit = SESSIONS_LIMIT_DEFAULT, offset = 0 }, call) {
     const only = call.project ?? project;
     const inProject = only === undefined ? {} : { project: only };
-    const { wanted, count } = await call.live.read((store) => ({
-      wanted: store.sessions({ ...inProject, offset, limit: pageLength(limit, call.budget) }),
-      count: store.sessionIds({ prefix: "", ...inProject }).length,
-    }));
-    const rest = restOfList("list_sessions", offset + wanted.length, count);
+    const damaged: string[] = [];
+    const { wanted, count } = await call.live.read((store) => {
+      damaged.length = 0;
+      const onUnreadable = ({ sessionId }: { sessionId: string }): void => void damaged.push(visibleText(sessionId));
+      const page = { offset, limit: pageLength(limit, call.budget) };
+      return {
+        wanted: store.sessions({ ...inProject, ...page, onUnreadable }),
+        count: store.sessionIds({ prefix: "", ...inProject }).length,
+      };
+    });
+    const { beyond, pointer } = restOfList("list_sessions", offset + wanted.length + damaged.length, count);
+    // If the page is cut, the damaged sessions may come after the cut. None may be skipped.
+    const leftAfter = (left: number): number => (left > beyond ? left + damaged.length : left);
+    const rest = { beyond, pointer: (left: number) => pointer(leftAfter(left)) };
+    const named = damaged.length > DAMAGED_NAMED_MAX ? [...damaged.slice(0, DAMAGED_NAMED_MAX), "…"] : damaged;
+    const note = damaged.length === 0 ? RECORD_NOTE : `${RECORD_NOTE} Damaged and not listed: ${named.join(", ")}.`;
     const page = pageOf(wanted, sessionItem, rest, call.budget, (lines) =>
-      element("sessions", { count }, `${RECORD_NOTE}\n${lines}\n`),
+      element("sessions", { count }, `${escapeText(note)}\n${lines}\n`),
     );
-    const value = { ...pageFacts(page.left, count), sessionCount: count, sessions: page.items };
-    if (wanted.length > 0) return { value, text: page.text };
+    const value = { ...pageFacts(leftAfter(page.left), count), note, sessionCount: count, sessions: page.items };
+    if (wanted.length + damaged.length > 0) return { value, text: page.text };
     const none =
       only === undefined ? "No session is stored." : `No session of the project "${visibleText(only)}" is stored.`;
     return { value, text: count === 0 ? none : "There are no more sessions." };

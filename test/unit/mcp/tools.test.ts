@@ -4,6 +4,7 @@ import type { RemoteEmbedder } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { type RawClient, served } from "../../support/mcp.ts";
 import { remoteLetters } from "../../support/other-embedders.ts";
+import { inDatabase } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -130,6 +131,34 @@ describe("recall", () => {
     expect(nothing.content[0].text).toBe(
       "No message has the quoted text. Without the quotes, its words are searched. Try other words.",
     );
+  });
+});
+
+describe("a damaged session", () => {
+  test("is named by the list, which gives every other one, page by page", async () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    for (const id of ["a", "b", "c", "d", "e"]) store.session(id).append({ role: "user", content: `Session ${id}.` });
+    store.close();
+    inDatabase(path, (database) => database.exec("UPDATE sessions SET title = 'wrong' WHERE id IN ('b', 'd')"));
+    const client = await served(path);
+    for (const args of [{}, { limit: 1 }, { limit: 2 }, { tokensMax: 200 }]) {
+      const listed = new Set<string>();
+      const texts: string[] = [];
+      let pageCount = 0;
+      for (let offset: number | undefined = 0; offset !== undefined; pageCount++) {
+        expect(pageCount).toBeLessThan(12);
+        const { content, structuredContent } = await client.call("list_sessions", { ...args, offset });
+        for (const { sessionId } of structuredContent.sessions) listed.add(sessionId);
+        texts.push(`${content[0].text} ${structuredContent.note}`);
+        offset = structuredContent.nextOffset;
+      }
+      expect([...listed].sort()).toEqual(["a", "c", "e"]);
+      expect(texts.join(" ")).toMatch(/Damaged and not listed: [bd]/);
+      expect(texts.join(" ")).not.toContain("wrong");
+    }
+    const { resources } = (await client.request("resources/list")).result;
+    expect(resources.map(({ name }: { name: string }) => name).sort()).toEqual(["a", "c", "e"]);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { chunksOf } from "../../../src/importers/files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import { type MessageInput, openStore, type Store } from "../../../src/index.ts";
-import type { UnreadableMessage } from "../../../src/session/export.ts";
+import type { Unreadable } from "../../../src/session/export.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { nastyMessage } from "../../support/message-arbitraries.ts";
 import { inDatabase } from "../../support/rows.ts";
@@ -157,7 +157,7 @@ describe("a damaged store", () => {
   }
 
   test("gives every message that can be read, and names the others", () => {
-    const unreadable: UnreadableMessage[] = [];
+    const unreadable: Unreadable[] = [];
     const lines = [...damagedStore().export({ onUnreadable: (message) => void unreadable.push(message) })];
     expect(lines.slice(1)).toMatchObject([
       { seq: 0, content: "first" },
@@ -168,6 +168,33 @@ describe("a damaged store", () => {
       { sessionId: "s", seq: 1, reason: expect.stringContaining("does not inflate") },
       { sessionId: "s", seq: 2, reason: "row 3 of messages is damaged" },
     ]);
+  });
+
+  test("gives the messages of a damaged session without its line, and lists the others, and names it", () => {
+    const path = temporaryPath();
+    const store = openStore(path);
+    for (const [index, id] of ["a", "b", "c"].entries()) {
+      store.session(id, { title: "first" }).append(user(`in ${id}`, { createdAt: 1_700_000_000_000 + index }));
+    }
+    store.close();
+    inDatabase(path, (database) => database.exec("UPDATE sessions SET title = 'wrong' WHERE id = 'a'"));
+    const damagedStore = openedStore(path, { readonly: true });
+    const unreadable: Unreadable[] = [];
+    const onUnreadable = (each: Unreadable): void => void unreadable.push(each);
+    const lines = [...damagedStore.export({ onUnreadable })];
+    expect(lines.map((line) => ("role" in line ? line.content : `line of ${line.session}`))).toEqual([
+      "in a",
+      "line of b",
+      "in b",
+      "line of c",
+      "in c",
+    ]);
+    expect(damagedStore.sessions({ onUnreadable }).map(({ id }) => id)).toEqual(["c", "b"]);
+    expect(damagedStore.sessions({ onUnreadable, limit: 2, offset: 1 }).map(({ id }) => id)).toEqual(["b"]);
+    const damage = { sessionId: "a", reason: "row a of sessions is damaged" };
+    expect(unreadable).toEqual([damage, damage, damage]);
+    expect(() => damagedStore.sessions()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    expect(() => [...damagedStore.export()]).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   });
 
   test("throws where nobody asks for the rest", () => {
