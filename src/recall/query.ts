@@ -2,14 +2,13 @@ import { StoreError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
+import { QUOTED } from "./quotation.ts";
 
 /** The most distinct words of a query that are looked up, at 10 µs each. A text of 100 KB has about as many. */
 const WORDS_MAX = 16_384;
 
 /** The most phrases of a query. Words in later quotes are ordinary words. */
 const PHRASES_MAX = 16;
-
-const QUOTED = /"([^"]*)"/g;
 
 /** The weight of a word of `ASKING_WORDS`, relative to any other word. */
 const ASKING_WEIGHT = 0.55;
@@ -54,11 +53,6 @@ export function parseQuery(text: string): Query {
     else if (words.size < WORDS_MAX) words.set(stem, { word, stem, count: 1, isQuoted: quotedStems.has(stem) });
   }
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
-}
-
-/** Returns true if a query has words only in double quotes. */
-export function isQuotation(text: string): boolean {
-  return quotedIn(text).length > 0 && !/[\p{L}\p{N}]/u.test(text.replace(QUOTED, " "));
 }
 
 function quotedIn(text: string): string[] {

@@ -9,8 +9,9 @@ import { dot } from "../vector/vector.ts";
 import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import type { TextHit } from "./postings.ts";
-import { askingWeight, isQuotation, type Query } from "./query.ts";
+import { askingWeight, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
+import { isQuotation } from "./quotation.ts";
 import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Ranked, rankCandidates } from "./ranking.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */

@@ -1,5 +1,5 @@
 import type { RecallHit } from "../recall/hits.ts";
-import { isQuotation } from "../recall/query.ts";
+import { isQuotation } from "../recall/quotation.ts";
 
 const NOT_LITERAL = "The quoted text was not found, so its words were searched.";
 
