@@ -27,9 +27,9 @@ test("the command line loads neither the store nor zod nor the importers before 
   expect(loaded).toContain("cli/commands/recall.ts");
   expect(packagesOf(loaded)).toEqual(["commander", "leven"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
-    "session/recall-notes.ts",
     "session/sessions-begun.ts",
     "importers/formats.ts",
+    "session/recall-notes.ts",
   ]);
 });
 
