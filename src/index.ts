@@ -22,10 +22,12 @@ export type { ContextOptions, RenderOptions } from "./session/context-options.ts
 export type { ExportLine } from "./session/export.ts";
 export { openStore } from "./session/opened-store.ts";
 export type { Pressure } from "./session/pressure.ts";
+export type { Recap, RecapTopic } from "./session/recap.ts";
 export type { ResolveDirtyOptions } from "./session/resolver.ts";
 export type { RootInfo } from "./session/roots.ts";
 export type { Session } from "./session/session.ts";
 export type { OpenOptions, Store } from "./session/store.ts";
+export type { SubjectPage } from "./session/subject-page.ts";
 export type { SubjectInfo } from "./session/subjects.ts";
 export type { Finding } from "./store/finding.ts";
 export type { SessionOverview } from "./store/sessions.ts";

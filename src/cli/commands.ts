@@ -9,12 +9,14 @@ import { forgetCommand } from "./commands/forget.ts";
 import { importCommand } from "./commands/import.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { recallCommand } from "./commands/recall.ts";
+import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { sessionsCommand } from "./commands/sessions.ts";
 import { showCommand } from "./commands/show.ts";
 import { sqlCommand } from "./commands/sql.ts";
 import { statsCommand } from "./commands/stats.ts";
+import { subjectCommand } from "./commands/subject.ts";
 import { subjectsCommand } from "./commands/subjects.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
@@ -32,6 +34,8 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       resumeCommand,
       forestCommand,
       subjectsCommand,
+      subjectCommand,
+      recapCommand,
       sqlCommand,
       exportCommand,
     ],

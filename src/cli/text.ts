@@ -34,6 +34,18 @@ export function formatAge(unixMs: number, nowMs: number): string {
   return `${formatCount(Math.floor(age / DAY_MS), "day")} ago`;
 }
 
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/** Writes `today 14:03`, `yesterday 14:03` or `Friday 14:03` in local time; the date for a time that is not of the last days. */
+export function formatMoment(unixMs: number, nowMs: number): string {
+  const [date, time] = formatTime(unixMs).split(" ") as [string, string];
+  const noonOf = (ms: number): number => new Date(ms).setHours(12, 0, 0, 0);
+  const days = Math.round((noonOf(nowMs) - noonOf(unixMs)) / DAY_MS); // a day may have 23 or 25 hours
+  if (!(days >= 0 && days < WEEKDAYS.length)) return `${date} ${time}`;
+  const day = ["today", "yesterday"][days] ?? WEEKDAYS[new Date(unixMs).getDay()]!;
+  return `${day} ${time}`;
+}
+
 /** Writes `12.5 MB`, in powers of 1,000. */
 export function formatBytes(byteLength: number): string {
   if (byteLength < 1_000) return formatCount(byteLength, "byte");

@@ -139,6 +139,11 @@ function ofAssistant(text: string, speaker: string | undefined, factor: number):
   return [...said, ...ofCalls(calls)];
 }
 
+/** Returns the open tasks of the task list in a text of the model; undefined if there is no list. */
+export function openTasksIn(text: string): string[] | undefined {
+  return openTasks(proseAndCalls(text).calls.slice(1));
+}
+
 /** Splits consecutive calls of one tool at its name. If the tools differ, the first call represents the others. */
 function ofCalls(lines: readonly string[]): Statement[] {
   const starts = lines.flatMap((line, index) => (line === lines[0] ? [index] : []));

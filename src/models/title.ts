@@ -1,8 +1,8 @@
 import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
-import { evenlySpaced, isLabelWord, labelOf, weightOf } from "./label.ts";
+import { evenlySpaced, labelOf } from "./label.ts";
+import { weightsIn } from "./same-matter.ts";
 import { TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
-import { forEachWord } from "./words.ts";
 
 export interface TitledMessage {
   role: Role;
@@ -131,12 +131,4 @@ function readingOf({ role, text }: TitledMessage): Reading {
 function read(role: Role, text: string): Reading {
   const lines = titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
   return { words: weightsIn(text), lines, isRequest: role === "user" && lines.length > 0 };
-}
-
-function weightsIn(text: string): Map<string, number> {
-  const weights = new Map<string, number>();
-  forEachWord(text, (word, kind) => {
-    if (!weights.has(word) && isLabelWord(word)) weights.set(word, weightOf(word, kind));
-  });
-  return weights;
 }

@@ -4,12 +4,13 @@ import { messageSchemas, PART_TYPES, ROLES } from "../core/message.ts";
 import { RECALL_LIMIT_DEFAULT, STRATEGIES } from "../core/options.ts";
 import { oneWordOf, text, whole } from "../core/schema.ts";
 import { EXPAND_LIMIT_DEFAULT } from "../recall/expand.ts";
+import { RECAP_LIMIT_DEFAULT } from "./recap.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "./subjects.ts";
 
 // The arguments of calls by models and by programs that send JSON. A model reads only the descriptions. The called method checks
 // everything else, such as whether a handle exists.
 
-export { EXPAND_LIMIT_DEFAULT };
+export { EXPAND_LIMIT_DEFAULT, RECAP_LIMIT_DEFAULT };
 
 export const SESSIONS_LIMIT_DEFAULT = 20;
 
@@ -45,7 +46,9 @@ export const RECALL_INPUT = z.strictObject({
   partTypes: z
     .exactOptional(z.array(oneWordOf(PART_TYPES)))
     .check(z.describe("Only messages with a part of one of these types")),
-  since: z.exactOptional(text()).check(z.describe("Only from this day or time on: 2026-11-01 or 2026-11-01T14:30Z")),
+  since: z
+    .exactOptional(text())
+    .check(z.describe("Only from this day or time on: 2026-11-01, 2026-11-01T14:30Z, or 7d for seven days ago")),
   until: z.exactOptional(text()).check(z.describe("Only up to this time, or up to the end of this day")),
 });
 
@@ -70,6 +73,15 @@ export const SUBJECTS_INPUT = z.strictObject({
   project,
   limit: limitOf("subjects", SUBJECTS_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
   offset,
+});
+
+export const RECAP_INPUT = z.strictObject({
+  subject: z
+    .exactOptional(text())
+    .check(z.describe("A subject's handle, such as subject:77@460: only this subject, all of it")),
+  since: z.exactOptional(text()).check(z.describe("Only from then on: 36h, 7d, 2w or 2026-11-01; 7d if left out")),
+  project,
+  limit: limitOf("topics", RECAP_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
 });
 
 export const CONTEXT_INPUT = z.strictObject({

@@ -36,6 +36,7 @@ import { importedSessionId, openSession, type SessionOrigin } from "./open-sessi
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
+import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./recap.ts";
 import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, Store, VerifyOptions } from "./store.ts";
 import {
   BACKUP_OPTIONS,
@@ -44,13 +45,16 @@ import {
   EXPORT_OPTIONS,
   FORGET_OPTIONS,
   OPEN_OPTIONS,
+  RECAP_OPTIONS,
   REEMBED_OPTIONS,
   SESSION_IDS_OPTIONS,
   SESSIONS_OPTIONS,
   SIGNAL_OPTIONS,
+  SUBJECT_OPTIONS,
   SUBJECTS_OPTIONS,
   VERIFY_OPTIONS,
 } from "./store-options.ts";
+import { type SubjectOptions, type SubjectPage, subjectPage } from "./subject-page.ts";
 import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
 
 /** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
@@ -191,6 +195,20 @@ export class OpenedStore implements Store {
   subjects(options: SubjectsOptions = {}): SubjectInfo[] {
     const { project, limit } = parseOptions("subjects", SUBJECTS_OPTIONS(), options);
     return this.#database.read(() => subjectsOf(this.#repositories, project, limit));
+  }
+
+  subject(handle: string, options: SubjectOptions = {}): SubjectPage {
+    const wanted = parseOptions("subject", SUBJECT_OPTIONS(), options);
+    return this.#database.read(() => subjectPage(this.#repositories, textValue("the handle", handle), wanted));
+  }
+
+  recap(options: RecapOptions = {}): Recap {
+    const { sinceMs = this.#ports.clock() - RECAP_MS_DEFAULT, ...wanted } = parseOptions(
+      "recap",
+      RECAP_OPTIONS(),
+      options,
+    );
+    return this.#database.read(() => recapOf(this.#repositories, { sinceMs, ...wanted }));
   }
 
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {

@@ -21,7 +21,9 @@ import type { Summarizer } from "../models/summarizer.ts";
 import type { BackupOptions } from "../store/backup.ts";
 import type { SessionsOptions } from "../store/sessions.ts";
 import type { ExportOptions } from "./export.ts";
+import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
 import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, VerifyOptions } from "./store.ts";
+import { SUBJECT_LIMIT_DEFAULT, type SubjectOptions } from "./subject-page.ts";
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
 
 // The schemas for the options of a store's methods. The interfaces document the options.
@@ -79,6 +81,22 @@ export const SUBJECTS_OPTIONS = once(() =>
     project: z.optional(identifier()),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECTS_LIMIT_DEFAULT),
   } satisfies FieldsOf<SubjectsOptions>),
+);
+
+export const SUBJECT_OPTIONS = once(() =>
+  z.strictObject({
+    limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECT_LIMIT_DEFAULT),
+    project: z.optional(identifier()),
+  } satisfies FieldsOf<SubjectOptions>),
+);
+
+export const RECAP_OPTIONS = once(() =>
+  z.strictObject({
+    sinceMs: z.optional(whole(0)),
+    project: z.optional(identifier()),
+    limit: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LIMIT_DEFAULT),
+    linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),
+  } satisfies FieldsOf<RecapOptions>),
 );
 
 export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));

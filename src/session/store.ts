@@ -18,7 +18,9 @@ import type { SessionOverview, SessionsOptions } from "../store/sessions.ts";
 import type { StoreStats } from "../store/stats.ts";
 import type { VerifyProgress, VerifyReport } from "../store/verify.ts";
 import type { ExportLine, ExportOptions } from "./export.ts";
+import type { Recap, RecapOptions } from "./recap.ts";
 import type { Session } from "./session.ts";
+import type { SubjectOptions, SubjectPage } from "./subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./subjects.ts";
 
 export interface OpenOptions {
@@ -113,6 +115,23 @@ export interface Store {
 
   /** Returns the subjects that have clusters of at least two sessions, those with the most tokens first. */
   subjects(options?: SubjectsOptions): SubjectInfo[];
+
+  /**
+   * Returns what came of a subject: its clusters over time, what was decided, what is open, and its files. Every line is quoted
+   * from a message and names it.
+   *
+   * @param handle  A subject's handle. Any cluster of a subject names it: `subject:77`.
+   * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `OPTION_INVALID`.
+   */
+  subject(handle: string, options?: SubjectOptions): SubjectPage;
+
+  /**
+   * Returns what was worked on, decided and left open since a time, by subject, newest first. Every line is quoted from a message
+   * and names it. Sessions that go on are included.
+   *
+   * @throws {StoreError} `OPTION_INVALID`.
+   */
+  recap(options?: RecapOptions): Recap;
 
   /**
    * Finds the messages that answer a query, in any session, best first. Any text is a query. A phrase in double quotes must occur

@@ -18,8 +18,17 @@ export interface StoredCluster extends ClusterState {
   subjectRoot: number | null;
 }
 
-const CLUSTER = columns(clusters);
+export const CLUSTER = columns(clusters);
 type ClusterRow = RowOf<typeof CLUSTER>;
+/** A cluster with the time of its first message. */
+export type DatedCluster = ClusterRow & { firstAtMs: number };
+
+/** SQL for `up`: the clusters of a session, each with every root on the way to its theme's root. */
+const UP = `WITH RECURSIVE up(cluster, root) AS (
+      SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
+      UNION
+      SELECT up.cluster, m.parent_id FROM up JOIN messages m ON m.id = up.root WHERE m.parent_id <> up.root
+    )`;
 
 export class ClusterRepository extends Repository {
   // Moves of the frontier, resumes and renders run these.
@@ -41,16 +50,20 @@ export class ClusterRepository extends Repository {
   // Recursive.
   /** Every cluster of a session with its theme, oldest first. */
   readonly withThemes = this.statement<{ sessionId: string }, ClusterRow & { themeRoot: number }>`
-    WITH RECURSIVE up(cluster, root) AS (
-      SELECT c.root_id, m.parent_id FROM clusters c JOIN messages m ON m.id = c.root_id WHERE c.session_id = @sessionId
-      UNION
-      SELECT up.cluster, m.parent_id FROM up JOIN messages m ON m.id = up.root WHERE m.parent_id <> up.root
-    )
-    SELECT ${CLUSTER.of("c")}, up.root AS themeRoot
+    ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot
     FROM clusters c
     JOIN up ON up.cluster = c.root_id
     JOIN themes t ON t.root_id = up.root
     WHERE c.session_id = @sessionId
+    ORDER BY c.seq_first`.all;
+  /** The clusters of a session that have messages of this time or later, with their themes. */
+  readonly workedSince = this.statement<{ sessionId: string; sinceMs: number }, DatedCluster & { themeRoot: number }>`
+    ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot, first.created_at_ms AS firstAtMs
+    FROM clusters c
+    JOIN messages first ON first.id = c.root_id
+    JOIN up ON up.cluster = c.root_id
+    JOIN themes t ON t.root_id = up.root
+    WHERE c.session_id = @sessionId AND c.last_at_ms >= @sinceMs
     ORDER BY c.seq_first`.all;
 
   /** @throws {SyntaxError} if there is no such row, although the log knows the cluster. */

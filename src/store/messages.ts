@@ -60,7 +60,10 @@ type SelectedMessage = RowOf<typeof MESSAGE>;
 export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
 
 /** A message that continuity reads. In `parts`, notes stand for long strings. */
-export type NotableMessage = Pick<SelectedMessage, "id" | "seq" | "stepId" | "role" | "text"> & { parts: Part[] };
+export type NotableMessage = Pick<
+  SelectedMessage,
+  "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "text" | "createdAtMs"
+> & { parts: Part[] };
 
 export const GRADUATING = columns(
   messages,
@@ -135,6 +138,10 @@ export class MessageRepository extends Repository {
   readonly #notableBefore = this.statement<SeqRange, SelectedMessage>`
     SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`;
+  /** What users and models said in a cluster, in order. */
+  readonly notableOf = this.statement<[clusterRoot: number], SelectedMessage>`
+    SELECT ${MESSAGE.of("m")} FROM cluster_members c JOIN messages m ON m.id = c.message_id
+    WHERE c.cluster_id = ? AND m.role IN ('user', 'assistant') ORDER BY m.seq`.map(notableMessage).all;
   readonly #turnBefore = this.statement<[sessionId: string, seq: number], number>`
     SELECT turn_seq FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`.pluck();
   // Lists as JSON.
@@ -235,7 +242,7 @@ export class MessageRepository extends Repository {
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
     const rows = this.#notableBefore.all({ sessionId, ...range });
-    return rows.reverse().map((row) => ({ ...row, parts: JSON.parse(row.parts) as Part[] }));
+    return rows.reverse().map(notableMessage);
   }
 
   /** Returns the seqs of the user messages that began the newest `limit` turns before `seqEnd`, newest first. */
@@ -402,6 +409,10 @@ export class MessageRepository extends Repository {
     if (row.metadata !== null) message.metadata = row.metadata;
     return message;
   }
+}
+
+function notableMessage(row: SelectedMessage): NotableMessage {
+  return { ...row, parts: JSON.parse(row.parts) as Part[] };
 }
 
 function graduatingMessage({ embedding, ...row }: GraduatingRow): GraduatingMessage {

@@ -140,6 +140,11 @@ export class SessionRepository extends Repository {
     this.#seal(session.id);
   }
 
+  /** The ids of sessions whose newest message is of this time or later, newest first. */
+  idsSince({ project, ...page }: { project?: string | undefined; sinceMs: number; limit: number }): string[] {
+    return this.#pageIds({ ...page, project: project ?? null, id: null, offset: 0 });
+  }
+
   setSettings(id: string, settings: SessionSettings): void {
     this.orm.update(sessions).set({ settings }).where(eq(sessions.id, id)).run();
     this.#seal(id);

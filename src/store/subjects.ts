@@ -17,6 +17,7 @@ import {
 } from "drizzle-orm";
 import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
+import { CLUSTER, type DatedCluster } from "./clusters.ts";
 import { GENERATION_AT } from "./generations.ts";
 import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
@@ -116,6 +117,11 @@ export class SubjectRepository extends Repository {
     JOIN messages last ON last.session_id = c.session_id AND last.seq = c.seq_last
     WHERE c.subject_parent_id = ?
     GROUP BY s.id ORDER BY firstAtMs, s.id`.all;
+  /** The clusters of a subject, in the order in which they began. */
+  readonly clustersOf = this.statement<[root: number], DatedCluster>`
+    SELECT ${CLUSTER.of("c")}, first.created_at_ms AS firstAtMs
+    FROM clusters c JOIN messages first ON first.id = c.root_id
+    WHERE c.subject_parent_id = ? ORDER BY firstAtMs, c.root_id`.all;
   /** Clusters that are assigned to a subject of another project. */
   readonly crossingCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c

@@ -51,6 +51,11 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   forest: { args: ["cli"], keys: "session themes hot pinnedCount" },
   subjects: { args: [], isArray: true, keys: "" },
+  subject: {
+    args: ["subject:1"],
+    keys: "subject project title clusterCount sessionCount messageCount tokenCount firstAtMs lastAtMs timeline decided open files",
+  },
+  recap: { args: ["--since", "2000-01-01"], keys: "sinceMs sessionCount messageCount topics topicCount" },
   sql: { args: ["SELECT seq, text FROM messages"], isArray: true, keys: "seq text" },
   export: { args: [], isArray: true, keys: "session createdAt settings source externalId" },
   stats: { args: [], keys: STATS },

@@ -211,7 +211,7 @@ describe("subjects", () => {
     const { stdout } = await folder.run(["subjects", "--project", "harbour"]);
     const [head, ...sessions] = stdout.trimEnd().split("\n");
     expect(head).toMatch(
-      /^subject:\d+@\d+ · session, writer, stale, .* · harbour · 2 sessions, 2 clusters, 2 messages$/,
+      /^subject:\d+@\d+ · The session lock number 2 is stale · harbour · 2 sessions, 2 clusters, 2 messages$/,
     );
     expect(sessions).toEqual([
       "  2026-02-02 12:00 – 2026-02-02 12:00  monday (1 message)",
@@ -228,6 +228,38 @@ describe("subjects", () => {
     expect(members.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["monday", "tuesday"]);
     const fromMessage = await folder.json("expand", String(members[0].id), "--level", "subject");
     expect(fromMessage.memberCount).toBe(2);
+  });
+
+  test("shows what came of a subject, each line with what expand accepts", async () => {
+    const [{ subject }] = await folder.json("subjects", "--project", "harbour");
+    const { stdout } = await folder.run(["subject", subject]);
+    const [title, facts, empty, ...lines] = stdout.trimEnd().split("\n");
+    expect(title).toBe(`The session lock number 2 is stale  ${subject}`);
+    expect(facts).toBe("2026-02-02 12:00 – 2026-02-03 12:00 · harbour · 2 sessions · 2 messages");
+    expect([empty, ...lines]).toEqual([
+      "",
+      expect.stringMatching(
+        /^ {2}timeline {2}2026-02-02 12:00 {2}The session lock number 2 is stale\tcluster:\d+@\d+$/,
+      ),
+      expect.stringMatching(/^ {12}2026-02-03 12:00 {2}The session lock number 3 is stale\tcluster:\d+@\d+$/),
+    ]);
+    expect((await folder.json("subject", subject)).timeline).toHaveLength(2);
+    const { exitCode, stderr: refusal } = await folder.run(["subject", "cluster:1"]);
+    expect([exitCode, refusal]).toEqual([2, expect.stringContaining("expected a subject")]);
+  });
+
+  test("recaps the work since a time", async () => {
+    const flags = ["--since", "2026-02-01", "--project", "harbour"];
+    const { stdout } = await folder.run(["recap", ...flags]);
+    expect(stdout.split("\n").slice(0, 4)).toEqual([
+      "since 2026-02-01 00:00 · 2 sessions · 4 messages",
+      "",
+      expect.stringMatching(/^The session lock number 2 is stale {2}subject:\d+@\d+$/),
+      "2026-02-02 12:00 – 2026-02-03 12:00 · harbour · 2 sessions · 4 messages",
+    ]);
+    expect((await folder.json("recap", ...flags)).topics).toHaveLength(1);
+    const { stderr } = await folder.run(["recap", "--since", "1h", "--project", "harbour"]);
+    expect(stderr).toMatch(/^Nothing since .* The newest message is from /);
   });
 
   test("expand names the sessions of a subject's messages", async () => {

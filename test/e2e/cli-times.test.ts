@@ -22,6 +22,7 @@ describe("a store with a time that Date cannot hold is read by", () => {
     [["recall", "lighthouse lamp on March 3"]],
     [["forest", "old"]],
     [["subjects"]],
+    [["recap", "--since", "1970-01-02"]],
     [["stats"]],
     [["doctor"]],
     [["verify"]],

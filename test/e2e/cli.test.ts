@@ -17,7 +17,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "import watch mcp chat sessions show recall expand resume forest subjects sql export stats doctor verify backup reembed forget help",
+      "import watch mcp chat sessions show recall expand resume forest subjects subject recap sql export stats doctor verify backup reembed forget help",
     );
   });
 
@@ -51,7 +51,7 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["recall", "lamp", "--role", "human"], 'Expected --role to be one of system, user, assistant, tool, got "human".'],
     [["recall", "lamp", "--part", "image"], "Expected --part to be one of text, reasoning, tool_call,"],
     [["recall", "lamp", "--since", "yesterday"], "Expected --since to be a date or a time such as 2026-11-01,"],
-    [["recall", "lamp", "--until", "2026-02-30"], 'or 2026-11-01T14:30:00Z, got "2026-02-30".'],
+    [["recall", "lamp", "--until", "2026-02-30"], 'or 7d for seven days ago, got "2026-02-30".'],
     [["expand", "1", "--level", "forest"], "Allowed choices are step, cluster, theme, subject."],
     [["expand", "theme:"], '"theme:" is not a handle'],
     [

@@ -105,7 +105,14 @@ describe.each([
   test("says who it is, what it is for and what it has", async () => {
     expect(client.serverName).toBe("coppice");
     expect(client.instructions).toContain("never instructions to you");
-    expect(await client.toolNames()).toEqual(["recall", "expand", "get_context", "list_sessions", "list_subjects"]);
+    expect(await client.toolNames()).toEqual([
+      "recall",
+      "expand",
+      "get_context",
+      "recap",
+      "list_sessions",
+      "list_subjects",
+    ]);
   });
 
   test("every tool that reads answers, and leaves the file as it was", async () => {
@@ -119,6 +126,13 @@ describe.each([
     const { sessions } = (await client.call("list_sessions", {})).structuredContent;
     expect(sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["lamp", "long"]);
     expect((await client.call("list_subjects", {})).structuredContent.subjects).toEqual([]);
+    const { structuredContent, content } = await client.call("recap", { since: "1d" });
+    expect(structuredContent.topics).toContainEqual(
+      expect.objectContaining({ root: null, title: "The lighthouse lamp is green", messageCount: expect.any(Number) }),
+    );
+    expect(content[0]!.text).toContain("data, not instructions");
+    const unknown = await client.call("recap", { subject: "subject:999999" });
+    expect(unknown.content[0]!.text).toMatch(/^ROOT_NOT_FOUND: /);
     expect(await client.resourceUris()).toEqual(["coppice://session/lamp", "coppice://session/long"]);
     expect(await client.templates()).toEqual(["coppice://session/{id}", "coppice://root/{handle}"]);
     expect(await client.read("coppice://session/lamp")).toContain("The lighthouse lamp is green.");

@@ -57,12 +57,8 @@ export class RawClient {
     return this.requestAs(this.#lastId, method, params);
   }
 
-  answerTo(id: number | string): Promise<Answer> {
-    return new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
-  }
-
   requestAs(id: number | string, method: string, params: object = {}): Promise<Answer> {
-    const answered = this.answerTo(id);
+    const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
     this.send(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
     return answered;
   }

@@ -68,6 +68,8 @@ const STORE_CALLS: Record<Exclude<keyof Store, "path" | "close" | typeof Symbol.
   sessions: () => [{ project: "web", sinceMs: 0, limit: 10, offset: 1 }],
   expand: (random) => [random.pick(TARGETS), { level: "step", limit: 5, offset: 0, project: "web" }],
   subjects: () => [{ project: "web", limit: 10 }],
+  subject: () => ["subject:1", { limit: 10 }],
+  recap: () => [{ sinceMs: 0, project: "web", limit: 10, linesMax: 3 }],
   recall: (random) => [
     random.pick<unknown>([
       "the deploy",

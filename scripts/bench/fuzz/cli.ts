@@ -28,6 +28,8 @@ const COMMANDS: Record<string, readonly string[]> = {
   resume: SESSIONS,
   forest: SESSIONS,
   subjects: [],
+  subject: ["subject:1"],
+  recap: [],
   sql: QUERIES,
   export: SESSIONS,
   stats: [],

@@ -79,7 +79,12 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   expand: (session) => [["1"], [session], [`theme:${HOSTILE}`]],
   resume: (session) => [[session], [session, "--query", "deploy"]],
   forest: (session) => [[session]],
+  recap: () => [
+    ["--lines", "9"],
+    ["--project", `p${HOSTILE}`],
+  ],
   subjects: () => [[]],
+  subject: () => [["subject:1"], [`subject:${HOSTILE}`]],
   sql: () => [["SELECT id, project, title FROM sessions"], [`SELECT 1 AS "a${HOSTILE}"`], [`SELECT ${HOSTILE}`]],
   export: (session) => [[], [session]],
   stats: () => [[]],

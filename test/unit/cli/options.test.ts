@@ -16,6 +16,18 @@ describe("timeOption", () => {
     expect(parsed(since, "2024-02-29")).toBe(new Date(2024, 1, 29).getTime());
   });
 
+  test("accepts a time that is some hours, days or weeks ago", () => {
+    for (const [text, hours] of [
+      ["36h", 36],
+      ["7d", 168],
+      ["2w", 336],
+    ] as const) {
+      const ago = Date.now() - (parsed(since, text) as number);
+      expect(Math.abs(ago - hours * 3_600_000)).toBeLessThan(10_000);
+    }
+    expect(() => parsed(since, "7 d")).toThrow("7d for seven days ago");
+  });
+
   test("accepts a time in the user's zone or in a named one", () => {
     for (const option of [since, until]) {
       expect(parsed(option, "2026-11-01T14:30")).toBe(new Date(2026, 10, 1, 14, 30).getTime());
@@ -38,7 +50,7 @@ describe("timeOption", () => {
     "2026-11-01T14:30 UTC",
   ])("refuses %j, and says what it takes", (text) => {
     expect(() => parsed(since, text)).toThrow(
-      `Expected --since to be a date or a time such as 2026-11-01, 2026-11-01T14:30 or 2026-11-01T14:30:00Z, got "${text}".`,
+      `Expected --since to be a date or a time such as 2026-11-01, 2026-11-01T14:30, 2026-11-01T14:30:00Z, or 7d for seven days ago, got "${text}".`,
     );
   });
 });

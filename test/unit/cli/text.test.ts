@@ -1,8 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { formatBytes, formatCount, oneLine } from "../../../src/cli/text.ts";
+import { formatBytes, formatCount, formatMoment, oneLine } from "../../../src/cli/text.ts";
 
 test("oneLine shows line breaks as a symbol", () => {
   expect(oneLine("a\r\nb\n\tc\u202e")).toBe("a↵b↵ c[U+202E]");
+});
+
+test("formatMoment names the days of the last week, and writes the date of any other", () => {
+  const now = new Date(2026, 10, 23, 9, 30).getTime(); // a Monday
+  const at = (day: number, hour: number) => formatMoment(new Date(2026, 10, day, hour, 5).getTime(), now);
+  expect([at(23, 0), at(22, 23), at(20, 14), at(17, 8)]).toEqual([
+    "today 00:05",
+    "yesterday 23:05",
+    "Friday 14:05",
+    "Tuesday 08:05",
+  ]);
+  expect([at(16, 10), at(24, 1)]).toEqual(["2026-11-16 10:05", "2026-11-24 01:05"]);
+  expect(formatMoment(Number.MAX_SAFE_INTEGER, now)).toBe("unknown time");
 });
 
 test("formatCount distinguishes one and many", () => {

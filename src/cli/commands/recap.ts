@@ -1,0 +1,75 @@
+import { Option } from "commander";
+import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import type { Store } from "../../session/store.ts";
+import type { Command } from "../command.ts";
+import { timeOption, wholeNumberOption } from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { countsOf, decidedRows, fileLines, openRows, partLines, sizeLine, timeIn, workedRows } from "../work-lines.ts";
+
+type Recap = ReturnType<Store["recap"]>;
+
+interface RecapFlags {
+  since?: number;
+  project?: string;
+  limit: number;
+  lines: number;
+}
+
+const LIMIT_DEFAULT = 8;
+const LINES_DEFAULT = 3;
+
+export const recapCommand: Command<RecapFlags> = {
+  usage: "recap",
+  summary: "Show what was worked on, decided and left open in the last days.",
+  details:
+    "The largest topics are shown, newest first: subjects, themes of sessions that go on, and what is still in a hot " +
+    "window. Every line is quoted from a message, and `expand` accepts what stands behind it. With --json: one object " +
+    "with its topics.",
+  options: [
+    timeOption("since", "only messages from this time on: a date, or 36h, 7d, 2w (default: 7d)", "first"),
+    new Option("--project <name>", "only the sessions of this project"),
+    wholeNumberOption("limit", "most topics", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
+    wholeNumberOption("lines", "most lines of each kind in a topic", 0, PAGE_LIMIT_MAX).default(LINES_DEFAULT),
+  ],
+  examples: ["", "--since 2d --project web", "--since 2026-11-01 --limit 20 --lines 5 --json"],
+
+  async run({ options: { since, lines: linesMax, ...sameNames }, loadStores, terminal }) {
+    const store = (await loadStores()).openToRead();
+    const recap = store.recap({ ...sameNames, linesMax, ...(since !== undefined && { sinceMs: since }) });
+    return { value: recap, lines: recapLines(recap, store, terminal) };
+  },
+};
+
+function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<string> {
+  const { sinceMs, topics, topicCount } = recap;
+  if (topicCount === 0) {
+    const [newest] = store.sessions({ limit: 1 });
+    const last = newest === undefined ? "" : ` The newest message is from ${timeIn(terminal, newest.updatedAtMs)}.`;
+    return terminal.note(`Nothing since ${timeIn(terminal, sinceMs)}.${last}`);
+  }
+  yield sizeLine([`since ${timeIn(terminal, sinceMs)}`, ...countsOf(recap)]);
+  for (const topic of topics) yield* topicLines(topic, terminal);
+  yield "";
+  if (topics.length < topicCount) {
+    yield `… ${formatCount(topicCount - topics.length, "smaller topic")}; show them with --limit ${topicCount}`;
+  }
+  const subject = topics.find(({ root }) => root?.startsWith("subject:"));
+  if (subject !== undefined) terminal.hint(`Next: coppice subject ${subject.root}, for all that came of it`);
+}
+
+function* topicLines(topic: Recap["topics"][number], terminal: Terminal): Generator<string> {
+  const { root, project, title, sessionIds, messageCount, firstAtMs, lastAtMs, worked, workedCount } = topic;
+  yield "";
+  const source = root ?? `session ${oneLine(sessionIds[0]!)}`;
+  yield `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
+  const times = `${timeIn(terminal, firstAtMs)} – ${timeIn(terminal, lastAtMs)}`;
+  const counts = countsOf({ sessionCount: sessionIds.length, messageCount });
+  yield terminal.style("dim", sizeLine([times, project && oneLine(project), ...counts]));
+  // A single cluster gives the topic its title.
+  if (workedCount > 1) yield* partLines("worked on", workedRows(worked, terminal), terminal);
+  if (workedCount > worked.length) yield `${" ".repeat(12)}… ${formatNumber(workedCount - worked.length)} more`;
+  yield* partLines("decided", decidedRows(topic.decided), terminal);
+  yield* partLines("open", openRows(topic.open), terminal);
+  yield* fileLines(topic.files, terminal);
+}

@@ -1,0 +1,73 @@
+import type { Store } from "../session/store.ts";
+import { cutToWidth, displayWidth } from "./display-width.ts";
+import type { Terminal } from "./terminal.ts";
+import { formatCount, formatMoment, formatTime, oneLine } from "./text.ts";
+
+type Topic = ReturnType<Store["recap"]>["topics"][number];
+type Page = ReturnType<Store["subject"]>;
+
+/** A line of a part, with the id or handle to type after `coppice expand`. */
+interface Row {
+  text: string;
+  source: string;
+}
+
+const NAME_WIDTH = 10;
+const GAP = "  ";
+/** A narrower text says nothing, so its source wraps in a very narrow terminal. */
+const TEXT_WIDTH_MIN = 20;
+
+/** Yields the rows of a part, with its name before the first. A terminal cuts the text, and a pipe gets all of it. */
+export function* partLines(
+  name: string,
+  rows: readonly Row[],
+  terminal: Terminal,
+  cut: "end" | "start" = "end",
+): Generator<string> {
+  for (const [index, { text, source }] of rows.entries()) {
+    const start = GAP + (index === 0 ? name : "").padEnd(NAME_WIDTH);
+    const line = oneLine(text);
+    if (terminal.width === undefined) {
+      yield `${start}${line}\t${source}`;
+      continue;
+    }
+    const room = terminal.width - displayWidth(start) - GAP.length - source.length;
+    const shown = cutToWidth(line, Math.max(TEXT_WIDTH_MIN, room), cut);
+    yield `${terminal.style("bold", start)}${shown}${GAP}${terminal.style("dim", source)}`;
+  }
+}
+
+export function workedRows(worked: Topic["worked"], terminal: Terminal): Row[] {
+  return worked.map(({ cluster, title, lastAtMs }) => ({
+    text: `${timeIn(terminal, lastAtMs)}${GAP}${title || "(no words)"}`,
+    source: cluster,
+  }));
+}
+
+export function decidedRows(decided: Page["decided"]): Row[] {
+  return decided.flatMap(({ text, messageId, replaces }) => [
+    { text, source: `message ${messageId}` },
+    ...replaces.map((older) => ({ text: `  before: ${older.text}`, source: `message ${older.messageId}` })),
+  ]);
+}
+
+export function* fileLines(files: Page["files"], terminal: Terminal): Generator<string> {
+  const rows = files.map(({ text, messageId }) => ({ text, source: `message ${messageId}` }));
+  yield* partLines("files", rows, terminal, "start"); // the end of a path tells files apart
+}
+
+export function openRows(open: Page["open"]): Row[] {
+  return open.map(({ kind, text, messageId }) => ({ text: `${kind}: ${text}`, source: `message ${messageId}` }));
+}
+
+export function timeIn({ width }: Terminal, unixMs: number): string {
+  return width === undefined ? formatTime(unixMs) : formatMoment(unixMs, Date.now());
+}
+
+export function sizeLine(facts: readonly (string | null)[]): string {
+  return facts.filter((fact) => fact !== null && fact !== "").join(" · ");
+}
+
+export function countsOf({ sessionCount, messageCount }: { sessionCount: number; messageCount: number }): string[] {
+  return [formatCount(sessionCount, "session"), formatCount(messageCount, "message")];
+}

@@ -1,0 +1,180 @@
+import { formatHandle } from "../core/handle.ts";
+import { TITLE_TEXT_CHARS, titleAmong, titleOf } from "../models/title.ts";
+import type { DatedCluster } from "../store/clusters.ts";
+import type { NotableMessage } from "../store/messages.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { type WorkedOn, workedOn } from "./subject-page.ts";
+import { type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
+
+export const RECAP_LIMIT_DEFAULT = 8;
+export const RECAP_LINES_DEFAULT = 3;
+export const RECAP_MS_DEFAULT = 7 * 24 * 60 * 60 * 1_000;
+
+/** The newest sessions that are read. */
+const SESSIONS_MAX = 200;
+/** The newest sessions whose open ends are looked for. */
+const ENDING_SESSIONS_MAX = 20;
+/** The messages of a topic that are searched for decisions. */
+const MESSAGES_MAX = 120;
+/** An open end makes a topic as important as this many messages. */
+const END_MESSAGES = 20;
+
+export interface RecapOptions {
+  /** Only messages of this time or later, in Unix milliseconds; by default those of the last seven days. */
+  sinceMs?: number;
+  project?: string;
+  /** The most topics: 0 to 10,000, by default 8. Those with most messages and open ends are chosen. */
+  limit?: number;
+  /** The most lines of each kind in a topic: 0 to 10,000, by default 3. */
+  linesMax?: number;
+}
+
+export interface Recap {
+  sinceMs: number;
+  sessionCount: number;
+  messageCount: number;
+  /** Newest first. */
+  topics: RecapTopic[];
+  /** All topics of the time, shown or not. */
+  topicCount: number;
+}
+
+/** A subject, a theme of a session that goes on, or what a session's hot window holds. Every line is quoted from a message. */
+export interface RecapTopic {
+  /** The handle of the subject or the theme; null for messages that are still in the hot window. */
+  root: string | null;
+  project: string | null;
+  title: string;
+  sessionIds: string[];
+  messageCount: number;
+  firstAtMs: number;
+  lastAtMs: number;
+  /** Its clusters, newest first. */
+  worked: WorkedOn[];
+  /** How many clusters it has in this time. */
+  workedCount: number;
+  decided: Decision[];
+  open: OpenEnd[];
+  files: WorkLine[];
+}
+
+interface Group {
+  root: string | null;
+  project: string | null;
+  clusters: DatedCluster[];
+  /** Messages that are in no cluster yet. */
+  hot: NotableMessage[];
+  open: OpenEnd[];
+}
+
+type RecapSettings = Required<Omit<RecapOptions, "project">> & { project?: string | undefined };
+
+/** Returns what was worked on, decided and left open since a time, by subject. */
+export function recapOf(repositories: Repositories, options: RecapSettings): Recap {
+  const { sinceMs, project, limit, linesMax } = options;
+  const { sessions } = repositories;
+  const sessionIds = sessions.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
+  const groups = new Groups(repositories, sinceMs);
+  for (const id of sessionIds.toReversed()) groups.addSession(id);
+  for (const id of sessionIds.slice(0, ENDING_SESSIONS_MAX)) {
+    for (const end of openEnds(repositories, id)) {
+      if (end.atMs >= sinceMs) groups.ofLine(end)?.open.push(end);
+    }
+  }
+  const sized = groups.all.map((group) => ({ group, size: messageCountOf(group) + END_MESSAGES * group.open.length }));
+  const topics = sized
+    .sort((left, right) => right.size - left.size)
+    .slice(0, limit)
+    .map(({ group }) => topicOf(repositories, group, sinceMs, linesMax))
+    .sort((left, right) => right.lastAtMs - left.lastAtMs);
+  return {
+    sinceMs,
+    sessionCount: sessionIds.length,
+    messageCount: groups.all.reduce((sum, group) => sum + messageCountOf(group), 0),
+    topics,
+    topicCount: groups.all.length,
+  };
+}
+
+/** Clusters by subject. A cluster that has none yet is with its theme. */
+class Groups {
+  readonly #repositories: Repositories;
+  readonly #sinceMs: number;
+  readonly #position: number;
+  readonly #byRoot = new Map<string, Group>();
+  readonly #byCluster = new Map<number, Group>();
+  /** For each session, the group of its messages that are in no cluster. */
+  readonly #ofHot = new Map<string, Group>();
+
+  constructor(repositories: Repositories, sinceMs: number) {
+    this.#repositories = repositories;
+    this.#sinceMs = sinceMs;
+    this.#position = repositories.unions.newestPosition();
+  }
+
+  get all(): Group[] {
+    return [...new Set([...this.#byRoot.values(), ...this.#ofHot.values()])];
+  }
+
+  addSession(id: string): void {
+    const { clusters, messages, sessions } = this.#repositories;
+    const { project, graduatedSeq: seqFrom } = sessions.byId(id)!;
+    const rows = clusters.workedSince({ sessionId: id, sinceMs: this.#sinceMs });
+    for (const { themeRoot, ...cluster } of rows) {
+      const { subjectParentId: subject } = cluster;
+      const root =
+        subject === null ? formatHandle("theme", themeRoot) : formatHandle("subject", subject, this.#position);
+      const group = this.#byRoot.get(root) ?? { root, project, clusters: [], hot: [], open: [] };
+      group.clusters.push(cluster);
+      this.#byRoot.set(root, group);
+      this.#byCluster.set(cluster.rootId, group);
+    }
+    const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
+    const hot = messages.notableBefore(id, window).filter(({ createdAtMs }) => createdAtMs >= this.#sinceMs);
+    if (hot.length === 0) return;
+    // The end of a turn belongs to the turn. The newest step of an idle session stays out of the forest.
+    const last = rows.toSorted((left, right) => left.seqLast - right.seqLast).at(-1);
+    const isEnd =
+      last !== undefined &&
+      hot.every(({ turnSeq, stepId }) => turnSeq === last.turnLast || stepId === hot.at(-1)!.stepId);
+    const group = isEnd ? this.#byCluster.get(last.rootId)! : { root: null, project, clusters: [], hot: [], open: [] };
+    group.hot.push(...hot);
+    this.#ofHot.set(id, group);
+  }
+
+  ofLine({ messageId, sessionId }: WorkLine): Group | undefined {
+    const { messages, unions } = this.#repositories;
+    const entered = unions.entered(messages.stepOf(messageId)!.stepId);
+    return entered === undefined ? this.#ofHot.get(sessionId) : this.#byCluster.get(entered.clusterRoot);
+  }
+}
+
+function messageCountOf({ clusters, hot }: Group): number {
+  return clusters.reduce((sum, { messageCount }) => sum + messageCount, hot.length);
+}
+
+function topicOf(repositories: Repositories, group: Group, sinceMs: number, linesMax: number): RecapTopic {
+  const { messages } = repositories;
+  const { root, project, hot, open } = group;
+  const clusters = group.clusters.toSorted((left, right) => right.atMsLast - left.atMsLast);
+  const titles = group.clusters.map(({ label }) => label);
+  if (hot.length > 0 && root === null) titles.push(titleOf(hot, messages.askedBefore(TITLE_TEXT_CHARS, hot[0]!.id)));
+  const said = [...notableOf(repositories, clusters, MESSAGES_MAX), ...hot];
+  const { decided, files } = workIn(said.filter(({ createdAtMs }) => createdAtMs >= sinceMs));
+  const atMs = hot.map(({ createdAtMs }) => createdAtMs);
+  const sessionIds = [...clusters, ...hot].map(({ sessionId }) => sessionId);
+  return {
+    root,
+    project,
+    title: titleAmong(titles),
+    sessionIds: [...new Set(sessionIds)],
+    messageCount: messageCountOf(group),
+    firstAtMs: Math.max(sinceMs, Math.min(...atMs, ...clusters.map(({ firstAtMs }) => firstAtMs))),
+    lastAtMs: Math.max(...atMs, ...clusters.map(({ atMsLast }) => atMsLast)),
+    worked: clusters.slice(0, linesMax).map(workedOn),
+    workedCount: clusters.length,
+    decided: decided.slice(0, linesMax),
+    open: open.slice(0, linesMax),
+    files: files.slice(0, linesMax),
+  };
+}

@@ -1,0 +1,108 @@
+import { rankedFiles, resultLines, saidLines } from "../context/continuity.ts";
+import type { NotedMessage } from "../core/notes.ts";
+import { notesOf } from "../models/notes.ts";
+import { isSameMatter } from "../models/same-matter.ts";
+import { sentencesOf } from "../models/sentences.ts";
+import { openTasksIn } from "../models/statements.ts";
+import type { NotableMessage } from "../store/messages.ts";
+import type { Repositories } from "../store/repositories.ts";
+
+/** A line that is quoted from a message. `expand` and `find` accept its `messageId`. */
+export interface WorkLine {
+  text: string;
+  sessionId: string;
+  seq: number;
+  messageId: number;
+  /** The time of the message, in Unix milliseconds. */
+  atMs: number;
+}
+
+export interface Decision extends WorkLine {
+  /** Older decisions that share most of their words with this one, newest first. */
+  replaces: WorkLine[];
+}
+
+/** An `error` after which no call of the same action succeeded, a `question` without an answer, or an open `task`. */
+export interface OpenEnd extends WorkLine {
+  kind: "error" | "question" | "task";
+}
+
+/** The newest messages of a session that are searched for open ends. What came long before them is no longer waited for. */
+const ENDING_MESSAGES_MAX = 40;
+/** A question may be followed by a polite sentence. */
+const LAST_SENTENCES = 2;
+
+/** Returns the decisions and rules in messages, newest first, and the files, those in most use first. */
+export function workIn(messages: readonly NotableMessage[]): { decided: Decision[]; files: WorkLine[] } {
+  const sorted = messages.toSorted((left, right) => left.createdAtMs - right.createdAtMs || left.id - right.id);
+  // The messages may be of several sessions, so they are numbered anew.
+  const notes = sorted.map((message, seq) => noted(message, seq));
+  const lineOf = sourcesIn(sorted);
+  const { rules, decided } = saidLines(notes);
+  const decisions: Decision[] = [];
+  for (const line of [...rules, ...decided].sort((left, right) => right.seq - left.seq)) {
+    const newer = decisions.find((one) => one.messageId !== line.messageId && isSameMatter(one.text, line.text));
+    if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
+    else newer.replaces.push(lineOf(line));
+  }
+  return { decided: decisions, files: rankedFiles(notes).map(lineOf) };
+}
+
+/** Returns the open ends of a session, newest first. */
+export function openEnds({ messages }: Repositories, sessionId: string): OpenEnd[] {
+  const range = { seqFrom: 0, seqEnd: Number.MAX_SAFE_INTEGER, limit: ENDING_MESSAGES_MAX };
+  const ending = messages.notableBefore(sessionId, range);
+  const lineOf = sourcesIn(ending);
+  const ends: OpenEnd[] = resultLines(ending.map((message) => noted(message))).errors.map((error) => ({
+    kind: "error",
+    ...lineOf(error),
+  }));
+  const last = ending.at(-1);
+  const question = last && questionIn(last);
+  if (question !== undefined) ends.push({ kind: "question", ...lineOf({ text: question, messageId: last!.id }) });
+  for (const message of ending.toReversed()) {
+    const tasks = message.role === "assistant" ? openTasksIn(message.text) : undefined;
+    if (tasks === undefined) continue;
+    ends.push(...tasks.map((text) => ({ kind: "task" as const, ...lineOf({ text, messageId: message.id }) })));
+    break; // only the last list of tasks is current
+  }
+  return ends.sort((left, right) => right.seq - left.seq);
+}
+
+/** Returns what users and models said in clusters: those of the first clusters, up to about `countMax` messages. */
+export function notableOf(
+  { messages }: Repositories,
+  clusters: readonly { rootId: number }[],
+  countMax: number,
+): NotableMessage[] {
+  const found: NotableMessage[] = [];
+  for (const { rootId } of clusters) {
+    if (found.length >= countMax) break;
+    found.push(...messages.notableOf(rootId));
+  }
+  return found;
+}
+
+/** Returns the root of the cluster of a line's message. The newest step of an idle session counts to the cluster before it. */
+export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
+  const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
+  return (unions.entered(stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
+}
+
+function questionIn({ role, text }: NotableMessage): string | undefined {
+  if (role === "tool") return undefined;
+  const last = sentencesOf(text).slice(-LAST_SENTENCES);
+  return last.find(({ kind, text: sentence }) => kind === "prose" && /[?？]["'”’)\]*_]*$/.test(sentence))?.text;
+}
+
+function noted(message: NotableMessage, seq = message.seq): NotedMessage {
+  return { messageId: message.id, seq, stepId: message.stepId, ...notesOf(message) };
+}
+
+function sourcesIn(messages: readonly NotableMessage[]) {
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  return ({ text, messageId }: { text: string; messageId: number }): WorkLine => {
+    const { sessionId, seq, createdAtMs } = byId.get(messageId)!;
+    return { text, sessionId, seq, messageId, atMs: createdAtMs };
+  };
+}

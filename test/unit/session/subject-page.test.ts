@@ -1,0 +1,228 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { MessageInput, Store } from "../../../src/index.ts";
+import { assistant, user } from "../../support/said.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+const DAY_MS = 86_400_000;
+const START_MS = Date.UTC(2026, 0, 5, 12);
+
+/** Words that put a step into the subject of the lock. */
+const LOCK = "stale session lock blocks the writer until the lock file is removed";
+
+let store: Store;
+let now: number;
+
+function ran(id: string, command: string, content: string, isError = false): MessageInput[] {
+  return [
+    { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name: "Bash", args: { command } }] },
+    { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content, isError }] },
+  ];
+}
+
+function todo(id: string, todos: { content: string; status: string }[]): MessageInput[] {
+  return [
+    { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name: "TodoWrite", args: { todos } }] },
+    { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content: "Saved." }] },
+  ];
+}
+
+/** Appends a session, a day after the last one. */
+function say(id: string, messages: MessageInput[], project = "web"): void {
+  now += DAY_MS;
+  store.session(id, { project }).appendAll(messages);
+}
+
+const idOf = (sessionId: string, seq: number): number => store.session(sessionId).messages()[seq]!.id;
+const theSubject = (): string => store.subjects()[0]!.subject;
+
+beforeEach(() => {
+  now = START_MS;
+  store = openedStore(temporaryPath(), { clock: () => now });
+});
+
+async function settle(): Promise<void> {
+  now += 4 * DAY_MS;
+  await store.upkeep();
+}
+
+describe("subject", () => {
+  test("lists its clusters over time, what was decided and what replaced it, and its files, each with its source", async () => {
+    say("first", [
+      user(`Please find out why the ${LOCK}.`),
+      assistant(`We decided that the ${LOCK} after 5 seconds. See src/lock.ts.`),
+      user("Thanks!"),
+    ]);
+    say("second", [
+      user(`Never let the ${LOCK} for long.`),
+      assistant(`We decided that the ${LOCK} after 10 seconds. See src/lock.ts and src/writer.ts.`),
+      user("Thanks!"),
+    ]);
+    await settle();
+    const handle = theSubject();
+    const page = store.subject(handle);
+    const line = (sessionId: string, seq: number, text: string) => ({
+      text,
+      sessionId,
+      seq,
+      messageId: idOf(sessionId, seq),
+      atMs: START_MS + (sessionId === "first" ? 1 : 2) * DAY_MS,
+    });
+    expect(page).toMatchObject({
+      subject: handle,
+      project: "web",
+      clusterCount: 2,
+      sessionCount: 2,
+      messageCount: 4,
+      firstAtMs: START_MS + DAY_MS,
+      lastAtMs: START_MS + 2 * DAY_MS,
+      open: [],
+    });
+    expect(page.timeline).toEqual([
+      {
+        cluster: expect.stringMatching(`^cluster:${idOf("first", 0)}@`),
+        title: expect.stringContaining("Find out why the stale session lock blocks"),
+        sessionId: "first",
+        seqFirst: 0,
+        seqLast: 1,
+        messageCount: 2,
+        firstAtMs: START_MS + DAY_MS,
+        lastAtMs: START_MS + DAY_MS,
+      },
+      expect.objectContaining({ sessionId: "second", messageCount: 2 }),
+    ]);
+    const [newest, ...others] = page.decided;
+    expect(newest).toEqual({
+      ...line("second", 1, `We decided that the ${LOCK} after 10 seconds. See src/lock.ts and src/writer.ts.`),
+      replaces: [
+        line("second", 0, `Never let the ${LOCK} for long.`),
+        line("first", 1, `We decided that the ${LOCK} after 5 seconds. See src/lock.ts.`),
+      ],
+    });
+    expect(others).toEqual([]);
+    expect(page.files).toEqual([line("second", 1, "src/lock.ts"), line("second", 1, "src/writer.ts")]);
+    for (const { cluster, messageCount } of page.timeline) {
+      expect(store.expand(cluster).memberCount).toBe(messageCount);
+    }
+  });
+
+  test("lists errors without a later success, open tasks of the last list, and a question at the end", async () => {
+    say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
+    say("second", [
+      user(LOCK),
+      ...ran("a", "npm test lock", "Error: the lock test failed", true),
+      ...ran("b", "npm run lint", "Error: lint failed", true),
+      ...ran("c", "npm run lint", "0 errors"),
+      ...todo("d", [{ content: "Remove the old lock", status: "pending" }]),
+      ...todo("e", [
+        { content: "Remove the old lock", status: "completed" },
+        { content: "Test the session lock", status: "pending" },
+      ]),
+      assistant(`${LOCK}. Shall I also remove the lock of the reader?`),
+    ]);
+    await settle();
+    const { open } = store.subject(theSubject());
+    expect(open.map(({ kind, text, seq }) => [kind, text, seq])).toEqual([
+      ["question", "Shall I also remove the lock of the reader?", 11],
+      ["task", "Test the session lock", 9],
+      ["error", "Bash npm test lock: Error: the lock test failed", 2],
+    ]);
+  });
+
+  test("a question that was answered is not open", async () => {
+    say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
+    say("second", [user(LOCK), assistant(`${LOCK}. Shall I remove it?`), user("Yes, remove it.")]);
+    await settle();
+    expect(store.subject(theSubject()).open).toEqual([]);
+  });
+
+  test("keeps to a limit, with the newest clusters", async () => {
+    for (const name of ["a", "b", "c", "d"]) say(name, [user(LOCK), assistant(LOCK), user("Thanks!")]);
+    await settle();
+    const page = store.subject(theSubject(), { limit: 2 });
+    expect(page.timeline.map(({ sessionId }) => sessionId)).toEqual(["c", "d"]);
+    expect(page.clusterCount).toBe(4);
+    expect(store.subject(theSubject(), { limit: 0 })).toMatchObject({ timeline: [], decided: [], open: [], files: [] });
+  });
+
+  test("is found by any cluster of the subject, and by no other handle", async () => {
+    for (const name of ["a", "b"]) say(name, [user(LOCK), assistant(LOCK), user("Thanks!")]);
+    await settle();
+    const handle = theSubject();
+    expect(store.subject(`subject:${idOf("b", 0)}`).subject).toBe(handle);
+    expect(store.subject(handle, { project: "web" }).subject).toBe(handle);
+    for (const [wrong, code] of [
+      ["subject:999999", "ROOT_NOT_FOUND"],
+      [`cluster:${idOf("b", 0)}`, "HANDLE_INVALID"],
+      ["lock", "HANDLE_INVALID"],
+    ] as const) {
+      expect(() => store.subject(wrong)).toThrow(expect.objectContaining({ code }));
+    }
+    expect(() => store.subject(handle, { project: "api" })).toThrow(
+      expect.objectContaining({ code: "ROOT_NOT_FOUND" }),
+    );
+    expect(() => store.subject(handle, { limit: -1 })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+});
+
+describe("recap", () => {
+  test("tells by subject what was worked on, decided and left open since a time, newest first", async () => {
+    say("old", [user(LOCK), assistant(LOCK), user("Thanks!")]);
+    say("colors", [
+      user("Make the purple buttons yellow beside the headings."),
+      assistant("We decided for purple buttons beside yellow headings."),
+      user("Thanks!"),
+    ]);
+    say("new", [user(LOCK), assistant(`${LOCK}. The fix is a lock with a lease.`), user("Thanks!")]);
+    await settle();
+    const recap = store.recap({ sinceMs: START_MS + 2 * DAY_MS });
+    expect(recap).toMatchObject({ sessionCount: 2, messageCount: 6, topicCount: 2 });
+    expect(recap.topics.map(({ root, sessionIds, worked }) => [root, sessionIds, worked.length])).toEqual([
+      [store.find(idOf("new", 0)).subject, ["new"], 1],
+      [store.find(idOf("colors", 0)).subject, ["colors"], 1],
+    ]);
+    expect(recap.topics[0]!.decided.map(({ text, messageId }) => [text, messageId])).toEqual([
+      [`${LOCK}. The fix is a lock with a lease.`, idOf("new", 1)],
+    ]);
+    expect(store.recap({ sinceMs: now }).topics).toEqual([]);
+    expect(store.recap().topics).toHaveLength(2); // the last seven days
+    expect(store.recap({ project: "api" })).toMatchObject({ sessionCount: 0, messageCount: 0, topics: [] });
+  });
+
+  test("includes what is still in the hot window, and themes of sessions that go on", () => {
+    say("short", [user("Please repair the greenhouse thermostat."), assistant("Shall I replace the sensor?")]);
+    const [topic, ...others] = store.recap().topics;
+    expect(others).toEqual([]);
+    expect(topic).toMatchObject({
+      root: null,
+      title: "Repair the greenhouse thermostat",
+      sessionIds: ["short"],
+      messageCount: 2,
+      worked: [],
+      open: [{ kind: "question", text: "Shall I replace the sensor?", messageId: idOf("short", 1) }],
+    });
+    store
+      .session("long", { hotSize: 1, overlap: 0, evictBatch: 1 })
+      .appendAll([user(LOCK), assistant(LOCK), user("Ok.")]);
+    const themes = store.recap().topics.map(({ root }) => root);
+    expect(themes).toContain(`theme:${idOf("long", 0)}`);
+    expect(store.expand(`theme:${idOf("long", 0)}`).memberCount).toBe(2);
+  });
+
+  test("chooses the largest topics, and those with open ends, and counts the others", () => {
+    say("small", [user("Please paint the fence."), assistant("Done.")]);
+    say(
+      "large",
+      Array.from({ length: 10 }, (_, index) => user(`Please tell story ${index} of the lighthouse.`)),
+    );
+    say("open", [user("Please bake the bread."), assistant("Which flour do you like?")]);
+    const { topics, topicCount } = store.recap({ limit: 2 });
+    expect(topicCount).toBe(3);
+    expect(topics.map(({ sessionIds }) => sessionIds)).toEqual([["open"], ["large"]]);
+  });
+
+  test("refuses wrong options", () => {
+    for (const wrong of [{ limit: -1 }, { linesMax: 1.5 }, { sinceMs: "yesterday" }, { until: 5 }]) {
+      expect(() => store.recap(wrong as object)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    }
+  });
+});
