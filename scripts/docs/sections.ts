@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../../src/core/errors.ts";
 import { SESSION_OPTIONS, type SessionOption } from "../../src/core/options.ts";
 import { openStore } from "../../src/index.ts";
+import { LIMITS, type Limit } from "./limits.ts";
 import { OPTION_MEANINGS } from "./option-meanings.ts";
 import type { Page } from "./pages.ts";
 
@@ -53,7 +54,12 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
 const MARKED = /(<!-- BEGIN (\w+) -->\n)[\s\S]*?(<!-- END \2 -->)/g;
 
 /** The generators of the text between `<!-- BEGIN name -->` and `<!-- END name -->`, by name. */
-const SECTIONS: Record<string, () => string> = { options: optionsTable, errors: errorsTable, schema: schemaTable };
+const SECTIONS: Record<string, () => string> = {
+  options: optionsTable,
+  limits: limitsTable,
+  errors: errorsTable,
+  schema: schemaTable,
+};
 
 /** Returns the pages with every section generated again. A marker without a generator, or the reverse, is an error. */
 export function generateSections(pages: readonly Page[]): Page[] {
@@ -80,6 +86,17 @@ function optionsTable(): string {
         ? [option.default, "", "", option.words.map((word) => `\`${word}\``).join(", ")]
         : [number(option.default), number(option.min), number(option.max), option.unit]),
       OPTION_MEANINGS[name as SessionOption],
+    ]),
+  );
+}
+
+function limitsTable(): string {
+  return table(
+    ["what", "at most", "beyond"],
+    Object.values(LIMITS).map(({ what, min, max, beyond }: Limit) => [
+      what,
+      min === undefined ? number(max) : `${number(min)} to ${number(max)}`,
+      `${beyond}.`,
     ]),
   );
 }

@@ -2,8 +2,8 @@ import { addInto } from "../vector/vector.ts";
 import { remember, type Speech } from "./speech.ts";
 
 /** One summary must be able to cover a cluster. */
-const MESSAGES_MAX = 64;
-const TOKENS_MAX = 16_000;
+export const CLUSTER_MESSAGES_MAX = 64;
+export const CLUSTER_TOKENS_MAX = 16_000;
 
 export interface StepFeatures {
   id: number;
@@ -84,5 +84,5 @@ export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
 
 /** A full cluster must settle. Its last step may exceed the limits. */
 export function isFull({ messageCount, tokenCount }: Pick<OpenCluster, "messageCount" | "tokenCount">): boolean {
-  return messageCount >= MESSAGES_MAX || tokenCount >= TOKENS_MAX;
+  return messageCount >= CLUSTER_MESSAGES_MAX || tokenCount >= CLUSTER_TOKENS_MAX;
 }

@@ -11,8 +11,8 @@ const MARK = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const PIECE_BYTES = 1_024;
 
 /** The most bytes that a compressed file may have, unless it has less than this many times its size. Transcripts have up to 50 times. */
-const UNPACKED_BYTES_MAX = 16 * 1024 * 1024;
-const RATIO_MAX = 1_000;
+export const UNPACKED_BYTES_MAX = 16 * 1024 * 1024;
+export const RATIO_MAX = 1_000;
 
 /**
  * Returns the file with its bytes decompressed, or unchanged if it is not compressed with zstd.

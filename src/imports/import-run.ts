@@ -52,7 +52,7 @@ type AppendResult = ReturnType<Session["append"]>;
 type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }>;
 
 /** The most warnings that are kept about one file. One more says how many there were. */
-const WARNINGS_MAX = 10_000;
+export const WARNINGS_MAX = 10_000;
 
 /** How long an import waits for an embedder that does not answer, in milliseconds. */
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;

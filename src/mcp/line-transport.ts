@@ -10,7 +10,7 @@ import type { LiveStore } from "./live-store.ts";
 import type { Turns } from "./turns.ts";
 
 /** The most bytes of one protocol message: far more than any long paste. */
-const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
+export const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Bytes of messages that are read ahead, so that the end of the input is noticed while calls wait. */
 const AHEAD_BYTES_MAX = 1024 * 1024;

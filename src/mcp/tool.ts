@@ -8,8 +8,8 @@ import { failedCall } from "./failure.ts";
 import type { LiveStore, StoreOfCall } from "./live-store.ts";
 
 /** The limits of `tokensMax`: a few messages, and a short book. */
-const TOKENS_MAX = 100_000;
-const TOKENS_MIN = 200;
+export const TOKENS_MAX = 100_000;
+export const TOKENS_MIN = 200;
 
 export interface ToolPorts {
   live: LiveStore;

@@ -2,10 +2,10 @@ import type { Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** The calls that may wait before no more messages are taken. */
-const WAITING_MAX = 64;
+export const WAITING_MAX = 64;
 
 /** The calls that may be at work at the same time. Only those that wait for a vector take longer than their turn. */
-const WORKING_MAX = 8;
+export const WORKING_MAX = 8;
 
 /**
  * Makes calls run one after another, because each blocks the thread. Before each, the event loop runs, so that a client that is

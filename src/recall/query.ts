@@ -5,7 +5,7 @@ import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
 import { QUOTED } from "./quotation.ts";
 
 /** The most distinct words of a query that are looked up, at 10 µs each. A text of 100 KB has about as many. */
-const WORDS_MAX = 16_384;
+export const QUERY_WORDS_MAX = 16_384;
 
 /** The most phrases of a query. Words in later quotes are ordinary words. */
 const PHRASES_MAX = 16;
@@ -50,7 +50,7 @@ export function parseQuery(text: string): Query {
     const stem = searchStem(word);
     const known = words.get(stem);
     if (known !== undefined) known.count += 1;
-    else if (words.size < WORDS_MAX) words.set(stem, { word, stem, count: 1, isQuoted: quotedStems.has(stem) });
+    else if (words.size < QUERY_WORDS_MAX) words.set(stem, { word, stem, count: 1, isQuoted: quotedStems.has(stem) });
   }
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
 }

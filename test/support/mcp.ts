@@ -57,8 +57,12 @@ export class RawClient {
     return this.requestAs(this.#lastId, method, params);
   }
 
+  answerTo(id: number | string): Promise<Answer> {
+    return new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+  }
+
   requestAs(id: number | string, method: string, params: object = {}): Promise<Answer> {
-    const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+    const answered = this.answerTo(id);
     this.send(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
     return answered;
   }

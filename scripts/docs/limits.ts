@@ -1,0 +1,126 @@
+import {
+  DATABASE_SECONDS_MAX,
+  ID_CHARS_MAX,
+  JSON_DEPTH_MAX,
+  MESSAGE_CHARS_MAX,
+  MODEL_QUERY_CHARS_MAX,
+  PAGE_LIMIT_MAX,
+  PARTS_MAX,
+  RECALL_LIMIT_MAX,
+  RECALL_NEIGHBORS_MAX,
+  TEXT_GRAPHEMES_MAX,
+  TIME_MS_MAX,
+} from "../../src/core/limits.ts";
+import { CLUSTER_MESSAGES_MAX, CLUSTER_TOKENS_MAX } from "../../src/forest/cluster.ts";
+import { LINE_BYTES_MAX, LINE_VALUES_MAX } from "../../src/importers/lines.ts";
+import { RATIO_MAX, UNPACKED_BYTES_MAX } from "../../src/importers/zstd.ts";
+import { WARNINGS_MAX } from "../../src/imports/import-run.ts";
+import { MESSAGE_BYTES_MAX } from "../../src/mcp/line-transport.ts";
+import { TOKENS_MAX, TOKENS_MIN } from "../../src/mcp/tool.ts";
+import { WAITING_MAX, WORKING_MAX } from "../../src/mcp/turns.ts";
+import { QUERY_WORDS_MAX } from "../../src/recall/query.ts";
+
+export interface Limit {
+  what: string;
+  max: number;
+  min?: number;
+  /** What happens beyond the limit. */
+  beyond: string;
+}
+
+/** Every limit that a user can meet, except those of options. `test/unit/limits.test.ts` checks both sides of each. */
+export const LIMITS = {
+  parts: { what: "parts of a message", max: PARTS_MAX, beyond: "`MESSAGE_INVALID`" },
+  chars: {
+    what: "characters (UTF-16 units) in all strings of a message, with the names of fields",
+    max: MESSAGE_CHARS_MAX,
+    beyond: "`MESSAGE_INVALID`",
+  },
+  depth: { what: "levels of nesting in a message", max: JSON_DEPTH_MAX, beyond: "`MESSAGE_INVALID`" },
+  text: {
+    what: "characters of a message that are embedded and searched",
+    max: TEXT_GRAPHEMES_MAX,
+    beyond: "The rest is stored, and not found by `recall`",
+  },
+  time: { what: "milliseconds between a time and 1970", max: TIME_MS_MAX, beyond: "`MESSAGE_INVALID`" },
+  messageId: { what: "characters of a message's own id", max: ID_CHARS_MAX, beyond: "`MESSAGE_INVALID`" },
+  name: {
+    what: "characters of a session id, a project or a title",
+    max: ID_CHARS_MAX,
+    beyond: "`OPTION_INVALID`. An import cuts projects and titles",
+  },
+  page: {
+    what: "messages that `messages` or `expand` returns at once",
+    max: PAGE_LIMIT_MAX,
+    beyond: "`OPTION_INVALID`",
+  },
+  hits: { what: "hits of one `recall`", max: RECALL_LIMIT_MAX, beyond: "`OPTION_INVALID`" },
+  neighbors: {
+    what: "messages before and after a hit",
+    max: RECALL_NEIGHBORS_MAX,
+    beyond: "`OPTION_INVALID`",
+  },
+  queryWords: {
+    what: "different words of a query",
+    max: QUERY_WORDS_MAX,
+    beyond: "Further words are ignored",
+  },
+  clusterMessages: {
+    what: "messages of a cluster",
+    max: CLUSTER_MESSAGES_MAX,
+    beyond: "The next step starts a new one",
+  },
+  clusterTokens: { what: "tokens of a cluster", max: CLUSTER_TOKENS_MAX, beyond: "The next step starts a new one" },
+  line: {
+    what: "bytes of a line of a transcript, or of a message in a document",
+    max: LINE_BYTES_MAX,
+    beyond: "A warning. The other lines are imported",
+  },
+  lineDepth: {
+    what: "levels of nesting in a line",
+    max: JSON_DEPTH_MAX,
+    beyond: "A warning. The other lines are imported",
+  },
+  lineValues: {
+    what: "values in a line",
+    max: LINE_VALUES_MAX,
+    beyond: "A warning. The other lines are imported",
+  },
+  unpacked: {
+    what: `times that a packed transcript may grow, if it has more than ${UNPACKED_BYTES_MAX / 1024 / 1024} MiB then`,
+    max: RATIO_MAX,
+    beyond: "`IMPORT_UNREADABLE`, for this file",
+  },
+  warnings: { what: "warnings about a file", max: WARNINGS_MAX, beyond: "Further warnings are counted" },
+  database: {
+    what: "seconds that SQLite may take for a step in a foreign database",
+    max: DATABASE_SECONDS_MAX,
+    beyond: "`IMPORT_UNREADABLE`, for this file",
+  },
+  mcpMessage: {
+    what: "bytes of a message to the MCP server, with its line break",
+    max: MESSAGE_BYTES_MAX,
+    beyond: "An error of the protocol, -32600",
+  },
+  mcpWaiting: {
+    what: "MCP calls that wait for their turn",
+    max: WAITING_MAX,
+    beyond: "Further messages are read after these calls",
+  },
+  mcpWorking: {
+    what: "MCP calls that wait for a vector",
+    max: WORKING_MAX,
+    beyond: "Further calls wait for their turn",
+  },
+  mcpTokens: {
+    what: "tokens of an MCP result, `tokensMax`",
+    min: TOKENS_MIN,
+    max: TOKENS_MAX,
+    beyond: "`OPTION_INVALID`",
+  },
+  mcpQuery: {
+    what: "characters of a query that a model sends",
+    max: MODEL_QUERY_CHARS_MAX,
+    beyond: "`OPTION_INVALID`",
+  },
+} satisfies Record<string, Limit>;
