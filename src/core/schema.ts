@@ -75,11 +75,19 @@ export function port<T extends object>(
   expected: string,
   fields: { readonly [K in keyof T]?: "function" | "string" | "number" },
 ) {
+  const namesOf = (value: unknown): unknown[] =>
+    Object.keys(fields)
+      .map((name) => (value as Record<string, unknown> | null | undefined)?.[name])
+      .filter((field) => typeof field === "string");
+  const isStorable = (value: unknown): boolean => namesOf(value).every((name) => (name as string).isWellFormed());
   const hasFields = (value: unknown) =>
     typeof value === "object" &&
     value !== null &&
     Object.entries(fields).every(([name, type]) => typeof (value as Record<string, unknown>)[name] === type);
-  return z.custom<T>(hasFields, { error: expected });
+  return z.custom<T>((value) => hasFields(value) && isStorable(value), {
+    // Names are stored in text columns, and SQLite's text has no lone surrogates.
+    error: ({ input }) => (isStorable(input) ? expected : `${expected}, without half of a surrogate pair`),
+  });
 }
 
 const messages = once(() => ({ error: english().localeError }));

@@ -65,6 +65,7 @@ test("an embedder, a token counter and a clock that are not what they should be 
   const odd: Record<string, unknown>[] = [
     { embedder: { ...hashingEmbedder, id: 7 } },
     { embedder: { ...hashingEmbedder, dimension: undefined } },
+    { tokenCounter: { name: "\ud800", count: () => 1 } },
     { tokenCounter: { name: {}, count: () => 1 } },
     { tokenCounter: { name: "odd", count: () => Number.NaN } },
     { tokenCounter: { name: "odd", count: () => [] } },
