@@ -72,9 +72,15 @@ function isLines(head: string): boolean {
   return objectCount > 0 && objectCount * 2 >= lines.length - 1;
 }
 
+/** The results of `hasList`. Each importer asks about the objects in a head, and some are wide. */
+const withList = new WeakMap<JsonObject, boolean>();
+
 /** A document has a list and no role. A message has a role. */
 function hasList(value: JsonObject): boolean {
-  return value.role === undefined && Object.values(value).some(Array.isArray);
+  if (value.role !== undefined) return false;
+  const isKnown = withList.get(value) ?? Object.values(value).some(Array.isArray);
+  withList.set(value, isKnown);
+  return isKnown;
 }
 
 function* elementsOf(object: JsonObject, line: number, document: number): Generator<Element> {

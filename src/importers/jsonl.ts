@@ -29,9 +29,12 @@ export const jsonl: Importer = {
   isFollowable: true,
 
   detect(head) {
-    for (const { session, ...fields } of headObjects(head)) {
-      if (typeof session !== "string") continue;
-      if (typeof fields.role === "string" || (isObject(fields.settings) && isSessionLine(fields))) return true;
+    for (const line of headObjects(head)) {
+      if (typeof line.session !== "string") continue;
+      if (typeof line.role === "string") return true;
+      if (!isObject(line.settings)) continue;
+      const { session: _, ...fields } = line;
+      if (isSessionLine(fields)) return true;
     }
     return false;
   },

@@ -117,7 +117,8 @@ function endOfString(text: string, start: number): number {
 }
 
 export function parseJson(text: string): { value: JsonValue } | { problem: string } {
-  const { problem } = text.length > UNCHECKED_CHARS_MAX ? surveyOf(text) : {};
+  const isSurveyed = text.length > UNCHECKED_CHARS_MAX;
+  const { problem } = isSurveyed ? surveyOf(text) : {};
   if (problem !== undefined) return { problem };
   let value: JsonValue;
   try {
@@ -125,11 +126,15 @@ export function parseJson(text: string): { value: JsonValue } | { problem: strin
   } catch (error) {
     return { problem: `not JSON: ${(error as Error).message}` };
   }
+  if (isSurveyed && !LARGE_NUMBER.test(text)) return { value };
   const flaw = flawOf(value, JSON_DEPTH_MAX);
   if (flaw === "deep") return { problem: TOO_DEEP };
   // `JSON.parse` makes a number infinite if it is too large for a double. `JSON.stringify` then writes null.
   return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
 }
+
+/** Matches all JSON with a number that is too large for a double, and some other JSON. */
+const LARGE_NUMBER = /[eE]\+?\d{3}|\d{200}/;
 
 const TOO_DEEP = `nested deeper than ${JSON_DEPTH_MAX} levels`;
 

@@ -18,10 +18,10 @@ export const geminiCli: Importer = {
   isFollowable: true,
 
   detect(head) {
-    for (const { sessionId, projectHash, type, content, $set, $rewindTo, ...rest } of headObjects(head)) {
-      if (stringOf(sessionId) && (stringOf(projectHash) || Array.isArray(rest.messages))) return true;
+    for (const { sessionId, projectHash, messages, type, id, content, $set, $rewindTo } of headObjects(head)) {
+      if (stringOf(sessionId) && (stringOf(projectHash) || Array.isArray(messages))) return true;
       if (typeof $rewindTo === "string" || objectOf($set).lastUpdated !== undefined) return true;
-      if (type === "gemini" && content !== undefined && stringOf(rest.id)) return true;
+      if (type === "gemini" && content !== undefined && stringOf(id)) return true;
     }
     const keys = new Set<string | undefined>();
     for (const { key, value } of headElements(head)) {

@@ -133,3 +133,13 @@ describe("readJsonLines", () => {
     expect(JSON.stringify(found)).toBe('{"line":1,"value":{"__proto__":{"x":1},"constructor":2}}');
   });
 });
+
+test.each(["1e999", "1E+400", "-1e309", "1".repeat(400), `${"1".repeat(250)}e99`, `0.${"0".repeat(9)}1e0320`])(
+  "a number that is too large for a double is null, also in a long text: %s",
+  (number) => {
+    for (const length of [1, 2 * 1024 * 1024]) {
+      const parsed = parseJson(`{"padding":"${"x".repeat(length)}","list":[${number},1.5e3]}`);
+      expect(parsed).toMatchObject({ value: { list: [null, 1_500] } });
+    }
+  },
+);
