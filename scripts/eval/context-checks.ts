@@ -24,16 +24,28 @@ export function sharedPrefix(
   return { share: total === 0 ? 1 : shared / total, messageCount };
 }
 
-function bytesOf({ role, name, parts }: ContextMessage): Buffer {
-  return Buffer.from(JSON.stringify({ role, name, parts }));
+/** Most contexts are compared twice: with the one before and with the next. */
+const knownBytes = new WeakMap<ContextMessage, Buffer>();
+
+function bytesOf(message: ContextMessage): Buffer {
+  const { role, name, parts } = message;
+  const bytes = knownBytes.get(message) ?? Buffer.from(JSON.stringify({ role, name, parts }));
+  knownBytes.set(message, bytes);
+  return bytes;
 }
 
 /**
  * Counts the messages of a session that a render does not explain: those that no entry names, and those that an entry counts
  * but does not contain. In order, each entry claims the messages of its handle or range that no earlier entry has claimed.
+ *
+ * @param ids  The result of `idsOf`, if several contexts are checked.
  */
-export function unaccountedCount(store: Store, session: Session, { sources, omitted }: RenderResult): number {
-  const ids = session.messages().map(({ id }) => id);
+export function unaccountedCount(
+  store: Store,
+  session: Session,
+  { sources, omitted }: RenderResult,
+  ids: readonly number[] = idsOf(session),
+): number {
   const unclaimed = new Set(ids);
   let wrong = 0;
   for (const entry of [...sources, ...omitted]) {
@@ -47,4 +59,9 @@ export function unaccountedCount(store: Store, session: Session, { sources, omit
     wrong += Math.abs(claimed - entry.messageCount);
   }
   return wrong + unclaimed.size;
+}
+
+/** Returns the ids of a session's messages, in order. */
+export function idsOf(session: Session): number[] {
+  return session.messages().map(({ id }) => id);
 }

@@ -1,9 +1,9 @@
-import { join } from "node:path";
+import { availableParallelism } from "node:os";
 import { openStore, type RenderResult, type Session, type Store, type TokenCounter } from "../../src/index.ts";
 import { coverageBaseline, type Turn } from "./coverage-baseline.ts";
-import { inFolder } from "./folder.ts";
 import { fourCharacters } from "./four-characters.ts";
 import { mean } from "./measures.ts";
+import { inParallel } from "./parallel.ts";
 import { plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, type CorpusMessage, readLocomo } from "./recall-data.ts";
 
@@ -31,56 +31,81 @@ const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "cha
  */
 export async function coverageFigures(dataFolder: string): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};
-  const corpora = readLocomo(dataFolder);
-  if (corpora.length === 0) console.error(`No LoCoMo in ${dataFolder}: its figures are left out.`);
-  else for (const [prefix, counter] of Object.entries(COUNTERS)) await coverage(corpora, counter, prefix, figures);
+  if (readLocomo(dataFolder).length === 0) {
+    console.error(`No LoCoMo in ${dataFolder}: its figures are left out.`);
+    return figures;
+  }
+  const prefixes = Object.keys(COUNTERS);
+  const every = Math.ceil(availableParallelism() / prefixes.length);
+  const tasks = prefixes.flatMap((prefix) =>
+    Array.from({ length: every }, (_, from): CoverageTask => ({ dataFolder, prefix, from, every })),
+  );
+  const results = await inParallel<CoverageTask, Coverage>(new URL(import.meta.url), tasks);
+  for (const prefix of prefixes) {
+    const parts = results.filter((_, index) => tasks[index]!.prefix === prefix);
+    for (const name of Object.keys(parts[0]!.shares)) {
+      figures[prefix + name] = rounded(100 * mean(parts.flatMap(({ shares }) => shares[name]!)));
+    }
+    figures[`${prefix}coverage.overBudget`] = parts.reduce((sum, { overBudget }) => sum + overBudget, 0);
+  }
   return figures;
 }
 
-async function coverage(
-  corpora: readonly Corpus[],
-  tokenCounter: TokenCounter | undefined,
-  prefix: string,
-  figures: Record<string, number>,
-): Promise<void> {
+/** The questions `from`, `from + every`, … with one token counter. */
+interface CoverageTask {
+  dataFolder: string;
+  prefix: string;
+  from: number;
+  every: number;
+}
+
+interface Coverage {
+  /** The share of the evidence of each question, by the name of the figure. */
+  shares: Record<string, number[]>;
+  overBudget: number;
+}
+
+/** Measures some of the questions, in a store with all conversations. */
+export async function run({ dataFolder, prefix, from, every }: CoverageTask): Promise<Coverage> {
+  const tokenCounter = COUNTERS[prefix];
   const shares: Record<string, number[]> = {};
   let overBudget = 0;
-  await inFolder(async (folder) => {
-    const store = openStore(join(folder, "coverage.db"), tokenCounter === undefined ? {} : { tokenCounter });
-    const turns = new Map<number, Turn>();
-    for (const corpus of corpora) fill(store, corpus, turns);
-    await store.upkeep();
-    const held = (session: Session, query: string, tokensMax: number): Set<string> => {
-      const context = session.render({ tokensMax, query, scope: "project" });
-      if (context.tokenCount > tokensMax) overBudget += 1;
-      return heldBy(context, turns);
-    };
-    for (const corpus of corpora) {
-      const baseline = coverageBaseline(store, corpus, turns, tokenCounter);
-      const plain = plainFts5(corpus);
-      const recent = new Map(BUDGETS.map((tokensMax) => [tokensMax, baseline(undefined, tokensMax)]));
-      const fresh = store.session(`${corpus.project}-fresh`, { project: corpus.project });
-      for (const { text, gold } of corpus.questions) {
-        const add = (name: string, held: ReadonlySet<string>) => {
-          shares[name] ??= [];
-          shares[name].push([...gold].filter((id) => held.has(id)).length / gold.size);
-        };
-        const asked = store.session("asked", { project: corpus.project });
-        asked.append({ role: "user", content: text });
-        const ranked = plain(text, RANKED).map(({ id }) => id);
-        for (const tokensMax of BUDGETS) {
-          add(`coverage@${tokensMax}`, held(fresh, text, tokensMax));
-          add(`coverage.asked@${tokensMax}`, held(asked, text, tokensMax));
-          add(`coverage@${tokensMax}.bm25`, baseline(ranked, tokensMax));
-          add(`coverage@${tokensMax}.recent`, recent.get(tokensMax)!);
-        }
-        store.forget(asked.id);
+  // A store in memory, because `forget` writes all of a file again.
+  const store = openStore(":memory:", tokenCounter === undefined ? {} : { tokenCounter });
+  const corpora = readLocomo(dataFolder);
+  const turns = new Map<number, Turn>();
+  for (const corpus of corpora) fill(store, corpus, turns);
+  await store.upkeep();
+  const held = (session: Session, query: string, tokensMax: number): Set<string> => {
+    const context = session.render({ tokensMax, query, scope: "project" });
+    if (context.tokenCount > tokensMax) overBudget += 1;
+    return heldBy(context, turns);
+  };
+  for (const corpus of corpora) {
+    const baseline = coverageBaseline(store, corpus, turns, tokenCounter);
+    const plain = plainFts5(corpus);
+    const recent = new Map(BUDGETS.map((tokensMax) => [tokensMax, baseline(undefined, tokensMax)]));
+    const fresh = store.session(`${corpus.project}-fresh`, { project: corpus.project });
+    for (const [number, { text, gold }] of corpus.questions.entries()) {
+      if (number % every !== from) continue;
+      const add = (name: string, held: ReadonlySet<string>) => {
+        shares[name] ??= [];
+        shares[name].push([...gold].filter((id) => held.has(id)).length / gold.size);
+      };
+      const asked = store.session("asked", { project: corpus.project });
+      asked.append({ role: "user", content: text });
+      const ranked = plain(text, RANKED).map(({ id }) => id);
+      for (const tokensMax of BUDGETS) {
+        add(`coverage@${tokensMax}`, held(fresh, text, tokensMax));
+        add(`coverage.asked@${tokensMax}`, held(asked, text, tokensMax));
+        add(`coverage@${tokensMax}.bm25`, baseline(ranked, tokensMax));
+        add(`coverage@${tokensMax}.recent`, recent.get(tokensMax)!);
       }
+      store.forget(asked.id);
     }
-    store.close();
-  });
-  for (const [name, values] of Object.entries(shares)) figures[prefix + name] = rounded(100 * mean(values));
-  figures[`${prefix}coverage.overBudget`] = overBudget;
+  }
+  store.close();
+  return { shares, overBudget };
 }
 
 function fill(store: Store, { project, sessions }: Corpus, turns: Map<number, Turn>): void {

@@ -5,6 +5,7 @@ import { CODING_MEASURES } from "./experiment/contents.ts";
 import { measureFigures, percent, tableOf, tokenFigures } from "./experiment/figures.ts";
 import { libraryBefore } from "./experiment/library-before.ts";
 import { reportOf } from "./experiment/report.ts";
+import { experimentSummarizer } from "./experiment/summarize.ts";
 import { TALK_MEASURES, talkProjects } from "./experiment/talk.ts";
 import type { Task, TaskResult } from "./experiment/tasks.ts";
 import { inFolder } from "./folder.ts";
@@ -41,7 +42,7 @@ const TABLE_BUDGET = 4_000;
  * - `.shipped-query`, `.published-query`: with the newest message of the user as the query.
  * - `tokens@B.ARM`: the mean tokens that the contexts use.
  * - `unused@B`, `unusedShareMax`: the largest share of the budget that a shipped context leaves unused while it only names some messages.
- * - `renderMs@B`, `.p95`: the time of a render after an append, in milliseconds. `legal`, `overBudget`, `unaccounted`: see legality.ts.
+ * - `renderMs@B`, `.p95`: the processor time of the first render after an append, in milliseconds. `legal`, `overBudget`, `unaccounted`: see legality.ts.
  *
  * Conversations of LoCoMo, each as one session, at its end; and with each question as the query (`.ARM-query`):
  *
@@ -56,6 +57,9 @@ const TABLE_BUDGET = 4_000;
  */
 export async function evaluateExperiment(dataFolder: string, { quick }: { quick: boolean }): Promise<Experiment> {
   const every = quick ? EVERY.quick : EVERY.full;
+  const { id, isLocal } = experimentSummarizer();
+  if (isLocal !== true)
+    console.error(`Summaries are made by ${id}, because there is a key. This costs thousands of calls.`);
   let results: TaskResult[] = [];
   await inFolder(async (folder) => {
     const before = libraryBefore(folder);

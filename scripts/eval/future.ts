@@ -3,6 +3,7 @@ import { openStore, type Session, StoreError, type TokenCounter } from "../../sr
 import { fourCharacters } from "./four-characters.ts";
 import { type Cut, cutsOf } from "./future-cuts.ts";
 import { mean } from "./measures.ts";
+import { inParallel } from "./parallel.ts";
 import { type EntireEntry, entireInput, readEntireSessions } from "./recall-data.ts";
 import { signTest } from "./sign-test.ts";
 
@@ -28,9 +29,7 @@ const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "cha
  * @param dataFolder  The folder with `entire/`. Without it there are no figures, and a note on stderr.
  */
 export async function futureFigures(dataFolder: string): Promise<Record<string, number>> {
-  const sessions = readEntireSessions(dataFolder)
-    .map(({ messages }) => ({ entries: messages, cuts: cutsOf(messages) }))
-    .filter(({ cuts }) => cuts.length > 0);
+  const sessions = sessionsOf(dataFolder);
   if (sessions.length === 0) {
     console.error(`No coding sessions in ${dataFolder}: their figures are left out.`);
     return {};
@@ -40,11 +39,14 @@ export async function futureFigures(dataFolder: string): Promise<Record<string, 
     "future.cuts": cuts.length,
     "future.gold": rounded(mean(cuts.map(({ gold }) => gold.size))),
   };
-  for (const [prefix, counter] of Object.entries(COUNTERS)) {
-    const outcomes: Outcome[] = [];
-    for (const [index, session] of sessions.entries()) {
-      for (const outcome of await replay(session, counter)) outcomes.push({ ...outcome, isOdd: index % 2 === 1 });
-    }
+  const tasks = Object.keys(COUNTERS).flatMap((prefix) =>
+    sessions.map(({ sid }): FutureTask => ({ dataFolder, prefix, sid })),
+  );
+  const results = await inParallel<FutureTask, Outcome[]>(new URL(import.meta.url), tasks);
+  for (const prefix of Object.keys(COUNTERS)) {
+    const outcomes = results
+      .filter((_, index) => tasks[index]!.prefix === prefix)
+      .flatMap((found, index) => found.map((outcome) => ({ ...outcome, isOdd: index % 2 === 1 })));
     for (const tokensMax of BUDGETS) {
       const name = `${prefix}future@${tokensMax}`;
       const at = outcomes.filter((outcome) => outcome.tokensMax === tokensMax);
@@ -75,16 +77,44 @@ interface Outcome {
   recent: number;
   recentWithoutResults: number;
   refused: boolean;
-  isOdd: boolean;
+}
+
+interface FutureTask {
+  dataFolder: string;
+  prefix: string;
+  sid: string;
+}
+
+interface CutSession {
+  sid: string;
+  entries: EntireEntry[];
+  cuts: Cut[];
+}
+
+let read: { dataFolder: string; sessions: CutSession[] } | undefined;
+
+/** Returns the sessions that have cuts. Each process reads them once. */
+function sessionsOf(dataFolder: string): CutSession[] {
+  if (read?.dataFolder !== dataFolder) {
+    const sessions = readEntireSessions(dataFolder)
+      .map(({ sid, messages }) => ({ sid, entries: messages, cuts: cutsOf(messages) }))
+      .filter(({ cuts }) => cuts.length > 0);
+    read = { dataFolder, sessions };
+  }
+  return read.sessions;
+}
+
+export function run({ dataFolder, prefix, sid }: FutureTask): Promise<Outcome[]> {
+  return replay(sessionsOf(dataFolder).find((session) => session.sid === sid)!, COUNTERS[prefix]);
 }
 
 /** Renders a session at all its cuts from one store, because later messages do not change an earlier context. */
 async function replay(
-  { entries, cuts }: { entries: readonly EntireEntry[]; cuts: readonly Cut[] },
+  { entries, cuts }: CutSession,
   tokenCounter: TokenCounter = estimatingTokenCounter,
-): Promise<Omit<Outcome, "isOdd">[]> {
+): Promise<Outcome[]> {
   const store = openStore(":memory:", { tokenCounter });
-  const outcomes: Omit<Outcome, "isOdd">[] = [];
+  const outcomes: Outcome[] = [];
   try {
     const session = store.session("resumed");
     let appended = 0;

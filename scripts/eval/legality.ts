@@ -1,5 +1,5 @@
-import { readConversations } from "./conversations.ts";
-import { emptyTally, figuresOf, replay } from "./replay.ts";
+import { figuresOf } from "./replay.ts";
+import { replayAll } from "./replay-task.ts";
 
 /**
  * Checks that providers accept rendered contexts, that contexts keep their budgets and account for all messages, and measures
@@ -18,8 +18,6 @@ import { emptyTally, figuresOf, replay } from "./replay.ts";
  * @param dataFolder  The folder with `entire/` and `transcripts/`.
  */
 export async function legalityFigures(dataFolder: string): Promise<Record<string, number>> {
-  const tally = emptyTally("union-find");
-  const conversations = await readConversations(dataFolder);
-  for (const conversation of conversations) await replay(conversation, tally);
-  return { sessions: conversations.length, ...figuresOf(tally) };
+  const [tally] = await replayAll(dataFolder, ["union-find"]);
+  return { sessions: tally!.sessions, ...figuresOf(tally!) };
 }

@@ -8,7 +8,7 @@ import {
   StoreError,
   type Strategy,
 } from "../../src/index.ts";
-import { sharedPrefix, unaccountedCount } from "./context-checks.ts";
+import { idsOf, sharedPrefix, unaccountedCount } from "./context-checks.ts";
 import type { Conversation } from "./conversations.ts";
 import { mean } from "./measures.ts";
 import { breachesOf, withOpenCallsAnswered } from "./provider-rules.ts";
@@ -22,6 +22,7 @@ const REPLAY_BUDGET = 16_000;
 /** The results of the replays with one strategy. */
 export interface Tally {
   strategy: Strategy;
+  sessions: number;
   renders: number;
   legal: number;
   legalAsRendered: number;
@@ -36,6 +37,7 @@ export interface Tally {
 export function emptyTally(strategy: Strategy): Tally {
   return {
     strategy,
+    sessions: 0,
     renders: 0,
     legal: 0,
     legalAsRendered: 0,
@@ -52,7 +54,15 @@ export function sumOf(tallies: readonly Tally[]): Tally {
   const [first, ...others] = tallies;
   const sum = { ...emptyTally(first!.strategy), ...first };
   for (const tally of others) {
-    for (const name of ["renders", "legal", "legalAsRendered", "overBudget", "unaccounted", "refused"] as const) {
+    for (const name of [
+      "sessions",
+      "renders",
+      "legal",
+      "legalAsRendered",
+      "overBudget",
+      "unaccounted",
+      "refused",
+    ] as const) {
       sum[name] += tally[name];
     }
     sum.kept = [...sum.kept, ...tally.kept];
@@ -83,6 +93,7 @@ export function figuresOf(tally: Tally): Record<string, number> {
  */
 export async function replay({ id, messages }: Conversation, tally: Tally): Promise<void> {
   const store = openStore(":memory:");
+  tally.sessions++;
   try {
     const session = store.session(id, { strategy: tally.strategy, contextTokensMax: REPLAY_BUDGET });
     const cuts = new Set(Array.from({ length: CUTS }, (_, cut) => Math.ceil((messages.length * (cut + 1)) / CUTS)));
@@ -97,14 +108,16 @@ export async function replay({ id, messages }: Conversation, tally: Tally): Prom
         tally.resent.push(tokensOf(rendered.slice(messageCount)));
       }
       before = rendered;
-      if (cuts.has(index + 1)) for (const tokensMax of BUDGETS) judge(store, session, tokensMax, tally);
+      if (!cuts.has(index + 1)) continue;
+      const ids = idsOf(session);
+      for (const tokensMax of BUDGETS) judge(store, session, ids, tokensMax, tally);
     }
   } finally {
     store.close();
   }
 }
 
-function judge(store: Store, session: Session, tokensMax: number, tally: Tally): void {
+function judge(store: Store, session: Session, ids: readonly number[], tokensMax: number, tally: Tally): void {
   const result = tryRender(session, tokensMax);
   if (result === undefined) {
     tally.refused++;
@@ -116,7 +129,7 @@ function judge(store: Store, session: Session, tokensMax: number, tally: Tally):
   if (breach === undefined) tally.legal++;
   else console.error(`${session.id} in ${tokensMax} tokens, ${breach.provider}: ${breach.reason}`);
   if (tokensOf(result.messages) > tokensMax) tally.overBudget++;
-  tally.unaccounted += unaccountedCount(store, session, result);
+  tally.unaccounted += unaccountedCount(store, session, result, ids);
 }
 
 function tryRender(session: Session, tokensMax: number): RenderResult | undefined {

@@ -1,5 +1,5 @@
-import { readConversations } from "./conversations.ts";
-import { emptyTally, figuresOf, replay } from "./replay.ts";
+import { figuresOf } from "./replay.ts";
+import { replayAll } from "./replay-task.ts";
 
 /**
  * Returns the figures of legality.ts for the strategies with one summary. The strategy's name is the suffix of each figure:
@@ -8,12 +8,9 @@ import { emptyTally, figuresOf, replay } from "./replay.ts";
  * @param dataFolder  The folder with `entire/` and `transcripts/`.
  */
 export async function strategyFigures(dataFolder: string): Promise<Record<string, number>> {
-  const conversations = await readConversations(dataFolder);
   const figures: Record<string, number> = {};
-  for (const strategy of ["flat", "sandwich"] as const) {
-    const tally = emptyTally(strategy);
-    for (const conversation of conversations) await replay(conversation, tally);
-    for (const [name, value] of Object.entries(figuresOf(tally))) figures[`${name}.${strategy}`] = value;
+  for (const tally of await replayAll(dataFolder, ["flat", "sandwich"])) {
+    for (const [name, value] of Object.entries(figuresOf(tally))) figures[`${name}.${tally.strategy}`] = value;
   }
   return figures;
 }

@@ -1,4 +1,3 @@
-import { performance } from "node:perf_hooks";
 import { messageTokens } from "../../../src/core/tokens.ts";
 import { openStore, type RenderResult, type Session, type Store } from "../../../src/index.ts";
 import { unaccountedCount } from "../context-checks.ts";
@@ -17,6 +16,7 @@ import { ArmSummaries, experimentSummarizer } from "./summarize.ts";
 /** A render at one cut. */
 export interface RenderOutcome {
   budget: number;
+  /** Of the processor, because other processes compete for it. */
   ms: number;
   /** The share of the budget that is unused although the context only names some messages, in [0, 1]. */
   unused: number;
@@ -90,9 +90,10 @@ export async function runCoding({ dataFolder, sid, every, libraryBefore }: Codin
         .findLast(({ role }) => role === "user")
         ?.text.slice(0, 1_000);
       for (const budget of BUDGETS) {
-        const started = performance.now();
+        const started = process.cpuUsage();
         const shipped = session.render({ tokensMax: budget });
-        result.renders.push(checked(store, session, shipped, budget, performance.now() - started));
+        const { user, system } = process.cpuUsage(started);
+        result.renders.push(checked(store, session, shipped, budget, (user + system) / 1_000));
         const place = { messages, budget, shipped, before: sessionBefore?.render({ tokensMax: budget }) };
         const contexts = await arms.at(place);
         if (query !== undefined && query.trim() !== "") {
