@@ -1,4 +1,5 @@
 import { quantile } from "../bench/messages.ts";
+import { readThreads } from "./cluster-data.ts";
 import { BUDGETS } from "./experiment/budgets.ts";
 import { codingSessions, type RenderOutcome } from "./experiment/coding.ts";
 import { CODING_MEASURES } from "./experiment/contents.ts";
@@ -70,7 +71,7 @@ export async function evaluateExperiment(dataFolder: string, { quick }: { quick:
       ...codingSessions(dataFolder).map((sid): Task => {
         return { kind: "coding", dataFolder, sid, every: every.cuts, libraryBefore: before };
       }),
-      { kind: "summaries", name: "threads", dataFolder },
+      ...(readThreads(dataFolder, 1).length > 0 ? [{ kind: "summaries", name: "threads", dataFolder } as const] : []),
       { kind: "summaries", name: "generated", dataFolder: undefined },
       ...Array.from({ length: REPLAY_PIECES }, (_, from): Task => {
         return {
