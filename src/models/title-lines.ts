@@ -40,7 +40,9 @@ const ANNOUNCEMENT = /[:：]$/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
 
 const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
-const MARKS = /^[#>*•\s-]+|\*\*|__|`/g;
+const MARKS = /^(?:[#>*•…\s-]|\.{3,})+|\*\*|__|`/gu;
+/** `[the page](https://…)` */
+const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
 const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 const FILLER = /^(?:ok(?:ay)?|right now|so|now|then|next|first|also|and|but|please|@[\w-]+)\b[,.!:;]*\s+/i;
@@ -118,7 +120,7 @@ function titleLine(sentence: string, value: number): TitleLine[] {
 }
 
 function withoutLead(sentence: string): string {
-  let text = oneLine(sentence).replace(MARKS, "");
+  let text = oneLine(sentence).replace(LINK, "$1").replace(MARKS, "");
   for (let before = ""; before !== text; ) {
     before = text;
     text = text.replace(GREETING, "").replace(FILLER, "");
@@ -134,7 +136,10 @@ function atClause(sentence: string): string {
   for (const pattern of [PHRASE_END, CLAUSE_END]) {
     let end = 0;
     for (const { index } of text.slice(0, TITLE_CHARS_MAX + 1).matchAll(pattern)) end = index;
-    if (end >= CLAUSE_CHARS_MIN) return text.slice(0, end);
+    const beginning = text.slice(0, end);
+    // `The issue was` is not a clause.
+    if (end >= CLAUSE_CHARS_MIN && !isStopWord(beginning.slice(beginning.lastIndexOf(" ") + 1).toLowerCase()))
+      return beginning;
   }
   return withoutLastStopWords(cutLine(text, TITLE_CHARS_MAX));
 }

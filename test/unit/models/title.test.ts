@@ -43,6 +43,15 @@ describe("titleOf", () => {
     );
   });
 
+  test("is not cut where the sentence has said nothing yet, and has no marks of links and lists", () => {
+    expect(titled([["user", "I remember now, the issue was that the lock of the parent was never released."]])).toBe(
+      "I remember now, the issue was that the lock of the parent…",
+    );
+    expect(titled([["user", "...more [review comments](https://example.com/a/b) about `lock.go`"]])).toBe(
+      "More review comments about lock.go",
+    );
+  });
+
   test("does not end with a little word before the cut", () => {
     expect(titled([["user", `Compare the two implementations of the lock for any of the ${"x".repeat(40)}.`]])).toBe(
       "Compare the two implementations of the lock…",

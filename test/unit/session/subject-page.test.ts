@@ -128,6 +128,17 @@ describe("subject", () => {
     ]);
   });
 
+  test("a message that says two like things replaces nothing", async () => {
+    say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
+    say("second", [
+      user(LOCK),
+      assistant(`We decided that the ${LOCK} after 5 seconds.\n\nWe decided that the ${LOCK} after 9 seconds.`),
+      user("Thanks!"),
+    ]);
+    await settle();
+    expect(store.subject(theSubject()).decided.map(({ replaces }) => replaces)).toEqual([[], []]);
+  });
+
   test("a question that was answered is not open", async () => {
     say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
     say("second", [user(LOCK), assistant(`${LOCK}. Shall I remove it?`), user("Yes, remove it.")]);
