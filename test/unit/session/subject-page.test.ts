@@ -128,6 +128,25 @@ describe("subject", () => {
     ]);
   });
 
+  test("an open end of another subject of the session is not listed", async () => {
+    say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
+    const colors = "purple buttons look better beside yellow headings";
+    say("second", [
+      user(colors),
+      assistant(colors),
+      ...ran("a", `check ${colors}`, `Error: ${colors}`, true),
+      user(LOCK),
+      assistant(LOCK),
+      user("Thanks!"),
+    ]);
+    await settle();
+    const handle = theSubject();
+    expect(store.find(idOf("second", 4)).subject).toBe(handle);
+    expect(store.find(idOf("second", 2)).subject).not.toBe(handle);
+    expect(store.subject(handle).open).toEqual([]);
+    expect(store.recap().topics.flatMap(({ open }) => open)).toHaveLength(1);
+  });
+
   test("a message that says two like things replaces nothing", async () => {
     say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
     say("second", [
