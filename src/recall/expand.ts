@@ -117,8 +117,10 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const { sessionId, seq } = message;
   const clusterRoot = unions.entered(message.stepId)?.clusterRoot;
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
-  const subjectRoot = clusters.byRoot(clusterRoot).subjectParentId ?? undefined;
+  const { subjectParentId, logPosition } = clusters.byRoot(clusterRoot);
+  const subjectRoot = subjectParentId ?? undefined;
   const position = unions.lastPosition(sessionId);
+  if (position < logPosition) throw new SyntaxError(`the log of session ${sessionId} lacks position ${logPosition}`);
   const themeRoot = new Coverage(unions).themeOf(clusterRoot);
   return {
     messageId,

@@ -30,10 +30,10 @@ const ENTERED = "SELECT id AS position, node AS stepId, root AS clusterRoot FROM
 export class UnionRepository extends Repository {
   // Moves of the frontier, resumes, renders and recalls run these.
   readonly #insert = this.statement<InsertOf<typeof UNION>>`${UNION.insert()}`;
-  /** 0 before the first row. */
-  readonly lastPosition = this.statement<[sessionId: string], number>`
-    SELECT coalesce(max(id), 0) FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}`.pluck()
-    .one;
+  // The whole row, so that its checksum tells if the index names a row of another session.
+  readonly #newest = this.statement<[sessionId: string], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE session_id = ? AND level <> 'subject' AND generation = ${GENERATION_NOW}
+    ORDER BY id DESC LIMIT 1`;
   readonly #stepsOfCluster = this.statement<RootAt, RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
     AND generation = ${GENERATION_AT}`;
@@ -70,6 +70,11 @@ export class UnionRepository extends Repository {
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
     WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position AND u.generation = ${GENERATION_AT}`;
+
+  /** 0 before the first row. */
+  lastPosition(sessionId: string): number {
+    return this.#newest.get(sessionId)?.id ?? 0;
+  }
 
   add(sessionId: string, generation: number, { id, level, kind, node, root, score }: UnionRow): void {
     this.#insert.run({ id, sessionId, generation, level, kind, node, root, score });
