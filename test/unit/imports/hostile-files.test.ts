@@ -32,9 +32,10 @@ test.each(["view of sessions", "view of messages", "view of parts", "generated c
 /** SQLite does not return from its first statement on them. */
 const STUCK = ["endless schema", "endless statistics"];
 
-test.concurrent.each(STUCK)("a database with %s is given up after ten seconds", async (kind) => {
-  const { error } = await importedAlone(kind);
-  expect(error?.message).toMatch(/^Cannot import .*hostile\.db: SQLite did not return for 10 seconds\.$/);
+test(`a database with ${STUCK.join(" or ")} is given up after ten seconds`, async () => {
+  for (const { error } of await Promise.all(STUCK.map(importedAlone))) {
+    expect(error?.message).toMatch(/^Cannot import .*hostile\.db: SQLite did not return for 10 seconds\.$/);
+  }
 });
 
 test("the reading of a database is stopped at once, even if SQLite does not return", async () => {
