@@ -253,9 +253,14 @@ class EmbedRun {
     const { sessionId, signal, onProgress, onUsage } = this.#options;
     const texts = batch.map(({ text }) => text);
     let isHeld = true;
+    let storeError: unknown;
     const hold = (): void => {
-      isHeld = false; // the store may throw
-      isHeld = renewVectorClaims(repositories, idsOf(batch), leaseOf(this.#service, clock));
+      try {
+        isHeld = renewVectorClaims(repositories, idsOf(batch), leaseOf(this.#service, clock));
+      } catch (error) {
+        storeError = error;
+        throw error;
+      }
       if (!isHeld) throw new Error("the claims on these vectors were lost");
     };
     let vectors: Float32Array[];
@@ -263,6 +268,7 @@ class EmbedRun {
       vectors = await requestVectors(embedder, texts, signal, onUsage, hold);
     } catch (error) {
       signal.throwIfAborted();
+      if (storeError !== undefined) throw storeError; // the embedder did not fail
       if (isHeld) this.#fail(batch, error);
       else this.#release(batch);
       return;

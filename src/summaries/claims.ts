@@ -26,6 +26,8 @@ export interface ClaimedSummary {
   costs: Costs;
   /** True if the claim was found to be lost before a request was sent. */
   isLost: boolean;
+  /** Why the claim could not be renewed, if the store failed. */
+  storeError?: unknown;
 }
 
 /** Holds and renews the claims of one run. An abort releases them at once, because the store may be closed right after it. */
@@ -56,7 +58,12 @@ export class SummaryClaims {
    */
   hold(summary: ClaimedSummary): void {
     const { repositories, clock } = this.#options;
-    if (renewClaims(repositories, [summary.claim], clock() + LEASE_MS)) return;
+    try {
+      if (renewClaims(repositories, [summary.claim], clock() + LEASE_MS)) return;
+    } catch (error) {
+      summary.storeError = error;
+      throw error;
+    }
     summary.isLost = true;
     throw new Error("the claim on this summary was lost");
   }

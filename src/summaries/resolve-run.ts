@@ -146,6 +146,7 @@ export class ResolveRun {
       };
       const outcome = await summarize(plan, { summarizer, tokenCounter, signal, onUsage, onCall, onSend });
       signal.throwIfAborted();
+      if (work.storeError !== undefined) throw work.storeError; // the summarizer did not fail
       if (!work.isLost) return this.#finish(task, work, outcome);
       this.#claims.giveUp(work);
       return this.#defer(task.handle, "claimed", this.options.clock());
