@@ -29,7 +29,6 @@ const SETTINGS = {
   messageTokensMax: 400,
   oldMessageTokensMax: 150,
   recentTokensMax: 300,
-  toolPreviewCharsMax: 60,
 } as const;
 
 let now = Date.UTC(2026, 2, 2, 9);

@@ -32,5 +32,4 @@ export const OPTION_MEANINGS: Record<SessionOption, string> = {
   oldMessageTokensMax: "The most tokens of an old message in the window. At most `messageTokensMax`.",
   recentTokensMax:
     "Messages outside the forest count as recent, and so do those within this many tokens before them. Over as many tokens again, the limit falls linearly from `messageTokensMax` to `oldMessageTokensMax`.",
-  toolPreviewCharsMax: "The most characters (graphemes) that the memory block shows of a long tool result.",
 };

@@ -4,43 +4,62 @@ import type { Message } from "../core/message.ts";
 import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
 import { continuityTokensMax } from "./continuity.ts";
 import { tokenSum } from "./costs.ts";
-import { buildMemory, type Memory } from "./memory.ts";
 import type { PreparedView } from "./prepare.ts";
-import type { Continuity, RenderOptions } from "./result.ts";
+import type { RenderOptions } from "./result.ts";
 import { shortenStep } from "./shorten-step.ts";
 import { type PricedMessage, renderStep, type Step } from "./steps.ts";
+
+/**
+ * Up to this budget each context is chosen afresh and fills its budget. A larger context keeps its prefix, so that prompt caches
+ * hit, and leaves room for new messages: with pieces of the digest in that room, a cache would keep .92 of a context of 16,000
+ * tokens instead of .957. Providers cache nothing of a prefix below 1,024 to 4,096 tokens.
+ */
+export const UNCACHED_TOKENS_MAX = 8_192;
+
+/** The memory message gets this share of what the pinned messages leave, and the window gets the rest. */
+const MEMORY_SHARE = 0.6;
+/** The least share in a context that keeps its prefix. The window grows into the rest. */
+const CACHED_MEMORY_SHARE = 0.4;
+/** A window may pass its limit by one step. */
+const WINDOW_MARGIN = 1.2;
 
 export interface FittedWindow {
   /** The shown messages before the newest step. */
   earlier: PricedMessage[];
   newest: PricedMessage[];
   hidden: Message[];
-  memory: Memory;
-  continuity: Continuity | undefined;
+  /** The messages that were shown when the start of the window was placed. */
+  placed: Message[];
+  /** The first seq of the step that was the newest then. */
+  anchorSeq: number;
+  /** The tokens of the memory message. */
+  memoryTokensMax: number;
+  continuityTokensMax: number;
 }
 
 /**
- * Decides which steps of the window are shown, and how much room the memory block and continuity get.
+ * Decides which steps of the window are shown, and how much room the memory message gets.
  *
- * The newest step is always shown. To make room for it, the memory block is halved repeatedly, then continuity is dropped. A
- * step that does not fit even then is shortened to half of the window's share. A user message at the end is never shortened.
+ * The newest step is always shown. To make room for it, the memory message is halved repeatedly. A step that does not fit even
+ * then is shortened to half of the window's share. A user message at the end is never shortened.
  *
- * @param memory  The block at its full share.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and pointer line do not fit.
  */
-export function fitWindow(view: PreparedView, options: RenderOptions, memory: Memory): FittedWindow {
+export function fitWindow(view: PreparedView, options: RenderOptions): FittedWindow {
   const { tokensMax, tokenCounter } = options;
   const { steps, pinnedTokens } = view;
   const gapTokens = gapTokensMax(tokenCounter);
   const isCold = view.coldCount > 0;
   const free = tokensMax - pinnedTokens;
-  const continuityTokens = continuityTokensMax(free, options);
-  const levels = memorySizes(memory.tokenCount, gapTokens).map((size) => ({ size, continuityTokens }));
-  if (continuityTokens > 0) levels.push({ size: 0, continuityTokens: 0 });
-  const limits = levels.map(({ size, continuityTokens }): HotLimit => {
-    const cut = free - MESSAGE_TOKENS - size - continuityTokens - gapTokens;
-    if (size > 0) return { whole: cut + gapTokens, cut };
-    return { whole: isCold ? cut : free, cut };
+  const isCached = tokensMax > UNCACHED_TOKENS_MAX;
+  const cachedSize = Math.max(free * CACHED_MEMORY_SHARE, free - WINDOW_MARGIN * view.windowTokensMax);
+  const sizes = memorySizes(Math.floor(isCached ? cachedSize : free * MEMORY_SHARE), gapTokens);
+  // A short past does not fill the share.
+  const wholeSize = Math.min(sizes[0]!, Math.ceil(view.coldTokens * PAST_SHARE) + continuityTokensMax(free, options));
+  const limits = sizes.map((size, level): HotLimit => {
+    const cut = free - MESSAGE_TOKENS - size;
+    if (!isCold) return { whole: free, cut };
+    return { whole: level === 0 ? free - MESSAGE_TOKENS - Math.max(wholeSize, gapTokens) : cut, cut };
   });
 
   const fitted = steps.map((step, index) => {
@@ -50,9 +69,10 @@ export function fitWindow(view: PreparedView, options: RenderOptions, memory: Me
     const aloneTokensMax = isWhole ? Number.POSITIVE_INFINITY : limitAt(limits.at(-1)!, index);
     return fitStep(step, isOpen, aloneTokensMax, limits[0]!.cut / 2, tokenCounter);
   });
-  const { start, level, tokenCount } = placeHotStart(
+  const { start, level, tokenCount, movedAt } = placeHotStart(
     fitted.map((step) => step.costs),
     limits,
+    isCached ? KEPT_SHARE : 1,
   );
 
   if (tokenCount > limitAt(limits[level]!, start)) {
@@ -62,25 +82,34 @@ export function fitWindow(view: PreparedView, options: RenderOptions, memory: Me
     const tokensLeast = isCold ? newestAlone : Math.min(newestAlone, tokenCount + tokenSum(before));
     throw new StoreError("BUDGET_TOO_SMALL", { tokensMax, tokensNeeded: pinnedTokens + tokensLeast });
   }
-  const chosen = levels[level]!;
-  const hidden = steps.slice(0, start).flatMap((step) => step.messages);
-  const hasContinuity = chosen.continuityTokens > 0 && (isCold || start > 0);
+  const last = Math.max(0, steps.length - 1);
+  const frontierAnchor = steps.findIndex(({ messages }) => messages[0]!.seq >= view.anchorSeq);
+  const moved = movedAt ?? (frontierAnchor === -1 ? last : frontierAnchor);
+  const anchor = Math.max(start, isCached ? Math.min(moved, last) : last);
+  const room = free - MESSAGE_TOKENS - tokenCount;
+  const size = level === 0 && start === 0 ? wholeSize : sizes[level]!;
   return {
-    earlier: fitted.slice(start, -1).flatMap((step) => step.render()),
+    earlier: fitted.slice(start, last).flatMap((step) => step.render()),
     newest: fitted.at(-1)?.render() ?? [],
-    hidden,
-    memory: level === 0 ? memory : buildMemory(view, chosen.size, tokenCounter),
-    continuity: hasContinuity ? options.continuity?.write(hidden, chosen.continuityTokens) : undefined,
+    hidden: steps.slice(0, start).flatMap((step) => step.messages),
+    placed: steps.slice(start, isCached ? anchor : undefined).flatMap((step) => step.messages),
+    anchorSeq: steps[anchor]?.messages[0]?.seq ?? view.evictedSeq,
+    memoryTokensMax: isCached ? Math.min(room, Math.max(size, gapTokens)) : room,
+    continuityTokensMax: Math.floor((continuityTokensMax(free, options) * sizes[level]!) / Math.max(1, sizes[0]!)),
   };
 }
 
-/** Returns the sizes to try for the memory block: its own, then half, a quarter and so on down to a pointer line, then 0. */
-function memorySizes(tokenCount: number, gapTokens: number): number[] {
+/** The tags and marks of a digest cost about a sixth of its text. */
+const PAST_SHARE = 1.2;
+
+/** The share of the room for older steps that stays full when the start of the window moves. */
+const KEPT_SHARE = 0.5;
+
+/** Returns the sizes to try for the memory message: its share, then half, a quarter and so on, then only a pointer line. */
+function memorySizes(share: number, gapTokens: number): number[] {
   const sizes: number[] = [];
-  for (let size = tokenCount; size > 0; size = Math.floor(size / 2)) {
-    if (size === tokenCount || size >= gapTokens) sizes.push(size);
-  }
-  return [...sizes, 0];
+  for (let size = share; size > 2 * gapTokens; size = Math.floor(size / 2)) sizes.push(size);
+  return [...sizes, gapTokens];
 }
 
 interface FittedStep {
@@ -126,7 +155,7 @@ export interface HotLimit {
  *
  * A provider caches the prefix of a prompt, so the start must not move with every message. The function walks over all
  * messages since the frontier, as if a context had been rendered after each. When the shown messages no longer fit, the
- * start moves far enough to free half of the room, and stays until that half is used up. So the next render finds the same
+ * start moves far enough to free a share of the room, and stays until that is used up. So the next render finds the same
  * start without storing it.
  *
  * If the newest step is larger than the window's share, the first of `limits` at which it fits applies, until the start moves
@@ -134,33 +163,37 @@ export interface HotLimit {
  *
  * @param steps  The tokens of each message of each step, in order.
  * @param limits  At least one, in ascending order of room.
+ * @param keptShare  The share of the room for older steps that stays full when the start moves.
  * @returns the index of the first shown step, the index of its limit, and the tokens of the shown steps. They exceed the last
- *   limit if the newest step alone does not fit.
+ *   limit if the newest step alone does not fit. `movedAt` is the index of the step that was the newest when the start moved last.
  */
 export function placeHotStart(
   steps: readonly (readonly number[])[],
   limits: readonly HotLimit[],
-): { start: number; level: number; tokenCount: number } {
+  keptShare = KEPT_SHARE,
+): { start: number; level: number; tokenCount: number; movedAt?: number } {
   const last = limits.length - 1;
   const stepTokens = steps.map((costs) => costs.reduce((sum, cost) => sum + cost, 0));
 
   let start = 0;
   let level = 0;
   let used = 0;
+  let movedAt: number | undefined;
   steps.forEach((costs, newest) => {
     let own = 0;
     for (const cost of costs) {
       own += cost;
       used += cost;
       if (used <= limitAt(limits[level]!, start)) continue;
-      // Older steps get half of the room that the newest step leaves. Half of all room could hide them all.
-      const usedMax = own + Math.max(0, limits[0]!.cut - own) / 2;
+      movedAt = newest;
+      // Older steps get a share of the room that the newest step leaves. A share of all room could hide them all.
+      const usedMax = own + Math.max(0, limits[0]!.cut - own) * keptShare;
       while (start < newest && used > usedMax) used -= stepTokens[start++]!;
       level = 0;
       while (level < last && used > limitAt(limits[level]!, start)) level++;
     }
   });
-  return { start, level, tokenCount: used };
+  return { start, level, tokenCount: used, ...(movedAt !== undefined && { movedAt }) };
 }
 
 export function limitAt(limit: HotLimit, start: number): number {
@@ -175,8 +208,9 @@ export interface Gap {
   messageCount: number;
 }
 
-export function gapOf(view: PreparedView, hidden: readonly Message[], memory: Memory): Gap | undefined {
-  const coldCount = memory.text === undefined ? view.coldCount : 0;
+/** @param hasThemes  True if lines of the themes name what has left the window. */
+export function gapOf(view: PreparedView, hidden: readonly Message[], hasThemes: boolean): Gap | undefined {
+  const coldCount = hasThemes ? 0 : view.coldCount;
   if (coldCount + hidden.length === 0) return undefined;
   return {
     seqFirst: coldCount > 0 ? 0 : hidden[0]!.seq,
@@ -188,7 +222,7 @@ export function gapOf(view: PreparedView, hidden: readonly Message[], memory: Me
 
 export function gapElement({ seqFirst, seqLast, messageCount }: Gap): string {
   const attributes = { seq: `${seqFirst}-${seqLast}`, messages: messageCount };
-  return element("pointer", attributes, "Left out for lack of room; session.messages reads them by seq.");
+  return element("pointer", attributes, "Left out: session.messages reads them by seq.");
 }
 
 /** Returns the most tokens of a pointer line. The number is fixed, so that a longer seq does not move the window's start. */

@@ -11,6 +11,8 @@ export interface PreparedView extends RenderView {
   pinnedTokens: number;
   /** The number of messages that are neither pinned nor in the window. */
   coldCount: number;
+  /** The tokens of these messages. */
+  coldTokens: number;
   steps: readonly Step[];
 }
 
@@ -23,6 +25,7 @@ const OPENING: ContextMessage = {
 export function prepareView(stored: RenderView, tokenCounter: TokenCounter): PreparedView {
   const view = { ...stored, ...acceptableMessages(stored, tokenCounter) };
   const coldCount = view.messageCount - view.pinned.length - view.window.length;
+  const inThemes = tokenSum(view.themes) - tokenSum(stored.window.filter(({ id }) => view.overlap.has(id)));
   const steps = groupSteps(view.window, view.shortened);
 
   const pinned = groupSteps(view.pinned).flatMap((step) => renderStep(step, false, tokenCounter));
@@ -33,7 +36,14 @@ export function prepareView(stored: RenderView, tokenCounter: TokenCounter): Pre
     first?.role === "assistant"
       ? pinned.toSpliced(firstIndex === -1 ? pinned.length : firstIndex, 0, priced(OPENING, tokenCounter))
       : pinned;
-  return { ...view, coldCount, steps, pinnedMessages, pinnedTokens: tokenSum(pinnedMessages) };
+  return {
+    ...view,
+    coldCount,
+    coldTokens: Math.max(0, inThemes),
+    steps,
+    pinnedMessages,
+    pinnedTokens: tokenSum(pinnedMessages),
+  };
 }
 
 /** Every provider refuses a message without content. */

@@ -1,10 +1,10 @@
 import { assert } from "../core/assert.ts";
 import { MESSAGE_TOKENS } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
-import type { EvidenceMessage, EvidenceStep } from "./evidence.ts";
+import type { EvidenceStep } from "./evidence.ts";
 import { buildEvidenceBlock } from "./evidence-block.ts";
 import { type FittedWindow, fitWindow, type Gap, gapElement, gapOf } from "./fit-window.ts";
-import { type Memory, renderMemory, unshownCount } from "./memory.ts";
+import { buildMemory, type Memory, unshownCount } from "./memory.ts";
 import type { PreparedView } from "./prepare.ts";
 import type { MessageSource, Omission, RenderOptions, RenderResult, SummarySource } from "./result.ts";
 import type { PricedMessage } from "./steps.ts";
@@ -21,16 +21,16 @@ export interface Findings {
  * Renders a context: pinned messages, one memory message, the end of the window, and with a query, evidence.
  *
  *     pinned, system   as appended
- *     memory           role user: the memory block, continuity, then a pointer line for everything else left out
+ *     memory           role user: the themes and the digest, continuity, then a pointer line for everything else left out
  *     window           as appended, except for cut tool results, from some step on
  *     evidence         role user: messages that answer a query, word for word
  *     newest step      as appended
  *
- * **Budget.** The memory block and continuity each get a fixed share of what the pinned messages leave. The window gets the
- * rest. If the newest step needs more, the block shrinks. Pointer lines name the messages that do not fit.
+ * **Budget.** The memory message gets a fixed share of what the pinned messages leave, and the window gets the rest. If the
+ * newest step needs more, the memory message shrinks. Up to `UNCACHED_TOKENS_MAX`, it takes all that the window leaves.
  *
- * **Prefix.** Until the frontier moves, and with the same `tokensMax`, each context begins with the bytes of the one before
- * it, so that prompt caches hit. The prefix also breaks when the start of the window moves: see `placeHotStart`.
+ * **Prefix.** In a larger budget, and until the frontier moves, each context begins with the bytes of the one before it, so that
+ * prompt caches hit. The prefix also breaks when the start of the window moves: see `placeHotStart`.
  *
  * **Legality.** Every provider accepts the messages: see `renderStep` and `prepareView`. Only calls of the newest step may
  * still wait for results.
@@ -40,48 +40,56 @@ export interface Findings {
  *
  * **Partition.** `sources` and `omitted` count every message of the session once. Each render asserts it.
  *
- * @param memory  The result of `renderMemory` for the same pinned messages, themes, frontier and options.
+ * @param memories  Keeps memory messages. Valid until the frontier moves.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and one pointer line do not fit. A budget of its
  *   `tokensNeeded` is enough.
  */
 export function renderContext(
   view: PreparedView,
   options: RenderOptions,
-  memory: Memory = renderMemory(view, options),
   findings?: Findings,
+  memories?: Map<string, Memory>,
 ): RenderResult {
   const { tokenCounter } = options;
   const tokensMax = findings?.tokensMax ?? options.tokensMax;
 
-  const window = fitWindow(view, options, memory);
-  const gap = gapOf(view, window.hidden, window.memory);
+  const window = fitWindow(view, options);
+  const memory = keptMemory(view, options, window, memories);
+  const gap = gapOf(view, window.hidden, memory.themes.length > 0);
   const gapText = gap && gapElement(gap);
   const memoryMessage = composedMessage([
-    window.memory, // not counted again, because it may be long
-    window.continuity,
+    memory, // not counted again, because it may be long
+    memory.continuity,
     gapText === undefined ? undefined : { text: gapText, tokenCount: tokenCounter.count(gapText) },
   ]);
   const stable = [...view.pinnedMessages, ...memoryMessage, ...window.earlier];
   const stableTokens = tokenSum(stable);
 
   const memoryIndex = view.pinnedMessages.length;
-  const inMemory = window.memory.themes.flatMap(({ shown }) => shown.flatMap(({ messages }) => messages));
   const shown = [
     ...messageSources(view.pinnedMessages, 0),
-    ...inMemory.map(({ messageId, seq, how }) => sourceOf({ id: messageId, seq }, how, memoryIndex)),
     ...messageSources(window.earlier, memoryIndex + memoryMessage.length),
   ];
+  const inDigest = memory.messages.filter(({ how }) => how === "verbatim");
+  const wholeIds = new Set([...shown.map(({ messageId }) => messageId), ...inDigest.map(({ id }) => id)]);
   const evidenceTokensMax = tokensMax - stableTokens - tokenSum(window.newest) - MESSAGE_TOKENS;
   const block =
-    findings && buildEvidenceBlock(unshownSteps(findings, view, window, shown), evidenceTokensMax, tokenCounter);
+    findings && buildEvidenceBlock(unshownSteps(findings, view, window, wholeIds), evidenceTokensMax, tokenCounter);
   const evidenceMessage = composedMessage([block]);
   const evidenceIndex = stable.length;
 
   const evidence = block?.messages ?? [];
   const own = evidence.filter(({ message }) => message.sessionId === view.sessionId);
-  const { summaries, omitted } = coverageSources(view, window, gap, own, memoryIndex);
+  const ownIds = new Set(own.map(({ message }) => message.id));
+  const digest = memory.messages.filter(({ id }) => !ownIds.has(id));
+  const quoted = [
+    ...own.map(({ message, cold }) => ({ id: message.id, cold })),
+    ...digest.map(({ id, cold }) => ({ id, cold })),
+  ];
+  const { summaries, omitted } = coverageSources(view, window, memory, gap, quoted, memoryIndex);
   const sources = [
     ...shown,
+    ...digest.map((message) => sourceOf(message, message.how, memoryIndex)),
     ...messageSources(window.newest, evidenceIndex + evidenceMessage.length),
     ...own.map(({ message, how }) => sourceOf(message, how, evidenceIndex)),
     ...summaries,
@@ -101,8 +109,34 @@ export function renderContext(
     recalled: evidence.map(({ message: { id, sessionId, seq }, how }) => {
       return { messageId: id, sessionId, seq, messageIndex: evidenceIndex, how };
     }),
-    continuity: (window.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: memoryIndex })),
+    continuity: (memory.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: memoryIndex })),
   };
+}
+
+/** The number of memory messages to keep. A host usually renders with one or two budgets. */
+const MEMORIES_KEPT = 8;
+
+/** Returns the memory message for a window, from the kept ones if it is there. */
+function keptMemory(
+  view: PreparedView,
+  options: RenderOptions,
+  window: FittedWindow,
+  memories: Map<string, Memory> | undefined,
+): Memory {
+  const key = [
+    options.tokensMax,
+    window.memoryTokensMax,
+    window.continuityTokensMax,
+    window.anchorSeq,
+    window.placed[0]?.id,
+    window.hidden.length,
+  ].join();
+  const kept = memories?.get(key);
+  if (kept !== undefined) return kept;
+  const memory = buildMemory(view, options, window);
+  if (memories?.size === MEMORIES_KEPT) memories.clear();
+  memories?.set(key, memory);
+  return memory;
 }
 
 /** Returns the steps that the other parts of the context do not show word for word. */
@@ -110,16 +144,13 @@ function unshownSteps(
   { steps }: Findings,
   view: PreparedView,
   { hidden, newest }: FittedWindow,
-  shown: readonly MessageSource[],
+  wholeIds: ReadonlySet<number>,
 ): EvidenceStep[] {
   const hiddenIds = new Set(hidden.map(({ id }) => id));
-  const shownIds = new Set([
-    ...shown.map(({ messageId }) => messageId),
-    ...newest.map(({ source }) => source?.message.id),
-  ]);
+  const shownIds = new Set([...wholeIds, ...newest.map(({ source }) => source?.message.id)]);
   return steps.filter(({ sessionId, messages, cold }) => {
     if (sessionId !== view.sessionId) return true;
-    if (cold === undefined) return messages.every(({ id }) => hiddenIds.has(id));
+    if (cold === undefined && !messages.every(({ id }) => hiddenIds.has(id))) return false;
     return messages.every(({ id }) => !shownIds.has(id));
   });
 }
@@ -149,55 +180,48 @@ function sourceOf(
 
 /**
  * Counts the messages that the context does not show: under the summary that covers them, else under a pointer line.
- * @param own  The messages of the rendered session that the evidence shows.
+ * @param quoted  The messages of the rendered session that the digest or the evidence shows.
  */
 function coverageSources(
   view: PreparedView,
-  { hidden, memory }: FittedWindow,
+  { hidden }: FittedWindow,
+  memory: Memory,
   gap: Gap | undefined,
-  own: readonly EvidenceMessage[],
+  quoted: readonly { id: number; cold: ThemePlace | undefined }[],
   messageIndex: number,
 ): { summaries: SummarySource[]; omitted: Omission[] } {
   const summaries = new Map<string, SummarySource>();
   for (const { theme, shown } of memory.themes) {
-    for (const { summary, messageCount } of shown) {
-      if (summary === undefined) continue;
-      const { handle, seqFirst, seqLast } = summary.view;
+    for (const { index, view: summary, messageCount } of shown) {
+      const { handle, seqFirst, seqLast } = summary;
       const source: SummarySource = { how: "summary", messageIndex, handle, seqFirst, seqLast, messageCount };
-      summaries.set(keyOf({ theme, summary: summary.index }), source);
+      summaries.set(keyOf({ theme, summary: index }), source);
     }
   }
   const themeCounts = new Map(memory.themes.map((block) => [block.theme, unshownCount(block)]));
   let gapCount = gap?.messageCount ?? 0;
 
-  const ownIds = new Set(own.map(({ message }) => message.id));
+  const quotedIds = new Set(quoted.map(({ id }) => id));
   for (const { id } of hidden) {
     const place = view.overlap.get(id);
-    const summary = place === undefined || ownIds.has(id) ? undefined : summaries.get(keyOf(place));
+    const summary = place === undefined || quotedIds.has(id) ? undefined : summaries.get(keyOf(place));
     if (summary === undefined) continue;
     summary.messageCount++;
     gapCount--;
   }
-  for (const { cold } of own) {
+  for (const { cold } of quoted) {
     const summary = cold && summaries.get(keyOf(cold));
-    if (cold === undefined || memory.text === undefined) gapCount--;
+    if (cold === undefined || memory.themes.length === 0) gapCount--;
     else if (summary !== undefined) summary.messageCount--;
     else themeCounts.set(cold.theme, themeCounts.get(cold.theme)! - 1);
   }
 
   const omitted: Omission[] = [];
   if (gap !== undefined) omitted.push({ kind: "range", messageIndex, ...gap, messageCount: gapCount });
-  for (const block of memory.themes) {
-    if (unshownCount(block) === 0) continue;
-    const { handle, seqFirst, seqLast } = block.view;
-    omitted.push({
-      kind: "theme",
-      messageIndex,
-      handle,
-      seqFirst,
-      seqLast,
-      messageCount: themeCounts.get(block.theme)!,
-    });
+  for (const { theme, view: themeView } of memory.themes) {
+    const { handle, seqFirst, seqLast } = themeView;
+    const messageCount = themeCounts.get(theme)!;
+    if (messageCount > 0) omitted.push({ kind: "theme", messageIndex, handle, seqFirst, seqLast, messageCount });
   }
   return { summaries: [...summaries.values()], omitted };
 }

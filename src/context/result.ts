@@ -20,6 +20,7 @@ export interface RenderOptions {
  *     <did seq="52-88">Read root.go; Edit root.go ×2; Bash go test</did>  the newest actions
  *     <error seq="88">Bash go test: FAIL strategy</error>               not followed by a success of the same call
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
+ *     <names seq="20-88">openStore, hot_size</names>                    identifiers that nothing else shows
  *     </continuity>
  *
  * The quoted messages also count in `sources` or `omitted`.
@@ -29,6 +30,10 @@ export interface Continuity {
   tokenCount: number;
   /** The quoted messages, in order, each once. */
   messages: { messageId: number; seq: number }[];
+  /** The identifiers and base names of files that it lists. */
+  names: readonly string[];
+  /** The texts that it quotes. */
+  quotes: readonly string[];
 }
 
 /** Writes the continuity block of a session. It is valid until the frontier moves. */
@@ -36,7 +41,7 @@ export interface ContinuityWriter {
   /** The share of a context that is kept free for the block, in [0, 1]. */
   share: number;
   /** Returns the block for the messages before the window and the hidden messages; undefined if nothing fits. */
-  write(hidden: readonly Message[], tokensMax: number): Continuity | undefined;
+  write(hidden: readonly Message[], tokensMax: number, shownNames: ReadonlySet<string>): Continuity | undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Repositories } from "../store/repositories.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import type { SpanStrategy } from "../store/spans.ts";
 import { tokenSum } from "./costs.ts";
+import type { BlockedMessage } from "./digest/blocks.ts";
 import { prepareView } from "./prepare.ts";
 import { renderContext } from "./render.ts";
 import type { RenderOptions, RenderResult } from "./result.ts";
@@ -19,6 +20,9 @@ export interface StrategySource {
   /** Returns the messages from a seq on that are not pinned, in order. */
   unpinnedFrom(seq: number): readonly Message[];
   themesView(): RenderView;
+  /** The newest messages before the frontier that are not pinned, in order. */
+  past(): readonly BlockedMessage[];
+  blocksOf: RenderView["blocksOf"];
 }
 
 /**
@@ -39,7 +43,7 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
     case "sandwich":
       return spanView(source, "sandwich", headTokensMax(source, tokensMax));
     case "full":
-      return viewOf(source.state, source.state.pinned, source.unpinnedFrom(0), undefined);
+      return viewOf(source, source.state.pinned, source.unpinnedFrom(0), undefined, 0);
   }
 }
 
@@ -108,8 +112,10 @@ function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax:
   const unshown = before.slice(head.length);
   const firstId = unshown[0]?.id ?? summary?.firstId ?? unread?.firstId;
   const lastId = unread?.lastId ?? summary?.lastId;
-  if (firstId === undefined || lastId === undefined)
-    return viewOf(state, [...state.pinned, ...head], window, undefined);
+  const pinned = [...state.pinned, ...head];
+  const tailShare = strategy === "flat" ? state.settings.flatTail : state.settings.sandwichTail;
+  const tailTokensMax = tailShare * (state.settings.contextTokensMax - tokenSum(state.pinned));
+  if (firstId === undefined || lastId === undefined) return viewOf(source, pinned, window, undefined, tailTokensMax);
   const theme: ThemeView = {
     handle: formatHandle("span", firstId, lastId),
     label: summary?.title ?? "",
@@ -118,11 +124,12 @@ function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax:
     seqFirst: unshown[0]?.seq ?? summary?.seqFirst ?? 0,
     seqLast: (window[0]?.seq ?? state.nextSeq) - 1,
     summaries:
-      summary === undefined ? [] : [{ ...summary, handle: formatHandle("span", summary.firstId, summary.lastId) }],
-    uncovered: unshown,
+      summary === undefined
+        ? []
+        : [{ ...summary, handle: formatHandle("span", summary.firstId, summary.lastId), isWritten: true }],
     uncoveredCount: unshown.length + (unread?.messageCount ?? 0),
   };
-  return viewOf(state, [...state.pinned, ...head], window, theme);
+  return viewOf(source, pinned, window, theme, tailTokensMax);
 }
 
 /** Returns the first seq to read. It moves in large steps, so that prompt caches seldom miss. */
@@ -147,20 +154,40 @@ function stepsWithin(messages: readonly Message[], tokensMax: number): readonly 
   return end === undefined ? messages : messages.filter(({ seq }) => seq < end.seqFirst);
 }
 
+/** @param tailTokensMax  The tokens that a compaction leaves in the window. */
 function viewOf(
-  state: SessionState,
+  source: StrategySource,
   pinned: readonly Message[],
   window: readonly Message[],
   theme: ThemeView | undefined,
+  tailTokensMax: number,
 ): RenderView {
+  const { state, blocksOf } = source;
+  const { contextTokensMax, flatTrigger, sandwichTrigger } = state.settings;
+  const evictedSeq = window[0]?.seq ?? state.nextSeq;
+  const steps = windowSteps(window);
+  const [summary] = theme?.summaries ?? [];
   return {
     sessionId: state.sessionId,
     messageCount: messageCountOf(state),
     pinned,
     window,
-    evictedSeq: window[0]?.seq ?? state.nextSeq,
+    evictedSeq,
+    windowTokensMax: Math.max(flatTrigger, sandwichTrigger) * contextTokensMax,
+    anchorSeq: steps[countWithin(steps, tailTokensMax)]?.seqFirst ?? state.nextSeq,
     overlap: new Map(),
     themes: theme === undefined ? [] : [theme],
+    past:
+      theme === undefined
+        ? []
+        : [...source.past(), ...state.window.filter(({ seq }) => seq < evictedSeq).map(blocksOf)].filter(
+            ({ seq }) => seq < evictedSeq,
+          ),
+    blocksOf,
+    placeOf: ({ seq }) => {
+      const isCovered = summary !== undefined && seq >= summary.seqFirst && seq <= summary.seqLast;
+      return { theme: 0, summary: isCovered ? 0 : undefined };
+    },
     openStepId: state.openStep?.id,
   };
 }

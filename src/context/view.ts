@@ -5,6 +5,10 @@ import { Coverage } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { DoneSummary } from "../store/summaries.ts";
+import type { BlockedMessage } from "./digest/blocks.ts";
+
+/** The id of the summarizer that quotes and needs no model. */
+const EXTRACTIVE_ID = "extractive";
 
 /** A summary that the frontier has accepted. */
 export interface SummaryView {
@@ -16,6 +20,8 @@ export interface SummaryView {
   messageCount: number;
   seqFirst: number;
   seqLast: number;
+  /** True if a model wrote it. Extracts are not shown, because the digest quotes the same messages at length. */
+  isWritten: boolean;
 }
 
 export interface ThemeView {
@@ -30,8 +36,6 @@ export interface ThemeView {
   seqLast: number;
   /** The newest accepted summaries, oldest first. No two cover the same message. */
   summaries: readonly SummaryView[];
-  /** The newest of the `uncoveredCount` members, in order and in whole steps. */
-  uncovered: readonly Message[];
   /** The number of members that have left the window and that no summary covers. */
   uncoveredCount: number;
 }
@@ -52,40 +56,39 @@ export interface RenderView {
   window: readonly Message[];
   /** Ids of the window's messages that `normalWindow` has cut. */
   shortened?: ReadonlySet<number>;
-  toolPreviewCharsMax?: number;
+  /** The tokens at which messages leave the window. */
+  windowTokensMax: number;
+  /** The first seq of the step that was the newest when the window began where it does. */
+  anchorSeq: number;
   /** The first seq that has not left the window. Each message before it is pinned or in a theme. */
   evictedSeq: number;
   /** The themes of the window's graduated messages, by message id. */
   overlap: ReadonlyMap<number, ThemePlace>;
   /** Oldest first, by `seqFirst`. */
   themes: readonly ThemeView[];
+  /** The newest messages before the window that are not pinned, in order. */
+  past: readonly BlockedMessage[];
+  /** Returns a message of the window in blocks. */
+  blocksOf: (message: Message) => BlockedMessage;
+  /** Returns the theme that holds a message of the past. */
+  placeOf: (message: { stepId: number; seq: number }) => ThemePlace;
   /** The id of the step to which results may still come. */
   openStepId: number | undefined;
 }
 
-/** Most uncovered steps that are loaded, newest first. A context has no room for more. */
-const UNCOVERED_STEPS_MAX = 64;
-
 /** The part of a view that only a move of the frontier changes. */
-export type ColdView = Pick<RenderView, "themes" | "overlap">;
+export type ColdView = Pick<RenderView, "themes" | "overlap" | "placeOf">;
 
 /** Reads the part of a session before the window. The time does not grow with the length of the session. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
-  const { unions, messages, clusters } = repositories;
+  const { unions, clusters } = repositories;
   const coverage = new Coverage(unions);
   const ordered = [...state.themes.values()].sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const drafts = ordered.map(({ theme, logPosition }, index) => {
     const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;
     const handle = formatHandle("theme", root, logPosition);
     const view = { handle, label: clusters.byRoot(root).label, messageCount, tokenCount, seqFirst, seqLast };
-    return {
-      root,
-      index,
-      view,
-      summaries: [] as DoneSummary[],
-      uncoveredCount: messageCount,
-      uncoveredStepIds: [] as number[],
-    };
+    return { root, index, view, summaries: [] as DoneSummary[], uncoveredCount: messageCount };
   });
   const draftByRoot = new Map(drafts.map((draft) => [draft.root, draft]));
   const draftOf = (clusterRoot: number) => {
@@ -106,26 +109,36 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     if (seq >= state.graduatedSeq) break;
     overlapSteps.set(stepId, [...(overlapSteps.get(stepId) ?? []), id]);
   }
+  const draftPlace = (root: number, position: number) => {
+    const draft = draftOf(root);
+    const summary = draft.summaries.findIndex((other) => coverage.covers(other, root, position));
+    return { draft, summary: summary === -1 ? undefined : summary };
+  };
   const overlap = new Map<number, ThemePlace>();
-  // Newest first: the steps of the overlap, then the newest that have left the window.
-  for (const entry of unions.newestEntered(state.sessionId, overlapSteps.size + UNCOVERED_STEPS_MAX)) {
-    const draft = draftOf(entry.clusterRoot);
-    const index = draft.summaries.findIndex((summary) => coverage.covers(summary, entry.clusterRoot, entry.position));
-    const summary = index === -1 ? undefined : index;
-    const windowIds = overlapSteps.get(entry.stepId);
-    if (windowIds !== undefined) {
-      for (const id of windowIds) overlap.set(id, { theme: draft.index, summary });
-      if (summary === undefined) draft.uncoveredCount -= windowIds.length;
-    } else if (summary === undefined) {
-      draft.uncoveredStepIds.push(entry.stepId);
-    }
+  for (const { stepId, clusterRoot, position } of unions.newestEntered(state.sessionId, overlapSteps.size)) {
+    const windowIds = overlapSteps.get(stepId);
+    if (windowIds === undefined) continue;
+    const { draft, summary } = draftPlace(clusterRoot, position);
+    for (const id of windowIds) overlap.set(id, { theme: draft.index, summary });
+    if (summary === undefined) draft.uncoveredCount -= windowIds.length;
   }
 
-  const themes = drafts.map(({ view, summaries, uncoveredCount, uncoveredStepIds }): ThemeView => {
-    const shown = summaries.map((summary) => {
-      return { ...summary, handle: formatHandle("theme", summary.rootId, summary.logPosition) };
-    });
-    return { ...view, summaries: shown, uncovered: messages.ofSteps(uncoveredStepIds), uncoveredCount };
+  const themes = drafts.map(({ view, summaries, uncoveredCount }): ThemeView => {
+    const shown = summaries.map((summary) => ({
+      ...summary,
+      handle: formatHandle("theme", summary.rootId, summary.logPosition),
+      isWritten: summary.summarizerId !== EXTRACTIVE_ID && !summary.standsIn,
+    }));
+    return { ...view, summaries: shown, uncoveredCount };
   });
-  return { overlap, themes };
+  const placeOf = ({ stepId, seq }: { stepId: number; seq: number }): ThemePlace => {
+    const entry = unions.entered(stepId);
+    if (entry === undefined) {
+      const reason = `message ${seq} of session "${state.sessionId}" has left the window but is in no theme`;
+      throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
+    }
+    const { draft, summary } = draftPlace(entry.clusterRoot, entry.position);
+    return { theme: draft.index, summary };
+  };
+  return { overlap, themes, placeOf };
 }

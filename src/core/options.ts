@@ -27,7 +27,6 @@ export const SESSION_OPTIONS = {
   messageTokensMax: { default: 10_000, min: 100, max: 100_000_000, unit: "tokens" },
   oldMessageTokensMax: { default: 2_500, min: 100, max: 100_000_000, unit: "tokens" },
   recentTokensMax: { default: 4_000, min: 0, max: 100_000_000, unit: "tokens" },
-  toolPreviewCharsMax: { default: 500, min: 40, max: 1_000_000, unit: "characters" },
 } as const;
 
 /** The hits that `recall` returns by default, and the messages before and after each hit. */

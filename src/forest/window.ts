@@ -112,6 +112,23 @@ export function nextFrontier(
   });
 }
 
+/**
+ * Returns the first seq of the step that was the newest when `nextFrontier` moved the frontier to where it is. If another call
+ * moved it, returns `graduatedSeq`.
+ *
+ * @param steps  All steps of the window, in order.
+ */
+export function movedAtSeq(steps: readonly WindowStep[], graduatedSeq: number, options: WindowOptions): number {
+  let [messages, tokens] = [0, 0];
+  const full = steps.findIndex((step) => {
+    messages += step.messageCount;
+    tokens += step.tokenCount;
+    return messages >= options.hotSize + options.evictBatch || tokens > options.hotTokensMax;
+  });
+  const isRegular = full !== -1 && hotFrom(steps.slice(0, full + 1), options) === graduatedSeq;
+  return isRegular ? steps[full]!.seqFirst : graduatedSeq;
+}
+
 /** Returns true if a due vector keeps `nextFrontier` from moving. This is cheaper than grouping a long window. */
 export function isHeld(
   messages: readonly { seq: number; stepId: number }[],

@@ -1,6 +1,7 @@
+import { BlockCache } from "../context/digest/blocks.ts";
 import { loadEvidence } from "../context/evidence.ts";
 import { stableTokensMax } from "../context/fit-window.ts";
-import { type Memory, renderMemory } from "../context/memory.ts";
+import type { Memory } from "../context/memory.ts";
 import { normalWindow } from "../context/normalize.ts";
 import { type PreparedView, prepareView } from "../context/prepare.ts";
 import { type Findings, renderContext } from "../context/render.ts";
@@ -12,7 +13,7 @@ import type { Message } from "../core/message.ts";
 import type { SessionSettings, Strategy } from "../core/options.ts";
 import { parseOptions } from "../core/schema.ts";
 import { tokensMaxOf } from "../core/token-budget.ts";
-import { compactFrontier, windowSteps } from "../forest/window.ts";
+import { compactFrontier, movedAtSeq, windowSteps } from "../forest/window.ts";
 import { recallForContext } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
@@ -28,9 +29,6 @@ const HITS_MIN = 20;
 const HITS_MAX = 200;
 const HIT_TOKENS = 25;
 
-/** The number of memory blocks to keep. A host usually renders with one or two budgets. */
-const BUDGETS_KEPT = 8;
-
 interface SessionAccess {
   current(): SessionState;
   /** Like `current`, for callers inside a read transaction. */
@@ -43,8 +41,7 @@ interface ColdPart {
   pinnedCount: number;
   settings: SessionSettings;
   view: ColdView;
-  /** The keys are budgets (`tokensMax`). */
-  memories: Map<number, Memory>;
+  memories: Map<string, Memory>;
   continuity: ContinuityWriter;
 }
 
@@ -56,6 +53,7 @@ export class Contexts {
   #coldPart: ColdPart | undefined;
   #beforeWindow: { key: string; messages: Message[] } | undefined;
   #notes: ColdNotes | undefined;
+  #blocks = new BlockCache();
   #rendered: { key: string; settings: SessionSettings; result: RenderResult } | undefined;
 
   constructor(ports: SessionPorts, sessionId: string, access: SessionAccess) {
@@ -68,12 +66,14 @@ export class Contexts {
     this.#coldPart = undefined;
     this.#beforeWindow = undefined;
     this.#notes = undefined;
+    this.#blocks = new BlockCache();
     this.#rendered = undefined;
   }
 
   /** Drops the notes, because some of their messages may have been forgotten. */
   dropNotes(): void {
     this.#notes = undefined;
+    this.#blocks = new BlockCache();
   }
 
   asked(options: ContextOptions): SummaryContext & { strategy: Strategy } {
@@ -138,7 +138,7 @@ export class Contexts {
         const result =
           strategy === "union-find"
             ? this.#renderThemes(prepareView(source.themesView(), tokenCounter), cold, tokensMax)
-            : renderStrategy(strategy, source, { tokensMax, tokenCounter });
+            : renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
         this.#rendered = { key, settings: state.settings, result };
       }
       return this.#rendered.result;
@@ -178,33 +178,33 @@ export class Contexts {
 
   #renderThemes(view: PreparedView, cold: ColdPart, tokensMax: number, findings?: Findings): RenderResult {
     const { repositories, tokenCounter } = this.#ports;
-    const options = { tokensMax, tokenCounter, continuity: cold.continuity };
-    return repositories.database.guard(() => {
-      let memory = cold.memories.get(tokensMax);
-      if (memory === undefined) {
-        memory = renderMemory(view, options);
-        if (cold.memories.size === BUDGETS_KEPT) cold.memories.clear();
-        cold.memories.set(tokensMax, memory);
-      }
-      return renderContext(view, options, memory, findings);
-    });
+    const { continuity, memories } = cold;
+    return repositories.database.guard(() =>
+      renderContext(view, { tokensMax, tokenCounter, continuity }, findings, memories),
+    );
   }
 
   #source(state: SessionState, cold: ColdPart): StrategySource {
     const { repositories, tokenCounter } = this.#ports;
     const { window, graduatedSeq, settings } = state;
+    const blocksOf = (message: Message) => this.#blocks.of(message);
     return {
+      blocksOf,
+      past: () => this.#notes!.blocked,
       repositories,
       state,
       unpinnedFrom: (seq) => this.#unpinnedFrom(state, seq),
       themesView: () => ({
         ...cold.view,
         ...normalWindow(window, graduatedSeq, settings, tokenCounter),
-        toolPreviewCharsMax: settings.toolPreviewCharsMax,
         sessionId: this.#sessionId,
         messageCount: messageCountOf(state),
         pinned: state.pinned,
         evictedSeq: state.evictedSeq,
+        windowTokensMax: settings.hotTokensMax,
+        anchorSeq: movedAtSeq(windowSteps(window, state.openStep?.id), graduatedSeq, settings),
+        past: this.#notes!.blocked,
+        blocksOf,
         openStepId: state.openStep?.id,
       }),
     };
@@ -236,8 +236,8 @@ export class Contexts {
       if (!isFresh(state, this.#coldPart)) {
         const { frontierVersion, pinned, settings } = state;
         const view = loadColdView(repositories, state);
-        this.#notes = loadColdNotes(repositories, this.#sessionId, state.evictedSeq, this.#notes);
-        const continuity = continuityWriter(this.#notes, tokenCounter);
+        this.#notes = loadColdNotes(repositories, this.#sessionId, state.evictedSeq, this.#notes, this.#blocks);
+        const continuity = continuityWriter(this.#notes, tokenCounter, this.#blocks);
         const pinnedCount = pinned.length;
         this.#coldPart = { frontierVersion, pinnedCount, settings, view, memories: new Map(), continuity };
       }

@@ -1,5 +1,6 @@
 import { buildContinuity, continuityShare } from "../context/continuity.ts";
-import type { Continuity, ContinuityWriter } from "../context/result.ts";
+import type { BlockCache, BlockedMessage } from "../context/digest/blocks.ts";
+import type { ContinuityWriter } from "../context/result.ts";
 import type { Message } from "../core/message.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import type { TokenCounter } from "../core/tokens.ts";
@@ -7,14 +8,14 @@ import { notesOf } from "../models/notes.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 
-/** The most messages before the window that are read. Reading one takes about 0.1 ms, and older messages matter little. */
+/** The most messages before the window whose notes are read. Reading one takes about 0.1 ms, and older messages matter little. */
 const MESSAGES_MAX = 160;
+
+/** The most messages before the window that a digest quotes. The worth of a line is halved every 120 messages. */
+const BLOCKED_MAX = 800;
 
 /** The user messages of this many newest turns are read, however old they are, because a user's rule stays valid. */
 const TURNS_MAX = 24;
-
-/** The number of blocks to keep. A host usually renders with one or two budgets. */
-const BLOCKS_KEPT = 8;
 
 /** The session's first request is looked for in this many messages. */
 const FIRST_MAX = 16;
@@ -23,6 +24,8 @@ export interface ColdNotes {
   /** The first seq of the window. */
   seqEnd: number;
   newest: NotedMessage[];
+  /** More of the newest messages, in blocks. */
+  blocked: BlockedMessage[];
   /** The user messages of the newest turns. */
   asked: NotedMessage[];
   first: NotedMessage[];
@@ -38,12 +41,20 @@ export function loadColdNotes(
   sessionId: string,
   seqEnd: number,
   before: ColdNotes | undefined,
+  blocks: BlockCache,
 ): ColdNotes {
   const read = (range: { seqFrom: number; seqEnd: number; limit: number }) =>
     messages.notableBefore(sessionId, range).map(noted);
   const isLater = before !== undefined && before.seqEnd <= seqEnd;
-  const fresh = read({ seqFrom: isLater ? before.seqEnd : 0, seqEnd, limit: MESSAGES_MAX });
+  const rows = messages.notableBefore(sessionId, {
+    seqFrom: isLater ? before.seqEnd : 0,
+    seqEnd,
+    limit: BLOCKED_MAX,
+  });
+  const fresh = rows.slice(-MESSAGES_MAX).map(noted);
   const newest = isLater ? [...before.newest, ...fresh].slice(-MESSAGES_MAX) : fresh;
+  const freshBlocks = rows.map((row) => blocks.of(row));
+  const blocked = isLater ? [...before.blocked, ...freshBlocks].slice(-BLOCKED_MAX) : freshBlocks;
   const known = new Map([...(before?.asked ?? []), ...newest].map((message) => [message.seq, message]));
   const asked = messages.turnsBefore(sessionId, seqEnd, TURNS_MAX).flatMap((seq) => {
     const message = known.get(seq);
@@ -51,22 +62,18 @@ export function loadColdNotes(
   });
   const isComplete = isLater && before.seqEnd >= FIRST_MAX;
   const first = isComplete ? before.first : read({ seqFrom: 0, seqEnd: Math.min(FIRST_MAX, seqEnd), limit: FIRST_MAX });
-  return { seqEnd, newest, asked: asked.reverse(), first };
+  return { seqEnd, newest, blocked, asked: asked.reverse(), first };
 }
 
-export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter): ContinuityWriter {
-  const blocks = new Map<string, Continuity | undefined>();
+export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks: BlockCache): ContinuityWriter {
   const old = coldMessages(cold);
   return {
     share: continuityShare(old),
-    write: (hidden, tokensMax) => {
-      const key = `${tokensMax} ${hidden.map(({ id }) => id).join()}`;
-      if (!blocks.has(key)) {
-        if (blocks.size === BLOCKS_KEPT) blocks.clear();
-        const notes = [...old, ...hidden.map(noted)].sort((left, right) => left.seq - right.seq);
-        blocks.set(key, buildContinuity(notes, tokensMax, tokenCounter));
-      }
-      return blocks.get(key);
+    write: (hidden, tokensMax, shownNames) => {
+      const bySeq = new Map([...old, ...hidden.map(noted)].map((message) => [message.seq, message]));
+      const notes = [...bySeq.values()].sort((left, right) => left.seq - right.seq);
+      const blocked = [...cold.blocked, ...hidden.map((message) => blocks.of(message))];
+      return buildContinuity(notes, blocked, shownNames, tokensMax, tokenCounter);
     },
   };
 }

@@ -62,7 +62,7 @@ export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
 /** A message that continuity reads. In `parts`, notes stand for long strings. */
 export type NotableMessage = Pick<
   SelectedMessage,
-  "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "text" | "createdAtMs"
+  "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "name" | "text" | "createdAtMs"
 > & { parts: Part[] };
 
 export const GRADUATING = columns(

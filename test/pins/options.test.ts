@@ -33,7 +33,6 @@ test("options of a session: default, least and most", () => {
     ["messageTokensMax", 10_000, 100, 100_000_000, "tokens"],
     ["oldMessageTokensMax", 2_500, 100, 100_000_000, "tokens"],
     ["recentTokensMax", 4_000, 0, 100_000_000, "tokens"],
-    ["toolPreviewCharsMax", 500, 40, 1_000_000, "characters"],
   ]);
   expect(sessionSettings({})).toEqual({
     hotSize: 30,
@@ -55,7 +54,6 @@ test("options of a session: default, least and most", () => {
     messageTokensMax: 10_000,
     oldMessageTokensMax: 2_500,
     recentTokensMax: 4_000,
-    toolPreviewCharsMax: 500,
   });
 });
 

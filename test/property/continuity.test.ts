@@ -22,7 +22,11 @@ function writerOf({ messages, view }: SessionModel): ContinuityWriter {
   const cold = messages.filter(({ id }) => !shown.has(id)).map(notesOfMessage);
   return {
     share: continuityShare(cold),
-    write: (hidden, tokensMax) => buildContinuity([...cold, ...hidden.map(notesOfMessage)], tokensMax, quarterCounter),
+    write: (hidden, tokensMax, shownNames) => {
+      const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
+      const notes = [...cold, ...hidden.map(notesOfMessage)];
+      return buildContinuity(notes, blocked, shownNames, tokensMax, quarterCounter);
+    },
   };
 }
 

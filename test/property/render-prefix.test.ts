@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { renderMemory } from "../../src/context/memory.ts";
+import { UNCACHED_TOKENS_MAX } from "../../src/context/fit-window.ts";
+import type { Memory } from "../../src/context/memory.ts";
 import { prepareView } from "../../src/context/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
-import type { ContextMessage } from "../../src/context/result.ts";
+import type { Source } from "../../src/context/result.ts";
 import type { RenderView } from "../../src/context/view.ts";
 import type { Message } from "../../src/core/message.ts";
 import {
@@ -26,75 +27,75 @@ const unpinnedArbitrary = happeningArbitrary
 
 /**
  * Goal: until the frontier moves, a context begins with the bytes of the one before it, but for rare and large moves of
- * the start of the window; and a memory block that was kept gives the same bytes as one made anew.
- * Method: append to a session message by message, one of them about as large as the budget, and render after each with
- * the block made at the beginning. A context
- * that does not begin like the one before it must have moved its start, never back, or have had to make room for one
- * large step; the tokens appended between four such moves are compared with the room.
+ * the start of the window; and a memory message that was kept gives the same bytes as one made anew.
+ * Method: append to a session message by message, one of them about as large as the budget, and render after each. A
+ * context that does not begin like the one before it must have moved its start, never back, or have had to make room for
+ * one large step; the tokens appended between four such moves are compared with the room.
  */
 test("promise 6: keeps its prefix until the window has used up half of its room", () => {
-  let renders = 0;
-  let breaks = 0;
-  let blockYields = 0;
+  const reached = { renders: 0, moves: 0, yields: 0, digests: 0 };
   fc.assert(
     fc.property(
       fc.array(happeningArbitrary, { maxLength: 30, size: "max" }),
       divisionArbitrary,
       fc.array(unpinnedArbitrary, { minLength: 20, maxLength: 50, size: "max" }),
-      fc.integer({ min: 1_500, max: 10_000 }),
+      fc.integer({ min: UNCACHED_TOKENS_MAX + 1, max: 12_000 }),
       fc.record({ place: fc.nat(20), hundredths: fc.integer({ min: 40, max: 120 }) }),
       (before, division, others, tokensMax, large) => {
-        const options = { tokensMax, tokenCounter: quarterCounter };
+        const memories = new Map<string, Memory>();
         const text = "abcd".repeat((tokensMax * large.hundredths) / 100);
         const after = others.toSpliced(large.place, 0, { kind: "assistant", text });
         const all = messagesOf([...before, ...after]);
         const start = modelOf(all.slice(0, messagesOf(before).length), division).view;
-        const memory = renderMemory(prepareView(start, quarterCounter), options);
         const pinnedTokens = start.pinned.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
         if (pinnedTokens > tokensMax / 4) return;
 
-        let last = { messages: [] as string[], first: 0, block: memory.text };
+        let last: { messages: string[]; first: number; memory: string } | undefined;
         const moves: number[] = [];
         let appended = 0;
         for (let count = start.messageCount + 1; count <= all.length; count++) {
-          const view = grown(start, all.slice(0, count));
-          const result = renderContext(prepareView(view, quarterCounter), options, memory);
-          if (count % 5 === 0)
-            expect(JSON.stringify(result)).toBe(
-              JSON.stringify(renderContext(prepareView(view, quarterCounter), options)),
-            );
+          const view = prepareView(grown(start, all.slice(0, count)), quarterCounter);
+          const options = { tokensMax, tokenCounter: quarterCounter };
+          const result = renderContext(view, options, undefined, memories);
+          if (count % 5 === 0) expect(JSON.stringify(result)).toBe(JSON.stringify(renderContext(view, options)));
 
           const messages = result.messages.map((message) => JSON.stringify(message));
-          const first = firstShown(view, result.sources);
-          const block = blockOf(result.messages);
+          const now = {
+            messages,
+            first: firstShown(view, result.sources, result.composed),
+            memory: result.composed.map((index) => messages[index]).join(),
+          };
           // A step that outgrows the whole budget while its results come in is shortened as a whole, again each time.
           const newest = all[count - 1]!;
           const reshapes =
             newest.stepId !== newest.id &&
             result.sources.some(({ how, seqFirst }) => how === "shortened" && all[seqFirst]!.stepId === newest.stepId);
-          renders++;
+          reached.renders++;
+          if (now.memory.includes("<m id=")) reached.digests++;
           appended += newest.tokenCount;
-          if (block !== last.block) blockYields++;
-          const keeps = last.messages.every((message, index) => message === messages[index]);
-          if (!keeps && count > start.messageCount + 1) {
-            breaks++;
-            expect(first > last.first || block !== last.block || reshapes).toBe(true);
-            if (!reshapes) moves.push(appended);
+          if (last !== undefined && !reshapes) {
+            if (now.memory !== last.memory) reached.yields++;
+            if (!last.messages.every((message, index) => message === messages[index])) {
+              expect(now.first > last.first || now.memory !== last.memory).toBe(true);
+              reached.moves++;
+              moves.push(appended);
+            }
+            expect(now.first).toBeGreaterThanOrEqual(last.first);
           }
-          if (!reshapes) expect(first).toBeGreaterThanOrEqual(last.first);
-          last = { messages, first, block };
+          last = now;
         }
-        // One step may take all of the room for itself, and the next one too; but not four in less than half of it.
+        // One step may take all of the room for itself, and the next one too; but not four in less than an eighth of it.
         moves.slice(3).forEach((move, index) => {
-          expect(move - moves[index]!).toBeGreaterThan(tokensMax / 4);
+          expect(move - moves[index]!).toBeGreaterThan(tokensMax / 8);
         });
       },
     ),
     { numRuns: 40 },
   );
-  expect(blockYields).toBeGreaterThan(3);
-  expect(breaks).toBeGreaterThan(50);
-  expect(breaks / renders).toBeLessThan(0.2);
+  expect(reached.yields).toBeGreaterThan(3);
+  expect(reached.moves).toBeGreaterThan(50);
+  expect(reached.moves / reached.renders).toBeLessThan(0.2);
+  expect(reached.digests).toBeGreaterThan(100);
 });
 
 /** The session later, with the frontier where it was. */
@@ -104,15 +105,11 @@ function grown(view: RenderView, messages: readonly Message[]): RenderView {
 }
 
 /** seq of the first message of the window that is shown. */
-function firstShown(view: RenderView, sources: readonly { seqFirst: number }[]): number {
-  const shown = new Set(sources.flatMap((source) => ("messageId" in source ? [source.seqFirst] : [])));
+function firstShown(view: RenderView, sources: readonly Source[], composed: readonly number[]): number {
+  const shown = new Set(
+    sources.flatMap((source) =>
+      "messageId" in source && !composed.includes(source.messageIndex) ? [source.seqFirst] : [],
+    ),
+  );
   return view.window.find(({ seq }) => shown.has(seq))!.seq;
-}
-
-function blockOf(messages: readonly ContextMessage[]): string | undefined {
-  for (const { role, parts } of messages) {
-    const text = role === "user" && parts[0]?.type === "text" ? parts[0].text : "";
-    if (text.startsWith("<memory session=")) return text;
-  }
-  return undefined;
 }

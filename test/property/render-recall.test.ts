@@ -78,7 +78,7 @@ function tryRender({ model, steps }: Found, tokensMax: number): RenderResult | n
     tokensMax: stableTokensMax(prepareView(model.view, quarterCounter), tokensMax, quarterCounter),
   };
   try {
-    return renderContext(prepareView(model.view, quarterCounter), stable, undefined, { steps, tokensMax });
+    return renderContext(prepareView(model.view, quarterCounter), stable, { steps, tokensMax });
   } catch (error) {
     if (StoreError.is(error, "BUDGET_TOO_SMALL")) return error.details.tokensNeeded;
     throw error;
@@ -210,8 +210,10 @@ test("lets no text break out of the evidence, which is in order", () => {
   fc.assert(
     fc.property(foundArbitrary, fc.integer({ min: 500, max: 30_000 }), (found, tokensMax) => {
       const { result, budget } = render(found, tokensMax);
+      const { view, ...model } = found.model;
+      const { blocksOf, placeOf, ...data } = view;
       const again = {
-        model: structuredClone(found.model),
+        model: { ...structuredClone(model), view: { ...structuredClone(data), blocksOf, placeOf } },
         steps: found.steps.map(({ snippets, ...step }) => ({ ...structuredClone(step), snippets })),
       };
       expect(JSON.stringify(render(again, budget).result)).toBe(JSON.stringify(result));

@@ -1,4 +1,5 @@
 import type { Message, Part, Role } from "../../src/core/message.ts";
+import { textOf } from "../../src/core/text.ts";
 import { tokenCountOf } from "../../src/core/tokens.ts";
 import { quarterCounter } from "./render-model.ts";
 
@@ -10,7 +11,7 @@ export function messageOf(seq: number, role: Role, parts: Part[], stepId = seq):
     seq,
     role,
     parts,
-    text: "",
+    text: textOf(parts),
     tokenCount: tokenCountOf(parts, quarterCounter),
     createdAtMs: 0,
     turnSeq: 0,

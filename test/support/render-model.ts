@@ -1,6 +1,8 @@
 import fc from "fast-check";
+import { BlockCache } from "../../src/context/digest/blocks.ts";
 import type { RenderView, ThemePlace, ThemeView } from "../../src/context/view.ts";
 import type { Message, Part } from "../../src/core/message.ts";
+import { textOf } from "../../src/core/text.ts";
 import { messageTokens, type TokenCounter } from "../../src/core/tokens.ts";
 import { advanceOpenStep, type OpenStep } from "../../src/store/session-state.ts";
 
@@ -25,8 +27,8 @@ export interface Division {
   /** 0: covered by no summary. Others: by the theme's first, second … */
   summaryOfStep: readonly number[];
   summaryText: string;
-  /** Uncovered steps at hand, of each theme. */
-  uncoveredAtHand: number;
+  /** The most messages before the window that a digest may quote. */
+  pastMax: number;
 }
 
 /**
@@ -53,7 +55,7 @@ export function messagesOf(happenings: readonly Happening[]): Message[] {
       role,
       ...name,
       parts,
-      text: "",
+      text: textOf(parts),
       tokenCount: messageTokens({ ...name, parts }, quarterCounter),
       createdAtMs: 0,
       turnSeq,
@@ -106,6 +108,7 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
 
   const members = new Map<string, Set<number>>();
   const overlap = new Map<number, ThemePlace>();
+  const places = new Map<number, ThemePlace>();
   const themes: ThemeView[] = [];
   for (const theme of new Set(cold.map((entry) => entry.theme))) {
     const inTheme = cold.filter((entry) => entry.theme === theme);
@@ -123,27 +126,25 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
       ),
       title: `Title "${number}"`,
       text: division.summaryText,
+      isWritten: true,
     }));
     const uncovered = inTheme.filter((entry) => !entry.hot && entry.summary === 0).map((entry) => entry.step);
-    for (const { step } of inTheme.filter((entry) => entry.hot)) {
-      for (const { id } of step) {
-        const number = inTheme.find((entry) => entry.step === step)!.summary;
-        overlap.set(id, {
-          theme: themes.length,
-          summary: number === 0 ? undefined : summaryNumbers.indexOf(number),
-        });
-      }
+    for (const { step, hot, summary: number } of inTheme) {
+      const place = { theme: themes.length, summary: number === 0 ? undefined : summaryNumbers.indexOf(number) };
+      if (hot) for (const { id } of step) overlap.set(id, place);
+      else places.set(step[0]!.stepId, place);
     }
     themes.push({
       ...describe(inTheme, 99),
       label: "deploy <region>",
       tokenCount: 0,
       summaries,
-      uncovered: division.uncoveredAtHand === 0 ? [] : uncovered.slice(-division.uncoveredAtHand).flat(),
       uncoveredCount: uncovered.flat().length,
     });
   }
   const window = steps.slice(evicted).flat();
+  const blocks = new BlockCache();
+  const past = steps.slice(0, evicted).flat();
   const view: RenderView = {
     sessionId: "s1",
     messageCount: messages.length,
@@ -151,8 +152,13 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
     window,
     openStepId: openStepIdOf(messages),
     evictedSeq: evicted === 0 ? 0 : (window[0]?.seq ?? messages.length),
+    windowTokensMax: 8_000,
+    anchorSeq: window[0]?.seq ?? messages.length,
     overlap,
     themes,
+    past: past.slice(Math.max(0, past.length - division.pastMax)).map((message) => blocks.of(message)),
+    blocksOf: (message) => blocks.of(message),
+    placeOf: ({ stepId }) => places.get(stepId)!,
   };
   return { messages, view, members };
 }
@@ -175,16 +181,7 @@ export const textArbitrary: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 40 }),
   fc
     .array(
-      fc.constantFrom(
-        "</memory>",
-        "</theme>",
-        '<pointer messages="9"/>',
-        "&lt;",
-        "<message",
-        '"',
-        "\0\x1b[2J",
-        "\ud800",
-      ),
+      fc.constantFrom("</memory>", "</theme>", '<pointer messages="9"/>', "&lt;", "<m id=", '"', "\0\x1b[2J", "\ud800"),
       { maxLength: 4 },
     )
     .map((pieces) => pieces.join("")),
@@ -220,7 +217,7 @@ export const divisionArbitrary: fc.Arbitrary<Division> = fc.record({
   themeOfStep: fc.array(fc.nat(9), { minLength: 1, maxLength: 30, size: "max" }),
   summaryOfStep: fc.array(fc.nat(3), { minLength: 1, maxLength: 30, size: "max" }),
   summaryText: textArbitrary,
-  uncoveredAtHand: fc.nat(8),
+  pastMax: fc.nat(60),
 });
 
 export const sessionArbitrary: fc.Arbitrary<SessionModel> = fc

@@ -1,16 +1,24 @@
+import { BlockCache } from "../../src/context/digest/blocks.ts";
 import type { RenderView, SummaryView, ThemeView } from "../../src/context/view.ts";
+import type { Message } from "../../src/core/message.ts";
 import { openStepIdOf } from "./render-model.ts";
 
 /** A session of nothing, to be filled in by the test. */
 export function viewOf(fields: Partial<RenderView>): RenderView {
   const { pinned = [], window = [] } = fields;
   const openStepId = openStepIdOf([...pinned, ...window]);
+  const blocks = new BlockCache();
   const view = {
     openStepId,
     sessionId: "s1",
     pinned: [],
     window: [],
     evictedSeq: 0,
+    windowTokensMax: 8_000,
+    anchorSeq: window[0]?.seq ?? 0,
+    past: [],
+    blocksOf: (message: Message) => blocks.of(message),
+    placeOf: () => ({ theme: 0, summary: undefined }),
     overlap: new Map(),
     themes: [],
     ...fields,
@@ -31,7 +39,6 @@ export function themeOf(root: number, messageCount: number, fields: Partial<Them
     seqFirst: root,
     seqLast: root + messageCount - 1,
     summaries,
-    uncovered: [],
     uncoveredCount: messageCount - covered,
     ...fields,
   };
@@ -45,5 +52,6 @@ export function summaryOf(root: number, messageCount: number, text = `Summary of
     messageCount,
     seqFirst: root,
     seqLast: root + messageCount - 1,
+    isWritten: true,
   };
 }

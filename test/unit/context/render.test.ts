@@ -22,20 +22,20 @@ function tokensNeeded(view: RenderView, tokensMax: number): unknown {
 /** What the line costs that stands before an assistant's message which nothing comes before. */
 const OPENING_TOKENS = 16;
 
-const cold = [themeOf(0, 30, { summaries: [summaryOf(0, 20)] })];
+const cold = [themeOf(0, 30, { tokenCount: 600, summaries: [summaryOf(0, 20)] })];
 
 test("puts the pinned first, then one memory message, then the window", () => {
   const system = { ...textMessage(31, "system", 10), pinned: true };
   const user = textMessage(30, "user", 10);
   const assistant = textMessage(32, "assistant", 10);
   const view = viewOf({ pinned: [system], window: [user, assistant], evictedSeq: 30, themes: cold });
-  const { messages, tokenCount, sources, omitted } = render(view, 1_000);
+  const { messages, tokenCount, sources, omitted } = render(view, 4_000);
   expect(messages.map(({ role }) => role)).toEqual(["system", "user", "user", "assistant"]);
   expect(messages[1]!.parts).toHaveLength(1);
   expect(messages[2]!.parts).toBe(user.parts);
-  // Three messages of 10, and 4 for the memory message besides its text of 363 characters.
-  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(338);
-  expect(tokenCount).toBe(30 + 4 + 85);
+  // Three messages of 10, and 4 for the memory message besides its text of 296 characters.
+  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(296);
+  expect(tokenCount).toBe(30 + 4 + 74);
   const whole = { how: "verbatim", messageCount: 1 };
   expect(sources).toEqual([
     { ...whole, messageIndex: 0, messageId: 31, seqFirst: 31, seqLast: 31 },
@@ -66,21 +66,19 @@ test("has no memory message when there is nothing to put into it", () => {
   expect(render(viewOf({ window }), 20).messages).toHaveLength(2);
 });
 
-test("names hidden messages of the window in the memory message", () => {
-  const window = Array.from({ length: 30 }, (_, seq) => textMessage(seq, "user", 50));
-  // The twenty-first no longer fits. A pointer line and its message cost 35; of the 915 that leaves, half may stay: nine.
-  const { messages, omitted } = render(viewOf({ window }), 1_000);
-  expect(messages[0]).toEqual({
-    role: "user",
-    parts: [
-      {
-        type: "text",
-        text: '<pointer seq="0-10" messages="11">Left out for lack of room; session.messages reads them by seq.</pointer>',
-      },
-    ],
-  });
-  expect(messages).toHaveLength(20);
-  expect(omitted).toEqual([{ kind: "range", messageIndex: 0, seqFirst: 0, seqLast: 10, messageCount: 11 }]);
+test("quotes hidden messages of the window in the memory message, and names the rest", () => {
+  const window = Array.from({ length: 40 }, (_, seq) =>
+    messageOf(seq, "user", [{ type: "text", text: `Line ${seq}. `.repeat(20) }]),
+  );
+  const { messages, omitted, tokenCount } = render(viewOf({ window }), 1_000);
+  const [digest, pointer] = messages[0]!.parts as { text: string }[];
+  expect(digest!.text).toMatch(/^<memory session="s1">.*<m id="\d+" by="user">(Line \d+\. )+<\/m>\n<\/memory>$/s);
+  const { messageCount, seqLast } = omitted[0]!;
+  expect(pointer!.text).toBe(
+    `<pointer seq="0-${seqLast}" messages="${seqLast + 1}">Left out: session.messages reads them by seq.</pointer>`,
+  );
+  expect(messageCount).toBe(seqLast + 1 - digest!.text.match(/<m /g)!.length);
+  expect(tokenCount).toBeGreaterThan(900);
 });
 
 test("names hidden messages from the first place to the last when another's result stands among a step's own", () => {
@@ -94,12 +92,16 @@ test("names hidden messages from the first place to the last when another's resu
   expect(omitted).toMatchObject([{ kind: "range", seqFirst: 0, seqLast: 2, messageCount: 3 }]);
 });
 
-test("lets the window use all that the memory block leaves", () => {
-  // The block of `cold` costs 85 and its message 4, which leaves 205.
-  const window = [textMessage(30, "user", 100), textMessage(31, "assistant", 105)];
+test("shows the window whole if its share leaves room for that", () => {
+  // The memory message gets three fifths of 1,000.
+  const window = [textMessage(30, "user", 200), textMessage(31, "assistant", 196)];
   const view = viewOf({ window, evictedSeq: 30, themes: cold });
-  expect(render(view, 294).tokenCount).toBe(294);
-  expect(render(view, 293).omitted[0]).toMatchObject({ kind: "range", messageCount: 1 });
+  expect(render(view, 1_000).sources.filter(({ how }) => how === "verbatim")).toHaveLength(2);
+  const larger = viewOf({ ...view, window: [textMessage(30, "user", 201), window[1]!] });
+  expect(
+    render(larger, 1_000).sources.filter(({ how, seqFirst }) => how === "verbatim" && seqFirst === 31),
+  ).toHaveLength(1);
+  expect(render(larger, 1_000).messages).toHaveLength(2);
 });
 
 test("names everything cold in one line when the themes' lines have no room", () => {
@@ -121,11 +123,9 @@ test("leaves hidden messages that a shown summary covers to the summary", () => 
     themes: [themeOf(0, 22, { summaries: [summaryOf(0, 11)], uncoveredCount: 10 })],
   });
   const { sources, omitted } = render(view, 1_200);
-  expect(sources.at(-1)).toMatchObject({ how: "summary", messageCount: 11 });
-  expect(omitted).toMatchObject([
-    { kind: "range", seqFirst: 20, messageCount: omitted[0]!.seqLast - 20 },
-    { kind: "theme", messageCount: 10 },
-  ]);
+  const isShown = (seq: number) => sources.some((source) => "messageId" in source && source.seqFirst === seq);
+  expect(sources.at(-1)).toMatchObject({ how: "summary", messageCount: isShown(20) ? 10 : 11 });
+  expect(omitted.at(-1)).toMatchObject({ kind: "theme", messageCount: 10 });
 });
 
 describe("a newest step that is too large", () => {
@@ -134,11 +134,11 @@ describe("a newest step that is too large", () => {
   const output = (tokens: number): Message => messageOf(32, "tool", [result("c1", "line\n".repeat(tokens))], 31);
 
   test("takes the room of the memory block and stays whole", () => {
-    const summaries = [summaryOf(0, 20, "word ".repeat(400))];
-    const themes = [themeOf(0, 30, { summaries })];
+    const summaries = [summaryOf(0, 20, "word ".repeat(200))];
+    const themes = [themeOf(0, 30, { tokenCount: 3_000, summaries })];
     const answer = output(500); // 647 tokens
     const view = viewOf({ window: [question, asks, answer], evictedSeq: 30, themes });
-    expect(render(viewOf({ ...view, window: [question] }), 1_500).sources.at(-1)!.how).toBe("summary");
+    expect(render(viewOf({ ...view, window: [question] }), 3_000).sources.at(-1)!.how).toBe("summary");
     const { messages, sources } = render(view, 1_000);
     expect(sources.map(({ how }) => how)).not.toContain("summary");
     expect(messages.at(-1)!.parts).toBe(answer.parts);
@@ -166,12 +166,12 @@ describe("a newest step that is too large", () => {
 
   test("is never a shortened question", () => {
     const view = viewOf({ window: [textMessage(30, "user", 2_000)], evictedSeq: 30, themes: cold });
-    // The question, and a pointer line of up to 122 characters in a message.
+    // The question, and a pointer line of up to 107 characters in a message.
     expect(tokensNeeded(view, 1_000)).toMatchObject({
       code: "BUDGET_TOO_SMALL",
-      details: { tokensMax: 1_000, tokensNeeded: 2_000 + 4 + 31 },
+      details: { tokensMax: 1_000, tokensNeeded: 2_000 + 4 + 27 },
     });
-    expect(render(view, 2_035).messages).toHaveLength(2);
+    expect(render(view, 2_031).messages).toHaveLength(2);
   });
 
   test("is refused with what it needs when its shortest form does not fit", () => {

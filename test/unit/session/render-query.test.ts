@@ -1,28 +1,30 @@
 import { expect, test } from "vitest";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import type { RenderResult, Session } from "../../../src/index.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 function textsOf({ messages }: RenderResult): string {
   return messages.flatMap(({ parts }) => parts.map((part) => String(part.text))).join("\n");
 }
 
-/** Talk about nothing, of some 30 tokens a message. */
+/** Talk about nothing, of some 30 tokens a message, each with words of its own. */
 function fill(session: Session, count: number): void {
   for (let index = 0; index < count; index++) {
-    const content = `Chapter ${index} walks on along the shore, past boats and nets, and says nothing that anybody asks for.`;
-    session.append({ role: index % 2 === 0 ? "user" : "assistant", content });
+    const name = Array.from(String(index).padStart(4, "0"), (digit) => "abcdefghij"[Number(digit)]).join("");
+    const words = ["shore", "boat", "net", "sail", "tide", "rope", "gull", "crab"].map((word) => name + word);
+    session.append({ role: index % 2 === 0 ? "user" : "assistant", content: `We saw ${words.join(", ")}.` });
   }
 }
 
 test("brings back, word for word, what has left the context of a long session", () => {
   const session = temporaryStore().session("s");
   fill(session, 2); // the first thing that was asked is told in every context
-  session.append({ role: "user", content: "The deploy region is Oslo <north>." });
+  session.append({ role: "user", content: `The deploy region is Oslo <north>${".".repeat(80)}` });
   fill(session, 200);
   session.compact();
   const plain = session.render({ tokensMax: 1_000 });
-  expect(textsOf(plain)).not.toContain("is Oslo &lt;north&gt;."); // the title has no full stop
+  expect(textsOf(plain)).not.toContain("is Oslo &lt;north&gt;."); // the dots cost tokens and say nothing
   expect(plain.recalled).toEqual([]);
   expect(plain.stablePrefixTokens).toBe(plain.tokenCount);
 
@@ -45,17 +47,17 @@ test("brings back, word for word, what has left the context of a long session", 
 });
 
 test("claims what a summary covers once, as shown", async () => {
-  const session = temporaryStore().session("s");
-  session.append({ role: "user", content: "The deploy region is Oslo." });
-  fill(session, 200);
+  const session = temporaryStore({ summarizer: scriptedSummarizer("good") }).session("s");
+  session.append({ role: "user", content: `The deploy region is Oslo${".".repeat(80)}` });
+  fill(session, 800);
   session.compact();
   await session.resolveDirty();
   session.compact();
-  const context = session.render({ tokensMax: 8_000, query: "Which deploy region?" });
+  const context = session.render({ tokensMax: 16_000, query: "Which deploy region?" });
   expect(context.sources.some(({ how }) => how === "summary")).toBe(true);
   expect(context.recalled.map(({ seq }) => seq)).toContain(0);
   const claimed = [...context.sources, ...context.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
-  expect(claimed).toBe(201);
+  expect(claimed).toBe(801);
 });
 
 test("leaves a session that fits as it is", () => {
@@ -168,10 +170,9 @@ test("prefers what is said to what is asked", () => {
 
 test("gives a prompt cache the same bytes whatever is asked", () => {
   const session = temporaryStore().session("s");
-  fill(session, 200);
-  session.append({ role: "user", content: "The deploy region is Oslo." });
-  fill(session, 100);
-  const [one, other] = ["deploy region", "nets and boats of chapter 7"].map((query) =>
+  session.append({ role: "user", content: `The deploy region is Oslo${".".repeat(80)}` });
+  fill(session, 400);
+  const [one, other] = ["deploy region", "aaabshore, aaabboat"].map((query) =>
     session.render({ tokensMax: 6_000, query }),
   );
   const stable = one!.recalled[0]!.messageIndex;

@@ -34,7 +34,8 @@ test.each(Object.entries({ ...GENERATION_FAULTS, ...ANSWER_FAULTS }))(
     session.compact();
     const shown = session.render({ tokensMax: 4_000 });
     expect(shown.tokenCount).toBeLessThanOrEqual(4_000);
-    expect(shown.sources.some(({ how }) => how === "summary")).toBe(true);
+    const named = [...shown.sources, ...shown.omitted].reduce((sum, { messageCount }) => sum + messageCount, 0);
+    expect(named).toBe(session.messages().length);
 
     // At once nobody is asked again; then what failed is tried again, and what was refused once it is another request.
     expect(await session.resolveDirty()).toEqual({ ...NONE, [status === "parked" ? "parked" : "deferred"]: 1 });

@@ -1,0 +1,228 @@
+import type { Part, Role } from "../../core/message.ts";
+import { filesIn } from "../../core/working-set.ts";
+
+/** A few consecutive lines of a message, word for word. A digest shows a message block by block. */
+export interface Block {
+  /** Where the block begins and ends in the text, in UTF-16 units. */
+  start: number;
+  end: number;
+  /** Hashes of its lines that say something: see `TELLING_LINE`. */
+  lines: readonly number[];
+  /** The identifiers and the base names of files in it, each once. */
+  names: readonly string[];
+}
+
+/** A message, split into blocks. */
+export interface BlockedMessage {
+  id: number;
+  seq: number;
+  stepId: number;
+  role: Role;
+  name: string | undefined;
+  text: string;
+  /** True if the text is every word of the message. */
+  isWhole: boolean;
+  isCall: boolean;
+  blocks: readonly Block[];
+  /** How likely later work uses lines of it again, compared with other messages of its age. */
+  kindWeight: number;
+  /** The weight of each name that the message mentions. */
+  nameWeight: number;
+}
+
+/** What is read of a message. In `parts`, notes may stand for long strings. */
+export interface BlockSource {
+  id: number;
+  seq: number;
+  stepId: number;
+  role: Role;
+  name?: string | null | undefined;
+  text: string;
+  parts: readonly Part[];
+}
+
+const BLOCK_LINES_MAX = 8;
+const BLOCK_CHARS_MAX = 300;
+
+/** A line with at least three words. Shorter lines, such as a brace, are in every file. */
+const TELLING_LINE = /\p{L}{2,}.*?[^\p{L}\p{N}].*?\p{L}{2,}.*?[^\p{L}\p{N}].*?\p{L}{2,}/u;
+const TELLING_CHARS_MIN = 20;
+const TELLING_CHARS_MAX = 400;
+
+/** JSON inside a text has line breaks as two characters. */
+const LINE_BREAK = /\n|\\n/;
+
+/** `camelCase`, `PascalCase`, `snake_case`: words that people do not write in prose. */
+const IDENTIFIER = /\b(?:[a-z]+[A-Z]\w{2,}|[A-Z][a-z]+[A-Z]\w+|[A-Za-z]+_\w*[A-Za-z]\w{2,})\b/g;
+const NAME_CHARS_MAX = 60;
+
+/** `12→text`, as tools number the lines of a file. */
+const LINE_NUMBER = /^[ \t]*\d+[→\t]/gm;
+
+/** What later work takes up again: files that were read or changed, then other calls, then what the user said. */
+const KIND_WEIGHT = { file: 1.3, call: 0.9, user: 0.6, other: 0.5, plan: 0.2 };
+/** A list of tasks is written again and again. */
+const PLAN = /todo|plan/i;
+const CHANGE_CHARS_MIN = 40;
+
+const NAME_WEIGHT = { call: 3, text: 2, result: 0.3 };
+
+/** Messages in blocks, each split once. */
+export class BlockCache {
+  readonly #messages = new Map<number, BlockedMessage>();
+  /** What each call does, by step and call. */
+  readonly #calls = new Map<string, CallKind>();
+
+  of(source: BlockSource): BlockedMessage {
+    const known = this.#messages.get(source.id);
+    if (known !== undefined) return known;
+    if (this.#messages.size >= CACHED_MAX) {
+      this.#messages.clear();
+      this.#calls.clear();
+    }
+    const message = blocked(source, this.#calls);
+    this.#messages.set(source.id, message);
+    return message;
+  }
+}
+
+const CACHED_MAX = 2_000;
+
+type CallKind = "read" | "change" | "plan" | "other";
+
+function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMessage {
+  const { id, seq, stepId, role, name, parts } = source;
+  for (const part of parts) if (part.type === "tool_call") calls.set(`${stepId} ${part.toolCallId}`, callKind(part));
+  const kind = kindOf(source, calls);
+  const text = source.text.replace(LINE_NUMBER, "");
+  const isCall = parts.some(({ type }) => type === "tool_call");
+  return {
+    id,
+    seq,
+    stepId,
+    role,
+    name: name ?? undefined,
+    text,
+    isWhole: isAllOf(parts, text),
+    isCall,
+    blocks: blocksOf(text),
+    kindWeight: KIND_WEIGHT[kind],
+    nameWeight: role === "tool" ? NAME_WEIGHT.result : isCall ? NAME_WEIGHT.call : NAME_WEIGHT.text,
+  };
+}
+
+function isAllOf(parts: readonly Part[], text: string): boolean {
+  return parts.every(({ type }) => type === "text") && parts.map((part) => part.text as string).join("\n") === text;
+}
+
+function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string, CallKind>): keyof typeof KIND_WEIGHT {
+  if (role === "user") return "user";
+  for (const part of parts) {
+    if (part.type !== "tool_call" && part.type !== "tool_result") continue;
+    const call = calls.get(`${stepId} ${part.toolCallId}`);
+    if (part.type === "tool_result") return call === "read" ? "file" : "other";
+    if (call === "plan") return "plan";
+    return call === "change" ? "file" : "call";
+  }
+  return "other";
+}
+
+/** A call that names a file and nothing else reads it. A call that carries lines of text changes something. */
+function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
+  if (PLAN.test(name)) return "plan";
+  const texts = Object.values((args ?? {}) as object).filter((value) => typeof value === "string");
+  if (texts.some((text) => text.length >= CHANGE_CHARS_MIN && text.includes("\n"))) return "change";
+  const isFile = (text: string): boolean =>
+    text.length <= PATH_CHARS_MAX && filesIn(text)[0] !== undefined && !/\s/.test(text);
+  return texts.length > 0 && texts.every(isFile) ? "read" : "other";
+}
+
+const PATH_CHARS_MAX = 300;
+
+function blocksOf(text: string): Block[] {
+  const blocks: Block[] = [];
+  let start = 0;
+  let end = 0;
+  let lineCount = 0;
+  const close = (): void => {
+    if (end > start) blocks.push(blockOf(text, start, end));
+  };
+  for (const [from, to] of linesOf(text)) {
+    if (lineCount === BLOCK_LINES_MAX || (lineCount > 0 && to - start > BLOCK_CHARS_MAX)) {
+      close();
+      lineCount = 0;
+    }
+    if (lineCount === 0) start = from;
+    end = to;
+    lineCount += 1;
+  }
+  close();
+  return blocks.length > 0 ? blocks : [{ start: 0, end: 0, lines: [], names: [] }];
+}
+
+/** Yields where the lines of a text begin and end. A long line is cut where JSON in it has a line break, else behind a sentence or a word. */
+function* linesOf(text: string): Generator<[from: number, to: number]> {
+  for (let from = 0; from <= text.length; ) {
+    const lineBreak = text.indexOf("\n", from);
+    const lineEnd = lineBreak === -1 ? text.length : lineBreak;
+    if (/\S/.test(text.slice(from, Math.min(lineEnd, from + 1_000)))) {
+      while (lineEnd - from > BLOCK_CHARS_MAX) {
+        const to = from + cutAt(text.slice(from, from + BLOCK_CHARS_MAX));
+        yield [from, to];
+        from = to;
+      }
+      yield [from, lineEnd];
+    }
+    from = lineEnd + 1;
+  }
+}
+
+function cutAt(line: string): number {
+  const escaped = line.lastIndexOf("\\n");
+  if (escaped > BLOCK_CHARS_MAX / 3) return escaped + 2;
+  const sentence = Math.max(line.lastIndexOf(". "), line.lastIndexOf("! "), line.lastIndexOf("? "));
+  if (sentence > BLOCK_CHARS_MAX / 3) return sentence + 2;
+  const word = line.lastIndexOf(" ");
+  if (word > BLOCK_CHARS_MAX / 3) return word + 1;
+  const last = line.charCodeAt(line.length - 1);
+  return last >= 0xd800 && last < 0xdc00 ? line.length - 1 : line.length;
+}
+
+function blockOf(text: string, start: number, end: number): Block {
+  const shown = text.slice(start, end);
+  return { start, end, lines: lineKeys(shown), names: namesIn(shown) };
+}
+
+/** Returns the hashes of the lines of a text that say something, each once. */
+export function lineKeys(text: string): number[] {
+  const keys: number[] = [];
+  for (const line of text.split(LINE_BREAK)) {
+    const trimmed = line.replaceAll("\\t", " ").replaceAll('\\"', '"').trim();
+    if (trimmed.length < TELLING_CHARS_MIN || trimmed.length > TELLING_CHARS_MAX || !TELLING_LINE.test(trimmed))
+      continue;
+    const key = hashOf(trimmed);
+    if (!keys.includes(key)) keys.push(key);
+  }
+  return keys;
+}
+
+function namesIn(text: string): string[] {
+  const names = new Set<string>();
+  for (const [name] of text.matchAll(IDENTIFIER)) if (name.length <= NAME_CHARS_MAX) names.add(name);
+  for (const path of filesIn(text)) names.add(path.slice(path.lastIndexOf("/") + 1));
+  return [...names];
+}
+
+/** A hash of 53 bits (cyrb53, by bryc, public domain). Equal hashes of different lines would only hide a line. */
+function hashOf(text: string): number {
+  let high = 0xdeadbeef;
+  let low = 0x41c6ce57;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    high = Math.imul(high ^ code, 2654435761);
+    low = Math.imul(low ^ code, 1597334677);
+  }
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909);
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909);
+  return 4294967296 * (2097151 & low) + (high >>> 0);
+}
