@@ -192,11 +192,34 @@ export class DigestChoice {
 
   /** The tokens of a block, and of the message's tag if it is the first of its message. */
   #costOf(message: number, block: number): number {
-    const source = this.#messages[message]!;
-    const { start, end } = source.blocks[block]!;
-    const tokens = this.#tokenCounter.count(escapeText(source.text.slice(start, end))) + GAP_TOKENS;
-    return this.#chosen.has(message) ? tokens : tokens + lineTokens(messageTag(source, ""), this.#tokenCounter);
+    const costs = costsOf(this.#messages[message]!, this.#tokenCounter);
+    const tokens = costs.ofBlock(block) + GAP_TOKENS;
+    return this.#chosen.has(message) ? tokens : tokens + costs.tag;
   }
+}
+
+/** The tokens of a message's tag and of its blocks. */
+interface Costs {
+  tokenCounter: TokenCounter;
+  tag: number;
+  ofBlock: (block: number) => number;
+}
+
+/** A cache, because a message is a candidate for many contexts. */
+const costs = new WeakMap<BlockedMessage, Costs>();
+
+function costsOf(message: BlockedMessage, tokenCounter: TokenCounter): Costs {
+  const known = costs.get(message);
+  if (known?.tokenCounter === tokenCounter) return known;
+  const counts: number[] = [];
+  const ofBlock = (block: number): number => {
+    const { start, end } = message.blocks[block]!;
+    counts[block] ??= tokenCounter.count(escapeText(message.text.slice(start, end)));
+    return counts[block];
+  };
+  const made = { tokenCounter, tag: lineTokens(messageTag(message, ""), tokenCounter), ofBlock };
+  costs.set(message, made);
+  return made;
 }
 
 export interface DigestMessage {
