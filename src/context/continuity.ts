@@ -56,7 +56,7 @@ const TOKENS_MIN = 80;
  *
  * @param notes  In order, each message once.
  * @param blocked  Messages whose identifiers are listed, in order.
- * @param shownNames  Names that the context shows elsewhere. They are not listed.
+ * @param shownNames  Names that the window shows. They are not listed.
  */
 export function buildContinuity(
   notes: readonly NotedMessage[],

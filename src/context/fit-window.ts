@@ -28,7 +28,7 @@ export interface FittedWindow {
   earlier: PricedMessage[];
   newest: PricedMessage[];
   hidden: Message[];
-  /** The messages that were shown when the start of the window was placed. */
+  /** The messages that were shown whole when the start of the window was placed. */
   placed: Message[];
   /** The first seq of the step that was the newest then. */
   anchorSeq: number;
@@ -92,7 +92,10 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
     earlier: fitted.slice(start, last).flatMap((step) => step.render()),
     newest: fitted.at(-1)?.render() ?? [],
     hidden: steps.slice(0, start).flatMap((step) => step.messages),
-    placed: steps.slice(start, isCached ? anchor : undefined).flatMap((step) => step.messages),
+    placed: steps
+      .slice(start, isCached ? anchor : undefined)
+      .flatMap((step) => step.messages)
+      .filter(({ id }) => !view.shortened?.has(id)),
     anchorSeq: steps[anchor]?.messages[0]?.seq ?? view.evictedSeq,
     memoryTokensMax: isCached ? Math.min(room, Math.max(size, gapTokens)) : room,
     continuityTokensMax: Math.floor((continuityTokensMax(free, options) * sizes[level]!) / Math.max(1, sizes[0]!)),

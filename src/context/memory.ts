@@ -8,7 +8,10 @@ import type { PreparedView } from "./prepare.ts";
 import type { Continuity, RenderOptions } from "./result.ts";
 import type { RenderView, SummaryView, ThemePlace, ThemeView } from "./view.ts";
 
-/** The most that the lines of the themes take of the memory message. If they need more, one pointer line stands for all. */
+/**
+ * The most that the lines of the themes take of the memory message. If they need more, one pointer line stands for all themes, and
+ * their summaries are not shown.
+ */
 const THEMES_SHARE = 0.15;
 
 /** The most that written summaries take. A digest holds more of what later work uses. */

@@ -128,8 +128,8 @@ function keptMemory(
     window.memoryTokensMax,
     window.continuityTokensMax,
     window.anchorSeq,
-    window.placed[0]?.id,
     window.hidden.length,
+    ...window.placed.map(({ id }) => id),
   ].join();
   const kept = memories?.get(key);
   if (kept !== undefined) return kept;

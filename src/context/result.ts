@@ -20,7 +20,7 @@ export interface RenderOptions {
  *     <did seq="52-88">Read root.go; Edit root.go ×2; Bash go test</did>  the newest actions
  *     <error seq="88">Bash go test: FAIL strategy</error>               not followed by a success of the same call
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
- *     <names seq="20-88">openStore, hot_size</names>                    identifiers that nothing else shows
+ *     <names seq="20-88">openStore, hot_size</names>                    identifiers that the window does not show
  *     </continuity>
  *
  * The quoted messages also count in `sources` or `omitted`.

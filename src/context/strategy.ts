@@ -28,7 +28,7 @@ export interface StrategySource {
 /**
  * Returns the part of a session that a strategy renders.
  *
- * - `union-find`: a summary for each theme, the newest messages verbatim.
+ * - `union-find`: a line for each theme and the summaries that a model wrote, the newest messages verbatim.
  * - `flat`: one running summary of everything before the newest messages.
  * - `sandwich`: the first messages verbatim, one summary of the middle, the newest messages verbatim, in chronological
  *   order (the middle-out compression of llxprt-code).

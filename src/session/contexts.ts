@@ -72,6 +72,8 @@ export class Contexts {
 
   /** Drops the notes, because some of their messages may have been forgotten. */
   dropNotes(): void {
+    this.#coldPart = undefined;
+    this.#rendered = undefined;
     this.#notes = undefined;
     this.#blocks = new BlockCache();
   }

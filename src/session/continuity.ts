@@ -54,7 +54,8 @@ export function loadColdNotes(
   const fresh = rows.slice(-MESSAGES_MAX).map(noted);
   const newest = isLater ? [...before.newest, ...fresh].slice(-MESSAGES_MAX) : fresh;
   const freshBlocks = rows.map((row) => blocks.of(row));
-  const blocked = isLater ? [...before.blocked, ...freshBlocks].slice(-BLOCKED_MAX) : freshBlocks;
+  const blocked = wholeSteps((isLater ? [...before.blocked, ...freshBlocks] : freshBlocks).slice(-BLOCKED_MAX));
+  blocks.dropBefore(blocked[0]?.seq ?? 0);
   const known = new Map([...(before?.asked ?? []), ...newest].map((message) => [message.seq, message]));
   const asked = messages.turnsBefore(sessionId, seqEnd, TURNS_MAX).flatMap((seq) => {
     const message = known.get(seq);
@@ -63,6 +64,12 @@ export function loadColdNotes(
   const isComplete = isLater && before.seqEnd >= FIRST_MAX;
   const first = isComplete ? before.first : read({ seqFrom: 0, seqEnd: Math.min(FIRST_MAX, seqEnd), limit: FIRST_MAX });
   return { seqEnd, newest, blocked, asked: asked.reverse(), first };
+}
+
+/** Leaves out the rest of steps that begin earlier, because a result is judged by its call. */
+function wholeSteps(messages: readonly BlockedMessage[]): BlockedMessage[] {
+  const first = messages.findIndex(({ id, stepId }) => stepId === id);
+  return first === -1 ? [] : messages.slice(first).filter(({ stepId }) => stepId >= messages[first]!.id);
 }
 
 export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks: BlockCache): ContinuityWriter {

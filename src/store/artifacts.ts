@@ -64,6 +64,11 @@ export class ArtifactRepository extends Repository {
   }
 }
 
+/** Returns true if a string of stored parts may be a note, which stands for a long string. */
+export function mayBeNote(text: string): boolean {
+  return text.startsWith(NOTE_PREFIX);
+}
+
 /** Returns false if all strings of the message are in its own row. */
 export function mayHaveArtifacts(partsJson: string): boolean {
   return partsJson.includes(NOTE_PREFIX);

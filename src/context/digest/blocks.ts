@@ -1,12 +1,14 @@
+import { ARTIFACT_CHARS_MIN } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { filesIn } from "../../core/working-set.ts";
+import { mayBeNote } from "../../store/artifacts.ts";
 
 /** A few consecutive lines of a message, word for word. A digest shows a message block by block. */
 export interface Block {
   /** Where the block begins and ends in the text, in UTF-16 units. */
   start: number;
   end: number;
-  /** Hashes of its lines that say something: see `TELLING_LINE`. */
+  /** Hashes of its lines that say something: see `isTelling`. */
   lines: readonly number[];
   /** The identifiers and the base names of files in it, each once. */
   names: readonly string[];
@@ -23,6 +25,8 @@ export interface BlockedMessage {
   /** True if the text is every word of the message. */
   isWhole: boolean;
   isCall: boolean;
+  /** The keys of its calls in the cache. */
+  callKeys: readonly string[];
   blocks: readonly Block[];
   /** How likely later work uses lines of it again, compared with other messages of its age. */
   kindWeight: number;
@@ -44,8 +48,10 @@ export interface BlockSource {
 const BLOCK_LINES_MAX = 8;
 const BLOCK_CHARS_MAX = 300;
 
-/** A line with at least three words. Shorter lines, such as a brace, are in every file. */
-const TELLING_LINE = /\p{L}{2,}.*?[^\p{L}\p{N}].*?\p{L}{2,}.*?[^\p{L}\p{N}].*?\p{L}{2,}/u;
+/** A line that says something has at least three words. Shorter lines, such as a brace, are in every file. */
+const TELLING_WORDS_MIN = 3;
+const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
+const TWO_LETTERS = /\p{L}{2}/u;
 const TELLING_CHARS_MIN = 20;
 const TELLING_CHARS_MAX = 400;
 
@@ -57,7 +63,7 @@ const IDENTIFIER = /\b(?:[a-z]+[A-Z]\w{2,}|[A-Z][a-z]+[A-Z]\w+|[A-Za-z]+_\w*[A-Z
 const NAME_CHARS_MAX = 60;
 
 /** `12→text`, as tools number the lines of a file. */
-const LINE_NUMBER = /^[ \t]*\d+[→\t]/gm;
+const LINE_NUMBER = /^[ \t]*\d+→/gm;
 
 /** What later work takes up again: files that were read or changed, then other calls, then what the user said. */
 const KIND_WEIGHT = { file: 1.3, call: 0.9, user: 0.6, other: 0.5, plan: 0.2 };
@@ -67,35 +73,45 @@ const CHANGE_CHARS_MIN = 40;
 
 const NAME_WEIGHT = { call: 3, text: 2, result: 0.3 };
 
-/** Messages in blocks, each split once. */
+/** The messages of a session in blocks, each split once. */
 export class BlockCache {
   readonly #messages = new Map<number, BlockedMessage>();
   /** What each call does, by step and call. */
-  readonly #calls = new Map<string, CallKind>();
+  #calls = new Map<string, CallKind>();
 
   of(source: BlockSource): BlockedMessage {
-    const known = this.#messages.get(source.id);
-    if (known !== undefined) return known;
-    if (this.#messages.size >= CACHED_MAX) {
-      this.#messages.clear();
-      this.#calls.clear();
+    let message = this.#messages.get(source.id);
+    if (message === undefined) {
+      message = blocked(source, this.#calls);
+      this.#messages.set(source.id, message);
     }
-    const message = blocked(source, this.#calls);
-    this.#messages.set(source.id, message);
     return message;
   }
-}
 
-const CACHED_MAX = 2_000;
+  /** Drops the messages before a seq at which a step begins. */
+  dropBefore(seq: number): void {
+    for (const [id, message] of this.#messages) {
+      if (message.seq >= seq) continue;
+      this.#messages.delete(id);
+      for (const key of message.callKeys) this.#calls.delete(key);
+    }
+  }
+}
 
 type CallKind = "read" | "change" | "plan" | "other";
 
 function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMessage {
   const { id, seq, stepId, role, name, parts } = source;
-  for (const part of parts) if (part.type === "tool_call") calls.set(`${stepId} ${part.toolCallId}`, callKind(part));
+  const callKeys: string[] = [];
+  for (const part of parts) {
+    if (part.type !== "tool_call") continue;
+    const key = `${stepId} ${part.toolCallId}`;
+    calls.set(key, callKind(part));
+    callKeys.push(key);
+  }
   const kind = kindOf(source, calls);
-  const text = source.text.replace(LINE_NUMBER, "");
-  const isCall = parts.some(({ type }) => type === "tool_call");
+  const text = role === "tool" ? source.text.replace(LINE_NUMBER, "") : source.text;
+  const isCall = callKeys.length > 0;
   return {
     id,
     seq,
@@ -105,6 +121,7 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
     text,
     isWhole: isAllOf(parts, text),
     isCall,
+    callKeys,
     blocks: blocksOf(text),
     kindWeight: KIND_WEIGHT[kind],
     nameWeight: role === "tool" ? NAME_WEIGHT.result : isCall ? NAME_WEIGHT.call : NAME_WEIGHT.text,
@@ -131,6 +148,8 @@ function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string,
 function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
   if (PLAN.test(name)) return "plan";
   const texts = Object.values((args ?? {}) as object).filter((value) => typeof value === "string");
+  // A long string may be a note here, and is long text then.
+  if (texts.some((text) => mayBeNote(text) || text.length >= ARTIFACT_CHARS_MIN)) return "change";
   if (texts.some((text) => text.length >= CHANGE_CHARS_MIN && text.includes("\n"))) return "change";
   const isFile = (text: string): boolean =>
     text.length <= PATH_CHARS_MAX && filesIn(text)[0] !== undefined && !/\s/.test(text);
@@ -157,7 +176,7 @@ function blocksOf(text: string): Block[] {
     lineCount += 1;
   }
   close();
-  return blocks.length > 0 ? blocks : [{ start: 0, end: 0, lines: [], names: [] }];
+  return blocks;
 }
 
 /** Yields where the lines of a text begin and end. A long line is cut where JSON in it has a line break, else behind a sentence or a word. */
@@ -165,7 +184,7 @@ function* linesOf(text: string): Generator<[from: number, to: number]> {
   for (let from = 0; from <= text.length; ) {
     const lineBreak = text.indexOf("\n", from);
     const lineEnd = lineBreak === -1 ? text.length : lineBreak;
-    if (/\S/.test(text.slice(from, Math.min(lineEnd, from + 1_000)))) {
+    if (/\S/.test(text.slice(from, lineEnd))) {
       while (lineEnd - from > BLOCK_CHARS_MAX) {
         const to = from + cutAt(text.slice(from, from + BLOCK_CHARS_MAX));
         yield [from, to];
@@ -193,13 +212,16 @@ function blockOf(text: string, start: number, end: number): Block {
   return { start, end, lines: lineKeys(shown), names: namesIn(shown) };
 }
 
+function isTelling(line: string): boolean {
+  return line.split(NOT_A_WORD).filter((word) => TWO_LETTERS.test(word)).length >= TELLING_WORDS_MIN;
+}
+
 /** Returns the hashes of the lines of a text that say something, each once. */
 export function lineKeys(text: string): number[] {
   const keys: number[] = [];
   for (const line of text.split(LINE_BREAK)) {
     const trimmed = line.replaceAll("\\t", " ").replaceAll('\\"', '"').trim();
-    if (trimmed.length < TELLING_CHARS_MIN || trimmed.length > TELLING_CHARS_MAX || !TELLING_LINE.test(trimmed))
-      continue;
+    if (trimmed.length < TELLING_CHARS_MIN || trimmed.length > TELLING_CHARS_MAX || !isTelling(trimmed)) continue;
     const key = hashOf(trimmed);
     if (!keys.includes(key)) keys.push(key);
   }

@@ -174,3 +174,27 @@ test("refuses a view whose themes do not add up", () => {
   const view = viewOf({ evictedSeq: 5, themes: [themeOf(0, 5, { uncoveredCount: 4 })] });
   expect(() => memoryOf(view, 1_000)).toThrow("theme:0@99 is its covered and uncovered members");
 });
+
+test("takes no longer for a line that is made to be hard to match", () => {
+  const hostile = [
+    `${"a".repeat(66)} ${"b".repeat(66)}${" ".repeat(260)}`,
+    `${"a".repeat(50)}${" 1".repeat(80)}${"b".repeat(50)}${" 1".repeat(60)}`,
+  ];
+  const fromMs = performance.now();
+  for (const line of hostile) new BlockCache().of(said(0, "user", `${line}|\n`.repeat(10)));
+  expect(performance.now() - fromMs).toBeLessThan(1_000);
+});
+
+test("keeps numbers that are data, and takes away those of a tool's listing", () => {
+  const textOf = (message: Message) => new BlockCache().of(message).text;
+  expect(textOf(messageOf(0, "tool", [result("c", "12\t3\tsrc/a.ts\n    13→const a = 1;")]))).toBe(
+    "12\t3\tsrc/a.ts\nconst a = 1;",
+  );
+  expect(textOf(said(0, "user", "12→ see the list"))).toBe("12→ see the list");
+});
+
+test("judges a change alike whether its long text or a note for it is at hand", () => {
+  const change = (content: string) =>
+    new BlockCache().of(messageOf(0, "assistant", [call("c", "Write", { path: "a.ts", content })])).kindWeight;
+  expect(change("artifact:sha256:00 (20000 bytes)")).toBe(change("const a = 1;\n".repeat(2_000)));
+});
