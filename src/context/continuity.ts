@@ -2,7 +2,7 @@ import { element, escapeText } from "../core/markup.ts";
 import type { NotedMessage } from "../core/notes.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { TokenCounter } from "../core/tokens.ts";
-import { fileList, WorkingSet } from "../core/working-set.ts";
+import { baseName, fileList, WorkingSet } from "../core/working-set.ts";
 import { lineTokens } from "./costs.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
 import type { Continuity, RenderOptions } from "./result.ts";
@@ -178,10 +178,6 @@ function filesLine(files: readonly NotedLine[]): Line {
 function namesLine(lines: readonly NotedLine[]): Line {
   const names = lines.map(({ text }) => text);
   return { ...spanning("names", names.join(", "), lines), names };
-}
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 function spanning(name: Line["name"], text: string, lines: readonly NotedLine[]): Line {

@@ -11,8 +11,7 @@ import { type PricedMessage, renderStep, type Step } from "./steps.ts";
 
 /**
  * Up to this budget each context is chosen afresh and fills its budget. A larger context keeps its prefix, so that prompt caches
- * hit, and leaves room for new messages: with pieces of the digest in that room, a cache would keep .92 of a context of 16,000
- * tokens instead of .957. Providers cache nothing of a prefix below 1,024 to 4,096 tokens.
+ * hit, and leaves room for new messages. Providers cache no prefix that is shorter than 1,024 to 4,096 tokens.
  */
 export const UNCACHED_TOKENS_MAX = 8_192;
 

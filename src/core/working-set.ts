@@ -39,14 +39,15 @@ export function filesIn(text: string): string[] {
 }
 
 function isFile(path: string): boolean {
-  const base = baseOf(path);
+  const base = baseName(path);
   if (path.includes("*") || /^\$|\/\$[^/]*\//.test(path) || NOT_A_FILE.test(path)) return false;
   if (base === path && path.includes("@")) return false; // an email address
   if (KNOWN_NAME.test(base)) return true;
   return (base === path ? KNOWN_EXTENSION : EXTENSION).test(base);
 }
 
-function baseOf(path: string): string {
+/** Returns the name of a file without its folders. */
+export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), DRIVE.test(path) ? path.lastIndexOf("\\") : -1) + 1);
 }
 
@@ -136,7 +137,7 @@ export function parseFilesLine(line: string): string[] | undefined {
 
 function byFolder(paths: readonly string[]): string[] {
   const folders = new Map<string, string[]>();
-  for (const path of paths) append(folders, path.slice(0, path.length - baseOf(path).length), path);
+  for (const path of paths) append(folders, path.slice(0, path.length - baseName(path).length), path);
   return [...folders].flatMap(([folder, members]) => {
     const bases = members.map((path) => path.slice(folder.length));
     return folder === "" || bases.length === 1 ? bases.map((base) => folder + base) : `${folder}{${bases.join(", ")}}`;

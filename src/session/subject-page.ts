@@ -3,11 +3,12 @@ import { formatHandle, parseHandle } from "../core/handle.ts";
 import { titleAmong } from "../models/title.ts";
 import type { DatedCluster } from "../store/clusters.ts";
 import type { Repositories } from "../store/repositories.ts";
+import type { SubjectInfo } from "./subjects.ts";
 import { clusterOf, type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
 
 export const SUBJECT_LIMIT_DEFAULT = 10;
 
-/** Of a large subject, the newest messages are read: about 50 ms. */
+/** The most messages of a subject that are read, the newest first. Reading them takes about 50 ms. */
 const MESSAGES_MAX = 500;
 /** The newest sessions whose open ends are looked for. */
 const SESSIONS_MAX = 10;
@@ -35,17 +36,8 @@ export interface WorkedOn {
 }
 
 /** What came of a subject. Every line is quoted from a message. */
-export interface SubjectPage {
-  /** The handle at the newest log position. */
-  subject: string;
-  project: string | null;
+export interface SubjectPage extends Omit<SubjectInfo, "label" | "sessions"> {
   title: string;
-  clusterCount: number;
-  sessionCount: number;
-  messageCount: number;
-  tokenCount: number;
-  firstAtMs: number;
-  lastAtMs: number;
   /** The newest clusters, oldest first. */
   timeline: WorkedOn[];
   /** What was decided and ruled, newest first. */

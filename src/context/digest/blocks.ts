@@ -1,6 +1,6 @@
 import { ARTIFACT_CHARS_MIN } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
-import { filesIn } from "../../core/working-set.ts";
+import { baseName, filesIn } from "../../core/working-set.ts";
 import { mayBeNote } from "../../store/artifacts.ts";
 
 /** A few consecutive lines of a message, word for word. A digest shows a message block by block. */
@@ -8,8 +8,8 @@ export interface Block {
   /** Where the block begins and ends in the text, in UTF-16 units. */
   start: number;
   end: number;
-  /** Hashes of its lines that say something: see `isTelling`. */
-  lines: readonly number[];
+  /** Its lines that say something, each once and trimmed: see `isTelling`. */
+  lines: readonly string[];
   /** The identifiers and the base names of files in it, each once. */
   names: readonly string[];
 }
@@ -34,7 +34,7 @@ export interface BlockedMessage {
   nameWeight: number;
 }
 
-/** What is read of a message. In `parts`, notes may stand for long strings. */
+/** The fields of a message that its blocks are made of. In `parts`, notes may stand for long strings. */
 export interface BlockSource {
   id: number;
   seq: number;
@@ -65,7 +65,7 @@ const NAME_CHARS_MAX = 60;
 /** `12→text`, as tools number the lines of a file. */
 const LINE_NUMBER = /^[ \t]*\d+→/gm;
 
-/** What later work takes up again: files that were read or changed, then other calls, then what the user said. */
+/** Later work uses lines of files that were read or changed most often, then lines of other calls, then the user's. */
 const KIND_WEIGHT = { file: 1.3, call: 0.9, user: 0.6, other: 0.5, plan: 0.2 };
 /** A list of tasks is written again and again. */
 const PLAN = /todo|plan/i;
@@ -76,8 +76,8 @@ const NAME_WEIGHT = { call: 3, text: 2, result: 0.3 };
 /** The messages of a session in blocks, each split once. */
 export class BlockCache {
   readonly #messages = new Map<number, BlockedMessage>();
-  /** What each call does, by step and call. */
-  #calls = new Map<string, CallKind>();
+  /** The kind of each call. A key is the call's step and id. */
+  readonly #calls = new Map<string, CallKind>();
 
   of(source: BlockSource): BlockedMessage {
     let message = this.#messages.get(source.id);
@@ -151,12 +151,9 @@ function callKind({ name, args }: Part & { type: "tool_call" }): CallKind {
   // A long string may be a note here, and is long text then.
   if (texts.some((text) => mayBeNote(text) || text.length >= ARTIFACT_CHARS_MIN)) return "change";
   if (texts.some((text) => text.length >= CHANGE_CHARS_MIN && text.includes("\n"))) return "change";
-  const isFile = (text: string): boolean =>
-    text.length <= PATH_CHARS_MAX && filesIn(text)[0] !== undefined && !/\s/.test(text);
+  const isFile = (text: string): boolean => !/\s/.test(text) && filesIn(text).length > 0;
   return texts.length > 0 && texts.every(isFile) ? "read" : "other";
 }
-
-const PATH_CHARS_MAX = 300;
 
 function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
@@ -209,42 +206,27 @@ function cutAt(line: string): number {
 
 function blockOf(text: string, start: number, end: number): Block {
   const shown = text.slice(start, end);
-  return { start, end, lines: lineKeys(shown), names: namesIn(shown) };
+  return { start, end, lines: tellingLines(shown), names: namesIn(shown) };
 }
 
 function isTelling(line: string): boolean {
   return line.split(NOT_A_WORD).filter((word) => TWO_LETTERS.test(word)).length >= TELLING_WORDS_MIN;
 }
 
-/** Returns the hashes of the lines of a text that say something, each once. */
-export function lineKeys(text: string): number[] {
-  const keys: number[] = [];
+/** Returns the lines of a text that say something, each once and trimmed. */
+export function tellingLines(text: string): string[] {
+  const lines = new Set<string>();
   for (const line of text.split(LINE_BREAK)) {
     const trimmed = line.replaceAll("\\t", " ").replaceAll('\\"', '"').trim();
     if (trimmed.length < TELLING_CHARS_MIN || trimmed.length > TELLING_CHARS_MAX || !isTelling(trimmed)) continue;
-    const key = hashOf(trimmed);
-    if (!keys.includes(key)) keys.push(key);
+    lines.add(trimmed);
   }
-  return keys;
+  return [...lines];
 }
 
 function namesIn(text: string): string[] {
   const names = new Set<string>();
   for (const [name] of text.matchAll(IDENTIFIER)) if (name.length <= NAME_CHARS_MAX) names.add(name);
-  for (const path of filesIn(text)) names.add(path.slice(path.lastIndexOf("/") + 1));
+  for (const path of filesIn(text)) names.add(baseName(path));
   return [...names];
-}
-
-/** A hash of 53 bits (cyrb53, by bryc, public domain). Equal hashes of different lines would only hide a line. */
-function hashOf(text: string): number {
-  let high = 0xdeadbeef;
-  let low = 0x41c6ce57;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    high = Math.imul(high ^ code, 2654435761);
-    low = Math.imul(low ^ code, 1597334677);
-  }
-  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909);
-  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909);
-  return 4294967296 * (2097151 & low) + (high >>> 0);
 }

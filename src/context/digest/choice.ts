@@ -1,7 +1,7 @@
 import { element, escapeText } from "../../core/markup.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens } from "../costs.ts";
-import { type BlockedMessage, lineKeys } from "./blocks.ts";
+import { type BlockedMessage, tellingLines } from "./blocks.ts";
 import { MaxHeap } from "./max-heap.ts";
 
 /** The probability that later work uses a line again falls with the messages since it was last seen. */
@@ -13,7 +13,7 @@ const NAME_WORTH = 0.05;
 /** A name with this many mentions has half of that worth. */
 const NAME_COUNT_HALF = 3;
 
-/** What a block costs apart from its text, in tokens: the mark of a gap. */
+/** The tokens of the mark for a gap, which a block may need. */
 const GAP_TOKENS = 2;
 
 /** An estimate is enough to compare blocks. What is chosen is counted. */
@@ -38,7 +38,7 @@ export class DigestChoice {
   readonly #messages: readonly BlockedMessage[];
   readonly #tokenCounter: TokenCounter;
   readonly #isTalk: boolean;
-  readonly #lineWorths: Map<number, number>;
+  readonly #lineWorths: Map<string, number>;
   readonly #nameWorths: Map<string, number>;
   readonly #heap = new MaxHeap<Candidate>();
   /** The chosen blocks of each message, by its index. */
@@ -74,7 +74,7 @@ export class DigestChoice {
   /** Leaves out what the context shows in another way. */
   markShown({ names, quotes }: { names: readonly string[]; quotes: readonly string[] }): void {
     for (const name of names) this.#nameWorths.delete(name);
-    for (const quote of quotes) for (const line of lineKeys(quote)) this.#lineWorths.delete(line);
+    for (const quote of quotes) for (const line of tellingLines(quote)) this.#lineWorths.delete(line);
   }
 
   /**
@@ -255,9 +255,9 @@ function messageTag({ id, role, name }: BlockedMessage, content: string): string
   return element("m", { id, by: name ?? role }, content);
 }
 
-function lineWorths(messages: readonly BlockedMessage[], seqNow: number): Map<number, number> {
-  const counts = new Map<number, number>();
-  const worths = new Map<number, number>();
+function lineWorths(messages: readonly BlockedMessage[], seqNow: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  const worths = new Map<string, number>();
   for (const { seq, blocks } of messages) {
     const age = seqNow - seq;
     const recency = 2 ** (-age / HALVING_SHORT) + 0.5 * 2 ** (-age / HALVING_LONG);

@@ -3,7 +3,7 @@ import { isNotYet } from "../message-event.ts";
 import { OpencodeDatabase } from "./database.ts";
 import { SessionTranslator } from "./session.ts";
 
-/** What the process that reads a database is told about it. */
+/** The file to read, and how to read it. */
 export interface DatabaseFile {
   path: string;
   isFinished: boolean | undefined;
