@@ -14,12 +14,10 @@ export interface MessageElement {
 /**
  * Writes a message as an element: `<message id="12" seq="9" role="user">…</message>`. Reasoning, files and bytes are only
  * named; `whole` is then false.
- *
- * @param charsMax  Most characters of its text, before escaping.
  */
-export function messageElement(message: Message, charsMax = Number.POSITIVE_INFINITY): MessageElement {
+export function messageElement(message: Message): MessageElement {
   const { id, seq, role, name } = message;
-  const { text, whole } = cutMessage(message, charsMax);
+  const { text, whole } = messageText(message);
   return { text: element("message", { id, seq, role, name }, escapeText(text)), whole };
 }
 

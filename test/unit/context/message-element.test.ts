@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { messageElement } from "../../../src/context/message-element.ts";
+import { cutMessage, messageElement } from "../../../src/context/message-element.ts";
 import { call, messageOf, result } from "../../support/render-message.ts";
 
 test("names its id, place, role and speaker", () => {
@@ -65,17 +65,15 @@ test("names bytes by type and size wherever they stand in a text", () => {
 test("distills what a tool said", () => {
   const output = `$ make\n${"cc -c part.c\n".repeat(50)}main.c:7:1: error: expected ';'\nmake: exit status 2`;
   const answer = messageOf(5, "tool", [{ ...result("c1", output), name: "run" }]);
-  expect(messageElement(answer, 240).text).toBe(
-    '<message id="5" seq="5" role="tool">[result run] $ make\n' +
+  expect(cutMessage(answer, 240).text).toBe(
+    "[result run] $ make\n" +
       `${"cc -c part.c\n".repeat(7)}[… 43 more like these …]\nmain.c:7:1: error: expected ';'\nmake: exit status 2\n` +
-      "[shortened from 708 characters, expand message 5]</message>",
+      "[shortened from 708 characters, expand message 5]",
   );
 });
 
-test("cuts the middle out before it escapes", () => {
-  const { text, whole } = messageElement(messageOf(3, "user", [{ type: "text", text: "<".repeat(500) }]), 100);
+test("cuts the middle out of a long text", () => {
+  const { text, whole } = cutMessage(messageOf(3, "user", [{ type: "text", text: "<".repeat(500) }]), 100);
   expect(whole).toBe(false);
-  expect(text.replaceAll("&lt;", "<")).toMatch(
-    /^<message id="3" seq="3" role="user"><{30,34}\n\[… \d+ characters left out, expand message 3 …\]\n<{14,17}<\/message>$/,
-  );
+  expect(text).toMatch(/^<{30,34}\n\[… \d+ characters left out, expand message 3 …\]\n<{14,17}$/);
 });
