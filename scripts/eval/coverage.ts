@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { openStore, type RenderResult, type Session, type Store, type TokenCounter } from "../../src/index.ts";
 import { coverageBaseline, type Turn } from "./coverage-baseline.ts";
+import { coverageMix } from "./coverage-mix.ts";
 import { fourCharacters } from "./four-characters.ts";
 import { mean } from "./measures.ts";
 import { inParallel } from "./parallel.ts";
@@ -25,17 +26,21 @@ const COUNTERS: Record<string, TokenCounter | undefined> = { "": undefined, "cha
  *   headers included.
  * - `coverage.asked@B`: the same if the host has appended the question before, as most do, so that the context contains it.
  * - `.bm25`, `.recent`: the same for the best turns of a plain FTS5 table and for the newest turns, under the same headers.
+ * - `coverage.mix@B`: @see coverageMix. It always counts four characters as a token.
  * - `coverage.overBudget`: contexts that cost more than their budget.
  *
  * @param dataFolder  The folder with `locomo/`. Without it there are no figures, and a note on stderr.
+ * @param prefixes  Of the counters.
  */
-export async function coverageFigures(dataFolder: string): Promise<Record<string, number>> {
+export async function coverageFigures(
+  dataFolder: string,
+  prefixes: readonly (keyof typeof COUNTERS)[] = Object.keys(COUNTERS),
+): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};
   if (readLocomo(dataFolder).length === 0) {
     console.error(`No LoCoMo in ${dataFolder}: its figures are left out.`);
     return figures;
   }
-  const prefixes = Object.keys(COUNTERS);
   const every = Math.ceil(availableParallelism() / prefixes.length);
   const tasks = prefixes.flatMap((prefix) =>
     Array.from({ length: every }, (_, from): CoverageTask => ({ dataFolder, prefix, from, every })),
@@ -84,6 +89,7 @@ export async function run({ dataFolder, prefix, from, every }: CoverageTask): Pr
   for (const corpus of corpora) {
     const baseline = coverageBaseline(store, corpus, turns, tokenCounter);
     const plain = plainFts5(corpus);
+    const mix = coverageMix(corpus);
     const recent = new Map(BUDGETS.map((tokensMax) => [tokensMax, baseline(undefined, tokensMax)]));
     const fresh = store.session(`${corpus.project}-fresh`, { project: corpus.project });
     for (const [number, { text, gold }] of corpus.questions.entries()) {
@@ -100,6 +106,7 @@ export async function run({ dataFolder, prefix, from, every }: CoverageTask): Pr
         add(`coverage.asked@${tokensMax}`, held(asked, text, tokensMax));
         add(`coverage@${tokensMax}.bm25`, baseline(ranked, tokensMax));
         add(`coverage@${tokensMax}.recent`, recent.get(tokensMax)!);
+        add(`coverage.mix@${tokensMax}`, mix(text, tokensMax));
       }
       store.forget(asked.id);
     }

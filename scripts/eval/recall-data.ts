@@ -18,6 +18,8 @@ export interface Question {
   category: string;
   /** Only LoCoMo has answers. */
   answer?: string;
+  /** Only commits have times. */
+  atMs?: number;
 }
 
 /** Sessions that are searched together. */
@@ -149,17 +151,46 @@ export function readEntireSessions(dataFolder: string): { sid: string; messages:
 
 /** Reads Entire: one corpus of coding sessions. A commit's subject asks for the sessions that made the commit. */
 export function readEntire(dataFolder: string): Corpus[] {
-  const sessions = readEntireSessions(dataFolder).map(({ sid, messages }) => {
-    const kept = messages.filter(({ kind, text }) => kind !== "tool_call" || !text.includes("git commit"));
-    return {
-      id: sid,
-      messages: kept.map((entry, index) => ({ id: `${sid}:${index}`, input: entireInput(entry), text: entry.text })),
-    };
+  return entireCorpus(dataFolder, ({ kind, text }) => kind !== "tool_call" || !text.includes("git commit"));
+}
+
+/**
+ * Like `readEntire`, but no message tells which commit its session made. Results of calls of `git commit` are left out, and so is
+ * every message that contains the subject of any question.
+ */
+export function readCommits(dataFolder: string): Corpus[] {
+  const subjects = readCommitQueries(dataFolder).map(({ query }) => onOneLine(query));
+  const committing = new Set<string>();
+  return entireCorpus(dataFolder, ({ id, kind, text }) => {
+    const isCommit = kind === "tool_call" && text.includes("git commit");
+    if (isCommit && id !== undefined) committing.add(id);
+    if (isCommit || (kind === "tool_result" && committing.has(id ?? ""))) return false;
+    const compared = onOneLine(text);
+    return !subjects.some((subject) => compared.includes(subject));
   });
+}
+
+function entireCorpus(dataFolder: string, isKept: (entry: EntireEntry) => boolean): Corpus[] {
+  const sessions = readEntireSessions(dataFolder).map(({ sid, messages }) => ({
+    id: sid,
+    messages: messages
+      .filter(isKept)
+      .map((entry, index) => ({ id: `${sid}:${index}`, input: entireInput(entry), text: entry.text })),
+  }));
   if (sessions.length === 0) return [];
-  const queries = readJson<{ query: string; gold: string[] }[]>(join(dataFolder, "entire", "commit_queries.json"));
-  const questions = queries.map(({ query, gold }) => ({ text: query, gold: new Set(gold), category: "commit" }));
+  const questions = readCommitQueries(dataFolder).map(({ query, gold, date }) => {
+    return { text: query, gold: new Set(gold), category: "commit", atMs: Date.parse(date) };
+  });
   return [{ project: "entire", sessions, questions }];
+}
+
+function readCommitQueries(dataFolder: string): { query: string; gold: string[]; date: string }[] {
+  const file = join(dataFolder, "entire", "commit_queries.json");
+  return existsSync(file) ? readJson(file) : [];
+}
+
+function onOneLine(text: string): string {
+  return text.toLowerCase().replace(/\s+/g, " ").trim();
 }
 
 export function entireInput({ ts, role, kind, text, id = "", name = "tool", err = false }: EntireEntry): MessageInput {

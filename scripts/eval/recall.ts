@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { openStore, type RecallHit, type Store } from "../../src/index.ts";
 import type { ScoreParts } from "../../src/recall/ranking.ts";
+import { coverageFigures } from "./coverage.ts";
 import { inFolder } from "./folder.ts";
-import { plainFts5 } from "./recall-baseline.ts";
-import { type Corpus, type CorpusMessage, readBeam, readEntire, readLocomo } from "./recall-data.ts";
+import { bm25OfUsers, plainFts5 } from "./recall-baseline.ts";
+import { type Corpus, type CorpusMessage, readBeam, readCommits, readEntire, readLocomo } from "./recall-data.ts";
 import { interval, MEASURES, type Measure, type Outcome, outcomeOf, percent } from "./retrieval-measures.ts";
 import { type SubjectFigures, type SubjectQuestion, subjectFigures } from "./subjects.ts";
 
@@ -15,7 +16,14 @@ const DATA_SETS: Record<string, { read: (dataFolder: string) => Corpus[]; finds:
   locomo: { read: readLocomo, finds: "messages" },
   beam: { read: readBeam, finds: "messages" },
   entire: { read: readEntire, finds: "sessions" },
+  "commits.words": { read: readCommits, finds: "sessions" },
 };
+
+/** The number of hits that people see, because it is the default. */
+const FIRST = 10;
+
+/** The baseline of BEAM counts the words of users three times, because most evidence is in their messages. */
+const USER_FACTOR = 3;
 
 /**
  * The rows of the ablation. Each adds one part to the row before. All rows order the same hits, those that the
@@ -30,8 +38,16 @@ const CLUSTER_WEIGHT = 0.2;
  * Measures how well recall finds the evidence for a question, compared with a plain FTS5 table of the same messages.
  *
  * The figures of each data set are `any@k`, `all@k`, `rec@k` and `mrr` in percent, each with its 95 % interval (`.low`, `.high`).
- * There are also rows for `.bm25`, for each category, and for the `.ablation`, which orders the hits by some parts of their
+ * There are also rows for `.bm25`, for `.user3` (BM25 with the scores of users' messages multiplied by three), for
+ * `.limit10` (only ten hits are requested), for each category, and for the `.ablation`, which orders the hits by some parts of their
  * scores, then by all parts, and then by all parts and the score of their clusters.
+ *
+ * `commits.words`: like `entire`, without messages that tell which commit was made (@see readCommits).
+ *
+ * `quotedLost`: of the `quoted` questions, which have a title or a name in quotes, those that find less of their evidence than
+ * without the quotes, among the first ten or at all.
+ *
+ * `coverage@B` and `coverage.mix@B`: @see coverageFigures, with four characters as a token.
  *
  * `subjects.lift` and `.largestShare`: @see subjectFigures, over the questions of all data sets.
  *
@@ -40,6 +56,7 @@ const CLUSTER_WEIGHT = 0.2;
 export async function evaluateRecall(dataFolder: string): Promise<{ name: "recall"; figures: Record<string, number> }> {
   const figures: Record<string, number> = {};
   const subjects: SubjectFigures[] = [];
+  const quoted: boolean[] = [];
   for (const [name, { read, finds }] of Object.entries(DATA_SETS)) {
     const corpora = read(dataFolder);
     if (corpora.length === 0) {
@@ -48,6 +65,7 @@ export async function evaluateRecall(dataFolder: string): Promise<{ name: "recal
     }
     const own = await dataSetFigures(name, corpora, finds);
     Object.assign(figures, own.figures);
+    quoted.push(...own.isQuotedLost);
     if (own.subjects.questionCount > 0) {
       subjects.push(own.subjects);
       figures[`subjects.${name}.lift`] = Number(own.subjects.lift.toFixed(2));
@@ -60,6 +78,11 @@ export async function evaluateRecall(dataFolder: string): Promise<{ name: "recal
     figures["subjects.lift"] = Number((expected === 0 ? 0 : reached / expected).toFixed(2));
     figures["subjects.largestShare"] = Number(Math.max(...subjects.map((set) => set.largestShare)).toFixed(3));
   }
+  figures.quoted = quoted.length;
+  figures.quotedLost = quoted.filter(Boolean).length;
+  for (const [name, figure] of Object.entries(await coverageFigures(dataFolder, ["chars4."]))) {
+    figures[name.replace("chars4.", "")] = figure;
+  }
   return { name: "recall", figures };
 }
 
@@ -67,9 +90,12 @@ async function dataSetFigures(
   name: string,
   corpora: readonly Corpus[],
   finds: "messages" | "sessions",
-): Promise<{ figures: Record<string, number>; subjects: SubjectFigures }> {
+): Promise<{ figures: Record<string, number>; subjects: SubjectFigures; isQuotedLost: boolean[] }> {
   const outcomes: Outcome[] = [];
+  const limited: Outcome[] = [];
   const baseline: Outcome[] = [];
+  const userBaseline: Outcome[] = [];
+  const isQuotedLost: boolean[] = [];
   const ablation = PARTS.map((): Outcome[] => []);
   const clustered: Outcome[] = [];
   let subjects: SubjectFigures | undefined;
@@ -79,14 +105,27 @@ async function dataSetFigures(
     for (const corpus of corpora) await fill(store, corpus, names);
     for (const corpus of corpora) {
       const plain = plainFts5(corpus);
+      const plainOfUsers = bm25OfUsers(corpus, USER_FACTOR);
       for (const { text, gold, category } of corpus.questions) {
+        const idsOf = (found: readonly { id: string; sessionId: string }[]) => [
+          ...new Set(found.map(({ id, sessionId }) => (finds === "messages" ? id : sessionId))),
+        ];
         const add = (to: Outcome[], found: readonly { id: string; sessionId: string }[]) => {
-          const ids = found.map(({ id, sessionId }) => (finds === "messages" ? id : sessionId));
-          to.push(outcomeOf([...new Set(ids)], gold, category));
+          to.push(outcomeOf(idsOf(found), gold, category));
         };
         const hits = await store.recall(text, { project: corpus.project, limit: LIMIT, explain: true, neighbors: 0 });
         add(outcomes, named(hits, finds, names));
+        const found = async (asked: string, limit: number) =>
+          named(await store.recall(asked, { project: corpus.project, limit, neighbors: 0 }), finds, names);
+        add(limited, await found(text, FIRST));
         add(baseline, plain(text, LIMIT));
+        add(userBaseline, plainOfUsers(text));
+        if (text.includes('"')) {
+          const asked = idsOf(named(hits, finds, names));
+          const unquoted = idsOf(await found(text.replaceAll('"', " "), LIMIT));
+          const countIn = (ids: readonly string[], k: number) => ids.slice(0, k).filter((id) => gold.has(id)).length;
+          isQuotedLost.push([FIRST, LIMIT].some((k) => countIn(asked, k) < countIn(unquoted, k)));
+        }
         PARTS.forEach((_, index) => {
           add(ablation[index]!, named(reordered(hits, PARTS.slice(0, index + 1)), finds, names));
         });
@@ -103,6 +142,8 @@ async function dataSetFigures(
   for (const measure of MEASURES) {
     Object.assign(figures, row(`${name}.${measure}`, outcomes, measure), {
       [`${name}.bm25.${measure}`]: rounded(percent(baseline, measure)),
+      [`${name}.user3.${measure}`]: rounded(percent(userBaseline, measure)),
+      [`${name}.limit${FIRST}.${measure}`]: rounded(percent(limited, measure)),
     });
   }
   for (const category of new Set(outcomes.map((outcome) => outcome.category))) {
@@ -114,7 +155,7 @@ async function dataSetFigures(
     const label = part === "words" ? part : `+${part}`;
     for (const measure of MEASURES) figures[`${name}.ablation.${label}.${measure}`] = rounded(percent(own, measure));
   }
-  return { figures, subjects: subjects! };
+  return { figures, subjects: subjects!, isQuotedLost };
 }
 
 /** Returns the questions of a corpus with the sessions that hold their evidence. */
