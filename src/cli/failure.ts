@@ -15,7 +15,7 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
 
 /** These replace the library's hints. */
 const HINTS: Readonly<Record<string, string>> = {
-  FILE_NOT_FOUND: "Check the path. `coppice import <path>` creates a store, and `--db` names another one.",
+  FILE_NOT_FOUND: "Check the path. `coppice import <path>` creates a store, and `--db FILE` opens a different one.",
 };
 
 interface FailureDetails {
@@ -55,7 +55,7 @@ export function failureFrom(error: unknown): Failure {
     return new Failure(error.code, error.message, { hint: hint || undefined, cause: error });
   }
   const message = error instanceof Error ? error.message : String(error);
-  const hint = "This is a bug. Run it again with COPPICE_DEBUG=1 to see where it happened.";
+  const hint = "This is a bug. Run the command again with COPPICE_DEBUG=1 to see where it happened.";
   return new Failure("UNEXPECTED", message, { hint, cause: error });
 }
 

@@ -1,6 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import type { Session } from "../session/session.ts";
-import { sessionsBegun } from "../session/sessions-begun.ts";
+import { sessionIdsWithPrefix } from "../session/session-ids-with-prefix.ts";
 import type { Store } from "../session/store.ts";
 import { cutToWidth } from "./display-width.ts";
 import { Failure } from "./failure.ts";
@@ -19,12 +19,12 @@ const TITLE_WIDTH = 48;
 const HANDLE = /^(cluster|theme|subject|span):\d/;
 
 /** Returns true for words that cannot name a new session, because they mean something else. */
-export function isTaken(typed: string): boolean {
+export function isReserved(typed: string): boolean {
   return typed === LAST || HANDLE.test(typed);
 }
 
 /**
- * Finds a session by its id, by the beginning of its id here or in its source, or by `@last`.
+ * Finds a session by its id, by the beginning of its id or of its external id, or by `@last`.
  *
  * @throws {Failure} `SESSION_NOT_FOUND`; `SESSION_AMBIGUOUS` with the candidates if there are several.
  */
@@ -33,7 +33,8 @@ export function findSession(store: Store, typed: string): Session {
     return store.resume(typed);
   } catch (error) {
     if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
-    const candidates = typed === LAST ? store.sessions({ limit: 1 }).map(({ id }) => id) : sessionsBegun(store, typed);
+    const candidates =
+      typed === LAST ? store.sessions({ limit: 1 }).map(({ id }) => id) : sessionIdsWithPrefix(store, typed);
     if (candidates.length === 0) throw notFound(store, typed, error);
     if (candidates.length > 1) throw ambiguous(store, typed, candidates);
     return store.resume(candidates[0]!);
@@ -61,6 +62,6 @@ function ambiguous(store: Store, typed: string, candidates: readonly string[]): 
   });
   const moreCount = candidates.length - lines.length;
   if (moreCount > 0) lines.push(`  … and ${moreCount} more`);
-  const message = `${candidates.length} sessions begin with "${typed}".`;
+  const message = `The ids of ${candidates.length} sessions begin with "${typed}".`;
   return new Failure("SESSION_AMBIGUOUS", message, { hint: ["Type more of the id:", ...lines].join("\n") });
 }

@@ -4,9 +4,9 @@ import type { Terminal } from "./terminal.ts";
 import { formatCount, formatMoment, formatTime, oneLine } from "./text.ts";
 
 type Topic = ReturnType<Store["recap"]>["topics"][number];
-type Page = ReturnType<Store["subject"]>;
+type SubjectDetails = ReturnType<Store["subject"]>;
 
-/** A line of a part, with the id or handle to type after `coppice expand`. */
+/** A line of a section, with the message or handle to type after `coppice expand`. */
 interface Row {
   text: string;
   source: string;
@@ -14,11 +14,11 @@ interface Row {
 
 const NAME_WIDTH = 10;
 const GAP = "  ";
-/** A narrower text says nothing, so its source wraps in a very narrow terminal. */
+/** A narrower text says nothing. In a very narrow terminal, the line wraps instead. */
 const TEXT_WIDTH_MIN = 20;
 
-/** Yields the rows of a part, with its name before the first. A terminal cuts the text, and a pipe gets all of it. */
-export function* partLines(
+/** Yields the rows of a section, the first with the section's name. A terminal shows what fits; a pipe gets all of it. */
+export function* sectionLines(
   name: string,
   rows: readonly Row[],
   terminal: Terminal,
@@ -39,28 +39,28 @@ export function* partLines(
 
 export function workedRows(worked: Topic["worked"], terminal: Terminal): Row[] {
   return worked.map(({ cluster, title, lastAtMs }) => ({
-    text: `${timeIn(terminal, lastAtMs)}${GAP}${title || "(no words)"}`,
+    text: `${timeFor(terminal, lastAtMs)}${GAP}${title || "(no words)"}`,
     source: cluster,
   }));
 }
 
-export function decidedRows(decided: Page["decided"]): Row[] {
+export function decidedRows(decided: SubjectDetails["decided"]): Row[] {
   return decided.flatMap(({ text, messageId, replaces }) => [
     { text, source: `message ${messageId}` },
     ...replaces.map((older) => ({ text: `  before: ${older.text}`, source: `message ${older.messageId}` })),
   ]);
 }
 
-export function* fileLines(files: Page["files"], terminal: Terminal): Generator<string> {
+export function* fileLines(files: SubjectDetails["files"], terminal: Terminal): Generator<string> {
   const rows = files.map(({ text, messageId }) => ({ text, source: `message ${messageId}` }));
-  yield* partLines("files", rows, terminal, "start"); // the end of a path tells files apart
+  yield* sectionLines("files", rows, terminal, "start"); // the end of a path tells files apart
 }
 
-export function openRows(open: Page["open"]): Row[] {
+export function openRows(open: SubjectDetails["open"]): Row[] {
   return open.map(({ kind, text, messageId }) => ({ text: `${kind}: ${text}`, source: `message ${messageId}` }));
 }
 
-export function timeIn({ width }: Terminal, unixMs: number): string {
+export function timeFor({ width }: Terminal, unixMs: number): string {
   return width === undefined ? formatTime(unixMs) : formatMoment(unixMs, Date.now());
 }
 

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import type { SessionOptions } from "../core/options.ts";
 import type { Session } from "../session/session.ts";
-import { sessionsBegun } from "../session/sessions-begun.ts";
+import { sessionIdsWithPrefix } from "../session/session-ids-with-prefix.ts";
 import type { Store } from "../session/store.ts";
 
 /** An error lists at most this many sessions. */
@@ -20,7 +20,7 @@ export function visibleSession(store: Store, sessionId: string, project: string 
   } catch (error) {
     if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
   }
-  const [first, ...others] = sessionsBegun(store, sessionId, project);
+  const [first, ...others] = sessionIdsWithPrefix(store, sessionId, project);
   if (first === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   if (others.length === 0) return store.resume(first);
   const named = [first, ...others.slice(0, NAMED_MAX - 1)].join(", ");

@@ -72,7 +72,7 @@ describe("show", () => {
     expect(await folder.json("show", "village-no", "--limit", "0")).toMatchObject({ session: { id: "village-notes" } });
     const { exitCode, stderr } = await folder.run(["show", "village"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('2 sessions begin with "village".');
+    expect(stderr).toContain('The ids of 2 sessions begin with "village".');
     expect(stderr).toContain("  village-notes  2026-03-01  The lighthouse lamp 0 needs");
   });
 });
@@ -272,6 +272,6 @@ describe("subjects", () => {
   test("says that there are no subjects", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["subjects", "--project", "nobody's"]);
     expect([exitCode, stdout]).toEqual([0, ""]);
-    expect(stderr).toBe("No subjects: no settled cluster resembles one in another session of its project.\n");
+    expect(stderr).toBe("No subjects yet. A subject needs similar settled clusters in two sessions of a project.\n");
   });
 });

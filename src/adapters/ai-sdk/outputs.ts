@@ -16,18 +16,19 @@ const ITEM_READERS = [textReader("aiSdk"), readItemFile];
 
 export function readResult({ type, toolCallId, toolName, output, ...fields }: Fields): ToolResultPart | undefined {
   if (type !== "tool-result" || !isName(toolCallId) || !isName(toolName)) return undefined;
-  const said = isObject(output) ? readOutput(output) : undefined;
-  if (said === undefined) return undefined;
-  const { content, isError, inner, as } = said;
+  const read = isObject(output) ? readOutput(output) : undefined;
+  if (read === undefined) return undefined;
+  const { content, isError, inner, as } = read;
   const result = defined<ToolResultPart>({ type: "tool_result", toolCallId, name: toolName, content, isError });
   return { ...result, ...keep("aiSdk", { ...fields, ...nested("output", inner) }, { as }) };
 }
 
-/** `inner` has the output's other fields, and `as` its type if the content does not show it. */
 interface Output {
   content: string | ContentPart[];
   isError?: true | undefined;
+  /** Other fields of the output. */
   inner: Fields;
+  /** The output's type, if the other properties do not imply it. */
   as?: string;
 }
 
@@ -106,12 +107,12 @@ function itemOf(part: ContentPart): unknown {
   const { mediaType, data, url, name } = part;
   const type = form.as ?? itemTypeOf(part);
   // The SDK has no media type for an image at a URL.
-  const isTold = form.mediaType !== "absent" && type !== "image-url";
+  const hasType = form.mediaType !== "absent" && type !== "image-url";
   return defined({
     ...fields,
     type,
     ...(data === undefined ? { url } : { data }),
-    mediaType: isTold ? mediaType : undefined,
+    mediaType: hasType ? mediaType : undefined,
     filename: type === "file-data" ? name : undefined,
   });
 }

@@ -3,7 +3,7 @@ import type { Part } from "../../core/message.ts";
 import { type AdaptedMessage, refuse, runsOf } from "../shared/message.ts";
 import { asObject, type Fields, keepInMetadata } from "../shared/own.ts";
 import { contentOfPart, partOfModel } from "./parts.ts";
-import { readResult, withFileBehind } from "./responses.ts";
+import { readResult, withFileAfter } from "./responses.ts";
 
 /** The fields of a `generateContent` request that hold the conversation. `systemInstruction` goes into `config`. */
 export interface GeminiConversation {
@@ -85,7 +85,7 @@ class ContentReader {
       if (result !== undefined) this.#answer(result.toolCallId);
       const part = result ?? contentOfPart(block);
       const last = parts.at(-1);
-      if (last?.type === "tool_result" && part.type === "file") parts.splice(-1, 1, withFileBehind(last, part));
+      if (last?.type === "tool_result" && part.type === "file") parts.splice(-1, 1, withFileAfter(last, part));
       else parts.push(part);
     }
     return runsOf(parts, "user");

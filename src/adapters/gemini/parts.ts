@@ -75,12 +75,12 @@ export function readFile(part: Fields): FilePart | undefined {
 export function partOfContent(part: ContentPart, takesFiles = true): unknown {
   if (isUnknownBlock(part, "gemini")) return part.data;
   if (part.type === "text") return { ...ownOf(part, "gemini").fields, text: part.text };
-  if (part.type === "file" && takesFiles && isTaken(part)) return partOfFile(part);
+  if (part.type === "file" && takesFiles && isAccepted(part)) return partOfFile(part);
   return { text: standInFor(part) };
 }
 
-/** Gemini takes files of unknown type at a URI, but refuses bytes of unknown type. */
-function isTaken(part: FilePart): boolean {
+/** Gemini accepts a file of unknown type at a URI, but refuses bytes of unknown type. */
+function isAccepted(part: FilePart): boolean {
   return part.data === undefined ? part.url !== undefined : "gemini" in part || !part.mediaType.includes("*");
 }
 

@@ -3,10 +3,10 @@ import { type ContentPart, textOfContents } from "../shared/message.ts";
 import { asObject, defined, type Fields, isName, isObject, keep, nested, ownOf } from "../shared/own.ts";
 import { kindOf, partOfFile, readFile, toolName } from "./parts.ts";
 
-/** The media types of files that Gemini takes in a function response. */
+/** The media types of files that Gemini accepts in a function response. */
 const FILE_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
 
-/** @param idFor  Returns the call's id for a response without one, from the function's name. */
+/** @param idFor  Finds the id of the call that a response without an id answers, by the function's name. */
 export function readResult(part: Fields, idFor: (name: string) => string): ToolResultPart | undefined {
   const { functionResponse, ...fields } = part;
   const { id, name, response, parts, ...inner } = asObject(functionResponse);
@@ -27,15 +27,15 @@ export function readResult(part: Fields, idFor: (name: string) => string): ToolR
   return { ...defined(result), ...keep("gemini", { ...fields, ...nested("functionResponse", inner) }, form) };
 }
 
-/** Some models refuse files inside a response, so clients send them right after it. */
-export function withFileBehind(result: ToolResultPart, file: FilePart): ToolResultPart {
+/** Adds a file that follows a response in its content. Clients send it there for models that refuse files inside a response. */
+export function withFileAfter(result: ToolResultPart, file: FilePart): ToolResultPart {
   const { fields, form } = ownOf(file, "gemini");
-  const behind = { ...file, ...keep("gemini", fields, { ...form, behind: true }) };
-  const said = result.content === "" ? [] : listOf(result.content);
-  return { ...result, content: [...said, behind] };
+  const added = { ...file, ...keep("gemini", fields, { ...form, behind: true }) };
+  const contents = result.content === "" ? [] : listOf(result.content);
+  return { ...result, content: [...contents, added] };
 }
 
-/** Returns undefined if any part is not a file. Such a list is kept unchanged. */
+/** Returns undefined if any part is not a file. */
 function filesIn(parts: unknown): FilePart[] | undefined {
   if (!Array.isArray(parts) || parts.length === 0) return undefined;
   const files = parts.map((part) => readFile(asObject(part)));
@@ -60,13 +60,13 @@ function listOf(content: string | ContentPart[]): ContentPart[] {
 export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean): [Fields, ...Fields[]] {
   const { fields, form } = ownOf(part, "gemini");
   const content = listOf(part.content);
-  const files = content.filter((item) => item.type === "file").filter(isTaken);
-  const said = content.filter((item) => !files.includes(item as FilePart));
+  const files = content.filter((item) => item.type === "file").filter(isAccepted);
+  const others = content.filter((item) => !files.includes(item as FilePart));
   const isError = part.isError === true;
-  const inside = files.filter((file) => !isBehind(file));
-  const isOnlyFiles = said.length === 0 && inside.length > 0;
-  // An error needs a text.
-  const response = isOnlyFiles && !isError ? {} : responseOf(isOnlyFiles ? inside : said, isError);
+  const inside = files.filter((file) => !isAfter(file));
+  const isOnlyFiles = others.length === 0 && inside.length > 0;
+  // An error needs a text even if it has only files.
+  const response = isOnlyFiles && !isError ? {} : responseOf(isOnlyFiles ? inside : others, isError);
   const isAbsent = form.response === "absent" && response.output === "";
   const functionResponse = {
     ...asObject(fields.functionResponse),
@@ -75,23 +75,23 @@ export function partsOfResult(part: ToolResultPart, name: string, hasId: boolean
     ...(!isAbsent && { response }),
     ...(inside.length > 0 && { parts: inside.map(partOfFile) }),
   };
-  return [{ ...fields, functionResponse }, ...files.filter(isBehind).map(partOfFile)];
+  return [{ ...fields, functionResponse }, ...files.filter(isAfter).map(partOfFile)];
 }
 
-function isBehind(file: FilePart): boolean {
+function isAfter(file: FilePart): boolean {
   return ownOf(file, "gemini").form.behind === true;
 }
 
-function isTaken(part: FilePart): boolean {
+function isAccepted(part: FilePart): boolean {
   return "gemini" in part || (part.data !== undefined && FILE_TYPES.includes(part.mediaType));
 }
 
-function responseOf(said: readonly ContentPart[], isError: boolean): Fields {
-  const [only] = said;
-  if (said.length === 1 && only!.type === "data") {
+function responseOf(contents: readonly ContentPart[], isError: boolean): Fields {
+  const [only] = contents;
+  if (contents.length === 1 && only!.type === "data") {
     if (isError) return { error: only!.data };
     return isObject(only!.data) ? only!.data : { output: only!.data };
   }
-  const text = textOfContents(said);
+  const text = textOfContents(contents);
   return isError ? { error: text } : { output: text };
 }

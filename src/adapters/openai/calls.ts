@@ -11,7 +11,7 @@ const ID_CHARS_MAX = 40;
 /** Marks an entry of `tool_calls` that is not a call. */
 const ODD_CALL = "tool_call";
 
-/** Malformed calls are kept whole, in order. */
+/** Converts `tool_calls`. An entry that is not a valid call is kept whole in a `data` part. */
 export function callsOf(toolCalls: unknown): (ToolCallPart | DataPart)[] {
   if (!Array.isArray(toolCalls)) return [];
   return toolCalls.map((call) => {

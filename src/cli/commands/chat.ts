@@ -5,7 +5,7 @@ import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { findSession, isTaken, SESSION_MEANING } from "../find-session.ts";
+import { findSession, isReserved, SESSION_MEANING } from "../find-session.ts";
 import { wholeNumberOption } from "../options.ts";
 import { formatCount, oneLine } from "../text.ts";
 
@@ -74,7 +74,7 @@ function findKnownSession(store: Store, typed: string): Session | undefined {
   try {
     return findSession(store, typed);
   } catch (error) {
-    if (error instanceof Failure && error.code === "SESSION_NOT_FOUND" && !isTaken(typed)) return undefined;
+    if (error instanceof Failure && error.code === "SESSION_NOT_FOUND" && !isReserved(typed)) return undefined;
     throw error;
   }
 }

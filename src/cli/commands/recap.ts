@@ -5,7 +5,16 @@ import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
-import { countsOf, decidedRows, fileLines, openRows, partLines, sizeLine, timeIn, workedRows } from "../work-lines.ts";
+import {
+  countsOf,
+  decidedRows,
+  fileLines,
+  openRows,
+  sectionLines,
+  sizeLine,
+  timeFor,
+  workedRows,
+} from "../work-lines.ts";
 
 type Recap = ReturnType<Store["recap"]>;
 
@@ -24,8 +33,8 @@ export const recapCommand: Command<RecapFlags> = {
   summary: "Show what was worked on, decided and left open in the last days.",
   details:
     "The largest topics are shown, newest first: subjects, themes of sessions that go on, and what is still in a hot " +
-    "window. Every line is quoted from a message, and `expand` accepts what stands behind it. With --json: one object " +
-    "with its topics.",
+    "window. Every line is quoted from a message, and ends with the message or handle that `expand` accepts. With " +
+    "--json: one object with its topics.",
   options: [
     timeOption("since", "only messages from this time on: a date, or 36h, 7d, 2w (default: 7d)", "first"),
     new Option("--project <name>", "only the sessions of this project"),
@@ -45,10 +54,10 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
   const { sinceMs, topics, topicCount } = recap;
   if (topicCount === 0) {
     const [newest] = store.sessions({ limit: 1 });
-    const last = newest === undefined ? "" : ` The newest message is from ${timeIn(terminal, newest.updatedAtMs)}.`;
-    return terminal.note(`Nothing since ${timeIn(terminal, sinceMs)}.${last}`);
+    const last = newest === undefined ? "" : ` The newest message is from ${timeFor(terminal, newest.updatedAtMs)}.`;
+    return terminal.note(`Nothing since ${timeFor(terminal, sinceMs)}.${last}`);
   }
-  yield sizeLine([`since ${timeIn(terminal, sinceMs)}`, ...countsOf(recap)]);
+  yield sizeLine([`since ${timeFor(terminal, sinceMs)}`, ...countsOf(recap)]);
   for (const topic of topics) yield* topicLines(topic, terminal);
   yield "";
   if (topics.length < topicCount) {
@@ -63,13 +72,13 @@ function* topicLines(topic: Recap["topics"][number], terminal: Terminal): Genera
   yield "";
   const source = root ?? `session ${oneLine(sessionIds[0]!)}`;
   yield `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
-  const times = `${timeIn(terminal, firstAtMs)} – ${timeIn(terminal, lastAtMs)}`;
+  const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
   const counts = countsOf({ sessionCount: sessionIds.length, messageCount });
   yield terminal.style("dim", sizeLine([times, project && oneLine(project), ...counts]));
   // A single cluster gives the topic its title.
-  if (workedCount > 1) yield* partLines("worked on", workedRows(worked, terminal), terminal);
+  if (workedCount > 1) yield* sectionLines("worked on", workedRows(worked, terminal), terminal);
   if (workedCount > worked.length) yield `${" ".repeat(12)}… ${formatNumber(workedCount - worked.length)} more`;
-  yield* partLines("decided", decidedRows(topic.decided), terminal);
-  yield* partLines("open", openRows(topic.open), terminal);
+  yield* sectionLines("decided", decidedRows(topic.decided), terminal);
+  yield* sectionLines("open", openRows(topic.open), terminal);
   yield* fileLines(topic.files, terminal);
 }

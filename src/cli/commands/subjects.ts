@@ -19,9 +19,9 @@ export const subjectsCommand: Command<SubjectsFlags> = {
   usage: "subjects",
   summary: "List the subjects that came up in several sessions.",
   details:
-    "Each subject is listed with its sessions and their times, the largest first. A session is included when nobody " +
-    "has written to it for a day and for longer than it lasted, or for thirty days. Its settled clusters are included " +
-    "earlier. `expand` accepts each handle. With --json: an array of subjects, each with its sessions.",
+    "The largest subject comes first, and each is listed with its sessions and their times. Clusters get subjects when " +
+    "they are settled. All clusters of a session are settled at the latest when it has been idle for longer than it was " +
+    "active, or for thirty days. `expand` accepts each handle. With --json: an array of subjects, each with its sessions.",
   options: [
     new Option("--project <name>", "only the subjects of this project"),
     wholeNumberOption("limit", "most subjects printed", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
@@ -51,6 +51,6 @@ function* subjectLines(subjects: readonly SubjectInfo[], terminal: Terminal): Ge
   }
   const [largest] = subjects;
   if (largest === undefined)
-    terminal.note("No subjects: no settled cluster resembles one in another session of its project.");
+    terminal.note("No subjects yet. A subject needs similar settled clusters in two sessions of a project.");
   else terminal.hint(`Next: coppice expand ${largest.subject}, for its messages word for word`);
 }

@@ -23,8 +23,9 @@ export const watchCommand: Command<WatchFlags> = {
   summary: "Follow the transcripts of agents and keep the store current.",
   details:
     "Without paths, it follows the locations where Claude Code, Gemini CLI, Codex, llxprt-code and opencode keep their " +
-    "transcripts. It shows these and reads nothing before you agree. A location need not exist yet. It imports what exists, " +
-    "and then what is written, about a quarter of a second later. Ctrl-C ends it; a watch that is started again continues. " +
+    "transcripts. It shows these and reads nothing before you agree. A location need not exist yet. It imports the files " +
+    "that exist, and then each change about a quarter of a second after it was written. Ctrl-C ends it. The next watch " +
+    "continues where this one stopped. " +
     "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling, …}, " +
     "and {event: stopped, newCount} at the end.",
   argument: "files and folders, instead of the standard locations",
@@ -49,7 +50,7 @@ export const watchCommand: Command<WatchFlags> = {
     if (json) terminal.print(printableJson({ event: "locations", locations }));
     else if (!quiet) for (const line of tableLines(COLUMNS, locations, terminal)) terminal.note(line);
     const question = once ? "Read these?" : "Read these and follow them?";
-    if (paths.length === 0 && !yes && !(await isAgreed(question, terminal, json))) {
+    if (paths.length === 0 && !yes && !(await askToAgree(question, terminal, json))) {
       return { value: { event: "stopped", newCount: 0 }, lines: [] };
     }
     const stopping = new AbortController();
@@ -58,12 +59,17 @@ export const watchCommand: Command<WatchFlags> = {
     terminal.whenReaderGone(stop);
     try {
       const store = (await loadStores()).openToWrite();
-      const found = locations.map(({ path }) => path);
+      const watchedPaths = locations.map(({ path }) => path);
       const onEvent = (event: WatchEvent): void => {
         if (json) terminal.print(printableJson(event));
         else if (!once || event.event !== "caught_up") printEvent(event, terminal, quiet);
       };
-      const { newCount } = await watchFiles(store, found, { ...options, once, signal: stopping.signal, onEvent });
+      const { newCount } = await watchFiles(store, watchedPaths, {
+        ...options,
+        once,
+        signal: stopping.signal,
+        onEvent,
+      });
       return { value: { event: "stopped", newCount }, lines: quiet ? [] : lastLines(newCount, once, terminal) };
     } finally {
       for (const signal of SIGNALS) process.off(signal, stop);
@@ -76,11 +82,11 @@ function* lastLines(newCount: number, isOnce: boolean, terminal: Terminal): Gene
   if (isOnce) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
 }
 
-/** @throws {Failure} `USAGE_INVALID` if nobody can be asked. */
-async function isAgreed(question: string, terminal: Terminal, json: boolean): Promise<boolean> {
+/** @throws {Failure} `USAGE_INVALID` with `--json`, or if no terminal is there to ask. */
+async function askToAgree(question: string, terminal: Terminal, json: boolean): Promise<boolean> {
   if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
     const hint = "Add --yes to agree, or name the paths to follow.";
-    throw new Failure("USAGE_INVALID", "Nobody here can be asked to agree.", { hint });
+    throw new Failure("USAGE_INVALID", "Following the standard locations needs your agreement.", { hint });
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -114,7 +120,7 @@ function printEvent(event: WatchEvent, terminal: Terminal, quiet: boolean): void
       terminal.note(`${oneLine(event.reason)} Trying again in ${event.retryInMs / 1_000} s.`);
       break;
     case "polling":
-      terminal.note(`${oneLine(event.reason)}: scanning everything each ${event.everyMs / 1_000} s instead.`);
+      terminal.note(`${oneLine(event.reason)}. Scanning all folders every ${event.everyMs / 1_000} s instead.`);
       break;
     case "imported":
       if (!quiet) terminal.print(oneLine(`${event.path}: ${formatCount(event.newCount, "new message")}`));

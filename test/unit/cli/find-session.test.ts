@@ -27,7 +27,8 @@ describe("findSession", () => {
     ["qu", "quay-9"],
     ["@last", "quay-9"],
   ])("%j means %j", (typed, id) => {
-    if (id === undefined) expect(() => findSession(store, typed)).toThrow('3 sessions begin with "pier-1/".');
+    if (id === undefined)
+      expect(() => findSession(store, typed)).toThrow('The ids of 3 sessions begin with "pier-1/".');
     else expect(findSession(store, typed).id).toBe(id);
   });
 

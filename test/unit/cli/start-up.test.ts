@@ -27,7 +27,7 @@ test("the command line loads neither the store nor zod nor the importers before 
   expect(loaded).toContain("cli/commands/recall.ts");
   expect(packagesOf(loaded)).toEqual(["commander", "leven"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
-    "session/sessions-begun.ts",
+    "session/session-ids-with-prefix.ts",
     "importers/formats.ts",
     "session/recall-notes.ts",
   ]);
