@@ -10,7 +10,7 @@ import {
   readBlock,
   refuse,
   resultValue,
-  runsOf,
+  splitByRole,
   standInFor,
   textReader,
 } from "./shared/message.ts";
@@ -81,7 +81,7 @@ function messagesOf(content: LlxprtContent, path: string): AdaptedMessage[] {
       return [{ role: "assistant", parts: blocks.map(partOfSaid), ...createdAt, ...keepInMetadata("llxprt", fields) }];
     case "human":
     case "tool":
-      return runsOf(blocks.map(partOfBlock), speaker === "tool" ? "tool" : "user").map((run, index) => {
+      return splitByRole(blocks.map(partOfBlock), speaker === "tool" ? "tool" : "user").map((run, index) => {
         const isOther = (run.role === "tool") !== (speaker === "tool");
         const form = index > 0 ? { joined: true } : { speaker: isOther ? speaker : undefined };
         return { ...run, ...createdAt, ...keepInMetadata("llxprt", index === 0 ? fields : {}, form) };

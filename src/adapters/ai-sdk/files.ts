@@ -4,7 +4,7 @@ import { defined, type Fields, isName, keep, ownOf } from "../shared/own.ts";
 
 const SOME_IMAGE = "image/*";
 
-/** Media types of images, by the first characters of their base64. */
+/** The first characters of an image's base64, and the media type that they imply. */
 const IMAGE_STARTS = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
 
 export function readFile({ type, ...part }: Fields): FilePart | undefined {
@@ -21,8 +21,11 @@ export function readFile({ type, ...part }: Fields): FilePart | undefined {
     // The type in a data URL may differ from the part's.
     urlType,
   };
-  const known = (mediaType as string | undefined) ?? urlType ?? start?.[1] ?? SOME_IMAGE;
-  return { ...defined<FilePart>({ type: "file", mediaType: known, name, ...content }), ...keep("aiSdk", fields, form) };
+  const knownType = (mediaType as string | undefined) ?? urlType ?? start?.[1] ?? SOME_IMAGE;
+  return {
+    ...defined<FilePart>({ type: "file", mediaType: knownType, name, ...content }),
+    ...keep("aiSdk", fields, form),
+  };
 }
 
 /** Turns bytes and `URL` objects into strings, so that JSON can hold them. */
@@ -41,6 +44,6 @@ export function partOfFile(file: FilePart): Fields {
   const { mediaType, name: filename, data, url } = file;
   const held = typeof form.urlType === "string" && data !== undefined ? dataUrlOf(form.urlType, data) : (data ?? url);
   const source = form.as === "image" ? { type: "image", image: held } : { type: "file", data: held };
-  const known = form.mediaType === "absent" ? undefined : mediaType;
-  return defined({ ...fields, ...source, mediaType: known, filename });
+  const sentType = form.mediaType === "absent" ? undefined : mediaType;
+  return defined({ ...fields, ...source, mediaType: sentType, filename });
 }

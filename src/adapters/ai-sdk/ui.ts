@@ -7,7 +7,7 @@ import { contentOfUiPart, outcomeOf, saidInUiPart, uiPartOf } from "./ui-parts.t
 /**
  * Converts UI messages of the AI SDK, as `useChat` keeps them. An assistant's UI message holds every step of its turn. Each step
  * becomes one message, and its results another. Unknown fields are kept under `aiSdkUi`, and `toUiMessages` restores them. Ids
- * are kept there too. They do not become our ids, because a UI message grows under its id.
+ * are kept there too. They do not become our ids, because a UI message keeps its id while it grows, and our messages never change.
  *
  * @throws {StoreError} `MESSAGE_INVALID` for an unknown role, and for parts that are not an array.
  */
@@ -62,11 +62,11 @@ export function toUiMessages(messages: readonly AnyMessage[]): UIMessage[] {
       if (last !== undefined) answer(last.parts, parts);
       return;
     }
-    const said = parts.map(uiPartOf);
-    if (message.role === "assistant" && form.step !== false) said.unshift({ type: "step-start" });
+    const uiParts = parts.map(uiPartOf);
+    if (message.role === "assistant" && form.step !== false) uiParts.unshift({ type: "step-start" });
     const isNext = message.role === "assistant" && last?.role === "assistant" && fields.id === undefined;
-    if (isNext) last.parts.push(...said);
-    else theirs.push({ id: `message-${index}`, ...fields, role: message.role, parts: said });
+    if (isNext) last.parts.push(...uiParts);
+    else theirs.push({ id: `message-${index}`, ...fields, role: message.role, parts: uiParts });
   });
   return theirs as unknown as UIMessage[];
 }

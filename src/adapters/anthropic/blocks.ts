@@ -27,7 +27,7 @@ export function contentOfBlock(block: unknown): ContentPart {
   return readBlock<ContentPart>("anthropic", block, [readText, readFile]);
 }
 
-export function partOfBlock(block: unknown): Part {
+export function assistantPartOf(block: unknown): Part {
   return readBlock<Part>("anthropic", block, [readThought, readRedactedThought, readCall, readText, readFile]);
 }
 
@@ -62,7 +62,7 @@ function readThought({ type, thinking, ...fields }: Fields): ReasoningPart | und
   return { type: "reasoning", text: thinking, ...keep("anthropic", fields) };
 }
 
-/** Anthropic needs an encrypted thought back unchanged. */
+/** An encrypted thought must be sent back unchanged, so all its fields are kept. */
 function readRedactedThought({ type, ...fields }: Fields): ReasoningPart | undefined {
   if (type !== "redacted_thinking") return undefined;
   return { type: "reasoning", text: "", ...keep("anthropic", fields, { as: type }) };
@@ -73,22 +73,22 @@ function readCall({ type, id, name, input = {}, ...fields }: Fields): ToolCallPa
   return { type: "tool_call", toolCallId: id, name, args: input, ...keep("anthropic", fields) };
 }
 
-export function askedPartOf(block: unknown): Part {
+export function userPartOf(block: unknown): Part {
   return readBlock<Part>("anthropic", block, [readResult, readText, readFile]);
 }
 
 function readResult({ type, tool_use_id, content, is_error, ...fields }: Fields): ToolResultPart | undefined {
   if (type !== "tool_result" || !isName(tool_use_id)) return undefined;
-  // Anthropic never sends content that is neither a string nor a list. It becomes the only item of a list.
+  // Anthropic's content is a string or a list. Anything else, from another program, becomes the only item of a list.
   const isBare = content !== undefined && typeof content !== "string" && !Array.isArray(content);
-  const said = isBare ? [content] : (content ?? "");
+  const given = isBare ? [content] : (content ?? "");
   const isError = typeof is_error === "boolean" ? is_error : undefined;
   if (isError === undefined) fields.is_error = is_error;
   const form = { content: content === undefined ? "absent" : isBare ? "bare" : undefined };
   const result: ToolResultPart = {
     type: "tool_result",
     toolCallId: tool_use_id,
-    content: typeof said === "string" ? said : said.map(contentOfBlock),
+    content: typeof given === "string" ? given : given.map(contentOfBlock),
     isError,
   };
   return { ...defined(result), ...keep("anthropic", fields, form) };
@@ -129,8 +129,9 @@ export function blockOfPart(part: Part): unknown {
 
 export function blockOfResult(part: ToolResultPart): Fields {
   const { fields, form } = ownOf(part, "anthropic");
-  const said = typeof part.content === "string" ? part.content : part.content.map((item) => blockOfContent(item, true));
-  const content = form.content === "bare" && said.length === 1 ? said[0] : said;
+  const blocks =
+    typeof part.content === "string" ? part.content : part.content.map((item) => blockOfContent(item, true));
+  const content = form.content === "bare" && blocks.length === 1 ? blocks[0] : blocks;
   return defined({
     ...fields,
     type: "tool_result",

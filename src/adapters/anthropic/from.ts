@@ -1,8 +1,8 @@
 import type { Message, MessageParam, TextBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { Part } from "../../core/message.ts";
-import { type AdaptedMessage, isPlainText, refuse, runsOf } from "../shared/message.ts";
+import { type AdaptedMessage, isPlainText, refuse, splitByRole } from "../shared/message.ts";
 import { type Fields, keepInMetadata } from "../shared/own.ts";
-import { askedPartOf, contentOfBlock, partOfBlock } from "./blocks.ts";
+import { assistantPartOf, contentOfBlock, userPartOf } from "./blocks.ts";
 
 /** A message of a Messages API request, or a reply. */
 export type AnthropicMessage = MessageParam | Message;
@@ -50,7 +50,7 @@ function messagesOf(message: Fields, path: string, afterResults: boolean): Adapt
   if (role !== "assistant" && role !== "system") {
     return refuse(`${path}.role`, `Anthropic has no role ${JSON.stringify(role)}`);
   }
-  const parts = partsIn(content, path, role === "system" ? contentOfBlock : partOfBlock);
+  const parts = partsIn(content, path, role === "system" ? contentOfBlock : assistantPartOf);
   const form = {
     reply: isReply ? rest : undefined,
     content: listOf(content, parts),
@@ -60,8 +60,8 @@ function messagesOf(message: Fields, path: string, afterResults: boolean): Adapt
 }
 
 function userMessages(content: unknown, path: string, fields: Fields, afterResults: boolean): AdaptedMessage[] {
-  const parts = partsIn(content, path, askedPartOf);
-  return runsOf(parts, "user").map((run, index) => {
+  const parts = partsIn(content, path, userPartOf);
+  return splitByRole(parts, "user").map((run, index) => {
     // `toAnthropic` joins consecutive results. This mark keeps separate messages separate.
     const isApart = index === 0 && run.role === "tool" && afterResults;
     const form = { content: listOf(content, parts), joined: index > 0 ? true : isApart ? false : undefined };

@@ -1,8 +1,8 @@
 import type { Content } from "@google/genai";
 import type { Part } from "../../core/message.ts";
-import { type AdaptedMessage, refuse, runsOf } from "../shared/message.ts";
+import { type AdaptedMessage, refuse, splitByRole } from "../shared/message.ts";
 import { asObject, type Fields, keepInMetadata } from "../shared/own.ts";
-import { contentOfPart, partOfModel } from "./parts.ts";
+import { assistantPartOf, contentOfPart } from "./parts.ts";
 import { readResult, withFileAfter } from "./responses.ts";
 
 /** The fields of a `generateContent` request that hold the conversation. `systemInstruction` goes into `config`. */
@@ -62,7 +62,7 @@ class ContentReader {
     const ids = new Set(parts.map((part) => asObject(asObject(part).functionCall).id));
     const numbered = namesWithNumbers();
     const said = parts.map((part) =>
-      partOfModel(part, (name) => {
+      assistantPartOf(part, (name) => {
         let id = numbered(name);
         while (ids.has(id)) id = numbered(name);
         return id;
@@ -88,7 +88,7 @@ class ContentReader {
       if (last?.type === "tool_result" && part.type === "file") parts.splice(-1, 1, withFileAfter(last, part));
       else parts.push(part);
     }
-    return runsOf(parts, "user");
+    return splitByRole(parts, "user");
   }
 
   #answer(id: string): void {

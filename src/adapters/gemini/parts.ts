@@ -26,8 +26,8 @@ export function contentOfPart(part: unknown): ContentPart {
   return readBlock<ContentPart>("gemini", part, [readText, readFile]);
 }
 
-/** @param idFor  Makes the id of a call without one from its function's name. */
-export function partOfModel(part: unknown, idFor: (name: string) => string): Part {
+/** @param idFor  Makes an id, from the function's name, for a call that has none. */
+export function assistantPartOf(part: unknown, idFor: (name: string) => string): Part {
   return readBlock<Part>("gemini", part, [readThought, (call) => readCall(call, idFor), readText, readFile]);
 }
 
@@ -98,7 +98,7 @@ export function partOfFile({ mediaType, name, data, url, ...part }: FilePart): F
 }
 
 /** Returns undefined for reasoning of other models. */
-export function partOfSaid(part: Part): unknown {
+export function partOfAssistant(part: Part): unknown {
   if (isContent(part)) return partOfContent(part);
   const { fields, form } = ownOf(part, "gemini");
   if (part.type === "reasoning") return form.as === undefined ? undefined : { ...fields, text: part.text };

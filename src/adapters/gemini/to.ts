@@ -2,7 +2,7 @@ import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type AnyMessage, CallNames, isContent, partsOf } from "../shared/message.ts";
 import { type Fields, isObject, ownOf } from "../shared/own.ts";
 import type { GeminiConversation } from "./from.ts";
-import { partOfContent, partOfSaid } from "./parts.ts";
+import { partOfAssistant, partOfContent } from "./parts.ts";
 import { partsOfResult } from "./responses.ts";
 
 export interface ToGeminiOptions {
@@ -92,7 +92,7 @@ class AnsweredCalls {
       const unnamed = calls.filter((part) => ownOf(part, "gemini").form.id === "absent");
       this.#unnamed = unnamed.map((part) => part.toolCallId);
     }
-    if (role === "assistant") return given.map(partOfSaid).filter((part) => part !== undefined);
+    if (role === "assistant") return given.map(partOfAssistant).filter((part) => part !== undefined);
     return given.filter(isContent).map((part) => partOfContent(part));
   }
 

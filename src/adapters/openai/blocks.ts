@@ -13,8 +13,8 @@ const AUDIO_TYPES: Record<string, string> = { wav: "audio/wav", mp3: "audio/mpeg
 
 const SOME_IMAGE = "image/*";
 
-/** Unknown kinds of block are kept whole in a `data` part. */
-export function partOfBlock(block: unknown): ContentPart {
+/** Unknown kinds of block are filePart whole in a `data` part. */
+export function contentOfBlock(block: unknown): ContentPart {
   return readBlock<ContentPart>("openai", block, [textReader("openai"), readRefusal, readImage, readAudio, readFile]);
 }
 
@@ -26,24 +26,24 @@ function readRefusal({ type, refusal, ...fields }: Fields): TextPart | undefined
 function readImage({ type, image_url, ...fields }: Fields): FilePart | undefined {
   const { url, ...inner } = asObject(image_url);
   if (type !== "image_url" || typeof url !== "string") return undefined;
-  return kept(readDataUrl(url) ?? { mediaType: SOME_IMAGE, url }, type, fields, inner);
+  return filePart(readDataUrl(url) ?? { mediaType: SOME_IMAGE, url }, type, fields, inner);
 }
 
 function readAudio({ type, input_audio, ...fields }: Fields): FilePart | undefined {
   const { data, format, ...inner } = asObject(input_audio);
   const mediaType = AUDIO_TYPES[String(format)];
   if (type !== "input_audio" || typeof data !== "string" || mediaType === undefined) return undefined;
-  return kept({ mediaType, data }, type, fields, inner);
+  return filePart({ mediaType, data }, type, fields, inner);
 }
 
 function readFile({ type, file, ...fields }: Fields): FilePart | undefined {
   const { file_data, filename: name, ...inner } = asObject(file);
   const bytes = typeof file_data === "string" ? readDataUrl(file_data) : undefined;
   if (type !== "file" || bytes === undefined || (name !== undefined && typeof name !== "string")) return undefined;
-  return kept({ ...bytes, name }, type, fields, inner);
+  return filePart({ ...bytes, name }, type, fields, inner);
 }
 
-function kept(file: Omit<FilePart, "type">, type: string, fields: Fields, inner: Fields): FilePart {
+function filePart(file: Omit<FilePart, "type">, type: string, fields: Fields, inner: Fields): FilePart {
   const part = defined({ type: "file", ...file } as FilePart);
   const as = type === usualBlock(part) ? undefined : type;
   return { ...part, ...keep("openai", { ...fields, ...nested(type, inner) }, { as }) };
@@ -58,7 +58,7 @@ function usualBlock({ mediaType, data, url }: FilePart): string | undefined {
 }
 
 /** Converts a part of a user message. */
-export function blockOf(part: ContentPart): unknown {
+export function userBlockOf(part: ContentPart): unknown {
   if (part.type !== "file") return textBlockOf(part);
   const { fields, form } = ownOf(part, "openai");
   const { mediaType, data, url, name } = part;
@@ -80,7 +80,7 @@ export function blockOf(part: ContentPart): unknown {
   return { type: "text", text: standInFor(part) };
 }
 
-/** Converts a part of any other message. Files and data become text, because such a message holds only text. */
+/** Converts a part of a message that is not the user's. Files and data become text, because only users send files. */
 export function textBlockOf(part: ContentPart): unknown {
   if (part.type === "text") {
     const { fields, form } = ownOf(part, "openai");
@@ -88,6 +88,6 @@ export function textBlockOf(part: ContentPart): unknown {
     return { ...fields, type: "text", text: part.text };
   }
   if (isUnknownBlock(part, "openai")) return part.data;
-  if (part.type === "file" && ownOf(part, "openai").form.as !== undefined) return blockOf(part);
+  if (part.type === "file" && ownOf(part, "openai").form.as !== undefined) return userBlockOf(part);
   return { type: "text", text: standInFor(part) };
 }

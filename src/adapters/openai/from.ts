@@ -2,7 +2,7 @@ import type { ChatCompletionMessage, ChatCompletionMessageParam } from "openai/r
 import type { Part } from "../../core/message.ts";
 import { type AdaptedMessage, isPlainText, refuse } from "../shared/message.ts";
 import { type Fields, isName, keep, keepInMetadata } from "../shared/own.ts";
-import { partOfBlock } from "./blocks.ts";
+import { contentOfBlock } from "./blocks.ts";
 import { callsOf, legacyCallOf } from "./calls.ts";
 
 /** OpenAI-compatible servers put a model's reasoning in these fields. OpenAI itself does not send it. */
@@ -89,13 +89,13 @@ function toolMessage({ role, ...message }: Fields, path: string): AdaptedMessage
   const form = formOf(content, path);
   const as = role === "function" ? role : undefined;
   const kept = keep("openai", fields, { as, content: form === "list" ? undefined : form });
-  const result = Array.isArray(content) ? content.map(partOfBlock) : ((content ?? "") as string);
+  const result = Array.isArray(content) ? content.map(contentOfBlock) : ((content ?? "") as string);
   return { role: "tool", parts: [{ type: "tool_result", toolCallId, content: result, ...kept }] };
 }
 
 function partsIn(content: unknown): Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map(partOfBlock) : [];
+  return Array.isArray(content) ? content.map(contentOfBlock) : [];
 }
 
 /** Marks the forms of content that the parts do not show. A string needs no mark. */

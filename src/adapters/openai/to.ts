@@ -2,7 +2,7 @@ import type { ChatCompletionMessageParam } from "openai/resources/chat/completio
 import type { DataPart, Part, ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { type AnyMessage, isContent, partsOf, textOrList } from "../shared/message.ts";
 import { type Fields, ownOf } from "../shared/own.ts";
-import { blockOf, textBlockOf } from "./blocks.ts";
+import { textBlockOf, userBlockOf } from "./blocks.ts";
 import { callBlockOf, callIdOf, isCall, isLegacyCall } from "./calls.ts";
 import { legalName } from "./from.ts";
 
@@ -34,7 +34,7 @@ function messagesOf(message: AnyMessage): Fields[] {
     case "system":
       return [{ ...fields, role: form.role ?? "system", ...name, ...contentField(content.map(textBlockOf), form) }];
     case "user":
-      return [{ ...fields, role: "user", ...name, ...contentField(content.map(blockOf), form) }];
+      return [{ ...fields, role: "user", ...name, ...contentField(content.map(userBlockOf), form) }];
   }
 }
 

@@ -34,7 +34,7 @@ export function isContent(part: Part): part is ContentPart {
   return part.type === "text" || part.type === "file" || part.type === "data";
 }
 
-/** Returns undefined for an object of another kind. */
+/** Converts a provider's block, or returns undefined if it is not of the kind that this reader knows. */
 export type Reader<P extends Part> = (block: Fields) => P | undefined;
 
 /** Converts a block by the first reader that knows it. An unknown block is kept whole in a `data` part. */
@@ -59,7 +59,7 @@ export function isUnknownBlock(part: Part, provider: Provider): part is DataPart
 }
 
 /** Splits parts into messages: runs of results, and runs of other parts. Without parts, there is one empty message. */
-export function runsOf(parts: readonly Part[], roleIfEmpty: "tool" | "user"): AdaptedMessage[] {
+export function splitByRole(parts: readonly Part[], roleIfEmpty: "tool" | "user"): AdaptedMessage[] {
   const runs: AdaptedMessage[] = [];
   for (const part of parts) {
     const role = part.type === "tool_result" ? "tool" : "user";
@@ -95,7 +95,7 @@ export function argsObject(args: unknown): Fields {
   return isObject(args) ? args : { input: args };
 }
 
-/** Returns true for a single text without provider fields, which is sent as a string unless it came in a list. */
+/** Returns true for a single text without provider fields. It is sent as a string, unless it came in a list. */
 export function isPlainText(parts: readonly Part[], provider: Provider): boolean {
   const [only] = parts;
   return parts.length === 1 && only!.type === "text" && !(provider in only!);
