@@ -1,14 +1,14 @@
-/** The least length of a run of base64 letters that counts as bytes. Hashes and signatures are shorter. */
+/** The least length of a run of base64 characters that counts as bytes. Hashes and signatures are shorter. */
 const BASE64_CHARS_MIN = 256;
 
-// Without the lookbehind, a run costs the square of its length. A longer match would overflow the matcher's stack.
+// Without the lookbehind, matching takes quadratic time. Matching a whole run would overflow the stack, so this matches its start.
 const RUN_START = new RegExp(`(?<![\\w+/-])[\\w+/-]{${BASE64_CHARS_MIN}}`, "g");
 const URL_START = /data:([\w.+-]{1,60}\/[\w.+-]{1,60})(?:;[\w=.-]{1,60}){0,4};base64,$/;
 
 const URL_START_CHARS_MAX = 400;
 
 /**
- * Replaces bytes written as base64, alone or in a `data:` URL, by their type and size: `[image/png, 12,345 bytes]`. A run counts
+ * Replaces base64, alone or in a `data:` URL, by the type and size of its bytes: `[image/png, 12,345 bytes]`. A run counts
  * as bytes if it is long and begins with a mix of upper-case letters, lower-case letters and digits.
  */
 export function withoutBytes(text: string): string {
@@ -21,7 +21,7 @@ export function withoutBytes(text: string): string {
     const url = URL_START.exec(before);
     if (url === null && ![/[A-Z]/, /[a-z]/, /\d/].every((kind) => kind.test(beginning))) continue;
     const end = runEnd(text, start + BASE64_CHARS_MIN);
-    const size = byteLengthOf(text.slice(start, end)).toLocaleString("en-US");
+    const size = base64ByteLength(text.slice(start, end)).toLocaleString("en-US");
     pieces.push(text.slice(from, start - (url?.[0].length ?? 0)), `[${url?.[1] ?? "base64"}, ${size} bytes]`);
     from = end;
   }
@@ -31,32 +31,32 @@ export function withoutBytes(text: string): string {
 /** Looks at every 256th character first, which is much faster than RUN_START for most texts. */
 function hasLongRun(text: string): boolean {
   for (let at = BASE64_CHARS_MIN - 1; at < text.length; at += BASE64_CHARS_MIN) {
-    if (!isLetter(text, at)) continue;
+    if (!isBase64Char(text, at)) continue;
     let from = at - 1;
-    while (from >= 0 && at - from < BASE64_CHARS_MIN && isLetter(text, from)) from--;
+    while (from >= 0 && at - from < BASE64_CHARS_MIN && isBase64Char(text, from)) from--;
     let end = at + 1;
-    while (end < text.length && end - from <= BASE64_CHARS_MIN && isLetter(text, end)) end++;
+    while (end < text.length && end - from <= BASE64_CHARS_MIN && isBase64Char(text, end)) end++;
     if (end - from - 1 >= BASE64_CHARS_MIN) return true;
   }
   return false;
 }
 
-const IS_LETTER = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/-]/.test(String.fromCharCode(code))));
+const IS_BASE64_CHAR = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/-]/.test(String.fromCharCode(code))));
 
-function isLetter(text: string, index: number): boolean {
-  return IS_LETTER[text.charCodeAt(index)] === 1;
+function isBase64Char(text: string, index: number): boolean {
+  return IS_BASE64_CHAR[text.charCodeAt(index)] === 1;
 }
 
 function runEnd(text: string, from: number): number {
-  const afterLetters = /[^\w+/-]/g;
-  afterLetters.lastIndex = from;
-  let end = afterLetters.exec(text)?.index ?? text.length;
+  const afterRun = /[^\w+/-]/g;
+  afterRun.lastIndex = from;
+  let end = afterRun.exec(text)?.index ?? text.length;
   while (text[end] === "=") end++;
   return end;
 }
 
-/** The loop is linear; `/=+$/` would take quadratic time on many `=`. */
-export function byteLengthOf(base64: string): number {
+/** Returns the number of bytes. The loop takes linear time; `/=+$/` would take quadratic time on many `=`. */
+export function base64ByteLength(base64: string): number {
   let length = base64.length;
   while (length > 0 && base64[length - 1] === "=") length--;
   return Math.floor((length * 3) / 4);

@@ -8,7 +8,7 @@ export type Level = SessionLevel | "subject" | "span";
  * A root, its level, and a log position: `cluster:123`, `theme:123@456`, `subject:77@460`. With a position, the meaning of a
  * handle never changes, even if the root is absorbed. Without a position, a handle means the current state.
  *
- * A span's handle has the ids of its first and last message: `span:12@480`.
+ * A span's handle has the id of its first message as `root` and that of its last message as `position`: `span:12@480`.
  */
 export interface Handle {
   level: Level;

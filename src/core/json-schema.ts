@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** Returns a JSON Schema for models. It is sent with each call, so the limits of safe integers are left out. */
+/** Returns a JSON Schema for models. It leaves out the limits of safe integers, which would cost tokens in each call. */
 export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.core.JSONSchema.BaseSchema {
   return z.toJSONSchema(schema, {
     io,

@@ -5,15 +5,15 @@ const ATTRIBUTE_CHARS_MAX = 512;
 
 const REORDERING_OR_TAG = /^[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]$/u;
 
-/** Matches what must be replaced, and flags such as Scotland's. The tag characters of a flag stay. */
+/** Matches characters that must be replaced. It also matches flags such as Scotland's, whose tag characters stay. */
 const UNSAFE =
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{2,6}\u{e007f}|\r\n|[&<>\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /**
  * Escapes text for the inside of an element, so that it cannot end the element or look like one.
  *
- * Newlines and tabs stay, because code needs them (`\r\n` becomes `\n`). Other control characters become visible, because some
- * models and terminals act on them: `␡`, or U+FFFD if there is no picture. Lone surrogates also become U+FFFD.
+ * Newlines and tabs stay, because code needs them (`\r\n` becomes `\n`). Some models and terminals act on other control
+ * characters, so each is replaced by its symbol, such as `␡`, or by U+FFFD if it has none. Lone surrogates also become U+FFFD.
  *
  * Some characters are written as their code, `[U+202E]`: those that reverse the reading order (Boucher and Anderson, *Trojan
  * Source*, 2021), and tag characters, which only a model sees. Joiners stay, because emoji and Persian need them.
@@ -34,14 +34,14 @@ export function escapeText(text: string): string {
       default: {
         const code = character.codePointAt(0)!;
         if (code < 0x20) return String.fromCharCode(0x2400 + code);
-        if (REORDERING_OR_TAG.test(character)) return nameOf(character);
+        if (REORDERING_OR_TAG.test(character)) return codeOf(character);
         return character.length > 2 ? character : "\ufffd";
       }
     }
   });
 }
 
-/** Escapes text for JSON, like `escapeText`, but keeps `&`, `<` and `>`. */
+/** Replaces the characters that `escapeText` replaces, except `&`, `<` and `>`. */
 export function visibleText(text: string): string {
   return text.replace(UNSAFE, (character) => (/^[&<>]$/.test(character) ? character : escapeText(character)));
 }
@@ -50,11 +50,11 @@ export function visibleText(text: string): string {
 const DIRECTION_MARK = /[\u061c\u200e\u200f]/g;
 
 /**
- * Makes every character visible that a terminal would obey, and direction marks too. A stored text may hold escape sequences that
- * move the cursor or write to the clipboard. Line feeds and tabs stay. All output to a terminal goes through this function.
+ * Replaces the characters that a terminal would act on, and direction marks. A stored text may hold escape sequences that move
+ * the cursor or write to the clipboard. Line feeds and tabs stay. All output to a terminal goes through this function.
  */
 export function printable(text: string): string {
-  return visibleText(text).replace(DIRECTION_MARK, nameOf);
+  return visibleText(text).replace(DIRECTION_MARK, codeOf);
 }
 
 const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
@@ -69,7 +69,7 @@ export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNSAFE_IN_JSON, escaped);
 }
 
-function nameOf(character: string): string {
+function codeOf(character: string): string {
   return `[U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
 }
 

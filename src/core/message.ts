@@ -87,12 +87,12 @@ export const messageSchemas = once(() => {
   // Identifiers are stored in text columns, and SQLite's text has no lone surrogates.
   const identifier = z.string().check(
     z.maxLength(ID_CHARS_MAX),
-    z.refine((id) => id.isWellFormed(), "half of a surrogate pair cannot be kept here"),
+    z.refine((id) => id.isWellFormed(), "half of a surrogate pair cannot be stored"),
   );
   const message = z.looseObject({
     role: z.enum(ROLES).check(z.describe("Who says it")),
     content: z.optional(z.union([z.string(), z.array(part)])).check(z.describe("What is said: a text, or parts")),
-    parts: z.optional(z.array(part)).check(z.describe("The same as content, if it is parts; give one of the two")),
+    parts: z.optional(z.array(part)).check(z.describe("What is said, as parts. Give either this or content")),
     name: z.optional(identifier).check(z.describe("The speaker's name")),
     id: z.optional(identifier.check(z.minLength(1))).check(z.describe("Your own name for it, unique in its session")),
     createdAt: z
@@ -104,7 +104,7 @@ export const messageSchemas = once(() => {
   return { message, part };
 });
 
-/** No provider knows a call by the user, for example. */
+/** The types of part that providers accept in a message of each role. A user cannot call a tool, for example. */
 const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
   system: ["text", "file", "data"],
   user: ["text", "file", "data"],
@@ -219,12 +219,12 @@ export function parseMessage(input: unknown): ParsedMessage {
 
 /** Checks a list of messages. @throws {StoreError} `OPTION_INVALID` if it is no list; what `parseMessage` throws. */
 export function parseMessages(messages: unknown): ParsedMessage[] {
-  // Unlike `map`, it reads holes, so that the first one is refused.
+  // `map` would skip holes. `Array.from` reads them as undefined, which `parseMessage` refuses.
   if (Array.isArray(messages)) return Array.from(messages, parseMessage);
   throw new StoreError("OPTION_INVALID", { option: "messages", expected: "a list of messages", actual: messages });
 }
 
-/** Refuses lists with holes, which the schema would read item by item. */
+/** Refuses lists with holes. The schema would read them one by one, and a list may have millions. */
 function refuseHoles(input: { content?: unknown; parts?: unknown } | null | undefined): void {
   for (const field of ["content", "parts"] as const) {
     const list = input?.[field];

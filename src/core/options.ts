@@ -42,7 +42,7 @@ export const DEFAULT_SETTINGS = Object.fromEntries(
   Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, option.default]),
 ) as SessionSettings;
 
-/** The options of `store.session`: settings, a project and a title. Each name has 1 to 512 characters. */
+/** The options of `store.session`: settings, a project and a title. A project or title has 1 to 512 characters. */
 export interface SessionOptions extends Partial<SessionSettings> {
   project?: string;
   title?: string;
@@ -54,7 +54,6 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
   throw new StoreError("OPTION_INVALID", { option, expected: `one of ${allowed.join(", ")}`, actual: value });
 }
 
-/** Checks that a value is a text. @throws {StoreError} `OPTION_INVALID`. */
 export function textValue(option: string, value: unknown): string {
   if (typeof value === "string") return value;
   throw new StoreError("OPTION_INVALID", { option, expected: "text", actual: value });

@@ -11,10 +11,10 @@ import {
 import { type FieldsOf, identifier, oneWordOf, parseOptions, share, whole } from "./schema.ts";
 
 /**
- * The least difference between a trigger and the shares that stay verbatim: a tenth for the summary, and a tenth until the next
- * summary is due. `1e-9` allows for rounding errors.
+ * The least difference between a trigger and the shares of the context that stay verbatim. A tenth of the context is for the
+ * summary, and a tenth for new messages until the next summary. `1e-9` allows for rounding errors.
  */
-const COMPACT_SHARE_MIN = 0.2 - 1e-9;
+const FREED_SHARE_MIN = 0.2 - 1e-9;
 
 const SETTINGS = once(() => {
   const fields = Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, z.optional(schemaOf(option))]);
@@ -26,12 +26,12 @@ function schemaOf(option: (typeof SESSION_OPTIONS)[SessionOption]) {
   return option.unit === "share" ? share(option.min, option.max) : whole(option.min, option.max);
 }
 
-const WITH_NAMES = once(() =>
+const OPTIONS = once(() =>
   z.extend(SETTINGS(), { project: z.optional(identifier()), title: z.optional(identifier()) }),
 );
 
 export function sessionOptions(given: SessionOptions): SessionOptions {
-  return parseOptions("session", WITH_NAMES(), given) as SessionOptions;
+  return parseOptions("session", OPTIONS(), given) as SessionOptions;
 }
 
 /**
@@ -44,11 +44,11 @@ export function sessionSettings(given: Partial<SessionSettings>, stored?: Sessio
   const names = Object.keys(SESSION_OPTIONS) as SessionOption[];
   const values = names.map((name) => [name, checked[name] ?? stored?.[name] ?? DEFAULT_SETTINGS[name]]);
   const settings = Object.fromEntries(values) as SessionSettings;
-  checkTogether(settings);
+  checkCombinations(settings);
   return settings;
 }
 
-function checkTogether(settings: SessionSettings): void {
+function checkCombinations(settings: SessionSettings): void {
   const { overlap, evictBatch, flatTail, flatTrigger, sandwichHead, sandwichTail, sandwichTrigger } = settings;
   const { oldMessageTokensMax, messageTokensMax } = settings;
   const refuse = (option: SessionOption, expected: string): never => {
@@ -57,11 +57,11 @@ function checkTogether(settings: SessionSettings): void {
   if (overlap > evictBatch) {
     refuse("overlap", `at most evictBatch (${evictBatch})`);
   }
-  if (flatTrigger - flatTail < COMPACT_SHARE_MIN) {
+  if (flatTrigger - flatTail < FREED_SHARE_MIN) {
     refuse("flatTail", `at least 0.2 less than flatTrigger (${flatTrigger}), so that compacting frees tokens`);
   }
-  if (sandwichTrigger - sandwichHead - sandwichTail < COMPACT_SHARE_MIN) {
-    const expected = `with sandwichHead (${sandwichHead}) at least 0.2 less than sandwichTrigger (${sandwichTrigger})`;
+  if (sandwichTrigger - sandwichHead - sandwichTail < FREED_SHARE_MIN) {
+    const expected = `at least 0.2 less than sandwichTrigger (${sandwichTrigger}) minus sandwichHead (${sandwichHead})`;
     refuse("sandwichTail", `${expected}, so that compacting frees tokens`);
   }
   if (oldMessageTokensMax > messageTokensMax) {

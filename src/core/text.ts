@@ -1,4 +1,4 @@
-import { byteLengthOf, withoutBytes } from "./bytes-in-text.ts";
+import { base64ByteLength, withoutBytes } from "./bytes-in-text.ts";
 import { graphemesIn } from "./graphemes.ts";
 import { TEXT_GRAPHEMES_MAX } from "./limits.ts";
 import type { FilePart, JsonValue, Part } from "./message.ts";
@@ -14,7 +14,7 @@ const ERROR_LINE =
 /** Signed URLs have thousands of characters. */
 const URL_CHARS_MAX = 200;
 
-/** Longer graphemes are cut, in UTF-16 units. Real ones, such as flags and families, are shorter. */
+/** The most UTF-16 units of a grapheme. Longer ones are cut. Those of real texts, such as flags, are shorter. */
 const GRAPHEME_CHARS_MAX = 64;
 
 /**
@@ -45,7 +45,9 @@ function textOfPart(part: Part): string {
     case "tool_call":
       return [part.name, ...stringsIn(part.args as JsonValue)].join("\n");
     case "tool_result":
-      return typeof part.content === "string" ? digestOutput(part.content) : part.content.map(textOfContent).join("\n");
+      return typeof part.content === "string"
+        ? abridgeOutput(part.content)
+        : part.content.map(textOfContent).join("\n");
     case "file":
       return describeFile(part);
     case "data":
@@ -54,21 +56,21 @@ function textOfPart(part: Part): string {
 }
 
 function textOfContent(part: Extract<Part, { type: "text" | "file" | "data" }>): string {
-  return part.type === "text" ? digestOutput(part.text) : textOfPart(part);
+  return part.type === "text" ? abridgeOutput(part.text) : textOfPart(part);
 }
 
-/** Describes a file: `image/png "screen.png" (12,345 bytes)`. A URL without bytes follows, cut to 200 characters. */
+/** Describes a file: `image/png "screen.png" (12,345 bytes)`. A URL that is not a `data:` URL is added, cut to 200 characters. */
 export function describeFile(file: Pick<FilePart, "mediaType" | "name" | "data" | "url">): string {
   const { mediaType, name, data, url = "" } = file;
   const holdsBytes = url.startsWith("data:");
   const base64 = data ?? (holdsBytes ? /^[^,]{0,200};base64,/.exec(url) && url.slice(url.indexOf(",") + 1) : null);
   const named = name === undefined ? "" : ` "${name}"`;
-  const size = base64 === null ? "" : ` (${byteLengthOf(base64).toLocaleString("en-US")} bytes)`;
+  const size = base64 === null ? "" : ` (${base64ByteLength(base64).toLocaleString("en-US")} bytes)`;
   const location = url === "" || holdsBytes ? "" : ` ${cutAtGrapheme(url, URL_CHARS_MAX)}`;
   return `${mediaType}${named}${size}${location}`;
 }
 
-function digestOutput(raw: string): string {
+function abridgeOutput(raw: string): string {
   const output = withoutBytes(raw);
   if (output.length <= RESULT_HEAD_CHARS + RESULT_TAIL_CHARS) return output;
   const middle = output.slice(RESULT_HEAD_CHARS, -RESULT_TAIL_CHARS);
@@ -102,7 +104,7 @@ function stringsIn(value: JsonValue): string[] {
   return strings;
 }
 
-/** Cuts a string early, so that later steps need not read 10 MB. */
+/** Cuts a string early, so that no later function reads 10 MB. */
 function head(text: string): string {
   return text.slice(0, TEXT_GRAPHEMES_MAX + GRAPHEME_CHARS_MAX);
 }
@@ -123,6 +125,6 @@ export function cutAtGrapheme(text: string, charsMax: number): string {
     end = from + index + segment.length;
   }
   if (end > from) return text.slice(0, end);
-  // A grapheme of more than 64 units is cut inside, but not inside a character.
+  // A grapheme of more than 64 units is cut, but not between the halves of a surrogate pair.
   return text.slice(0, charsMax).replace(/[\ud800-\udbff]$/, "");
 }

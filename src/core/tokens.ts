@@ -22,11 +22,11 @@ export function messageTokens(
   { name, parts }: { name?: string | undefined; parts: readonly Part[] },
   counter: TokenCounter,
 ): number {
-  return tokenCountOf(parts, counter) + (name === undefined ? 0 : counter.count(name));
+  return partsTokens(parts, counter) + (name === undefined ? 0 : counter.count(name));
 }
 
-/** Returns the tokens of a message without its name. Everything that is sent counts, including ids and signatures. */
-export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): number {
+/** Counts the tokens of a message without its name. Everything that is sent counts, including ids and signatures. */
+export function partsTokens(parts: readonly Part[], counter: TokenCounter): number {
   let tokens = MESSAGE_TOKENS;
   for (const part of parts) {
     for (const [field, value] of Object.entries(part)) {
@@ -43,7 +43,7 @@ export function tokenCountOf(parts: readonly Part[], counter: TokenCounter): num
       case "tool_result":
         tokens += counter.count(part.toolCallId);
         if (typeof part.content === "string") tokens += counter.count(part.content);
-        else tokens += tokenCountOf(part.content, counter) - MESSAGE_TOKENS;
+        else tokens += partsTokens(part.content, counter) - MESSAGE_TOKENS;
         break;
       case "file":
         tokens += counter.count(describeFile(part));

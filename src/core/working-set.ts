@@ -10,7 +10,7 @@ const KNOWN_NAME = /^(?:Makefile|Dockerfile|Gemfile|Rakefile|Procfile|Jenkinsfil
 const NOT_A_FILE = /^(?:node|next|nuxt|vue|react|three|d3|express|ember|backbone|chart|socket)\.js$/i;
 const BOLD = /^\*{1,3}([^*]+)\*{1,3}:?$/;
 const DRIVE = /^[A-Za-z]:\\/;
-/** A folder in a variable (`$dir/a.ts`) leaves a lone slash. */
+/** Signs before a path that are not part of it. `${dir}/a.ts` leaves `/a.ts`, which becomes `a.ts`. */
 const LEADING = /^[+%-]*(?:\.{3,}|\.\/|\/(?=[^/]*$))?/;
 const TRAILING = /(?::\d+)*[.:,/-]*$/;
 /** A diff writes `a/` and `b/` before the name of a file. */
@@ -23,7 +23,7 @@ const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
 export function filesIn(text: string): string[] {
   const found = new Set<string>();
   for (const [candidate] of text.replace(DIFF_PREFIX, " ").matchAll(CANDIDATE)) {
-    // JSON inside a text has line breaks as two characters.
+    // In a text that contains JSON, a line break is written as a backslash and `n`.
     const pieces = candidate.includes("\\") && !DRIVE.test(candidate) ? candidate.split(/\\+[nrt]?/) : [candidate];
     for (const piece of pieces) {
       // Most words end here. Without a dot, only a name such as `Makefile` is a file.
@@ -72,7 +72,7 @@ export class WorkingSet {
     for (const path of weights.keys()) {
       for (let at = path.indexOf("/", 1); at >= 0; at = path.indexOf("/", at + 1)) {
         const suffix = path.slice(at + 1);
-        if (weights.has(suffix)) append(longerBySuffix, suffix, path);
+        if (weights.has(suffix)) addTo(longerBySuffix, suffix, path);
       }
     }
     const shortestFirst = [...longerBySuffix].sort(([a], [b]) => a.length - b.length);
@@ -85,7 +85,7 @@ export class WorkingSet {
   }
 }
 
-function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
   else list.push(value);
@@ -137,14 +137,14 @@ export function parseFilesLine(line: string): string[] | undefined {
 
 function byFolder(paths: readonly string[]): string[] {
   const folders = new Map<string, string[]>();
-  for (const path of paths) append(folders, path.slice(0, path.length - baseName(path).length), path);
+  for (const path of paths) addTo(folders, path.slice(0, path.length - baseName(path).length), path);
   return [...folders].flatMap(([folder, members]) => {
     const bases = members.map((path) => path.slice(folder.length));
     return folder === "" || bases.length === 1 ? bases.map((base) => folder + base) : `${folder}{${bases.join(", ")}}`;
   });
 }
 
-/** Returns the longest folder of all paths, with its last slash; "" if there is none. */
+/** Returns the innermost folder that contains all paths, with its last slash; "" if there is none. */
 function commonFolder(paths: readonly string[]): string {
   let common = paths[0] ?? "";
   for (const path of paths) {

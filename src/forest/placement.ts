@@ -11,7 +11,7 @@ export interface StructureWeights {
   adjacent: number;
   /** Added if the cluster's last step belongs to the same turn. */
   sameTurn: number;
-  /** Added if the speaker, or a person addressed, last spoke in the cluster. It counts more if many people speak. */
+  /** Added if the step's speaker, or a person it addresses, last spoke in the cluster. It counts more if many people speak. */
   heard: number;
 }
 
@@ -23,8 +23,9 @@ export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.
  * A cluster's score is the mean cosine of the step with the cluster's messages, plus the structural weights. A step
  * without a vector is placed by structure alone. If two scores are equal, the older root wins.
  *
- * With the default weights and a `similarityMin` of 0.35, a step joins the previous step's cluster from a mean cosine
- * of 0, or of 0.1 if it begins a turn. It joins an older cluster from 0.25 within its turn, and from 0.35 otherwise.
+ * With the default weights and a `similarityMin` of 0.35, a step joins the previous step's cluster if the mean cosine is
+ * at least 0, or at least 0.1 if the step begins a turn. For an older cluster it must be at least 0.25 if that cluster
+ * belongs to the same turn, and at least 0.35 otherwise.
  *
  * @param similarityMin  The least score for joining, in [-1, 1). It depends on the embedder.
  * @returns the cluster to join, and its score; undefined if the step starts a cluster.

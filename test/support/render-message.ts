@@ -1,6 +1,6 @@
 import type { Message, Part, Role } from "../../src/core/message.ts";
 import { textOf } from "../../src/core/text.ts";
-import { tokenCountOf } from "../../src/core/tokens.ts";
+import { partsTokens } from "../../src/core/tokens.ts";
 import { quarterCounter } from "./render-model.ts";
 
 /** A stored message whose id is its seq. It costs 4 tokens and a quarter of the characters that the model is sent of it. */
@@ -12,7 +12,7 @@ export function messageOf(seq: number, role: Role, parts: Part[], stepId = seq):
     role,
     parts,
     text: textOf(parts),
-    tokenCount: tokenCountOf(parts, quarterCounter),
+    tokenCount: partsTokens(parts, quarterCounter),
     createdAtMs: 0,
     turnSeq: 0,
     stepId,

@@ -144,8 +144,8 @@ describe("parseMessage", () => {
       "parts[0]: expected plain JSON, got an instance of Part",
     ],
     [{ role: "user", content: "a", id: "" }, "id: Too small: expected string to have >=1 characters"],
-    [{ role: "user", content: "a", id: "a\ud800" }, "id: half of a surrogate pair cannot be kept here"],
-    [{ role: "user", content: "a", name: "\udc00" }, "name: half of a surrogate pair cannot be kept here"],
+    [{ role: "user", content: "a", id: "a\ud800" }, "id: half of a surrogate pair cannot be stored"],
+    [{ role: "user", content: "a", name: "\udc00" }, "name: half of a surrogate pair cannot be stored"],
     [{ role: "user", content: "a", id: "x".repeat(513) }, "id: Too big: expected string to have <=512 characters"],
     [
       { role: "user", content: "a", turn: 1, metadata: { turn: 2 } },

@@ -53,7 +53,7 @@ test("refuses a tail that is not smaller than what triggers cutting to it", () =
 
 test("refuses a sandwich whose ends leave no room between them", () => {
   const expected =
-    "with sandwichHead (0.36) at least 0.2 less than sandwichTrigger (0.85), so that compacting frees tokens";
+    "at least 0.2 less than sandwichTrigger (0.85) minus sandwichHead (0.36), so that compacting frees tokens";
   expect(() => sessionSettings({ sandwichHead: 0.36 })).toThrow(invalid("sandwichTail", expected, 0.3));
   expect(sessionSettings({ sandwichHead: 0.35 })).toMatchObject({ sandwichTail: 0.3 });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Part } from "../../../src/core/message.ts";
-import { estimatingTokenCounter, messageTokens, type TokenCounter, tokenCountOf } from "../../../src/core/tokens.ts";
+import { estimatingTokenCounter, messageTokens, partsTokens, type TokenCounter } from "../../../src/core/tokens.ts";
 
 /** One token a character, so that every count below can be done by hand. */
 const characters: TokenCounter = { name: "characters", count: (text) => text.length };
 
-describe("tokenCountOf", () => {
+describe("partsTokens", () => {
   test.each<[string, Part[], number]>([
     ["nothing but its wrapping", [], 4],
     ["text", [{ type: "text", text: "abc" }], 4 + 3],
@@ -36,7 +36,7 @@ describe("tokenCountOf", () => {
     ["a file that is only named", [{ type: "file", mediaType: "image/png" }], 4 + 9],
     ["data as JSON", [{ type: "data", data: [1, 2] }], 4 + 5],
   ])("counts %s", (_, parts, expected) => {
-    expect(tokenCountOf(parts, characters)).toBe(expected);
+    expect(partsTokens(parts, characters)).toBe(expected);
   });
 });
 
