@@ -15,9 +15,10 @@ export async function runCommandLine(argv: readonly string[], commandLine: Comma
   const program = createProgram(commandLine, argv.includes("--json"), (command, parsed) =>
     run(command, parsed, terminal),
   );
-  const typed = argv.find((word) => program.commands.some((command) => command.name() === word));
+  const commandName = argv.find((word) => program.commands.some((command) => command.name() === word));
   try {
-    const hint = typed === undefined ? "`coppice help` lists the commands." : `\`coppice help ${typed}\` explains it.`;
+    const hint =
+      commandName === undefined ? "`coppice help` lists the commands." : `\`coppice help ${commandName}\` explains it.`;
     await runProgram(program, argv, hint);
     return 0;
   } catch (error) {
@@ -67,7 +68,7 @@ async function print({ value, elements, lines }: Output, json: boolean, terminal
 function* arrayLines(elements: Iterable<unknown>): Generator<string> {
   let last: string | undefined;
   for (const element of elements) {
-    // Nothing is printed before the first element exists, because a failure must not leave half a value.
+    // `[` is printed with the first element, so that a failure before it leaves stdout empty.
     yield last === undefined ? "[" : `${last},`;
     last = printableJson(element);
   }

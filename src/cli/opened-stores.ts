@@ -39,8 +39,8 @@ export class OpenedStores {
     return this.#open({ embedder: silentEmbedder });
   }
 
-  /** Opens a copy, which `close` deletes. */
-  async openToTry(): Promise<Store> {
+  /** Opens a temporary copy of the store, or an empty one if there is no store. `close` deletes it. */
+  async openCopy(): Promise<Store> {
     const folder = mkdtempSync(join(tmpdir(), "coppice-try-"));
     this.#folders.push(folder);
     const path = join(folder, "copy.db");
@@ -73,7 +73,7 @@ function createPrivateFolder(path: string): void {
   }
 }
 
-export interface Machine {
+interface Machine {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
   home: string;

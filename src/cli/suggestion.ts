@@ -1,10 +1,10 @@
 import leven from "leven";
 
-/** The most wrong letters, and their largest share of the longer word. */
+/** A suggestion differs by at most this many letters, and by less than this share of the longer word. */
 const EDITS_MAX = 3;
 const EDITS_SHARE_MAX = 0.5;
 
-/** Too many words begin with the same two letters. */
+/** A shorter text is not completed, because too many words begin with the same two letters. */
 const BEGINNING_CHARS_MIN = 3;
 
 /** Guesses which known word was meant: the word with the fewest wrong letters, or else a word that begins with `typed`. */

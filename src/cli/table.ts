@@ -9,7 +9,7 @@ export interface Column<Row> {
    * digits, and ISO 8601 in UTC.
    */
   value(row: Row): string | number | Date;
-  /** Counts are aligned to the right, unless this says otherwise. */
+  /** By default, a column of counts is aligned to the right, and others to the left. */
   align?: "left" | "right";
   /** The smallest width in a narrow terminal. The widest column is cut first. */
   widthMin?: number;
@@ -32,11 +32,11 @@ interface MeasuredColumn<Row> extends Column<Row> {
 }
 
 /**
- * Yields rows under their headers, taking rows only as lines are read. A terminal gets columns that fit its width. A pipe gets
- * uncut cells with a tab between them, for `cut -f` and `awk -F'\t'`.
+ * Yields the headers and a line for each row. A row is read when its line is needed. A terminal gets columns that fit its
+ * width. A pipe gets uncut cells with a tab between them, for `cut -f` and `awk -F'\t'`.
  *
  * @param columnsOf  The columns, or a function that derives them from the first rows.
- * @param options.isPicture  True if the table is a drawing, which keeps its columns in a pipe.
+ * @param options.isPicture  True if the table is a drawing. Its columns are aligned in a pipe too.
  */
 export function* tableLines<Row>(
   columnsOf: readonly Column<Row>[] | ((sample: readonly Row[]) => readonly Column<Row>[]),

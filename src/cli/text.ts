@@ -36,7 +36,7 @@ export function formatAge(unixMs: number, nowMs: number): string {
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** Writes `today 14:03`, `yesterday 14:03` or `Friday 14:03` in local time; the date for a time that is not of the last days. */
+/** Writes `today 14:03`, `yesterday 14:03` or `Friday 14:03` in local time. Before the last seven days, it writes the date. */
 export function formatMoment(unixMs: number, nowMs: number): string {
   const [date, time] = formatTime(unixMs).split(" ") as [string, string];
   const noonOf = (ms: number): number => new Date(ms).setHours(12, 0, 0, 0);

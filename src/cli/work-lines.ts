@@ -64,7 +64,7 @@ export function timeFor({ width }: Terminal, unixMs: number): string {
   return width === undefined ? formatTime(unixMs) : formatMoment(unixMs, Date.now());
 }
 
-export function sizeLine(facts: readonly (string | null)[]): string {
+export function factsLine(facts: readonly (string | null)[]): string {
   return facts.filter((fact) => fact !== null && fact !== "").join(" · ");
 }
 

@@ -174,7 +174,7 @@ process.exit(0);`;
 const { openStore } = await import("coppice");
 try { openStore(":memory:"); } catch (error) { console.log(error.code, error.message, error.hint); }`,
     );
-    expect(node("bun.mjs").stdout).toMatch(/^DRIVER_NOT_BUILT .*Bun.*Run it with Node/s);
+    expect(node("bun.mjs").stdout).toMatch(/^DRIVER_NOT_BUILT .*Bun.*Run your program with Node/s);
   });
 
   test("can bundle it with esbuild, with native packages external", async () => {

@@ -144,7 +144,7 @@ export class ChatLoop {
         const { inputTokens, outputTokens, costUsd } = event.usage;
         const facts = [
           `${Math.round(share * 100)} % of ${formatCount(tokensMax, "token")}`,
-          hiddenTokens > 0 ? `${formatNumber(hiddenTokens)} of the newest have no room` : "",
+          hiddenTokens > 0 ? `${formatNumber(hiddenTokens)} of the hot window do not fit` : "",
           `${formatNumber(inputTokens)} in, ${formatNumber(outputTokens)} out`,
           costUsd === undefined ? "" : dollars(costUsd),
         ];

@@ -18,7 +18,7 @@ const HELP = `/recall <query...>  find messages, in all sessions
 /help               print this list
 /quit               leave, like Ctrl-D
 Everything else is said to the model. A blank before a slash makes the line a message.
-Ctrl-C ends a reply and keeps what has arrived of it.`;
+Ctrl-C stops a reply and keeps the part that has arrived.`;
 
 /** A blank before the slash, or a second line, makes the line a message. */
 export function isSlashCommand(line: string): boolean {

@@ -20,7 +20,7 @@ export const chatCommand: Command<ChatFlags> = {
   summary: "Talk to Gemini in a session that forgets nothing.",
   details:
     "Continues where the session stopped: a message that waits for an answer is answered first. The key is $GOOGLE_API_KEY " +
-    "or $GEMINI_API_KEY. /help lists what else can be typed. Ctrl-C ends a reply and keeps what has arrived of it. If stdin " +
+    "or $GEMINI_API_KEY. /help lists what else can be typed. Ctrl-C stops a reply and keeps the part that has arrived. If stdin " +
     "is not a terminal, each line is a message, and the first failure ends the chat. A new session is created with its " +
     "first message. With --json: {sessionId, model, turns, pressure}, and every line is a message.",
   argument: `${SESSION_MEANING}; an unknown name creates a session (default: a new one)`,
@@ -31,24 +31,24 @@ export const chatCommand: Command<ChatFlags> = {
   ],
   examples: ["", "488c5296", "plans --project web --tokens-max 32000", "plans --json < questions.txt"],
 
-  async run({ args: [typed], options: { project, model: wanted, tokensMax }, terminal, json, loadStores }) {
+  async run({ args: [typed], options: { project, model: modelName, tokensMax }, terminal, json, loadStores }) {
     const { estimatingTokenCounter } = await import("../../core/tokens.ts");
     const { Chat, chatModels, contextLimit } = await import("../../session/chat.ts");
     const { ChatInput } = await import("../chat/chat-input.ts");
     const { ChatLoop } = await import("../chat/chat-loop.ts");
     // If a key is missing, this fails before anything is opened or created.
-    const { model, summarizer } = chatModels(wanted);
+    const { model, summarizer } = chatModels(modelName);
     const options: ChatOptions = { model, tokenCounter: estimatingTokenCounter, tokensMax };
     contextLimit(options);
     const stores = await loadStores();
     const store = stores.openToWrite({ summarizer });
     const settings: SessionOptions = project === undefined ? {} : { project };
     const known = typed === undefined ? undefined : findKnownSession(store, typed);
-    const chatOver = (id: string | undefined): Chat => new Chat(store, store.session(id, settings), options);
+    const chatIn = (id: string | undefined): Chat => new Chat(store, store.session(id, settings), options);
     const isTerminal = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;
-    const chat = known === undefined ? undefined : chatOver(known.id);
+    const chat = known === undefined ? undefined : chatIn(known.id);
     const input = new ChatInput(process.stdin, isTerminal ? process.stdout : undefined, process);
-    const loop = new ChatLoop({ chat, begin: () => chatOver(typed), input, terminal, stores, json });
+    const loop = new ChatLoop({ chat, begin: () => chatIn(typed), input, terminal, stores, json });
     try {
       if (isTerminal) {
         const newest = known?.newest();

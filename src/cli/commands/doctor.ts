@@ -18,8 +18,9 @@ export const doctorCommand: Command = {
   usage: "doctor",
   summary: "Report what is wrong with the store, and how to fix it.",
   details:
-    "✓ is fine, ! could be better, ✗ is wrong; any ✗ makes the exit code 1. Nothing is written. A store that does not " +
-    "open is examined too. `verify` looks closer at messages and derived rows. With --json: {ok, findings}.",
+    "✓ marks what is fine, ! what could be better, and ✗ a problem. The exit code is 1 if there is a problem. Nothing is " +
+    "written. A store that does not open is examined too. `verify` looks closer at messages and derived rows. With --json: " +
+    "{ok, findings}.",
   examples: ["", "--json"],
 
   async run({ loadStores, terminal }) {

@@ -7,8 +7,8 @@ export const forgetCommand: Command<{ messages?: number[] }> = {
   usage: "forget <session>",
   summary: "Delete a session, or some of its messages, permanently.",
   details:
-    "A message is deleted together with its step and the summaries that cover it. Only a backup brings it back; or, if it " +
-    "came from a transcript that still has it, another import or a watch.\n" +
+    "A message is deleted together with its step and the summaries that cover it. Only a backup brings it back. If it came " +
+    "from a transcript that still has it, another import or a watch also brings it back.\n" +
     "With --json: {messageCount, summaryCount, artifactCount, erased}.",
   argument: SESSION_MEANING,
   options: [new Option("--messages <ids>", "only these messages, by id, separated by commas").argParser(messageIds)],

@@ -21,9 +21,9 @@ export const importCommand: Command<ImportFlags> = {
   usage: "import [paths...]",
   summary: "Import transcripts of other programs, and summarize them.",
   details:
-    "Formats are recognized by content. Folders are searched for *.jsonl, *.json and *.db files; `-` is standard input. What " +
-    "was imported before is not imported again, so a file that has grown can be imported again. A line that cannot be read " +
-    "is reported, and all others are imported. `coppice watch --once` finds the folders of your agents by itself. " +
+    "Formats are recognized by content. Folders are searched for *.jsonl, *.json and *.db files; `-` is standard input. If a " +
+    "file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
+    "are imported. `coppice watch --once` finds the folders of your agents by itself. " +
     "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
   argument: "files, folders and patterns",
   options: [
@@ -46,8 +46,10 @@ export const importCommand: Command<ImportFlags> = {
     }
     const { importFiles } = await import("../../imports/import-files.ts");
     const stores = await loadStores();
-    const store = dryRun ? await stores.openToTry() : stores.openToWrite();
-    const hint = dryRun ? "Nothing was imported." : "What was read so far is in the store. Run it again to continue.";
+    const store = dryRun ? await stores.openCopy() : stores.openToWrite();
+    const hint = dryRun
+      ? "Nothing was imported."
+      : "What was read so far is in the store. Run the command again to continue.";
     const result = await interruptible(hint, (signal) =>
       importFiles(store, paths, {
         ...options,
@@ -99,7 +101,7 @@ const COLUMNS: readonly Column<FileReport>[] = [
 
 function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Terminal): Generator<string> {
   const { files, sessionCount, newCount, knownCount, skippedCount, warningCount, summaries } = result;
-  if (skippedCount > 0) terminal.note(`${formatCount(skippedCount, "file")} skipped: in no known format.`);
+  if (skippedCount > 0) terminal.note(`${formatCount(skippedCount, "file")} skipped, because the format is unknown.`);
   if (files.length === 0) return terminal.note("No transcripts found.");
   // An agent's folder has thousands of files, most of them known. A person wants to see the rest.
   const shown = terminal.width === undefined ? files : files.filter((file) => file.newCount + warningCountOf(file) > 0);

@@ -8,10 +8,10 @@ import { formatCount, formatNumber, oneLine } from "../text.ts";
 import {
   countsOf,
   decidedRows,
+  factsLine,
   fileLines,
   openRows,
   sectionLines,
-  sizeLine,
   timeFor,
   workedRows,
 } from "../work-lines.ts";
@@ -57,7 +57,7 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
     const last = newest === undefined ? "" : ` The newest message is from ${timeFor(terminal, newest.updatedAtMs)}.`;
     return terminal.note(`Nothing since ${timeFor(terminal, sinceMs)}.${last}`);
   }
-  yield sizeLine([`since ${timeFor(terminal, sinceMs)}`, ...countsOf(recap)]);
+  yield factsLine([`since ${timeFor(terminal, sinceMs)}`, ...countsOf(recap)]);
   for (const topic of topics) yield* topicLines(topic, terminal);
   yield "";
   if (topics.length < topicCount) {
@@ -74,7 +74,7 @@ function* topicLines(topic: Recap["topics"][number], terminal: Terminal): Genera
   yield `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
   const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
   const counts = countsOf({ sessionCount: sessionIds.length, messageCount });
-  yield terminal.style("dim", sizeLine([times, project && oneLine(project), ...counts]));
+  yield terminal.style("dim", factsLine([times, project && oneLine(project), ...counts]));
   // A single cluster gives the topic its title.
   if (workedCount > 1) yield* sectionLines("worked on", workedRows(worked, terminal), terminal);
   if (workedCount > worked.length) yield `${" ".repeat(12)}… ${formatNumber(workedCount - worked.length)} more`;

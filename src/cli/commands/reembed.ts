@@ -21,15 +21,12 @@ export const reembedCommand: Command<ReembedFlags> = {
   usage: "reembed",
   summary: "Grow the forest again with another embedder, while the store stays in use.",
   details:
-    "A run that was stopped continues where it stopped. Handles keep their meaning. Summaries of themes that differ are made " +
-    "again. Programs that have the store open must open it again. A run that costs money needs --yes; --dry-run shows the " +
-    "cost. With --json: {estimate, result}, with result null after a dry run.",
+    "A run that was stopped continues where it stopped. Handles keep their meaning. Themes whose messages change are " +
+    "summarized again. Programs that have the store open must open it again. A run that costs money needs --yes; " +
+    "--dry-run shows the cost. With --json: {estimate, result}, with result null after a dry run.",
   options: [
-    new Option(
-      "--embedder <name>",
-      "hashing, gemini, or an id (default: the one in use, for messages without a vector)",
-    ),
-    wholeNumberOption("dimension", "numbers in a vector of gemini", 1),
+    new Option("--embedder <name>", "hashing, gemini, or an id (default: the one in use, which adds missing vectors)"),
+    wholeNumberOption("dimension", "the dimension of gemini's vectors", 1),
     new Option("--dry-run", "only show the estimated cost"),
     new Option("--yes", "run although it costs money"),
   ],
@@ -43,7 +40,7 @@ export const reembedCommand: Command<ReembedFlags> = {
     const estimate = store.reembedEstimate(embedder);
     if (dryRun) return { value: { estimate, result: null }, lines: estimateLines(estimate) };
     if (estimate.costUsd !== 0 && estimate.toEmbedCount > 0 && !yes) {
-      const hint = "Run it again with --yes to proceed, or with --dry-run to see the estimate.";
+      const hint = "Run the command again with --yes to proceed, or with --dry-run to see the estimate.";
       throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint });
     }
     const progress = {
@@ -51,7 +48,7 @@ export const reembedCommand: Command<ReembedFlags> = {
       grow: progressOf(terminal, "growing"),
       switch: progressOf(terminal, "switching"),
     };
-    const hint = "The vectors made so far are kept. Run it again to continue.";
+    const hint = "The vectors made so far are kept. Run the command again to continue.";
     const result = await interruptible(hint, (signal) =>
       store.reembed({
         embedder,
@@ -73,7 +70,7 @@ function* estimateLines(estimate: Estimate): Generator<string> {
   const { from, to, messageCount, toEmbedCount, summarizedThemeCount } = estimate;
   yield `From ${from} to ${to}.`;
   yield `${formatCount(messageCount, "message")}, of which ${formatNumber(toEmbedCount)} would be embedded: ${costText(estimate)}.`;
-  yield `${formatCount(summarizedThemeCount, "theme")} with a summary; themes that differ would be summarized again.`;
+  yield `${formatCount(summarizedThemeCount, "theme")} with a summary; those whose messages change would be summarized again.`;
 }
 
 function costText({ tokenCount, costUsd }: Estimate): string {

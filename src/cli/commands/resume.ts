@@ -59,8 +59,8 @@ function* contextLines(
   const kinds = [`${by("verbatim")} word for word`, `${by("shortened")} shortened`, `${by("summary")} summarized`];
   yield dim([...kinds, `${formatNumber(count(context.omitted))} named by a pointer`].join(" · "));
   const facts = [
-    `${formatCount(pressure.fullTokens, "token")} in full`,
-    pressure.hiddenTokens > 0 ? `${formatNumber(pressure.hiddenTokens)} of the newest have no room` : "",
+    `${formatCount(pressure.fullTokens, "token")} without summaries`,
+    pressure.hiddenTokens > 0 ? `${formatNumber(pressure.hiddenTokens)} of the hot window do not fit` : "",
     pressure.compactableTokens > 0 ? `compacting would free ${formatNumber(pressure.compactableTokens)}` : "",
   ];
   yield dim(facts.filter(Boolean).join(" · "));

@@ -7,10 +7,10 @@ import { formatCount, oneLine } from "../text.ts";
 import {
   countsOf,
   decidedRows,
+  factsLine,
   fileLines,
   openRows,
   sectionLines,
-  sizeLine,
   timeFor,
   workedRows,
 } from "../work-lines.ts";
@@ -40,7 +40,7 @@ function* subjectLines(details: SubjectDetails, terminal: Terminal): Generator<s
   const { subject, project, title, clusterCount, timeline, decided, open, files, firstAtMs, lastAtMs } = details;
   yield `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", subject)}`;
   const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
-  yield sizeLine([times, project && oneLine(project), ...countsOf(details)]);
+  yield factsLine([times, project && oneLine(project), ...countsOf(details)]);
   yield "";
   if (timeline.length < clusterCount) yield `  … ${formatCount(clusterCount - timeline.length, "earlier cluster")}`;
   yield* sectionLines("timeline", workedRows(timeline, terminal), terminal);
