@@ -5,7 +5,7 @@ import { EF_CONSTRUCTION, LINKS, SPACE } from "./graph.ts";
 /** The form of an index file, which depends on the machine. A file with any other value is refused. */
 const FORM = { format: 2, arch: process.arch as string, space: SPACE, links: LINKS, efConstruction: EF_CONSTRUCTION };
 
-/** How many clusters are compared with the store's rows: this many across all labels, and this many of the newest. */
+/** An index is compared with the store by samples: this many clusters spread over all labels, and this many of the newest. */
 const SAMPLES = 64;
 
 export interface SideCar {

@@ -13,7 +13,8 @@ export function checkDriver(driver: { prototype: object }): void {
     throw new StoreError("DRIVER_NOT_BUILT", { reason: "better-sqlite3 is made for Node, not for Bun", solution });
   }
   if ("explain" in driver.prototype && Number(process.versions.napi) < 10) {
-    const solution = "Run your program with Node 22.14 or newer, or install version 12: `npm install better-sqlite3@12`.";
+    const solution =
+      "Run your program with Node 22.14 or newer, or install version 12: `npm install better-sqlite3@12`.";
     throw new StoreError("DRIVER_NOT_BUILT", { reason: "better-sqlite3 13 needs Node 22.14 or newer", solution });
   }
 }

@@ -1,7 +1,7 @@
 import { assert } from "../core/assert.ts";
 import { addInto, dot, normalize } from "../vector/vector.ts";
 
-/** The least mean cosine, measured from the center, for joining a subject. */
+/** A cluster joins a subject only if their mean cosine is at least this. Vectors are taken relative to the center. */
 const SIMILARITY_MIN = 0.3;
 
 /** A subject may hold this share of a project's clusters, or this number if it is larger. */
@@ -45,8 +45,8 @@ interface Subject {
  *
  * A cluster is compared with all clusters of a subject, so a subject cannot grow along a chain of neighbors. Clusters
  * of one project share words. So cosines are measured from the project's center, and one threshold serves prose, code
- * and any embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018). The 16 zero vectors keep the center away from a
- * project's first clusters.
+ * and any embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018). Without the 16 zero vectors, the center of a new
+ * project would lie on its first clusters.
  */
 export class ProjectSubjects {
   /** Keyed by root, in the order in which they started. */
@@ -156,10 +156,10 @@ export interface SubjectRow {
 }
 
 /**
- * Returns the root of each cluster's subject, keyed by cluster. Dissolved clusters are missing.
+ * Returns the root of each cluster's subject, keyed by cluster. Dissolved clusters are missing. If a row is impossible, it is
+ * returned in `refused` with the reason, and later rows are ignored.
  *
  * @param rows  All rows about these clusters, in order of position.
- * @returns also the first impossible row, with the reason. Later rows are ignored.
  */
 export function subjectRoots(rows: Iterable<SubjectRow>): {
   roots: Map<number, number>;

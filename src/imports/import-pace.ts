@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 
-/** The target duration of a transaction, in milliseconds. Shorter transactions take longer in total. */
-const HELD_MS_MAX = 24;
+/** The target duration of a transaction, in milliseconds. With shorter transactions, an import takes longer. */
+const TRANSACTION_MS = 24;
 
 /** How long other processes get the file, in milliseconds. A waiting writer tries about once a millisecond. */
 const PAUSE_MS = 2;
@@ -10,7 +10,8 @@ const PAUSE_MS = 2;
 /** The first estimate of the time to write a message, in milliseconds. */
 const MESSAGE_MS_FIRST = 0.5;
 
-const NEWEST_SHARE = 0.25;
+/** The weight of the newest transaction in the estimate. */
+const NEWEST_WEIGHT = 0.25;
 
 /** Decides the size of the next transaction of an import, and when other processes get their turn. */
 export class ImportPace {
@@ -18,16 +19,16 @@ export class ImportPace {
   #heldMs = 0;
 
   get messageCount(): number {
-    return Math.max(1, Math.min(Math.floor(HELD_MS_MAX / this.#messageMs), BATCH_MESSAGES_MAX));
+    return Math.max(1, Math.min(Math.floor(TRANSACTION_MS / this.#messageMs), BATCH_MESSAGES_MAX));
   }
 
   note(messageCount: number, ms: number): void {
     this.#heldMs += ms;
-    this.#messageMs += NEWEST_SHARE * (ms / messageCount - this.#messageMs);
+    this.#messageMs += NEWEST_WEIGHT * (ms / messageCount - this.#messageMs);
   }
 
   async pause(): Promise<void> {
-    if (this.#heldMs < HELD_MS_MAX / 2) return;
+    if (this.#heldMs < TRANSACTION_MS / 2) return;
     this.#heldMs = 0;
     await wait(PAUSE_MS);
   }

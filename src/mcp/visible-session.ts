@@ -31,7 +31,7 @@ export function visibleSession(store: Store, sessionId: string, project: string 
 /**
  * Returns the session to append to, and creates it if necessary.
  *
- * @param only  The only visible project. A session without a project stays outside, because moving it would reveal it.
+ * @param only  The only visible project. A session without a project is not moved into it, because that would make the session visible.
  * @throws {StoreError} `OPTION_INVALID` for a session that is not visible, and as `store.session`.
  */
 export function writableSession(store: Store, id: string, options: SessionOptions, only: string | undefined): Session {

@@ -42,7 +42,7 @@ export interface ToolPorts {
 /**
  * Runs a tool call. If the call is wrong, the result tells the model how to correct it.
  *
- * @param tokensMax  The most tokens of the result's text, without about 100 tokens for its frame.
+ * @param tokensMax  The most tokens of the result's text. The frame around it takes about 100 more.
  * @throws the signal's reason if aborted; {StoreError} for an error of the store.
  */
 export async function runTool(
@@ -56,7 +56,7 @@ export async function runTool(
   try {
     return { ...result, content: await contentOf(call, tokensMax, ports, signal) };
   } catch (error) {
-    if (!(error instanceof CallError) && !isOfCall(error)) throw error;
+    if (!(error instanceof CallError) && !isBadCall(error)) throw error;
     const hint = StoreError.is(error) && error.hint !== undefined ? ` ${error.hint}` : "";
     return { ...result, content: escapeText(error.message + hint), isError: true };
   }
@@ -64,7 +64,7 @@ export async function runTool(
 
 class CallError extends Error {}
 
-function isOfCall(error: unknown): error is StoreError {
+function isBadCall(error: unknown): error is StoreError {
   const codes = ["HANDLE_INVALID", "ROOT_NOT_FOUND", "MESSAGE_NOT_FOUND", "OPTION_INVALID", "QUERY_EMPTY"] as const;
   return codes.some((code) => StoreError.is(error, code));
 }

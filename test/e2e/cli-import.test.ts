@@ -198,7 +198,9 @@ describe("import", () => {
     await vi.waitFor(() => expect(readCount()).toBeGreaterThanOrEqual(100), { timeout: 20_000, interval: 100 });
     child.kill("SIGINT");
     expect(await new Promise((resolve) => child.once("close", resolve))).toBe(130);
-    expect(stderr).toBe("coppice: Interrupted.\nWhat was read so far is in the store. Run the command again to continue.\n");
+    expect(stderr).toBe(
+      "coppice: Interrupted.\nWhat was read so far is in the store. Run the command again to continue.\n",
+    );
     const before = readCount();
     const file = folder.jsonl("interrupted.jsonl", lines);
     const report = await folder.json("import", file, "--db", db);

@@ -99,7 +99,9 @@ describe("resume", () => {
     const { stdout } = await folder.run(["resume", "village-notes", "--tokens-max", "2000"]);
     const tokens = context.tokenCount.toLocaleString("en-US");
     expect(stdout.split("\n")[0]).toBe(`village-notes · ${tokens} of 2,000 tokens for 120 messages`);
-    expect(stdout.split("\n")[2]).toContain(`${context.pressure.fullTokens.toLocaleString("en-US")} tokens without summaries`);
+    expect(stdout.split("\n")[2]).toContain(
+      `${context.pressure.fullTokens.toLocaleString("en-US")} tokens without summaries`,
+    );
     expect(stdout).toContain("The bakery oven 119 burns the bread");
     for (const { parts } of context.messages) expect(stdout).toContain(parts[0].text);
   });
