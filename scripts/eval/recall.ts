@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openStore, type RecallHit, type Store } from "../../src/index.ts";
 import type { ScoreParts } from "../../src/recall/ranking.ts";
+import { leaveOneOut, readPeopleQuestions } from "../train/people.ts";
 import { coverageFigures } from "./coverage.ts";
 import { inFolder } from "./folder.ts";
 import { bm25OfUsers, plainFts5 } from "./recall-baseline.ts";
@@ -42,6 +43,8 @@ const CLUSTER_WEIGHT = 0.2;
  * `.limit10` (only ten hits are requested), for each category, and for the `.ablation`, which orders the hits by some parts of their
  * scores, then by all parts, and then by all parts and the score of their clusters.
  *
+ * `locomo.loco`: each conversation is ranked with weights that were fitted to the others (@see leaveOneOut).
+ *
  * `commits.words`: like `entire`, without messages that tell which commit was made (@see readCommits).
  *
  * `quotedLost`: of the `quoted` questions, which have a title or a name in quotes, those that find less of their evidence than
@@ -77,6 +80,10 @@ export async function evaluateRecall(dataFolder: string): Promise<{ name: "recal
     const expected = sum(({ expectedReach, questionCount }) => expectedReach * questionCount);
     figures["subjects.lift"] = Number((expected === 0 ? 0 : reached / expected).toFixed(2));
     figures["subjects.largestShare"] = Number(Math.max(...subjects.map((set) => set.largestShare)).toFixed(3));
+  }
+  const left = leaveOneOut(await readPeopleQuestions(dataFolder));
+  if (left.length > 0) {
+    for (const measure of MEASURES) Object.assign(figures, row(`locomo.loco.${measure}`, left, measure));
   }
   figures.quoted = quoted.length;
   figures.quotedLost = quoted.filter(Boolean).length;

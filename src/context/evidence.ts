@@ -7,7 +7,8 @@ import type { RenderView, ThemePlace } from "./view.ts";
 
 export interface EvidenceHit {
   messageId: number;
-  score: number;
+  /** Relative to the best hit, in [0, 1]. */
+  worth: number;
   snippet: () => string;
 }
 
@@ -31,9 +32,6 @@ export interface EvidenceMessage {
   cold: ThemePlace | undefined;
 }
 
-/** The exponent of a hit's score relative to the best score. Chosen on LoCoMo, where 5 to 8 give about equal results. */
-const WORTH_EXPONENT = 5;
-
 /** The factor for a message that ends in a question, which is less likely to be an answer. */
 const QUESTION_SHARE = 0.5;
 
@@ -51,8 +49,7 @@ export function loadEvidence(
   view: RenderView,
 ): EvidenceStep[] {
   const { evidence, messages, unions } = repositories;
-  const best = hits[0]?.score ?? 0;
-  const found = new Map(hits.filter(({ score }) => score > 0).map((hit) => [hit.messageId, hit]));
+  const found = new Map(hits.filter(({ worth }) => worth > 0).map((hit) => [hit.messageId, hit]));
   const neighbored = new Set([...found.keys()].slice(0, NEIGHBORED_MAX));
   const loaded = messages.byIds([...new Set([...found.keys(), ...evidence.around([...neighbored], 1)])]);
   const known = new Set(loaded.map(({ id }) => id));
@@ -62,7 +59,7 @@ export function loadEvidence(
   const hitWorth = ({ id, role, text }: Message): number => {
     const hit = found.get(id);
     if (hit === undefined) return 0;
-    return (hit.score / best) ** WORTH_EXPONENT * (role !== "tool" && QUESTION.test(text) ? QUESTION_SHARE : 1);
+    return hit.worth * (role !== "tool" && QUESTION.test(text) ? QUESTION_SHARE : 1);
   };
   const neighborWorths = new Map<string, number>();
   for (const message of all) {

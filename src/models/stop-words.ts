@@ -1,7 +1,7 @@
 import { WordTable } from "./word-table.ts";
 
 /** English function words, contractions without their apostrophe, and small talk. */
-const STOP_WORDS: readonly string[] = `
+export const STOP_WORDS: readonly string[] = `
   a about above actually after again against ain all almost already also although always am an and another any anyone
   anything are aren around as at away back be became because become been before being below between both but by came can
   cannot cant come could couldn did didn do does doesn doing don done dont down during each either else enough etc even

@@ -1,5 +1,5 @@
 import { searchWords } from "../models/search-words.ts";
-import type { Candidate, Ranked } from "./ranking.ts";
+import type { Candidate, Placed } from "./ranking.ts";
 
 /** Near copies have at least this share of their distinct words in common. */
 const COPY_SHARE_MIN = 0.9;
@@ -10,8 +10,8 @@ const COPY_WORDS_MIN = 5;
 const COMPARED_CHARS = 4_000;
 
 export interface Folded {
-  ranked: Ranked;
-  copies: Ranked[];
+  ranked: Placed;
+  copies: Placed[];
 }
 
 /**
@@ -20,10 +20,10 @@ export interface Folded {
  * @param isWanted  Called once for each hit that is not a copy. Unwanted hits are left out.
  */
 export function foldCopies(
-  ranking: Iterable<Ranked>,
+  ranking: Iterable<Placed>,
   limit: number,
   textOf: (messageId: number) => string,
-  isWanted: (ranked: Ranked) => boolean = () => true,
+  isWanted: (ranked: Placed) => boolean = () => true,
 ): Folded[] {
   const folded: (Folded & { words: ReadonlySet<string> })[] = [];
   for (const ranked of ranking) {

@@ -58,3 +58,32 @@ function monthOf(text: string | undefined): number | undefined {
   if (text === undefined || /\d/.test(text)) return numberOf(text);
   return MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1;
 }
+
+const DAY_MS = 86_400_000;
+/** Days in which the nearness of an earlier and of a later message falls to 1/e. People tell what happened. */
+const BEFORE_DAYS = 3;
+const AFTER_DAYS = 10;
+
+/** Returns how near a time is to one of the dates, in [0, 1]. A date without a year is meant in the year that is nearest. */
+export function nearness(dates: readonly NamedDate[], timeMs: number): number {
+  const year = new Date(timeMs).getUTCFullYear();
+  const ranges = dates.flatMap((date) =>
+    (date.year === undefined ? [year - 1, year, year + 1] : [date.year]).map((atYear) =>
+      rangeOf({ ...date, year: atYear }),
+    ),
+  );
+  return Math.max(
+    0,
+    ...ranges.map(([from, to]) => {
+      if (timeMs < from) return Math.exp((timeMs - from) / DAY_MS / BEFORE_DAYS);
+      return timeMs < to ? 1 : Math.exp((to - timeMs) / DAY_MS / AFTER_DAYS);
+    }),
+  );
+}
+
+/** Returns the times from the first up to before the second. */
+function rangeOf({ year, month, day }: NamedDate & { year: number }): [fromMs: number, toMs: number] {
+  if (month === undefined) return [Date.UTC(year, 0), Date.UTC(year + 1, 0)];
+  if (day === undefined) return [Date.UTC(year, month - 1), Date.UTC(year, month)];
+  return [Date.UTC(year, month - 1, day), Date.UTC(year, month - 1, day + 1)];
+}

@@ -5,7 +5,7 @@ import type { TextRow } from "../store/evidence.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { Folded } from "./copies.ts";
 import { chunksOf } from "./full-text-search.ts";
-import type { Candidate, Ranked, ScoreParts } from "./ranking.ts";
+import type { Candidate, Placed, ScoreParts } from "./ranking.ts";
 import { snippetOf } from "./snippet.ts";
 
 /** A message that answers a query, and where it was said. */
@@ -57,7 +57,7 @@ export class HitReader {
   }
 
   /** Yields a ranking, and reads its messages in groups of `count`, because that is faster. */
-  *loaded(ranking: Iterable<Ranked>, count: number): Generator<Ranked> {
+  *loaded(ranking: Iterable<Placed>, count: number): Generator<Placed> {
     for (const chunk of chunksOf(ranking, count)) {
       const ids = chunk.map(({ candidate }) => candidate.messageId);
       for (const row of this.#repositories.evidence.texts(ids)) this.#rows.set(row.messageId, row);

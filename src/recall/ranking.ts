@@ -30,6 +30,9 @@ export interface Candidate {
   messageId: number;
   sessionId: string;
   seq: number;
+  /** The name of a person, who is a user with a name. */
+  name: string | null;
+  createdAtMs: number;
   /** The role; `tool` for a message in which an assistant only calls tools. */
   speaker: Role;
   tokenCount: number;
@@ -60,6 +63,12 @@ export interface Ranked {
   candidate: Candidate;
   score: number;
   parts: ScoreParts;
+}
+
+/** A message in a finished ranking. */
+export interface Placed extends Ranked {
+  /** How much it is worth relative to the best message of its kind, in [0, 1]. */
+  worth: number;
 }
 
 /**
@@ -152,7 +161,7 @@ export function* byVectors(
   }
 }
 
-function byScore(left: Ranked, right: Ranked): number {
+export function byScore(left: Ranked, right: Ranked): number {
   return right.score - left.score || right.candidate.messageId - left.candidate.messageId;
 }
 

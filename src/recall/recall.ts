@@ -20,7 +20,7 @@ import { foldCopies } from "./copies.ts";
 import { HitReader, type RecallHit } from "./hits.ts";
 import { parseQuery } from "./query.ts";
 import { QUERY_VECTOR_MS_DEFAULT, remoteQueryVector } from "./query-vector.ts";
-import type { Ranked } from "./ranking.ts";
+import type { Placed } from "./ranking.ts";
 import { type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
 
 /** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
@@ -85,7 +85,7 @@ export async function recall(
     const { ranking, weights, phrasesMissing } = search(ports, query, embedding, scope as SearchScope, limit);
     const reader = new HitReader(ports.repositories, weights, neighbors);
     let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
-    const isAffordable = ({ candidate }: Ranked): boolean => {
+    const isAffordable = ({ candidate }: Placed): boolean => {
       if (tokensMax === undefined) return true;
       const cost = reader.tokensOf(candidate, ports.tokenCounter, tokensLeft);
       if (cost > tokensLeft) return false;
@@ -109,7 +109,7 @@ export function recallForContext(
   scope: SearchScope,
   limit: number,
   { shownIds, tokensMax }: { shownIds: ReadonlySet<number>; tokensMax: number },
-): { messageId: number; score: number; snippet: () => string }[] {
+): { messageId: number; worth: number; snippet: () => string }[] {
   const { text, embedding } = textAndEmbedding(asked);
   const query = { ...parseQuery(text), phrases: [] };
   return ports.repositories.database.read(() => {
@@ -117,15 +117,15 @@ export function recallForContext(
     const reader = new HitReader(ports.repositories, weights, 0);
     const wanted = within(ranking, 1.5 * tokensMax);
     const folded = foldCopies(reader.loaded(wanted, limit), limit, (id) => reader.textOf(id));
-    return folded.map(({ ranked: { candidate, score } }) => {
+    return folded.map(({ ranked: { candidate, worth } }) => {
       const { messageId } = candidate;
-      return { messageId, score, snippet: () => reader.snippetOf(messageId) };
+      return { messageId, worth, snippet: () => reader.snippetOf(messageId) };
     });
   });
 }
 
 /** Yields the first messages of a ranking until their tokens exceed `tokensMax`. */
-function* within(ranking: Iterable<Ranked>, tokensMax: number): Generator<Ranked> {
+function* within(ranking: Iterable<Placed>, tokensMax: number): Generator<Placed> {
   let tokens = 0;
   for (const ranked of ranking) {
     yield ranked;

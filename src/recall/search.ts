@@ -8,11 +8,13 @@ import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
 import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
+import { interleaved, peopleAmong } from "./kinds.ts";
+import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
 import { askingWeight, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
 import { isQuotation } from "./quotation.ts";
-import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Ranked, rankCandidates } from "./ranking.ts";
+import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Placed, type Ranked, rankCandidates } from "./ranking.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
@@ -39,7 +41,7 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 
 export interface Ranking {
   /** Best first. Embeddings are read only for the part that is read. */
-  ranking: Iterable<Ranked>;
+  ranking: Iterable<Placed>;
   weights: ReadonlyMap<string, number>;
   /** True if no message has the phrases of the query, so that they were searched as words. */
   phrasesMissing?: true;
@@ -62,12 +64,48 @@ export function search(
   limit: number,
   shownIds?: ReadonlySet<number>,
 ): Ranking {
-  const { evidence, fullText } = ports.repositories;
+  const { evidence } = ports.repositories;
   const vector = queryVector(ports, query.text, embedding);
+  const { candidates, weights, terms, phrasesMissing } = nominate(ports, query, vector, scope, limit, shownIds);
+  const near = (ranking: readonly Ranked[]): Iterable<Ranked> => {
+    if (vector === undefined) return ranking;
+    return byVectors(ranking, (ids) => {
+      const embeddings = evidence.embeddings(ids, vector.embedderId);
+      return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
+    });
+  };
+  const people = peopleAmong(candidates);
+  const own = rankPeople(people, weights, query.text, evidence.textsOf(people.map(({ messageId }) => messageId)));
+  const all = people.length === candidates.length ? [] : rankCandidates(candidates, weights);
+  return {
+    ranking: interleaved(near(all), near(own), new Set(people)),
+    weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
+    ...(phrasesMissing && { phrasesMissing }),
+  };
+}
+
+interface Nominees {
+  candidates: Candidate[];
+  /** The searched words, and the weight of each. */
+  terms: readonly { stem: string }[];
+  weights: number[];
+  phrasesMissing?: true;
+}
+
+/** Returns the messages to rank, and the weights of the words. @see search */
+export function nominate(
+  ports: RecallPorts,
+  query: Query,
+  vector: QueryVector | undefined,
+  scope: SearchScope,
+  limit: number,
+  shownIds?: ReadonlySet<number>,
+): Nominees {
+  const { evidence, fullText } = ports.repositories;
   const { terms, hits } = searchFullText(ports.repositories, query, scope, Math.max(limit, RANKED_MAX));
   if (hits.length === 0 && query.phrases.length > 0 && !isQuotation(query.text)) {
-    const ranking = search(ports, { ...query, phrases: [] }, embedding, scope, limit, shownIds);
-    return { ...ranking, phrasesMissing: true };
+    const nominees = nominate(ports, { ...query, phrases: [] }, vector, scope, limit, shownIds);
+    return { ...nominees, phrasesMissing: true };
   }
   const factors = terms.map(({ stem }) => askingWeight(stem));
   const found = new Map(hits.map(({ messageId, scores }) => [messageId, scores]));
@@ -91,6 +129,8 @@ export function search(
       messageId: row.messageId,
       sessionId: row.sessionId,
       seq: row.seq,
+      name: row.role === "user" ? row.name : null,
+      createdAtMs: row.createdAtMs,
       speaker: row.isCall ? "tool" : row.role,
       tokenCount: row.tokenCount,
       wordScores: factors.map((factor, index) => factor * (scores?.[index] ?? 0)),
@@ -99,15 +139,7 @@ export function search(
     };
   });
   const weights = terms.map(({ weight }, index) => weight * factors[index]!);
-  const ranking = rankCandidates(candidates, weights);
-  const similaritiesOf = (ids: readonly number[], { embedderId, embedding }: QueryVector) => {
-    const embeddings = evidence.embeddings(ids, embedderId);
-    return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, embedding)]));
-  };
-  return {
-    ranking: vector === undefined ? ranking : byVectors(ranking, (ids) => similaritiesOf(ids, vector)),
-    weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
-  };
+  return { candidates, weights, terms };
 }
 
 function repetitionsOf({ evidence }: Repositories, { text: asked }: Query, hits: readonly TextHit[]): number[] {

@@ -75,6 +75,8 @@ function ranked(messageId: number, words: number): Ranked {
       messageId,
       sessionId: "s",
       seq: messageId,
+      name: null,
+      createdAtMs: 0,
       speaker: "user",
       tokenCount: 10,
       wordScores: [words],

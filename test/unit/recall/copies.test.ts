@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { foldCopies } from "../../../src/recall/copies.ts";
-import type { Candidate, Ranked } from "../../../src/recall/ranking.ts";
+import type { Candidate, Placed } from "../../../src/recall/ranking.ts";
 
 const TWENTY =
   "apple bread candle desk engine flute glass house iron jacket kettle lamp mirror needle orange pencil quilt river cyan teal";
@@ -8,15 +8,17 @@ const PARTS = { words: 0, neighborhood: 0, session: 0, speaker: 0, time: 0, vect
 
 /** Fold messages, the best first, given as their text and what else matters; ids count from 1. Gives ids: hit, copies. */
 function folded(messages: (Partial<Candidate> & { text: string })[], limit = 10): [number, number[]][] {
-  const ranking = messages.map(({ text: _, ...given }, index): Ranked => {
-    const candidate = { sessionId: "s", seq: index, speaker: "user" as const, tokenCount: 20, wordScores: [1] };
+  const ranking = messages.map(({ text: _, ...given }, index): Placed => {
+    const said = { sessionId: "s", seq: index, name: null, createdAtMs: 0 };
+    const candidate = { ...said, speaker: "user" as const, tokenCount: 20, wordScores: [1] };
     return {
       candidate: { messageId: index + 1, isNamed: false, datedness: 0, ...candidate, ...given },
       score: 100 - index,
       parts: PARTS,
+      worth: 1,
     };
   });
-  const idOf = ({ candidate }: Ranked): number => candidate.messageId;
+  const idOf = ({ candidate }: Placed): number => candidate.messageId;
   return foldCopies(ranking, limit, (id) => messages[id - 1]!.text).map(({ ranked, copies }) => [
     idOf(ranked),
     copies.map(idOf),

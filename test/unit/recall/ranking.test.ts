@@ -13,6 +13,8 @@ function candidate(messageId: number, given: Partial<Candidate> = {}): Candidate
     messageId,
     sessionId: "s",
     seq: 100 * messageId, // far from every other
+    name: null,
+    createdAtMs: 0,
     speaker: "tool",
     tokenCount: 0,
     wordScores: [0],

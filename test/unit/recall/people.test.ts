@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import { type MessageInput, openStore, type RecallHit } from "../../../src/index.ts";
+import { shapeOf, wantedBy } from "../../../src/recall/shape.ts";
+import { spokenWords } from "../../../src/recall/spoken-words.ts";
+
+const person = (name: string, content: string, createdAt = 0): MessageInput => ({
+  role: "user",
+  name,
+  content,
+  createdAt,
+});
+
+/** A talk of two friends. Every line has a word of the questions below. */
+const TALK = [
+  person("Ada", "Hey Ben! How is the new garden?"),
+  person("Ben", "The garden is wonderful, I planted tulips."),
+  person("Ada", "Where did you get the bulbs?"),
+  person("Ben", "A friend sent them, from Utrecht."),
+  person("Ada", "My sister wants a garden too."),
+  person("Ben", "Did your sister find a flat?"),
+  person("Ada", "Yes, she moved last March, with two cats."),
+  person("Ben", "Great! I would love to see the flat of your sister."),
+  person("Ada", "Come over, my sister bakes on Sundays."),
+];
+
+async function asked(question: string, sessions: MessageInput[][] = [TALK]): Promise<RecallHit[]> {
+  const store = openStore(":memory:");
+  sessions.forEach((messages, index) => void store.session(`talk-${index}`).appendAll(messages));
+  const hits = await store.recall(question, { limit: 20, neighbors: 0, explain: true });
+  store.close();
+  return hits;
+}
+
+const first = async (question: string): Promise<string> => (await asked(question))[0]!.text;
+
+describe("people who talk to each other", () => {
+  test("answer a question in the next message, even without its words", async () => {
+    expect(await first("Where did Ben get the bulbs?")).toBe(TALK[3]!.content);
+  });
+
+  const BEN = [person("Ben", "Good to know.")];
+
+  test.each([
+    ["a time", "When did the sister of Ada move?", "My sister moved last March, finally.", "My sister moved."],
+    [
+      "a number",
+      "How many cats does the sister of Ada keep?",
+      "My sister keeps three of her cats.",
+      "My sister keeps cats.",
+    ],
+    ["a place", "Where does the sister of Ada live?", "My sister lives in Utrecht, near us.", "My sister lives well."],
+  ])("say %s if the question asks for it", async (_, question, answer, other) => {
+    const [hit] = await asked(question, [[...BEN, person("Ada", answer), ...BEN, person("Ada", other), ...BEN]]);
+    expect(hit!.text).toBe(answer);
+  });
+
+  test("are the ones whom the question names", async () => {
+    const talk = ["Ada", "Cy"].map((name) => person(name, "I went to the harbor with the dog."));
+    const hits = await asked("What did Ada do at the harbor?", [[...talk, ...BEN]]);
+    expect(hits[0]!.name).toBe("Ada");
+  });
+
+  test("said it at the time that the question names", async () => {
+    const talk = [3, 5, 9].map((month) => person("Ada", "We went hiking in the hills.", Date.UTC(2023, month, 9)));
+    const [hit] = await asked("Where did Ada hike in June?", [[...talk, ...BEN]]);
+    expect(new Date(hit!.createdAtMs).getUTCMonth()).toBe(5);
+  });
+
+  test("have scores that are the sums of their parts", async () => {
+    for (const { score, parts } of await asked("When did the sister of Ada move?")) {
+      expect(Object.values(parts!).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 9);
+    }
+  });
+});
+
+describe("other conversations", () => {
+  const nameless = TALK.map(({ name: _, ...message }): MessageInput => message);
+
+  test("are ranked as before: a single name is no talk between people", async () => {
+    const alone = await asked("When did the sister move?", [
+      TALK.map((message) => ({ ...message, name: "Ada" }) as MessageInput),
+    ]);
+    // Parts of the sum are never negative, except that of the speaker.
+    for (const { parts } of alone) expect(parts!.neighborhood).toBeLessThanOrEqual(0.6);
+    const without = await asked("When did the sister move?", [nameless]);
+    expect(without.map(({ seq }) => seq)).toEqual(alone.map(({ seq }) => seq));
+  });
+
+  test("keep their places beside people, who take each other's", async () => {
+    const question = "When did the sister move to the flat?";
+    const mixed = await asked(question, [TALK, nameless]);
+    const orderOf = (hits: RecallHit[]) => hits.map(({ seq }) => seq);
+    expect(orderOf(mixed.filter(({ sessionId }) => sessionId === "talk-0"))[0]).toBe(
+      orderOf(await asked(question, [TALK]))[0],
+    );
+    const others = mixed.filter(({ sessionId }) => sessionId === "talk-1");
+    for (let at = 1; at < others.length; at++) expect(others[at]!.score).toBeLessThanOrEqual(others[at - 1]!.score);
+  });
+});
+
+test("a text shows what may answer", () => {
+  expect(shapeOf("Wow, I saw the two of them in Paris last week. Did you?")).toEqual({
+    endsInQuestion: true,
+    hasQuestion: true,
+    hasTime: true,
+    hasNumber: true,
+    hasPlace: true,
+    isGreeting: true,
+    capitals: 1,
+    selves: 1,
+  });
+  expect(shapeOf("the last one, in the house")).toEqual({
+    endsInQuestion: false,
+    hasQuestion: false,
+    hasTime: false,
+    hasNumber: false,
+    hasPlace: false,
+    isGreeting: false,
+    capitals: 0,
+    selves: 0,
+  });
+  expect(shapeOf("").hasTime).toBe(false);
+});
+
+test("a question shows what it asks for", () => {
+  expect(wantedBy("When was it?")).toEqual({ time: true, place: false, number: false });
+  expect(wantedBy("Which city, and how many days?")).toEqual({ time: false, place: true, number: true });
+});
+
+test("stop words that say what people did are counted in every form, relative to the length", () => {
+  const [go, ...others] = spokenWords("Where did they go?", ["We are going home", "Goes on, going on", "Goblins", ""]);
+  expect(others).toEqual([]);
+  expect(go![0]).toBeGreaterThan(0);
+  expect(go![1]).toBeGreaterThan(0);
+  expect([go![2], go![3]]).toEqual([0, 0]);
+});
