@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { openStore, type Session } from "../../src/index.ts";
+import { conversation } from "./conversations.ts";
 import { killLosses } from "./kills.ts";
 import { median, quantile, sessionMessages, take } from "./messages.ts";
 import { writerLosses } from "./writers.ts";
@@ -13,6 +14,9 @@ const RESUME_CHILD = fileURLToPath(new URL("./resume-child.ts", import.meta.url)
 const SMALL = 1_000;
 const LARGE = 100_000;
 const ALTERNATIONS = 9;
+const SEED = 1;
+/** The messages until what the long session held before has left the window. */
+const WARMING = 100;
 
 /**
  * Measures the costs of the store. Both sides of a ratio run in turns, so a machine that slows down slows both.
@@ -120,19 +124,40 @@ function appendGrowth(small: Filled, large: Filled): Record<string, number> {
   return { appendGrowth: median(times[1]) / median(times[0]) };
 }
 
+/** Measures renders after an append. `renderNewDigest` are those in which a digest of 16,000 tokens is chosen anew, as when the frontier moves. */
 function renderCosts({ session, messages }: Filled): Record<string, number> {
   const cached: number[] = [];
   const afterAppend: number[] = [];
-  for (let round = 0; round < 300; round++) {
+  const newDigest: number[] = [];
+  let memory = "";
+  for (let round = 0; round < 600; round++) {
     session.append(messages.next().value!);
     let from = performance.now();
-    session.render({ tokensMax: 16_000 });
-    afterAppend.push(performance.now() - from);
+    const context = session.render({ tokensMax: 16_000 });
+    const ms = performance.now() - from;
+    afterAppend.push(ms);
+    const before = memory;
+    memory = JSON.stringify(context.composed.map((index) => context.messages[index]));
+    if (memory !== before) newDigest.push(ms);
     from = performance.now();
     session.render({ tokensMax: 16_000 });
     cached.push(performance.now() - from);
   }
-  return { renderCachedP50Ms: median(cached), renderAfterAppendP50Ms: median(afterAppend) };
+  // The digest of a small context is chosen anew each time. The messages are short, so that the newest always fits.
+  const small: number[] = [];
+  for (const message of take(conversation(SEED), 300)) {
+    session.append(message);
+    const from = performance.now();
+    session.render({ tokensMax: 4_000 });
+    small.push(performance.now() - from);
+  }
+  return {
+    renderCachedP50Ms: median(cached),
+    renderAfterAppendP50Ms: median(afterAppend),
+    renderNewDigestP50Ms: median(newDigest),
+    renderNewDigestP95Ms: quantile(newDigest, 0.95),
+    renderAfterAppend4kP50Ms: median(small.slice(WARMING)),
+  };
 }
 
 /** Measures, in fresh processes and in turns, the time until the first render and the first append have returned. */

@@ -55,17 +55,17 @@ const TOKENS_MIN = 80;
  * Returns undefined if there is nothing to say, or no room.
  *
  * @param notes  In order, each message once.
- * @param blocked  Messages whose identifiers are listed, in order.
+ * @param rankedNames  Identifiers to list, the most important first.
  * @param shownNames  Names that the window shows. They are not listed.
  */
 export function buildContinuity(
   notes: readonly NotedMessage[],
-  blocked: readonly BlockedMessage[],
+  rankedNames: Iterable<NotedLine>,
   shownNames: ReadonlySet<string>,
   tokensMax: number,
   tokenCounter: TokenCounter,
 ): Continuity | undefined {
-  const topics = topicsOf(notes, blocked, shownNames);
+  const topics = topicsOf(notes, rankedNames, shownNames);
   const total = tokensMax - lineTokens(frame([]), tokenCounter);
   const chosen: Line[] = [];
   const chosenTopics = new Set<Topic>();
@@ -74,14 +74,11 @@ export function buildContinuity(
     for (const topic of topics) {
       if (!isSecondRound) room += topic.share * total;
       if (chosenTopics.has(topic)) continue;
-      for (const line of topic.ways()) {
-        const cost = lineTokens(line.text, tokenCounter);
-        if (cost > room) continue;
-        room -= cost;
-        chosen.push(line);
-        chosenTopics.add(topic);
-        break;
-      }
+      const fitting = firstFitting(topic.ways, room, tokenCounter);
+      if (fitting === undefined) continue;
+      room -= fitting.cost;
+      chosen.push(fitting.line);
+      chosenTopics.add(topic);
     }
   }
 
@@ -105,12 +102,14 @@ export function buildContinuity(
 interface Topic {
   /** The share of the block that this topic adds. Later topics may use what it leaves. */
   share: number;
-  ways: () => Iterable<Line>;
+  ways: readonly Way[];
 }
+
+type Way = () => Line;
 
 function topicsOf(
   notes: readonly NotedMessage[],
-  blocked: readonly BlockedMessage[],
+  rankedNames: Iterable<NotedLine>,
   shownNames: ReadonlySet<string>,
 ): Topic[] {
   const { asked, rules, decided } = saidLines(notes);
@@ -120,22 +119,24 @@ function topicsOf(
     .filter(({ text }) => !shownNames.has(baseName(text)))
     .slice(0, FILES_MAX);
   const fileNames = new Set(files.map(({ text }) => baseName(text)));
-  const names = rankedNames(blocked)
-    .filter(({ text }) => !shownNames.has(text) && !fileNames.has(text))
-    .slice(0, NAMES_MAX);
+  const names: NotedLine[] = [];
+  for (const name of rankedNames) {
+    if (names.length === NAMES_MAX) break;
+    if (!shownNames.has(name.text) && !fileNames.has(name.text)) names.push(name);
+  }
   const saidTopics = (name: keyof typeof SAID, lines: readonly NotedLine[]): Topic[] => {
     const { share, most } = SAID[name];
-    const ways = lines.slice(0, most).map((line) => ({ share: 0, ways: () => saidWays(name, line) }));
-    return [{ share, ways: () => [] }, ...ways];
+    const ways = lines.slice(0, most).map((line) => ({ share: 0, ways: saidWays(name, line) }));
+    return [{ share, ways: [] }, ...ways];
   };
   return [
     ...saidTopics("asked", asked),
     ...saidTopics("error", errors),
     ...saidTopics("rule", rules),
     ...saidTopics("found", [...outcomes.slice(0, OUTCOMES_MAX), ...decided]),
-    { share: DID_SHARE, ways: () => fewerAndFewer(actions, didLine) },
-    { share: FILES_SHARE, ways: () => fewerAndFewer(files, filesLine) },
-    { share: NAMES_SHARE, ways: () => fewerAndFewer(names, namesLine) },
+    { share: DID_SHARE, ways: fewerAndFewer(actions, didLine) },
+    { share: FILES_SHARE, ways: fewerAndFewer(files, filesLine) },
+    { share: NAMES_SHARE, ways: fewerAndFewer(names, namesLine) },
   ];
 }
 
@@ -155,9 +156,9 @@ function inOrder(left: Line, right: Line): number {
   return ORDER.indexOf(left.name) - ORDER.indexOf(right.name) || left.from[0]!.seq - right.from[0]!.seq;
 }
 
-function saidWays(name: keyof typeof SAID, { text, messageId, seq }: NotedLine): Line[] {
+function saidWays(name: keyof typeof SAID, { text, messageId, seq }: NotedLine): Way[] {
   const ways = text.length <= CUT_CHARS ? [text] : [text, `${cutAtGrapheme(text, CUT_CHARS)}…`];
-  return ways.map((way) => ({
+  return ways.map((way) => () => ({
     name,
     text: element(name, { seq }, escapeText(way)),
     from: [{ messageId, seq }],
@@ -187,11 +188,34 @@ function spanning(name: Line["name"], text: string, lines: readonly NotedLine[])
   return { name, text: element(name, { seq: span }, escapeText(text)), from };
 }
 
-/** Yields a line that joins all given lines, then lines that join fewer and fewer of them. */
-function* fewerAndFewer(lines: readonly NotedLine[], lineOf: (lines: readonly NotedLine[]) => Line): Generator<Line> {
+/** Returns a line that joins the given lines, or fewer and fewer of them: with each version, an eighth fewer. */
+function fewerAndFewer(lines: readonly NotedLine[], lineOf: (lines: readonly NotedLine[]) => Line): Way[] {
+  const ways: Way[] = [];
   for (let count = lines.length; count > 0; count -= Math.max(1, Math.floor(count / 8))) {
-    yield lineOf(lines.slice(0, count));
+    ways.push(() => lineOf(lines.slice(0, count)));
   }
+  return ways;
+}
+
+/** Returns the first version that fits. Later versions are shorter. */
+function firstFitting(
+  ways: readonly Way[],
+  room: number,
+  tokenCounter: TokenCounter,
+): { line: Line; cost: number } | undefined {
+  let fitting: { line: Line; cost: number } | undefined;
+  let [from, end] = [0, ways.length];
+  while (from < end) {
+    const middle = Math.floor((from + end) / 2);
+    const line = ways[middle]!();
+    const cost = lineTokens(line.text, tokenCounter);
+    if (cost > room) from = middle + 1;
+    else {
+      fitting = { line, cost };
+      end = middle;
+    }
+  }
+  return fitting;
 }
 
 function frame(lines: readonly string[]): string {
@@ -281,19 +305,56 @@ function pathLines(path: readonly (NotedLine & { count: number })[]): NotedLine[
   return path.map(({ count, ...line }) => (count === 1 ? line : { ...line, text: `${line.text} ×${count}` }));
 }
 
+interface RankedName extends NotedLine {
+  weight: number;
+  /** The number of names that were mentioned before this one. */
+  order: number;
+}
+
 /** Ranks identifiers by how often they were written, read or printed, and by how long ago. */
-export function rankedNames(messages: readonly BlockedMessage[]): NotedLine[] {
-  const weights = new Map<string, number>();
-  const lines = new Map<string, NotedLine>();
-  const end = messages.at(-1)?.seq ?? 0;
-  for (const { id, seq, blocks, nameWeight } of messages) {
-    const weight = nameWeight * 2 ** ((seq - end) / HALVING_MESSAGES);
-    for (const text of new Set(blocks.flatMap(({ names }) => names))) {
-      weights.set(text, (weights.get(text) ?? 0) + weight);
-      lines.set(text, { text, messageId: id, seq });
+export class NameRanks {
+  readonly #byName = new Map<string, RankedName>();
+  readonly #ranked: RankedName[];
+  /** A mention at this seq has its whole weight. Only proportions count. */
+  readonly #seqOrigin: number;
+
+  /** @param messages  In order. */
+  constructor(messages: readonly BlockedMessage[]) {
+    this.#seqOrigin = messages.at(-1)?.seq ?? 0;
+    for (const message of messages) this.#mention(message, this.#byName, this.#byName);
+    this.#ranked = [...this.#byName.values()].sort(heaviestFirst);
+  }
+
+  /** Yields the names of these messages and of later ones, heaviest first. */
+  *ranked(later: readonly BlockedMessage[] = []): Generator<NotedLine> {
+    const changed = new Map<string, RankedName>();
+    for (const message of later) this.#mention(message, changed, this.#byName);
+    const changes = [...changed.values()].sort(heaviestFirst);
+    let next = 0;
+    for (const name of this.#ranked) {
+      if (changed.has(name.text)) continue;
+      while (next < changes.length && heaviestFirst(changes[next]!, name) < 0) yield changes[next++]!;
+      yield name;
+    }
+    yield* changes.slice(next);
+  }
+
+  #mention(
+    { id: messageId, seq, blocks, nameWeight }: BlockedMessage,
+    names: Map<string, RankedName>,
+    before: ReadonlyMap<string, RankedName>,
+  ): void {
+    const weight = nameWeight * 2 ** ((seq - this.#seqOrigin) / HALVING_MESSAGES);
+    for (const text of new Set(blocks.flatMap((block) => block.names))) {
+      const known = names.get(text) ?? before.get(text);
+      const order = known?.order ?? (names === before ? 0 : before.size) + names.size;
+      names.set(text, { text, messageId, seq, weight: (known?.weight ?? 0) + weight, order });
     }
   }
-  return [...weights].sort(([, left], [, right]) => right - left).map(([text]) => lines.get(text)!);
+}
+
+function heaviestFirst(left: RankedName, right: RankedName): number {
+  return right.weight - left.weight || left.order - right.order;
 }
 
 /** Ranks files by what was done with each, and by how long ago. */

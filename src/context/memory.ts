@@ -2,7 +2,9 @@ import { assert } from "../core/assert.ts";
 import { element, escapeText } from "../core/markup.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { lineTokens } from "./costs.ts";
-import { DigestChoice, type DigestMessage } from "./digest/choice.ts";
+import { indexOf } from "./digest/block-index.ts";
+import { DigestChoice } from "./digest/choice.ts";
+import type { DigestMessage } from "./digest/digest-message.ts";
 import { type FittedWindow, gapTokensMax } from "./fit-window.ts";
 import type { PreparedView } from "./prepare.ts";
 import type { Continuity, RenderOptions } from "./result.ts";
@@ -86,11 +88,10 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const frameTokens = tokenCounter.count(textOf([]));
   if (frameTokens + (themes.length === 0 ? DIGEST_TOKENS_MIN : 0) > textTokensMax) return { ...none, themes: [] };
 
-  const inContext = new Set([...view.pinned, ...view.window].map(({ id }) => id));
-  const past = view.past.filter(({ id }) => !inContext.has(id));
-  const candidates = [...past, ...window.hidden.map(view.blocksOf)];
   const pinned = view.pinned.map(view.blocksOf);
-  const choice = new DigestChoice(candidates, [...pinned, ...placed], window.anchorSeq, tokenCounter);
+  const hidden = window.hidden.map(view.blocksOf);
+  const index = indexOf(view.past, tokenCounter);
+  const choice = new DigestChoice(index, hidden, [...pinned, ...placed], window.anchorSeq);
   if (continuity !== undefined) choice.markShown(continuity);
   const digest = choice.write(textTokensMax, frameTokens, textOf);
   const isEmpty = themes.length === 0 && digest.messages.length === 0;

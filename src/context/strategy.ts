@@ -20,8 +20,8 @@ export interface StrategySource {
   /** Returns the messages from a seq on that are not pinned, in order. */
   unpinnedFrom(seq: number): readonly Message[];
   themesView(): RenderView;
-  /** The newest messages before the frontier that are not pinned, in order. */
-  past(): readonly BlockedMessage[];
+  /** Returns the newest messages in a range of seqs that are not pinned, in order. The same range gives the same list. */
+  past(seqFrom: number, seqEnd: number): readonly BlockedMessage[];
   blocksOf: RenderView["blocksOf"];
 }
 
@@ -165,6 +165,7 @@ function viewOf(
   const { state, blocksOf } = source;
   const { contextTokensMax, flatTrigger, sandwichTrigger } = state.settings;
   const evictedSeq = window[0]?.seq ?? state.nextSeq;
+  const headEnd = pinned.length > state.pinned.length ? pinned.at(-1)!.seq + 1 : 0;
   const steps = windowSteps(window);
   const [summary] = theme?.summaries ?? [];
   return {
@@ -177,12 +178,7 @@ function viewOf(
     anchorSeq: steps[countWithin(steps, tailTokensMax)]?.seqFirst ?? state.nextSeq,
     overlap: new Map(),
     themes: theme === undefined ? [] : [theme],
-    past:
-      theme === undefined
-        ? []
-        : [...source.past(), ...state.window.filter(({ seq }) => seq < evictedSeq).map(blocksOf)].filter(
-            ({ seq }) => seq < evictedSeq,
-          ),
+    past: theme === undefined ? [] : source.past(headEnd, evictedSeq),
     blocksOf,
     placeOf: ({ seq }) => {
       const isCovered = summary !== undefined && seq >= summary.seqFirst && seq <= summary.seqLast;

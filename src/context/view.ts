@@ -131,14 +131,19 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     }));
     return { ...view, summaries: shown, uncoveredCount };
   });
+  const places = new Map<number, ThemePlace>();
   const placeOf = ({ stepId, seq }: { stepId: number; seq: number }): ThemePlace => {
+    const known = places.get(stepId);
+    if (known !== undefined) return known;
     const entry = unions.entered(stepId);
     if (entry === undefined) {
       const reason = `message ${seq} of session "${state.sessionId}" has left the window but is in no theme`;
       throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
     }
     const { draft, summary } = draftPlace(entry.clusterRoot, entry.position);
-    return { theme: draft.index, summary };
+    const place = { theme: draft.index, summary };
+    places.set(stepId, place);
+    return place;
   };
   return { overlap, themes, placeOf };
 }

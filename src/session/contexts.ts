@@ -1,4 +1,4 @@
-import { BlockCache } from "../context/digest/blocks.ts";
+import { BlockCache, type BlockedMessage } from "../context/digest/blocks.ts";
 import { loadEvidence } from "../context/evidence.ts";
 import { stableTokensMax } from "../context/fit-window.ts";
 import type { Memory } from "../context/memory.ts";
@@ -42,6 +42,8 @@ interface ColdPart {
   settings: SessionSettings;
   view: ColdView;
   memories: Map<string, Memory>;
+  /** The messages before the window of another strategy. */
+  past?: { key: string; messages: readonly BlockedMessage[] };
   continuity: ContinuityWriter;
 }
 
@@ -192,7 +194,7 @@ export class Contexts {
     const blocksOf = (message: Message) => this.#blocks.of(message);
     return {
       blocksOf,
-      past: () => this.#notes!.blocked,
+      past: (seqFrom, seqEnd) => this.#past(state, cold, seqFrom, seqEnd),
       repositories,
       state,
       unpinnedFrom: (seq) => this.#unpinnedFrom(state, seq),
@@ -210,6 +212,17 @@ export class Contexts {
         openStepId: state.openStep?.id,
       }),
     };
+  }
+
+  /** Returns the messages of a range in blocks. The list is kept, because a digest prepares its messages. */
+  #past({ window }: SessionState, cold: ColdPart, seqFrom: number, seqEnd: number): readonly BlockedMessage[] {
+    const key = `${seqFrom} ${seqEnd}`;
+    if (cold.past?.key !== key) {
+      const inWindow = window.filter(({ seq }) => seq < seqEnd).map((message) => this.#blocks.of(message));
+      const messages = [...this.#notes!.blocked, ...inWindow].filter(({ seq }) => seq >= seqFrom && seq < seqEnd);
+      cold.past = { key, messages };
+    }
+    return cold.past.messages;
   }
 
   /** Returns the unpinned messages from a seq on. Messages before the window are read once for each move of the frontier. */

@@ -1,4 +1,4 @@
-import { buildContinuity, continuityShare } from "../context/continuity.ts";
+import { buildContinuity, continuityShare, NameRanks } from "../context/continuity.ts";
 import type { BlockCache, BlockedMessage } from "../context/digest/blocks.ts";
 import type { ContinuityWriter } from "../context/result.ts";
 import type { Message } from "../core/message.ts";
@@ -13,6 +13,8 @@ const MESSAGES_MAX = 160;
 
 /** The most messages before the window that a digest quotes. The worth of a line is halved every 120 messages. */
 const BLOCKED_MAX = 800;
+/** The most characters of their texts. A choice compares them all, and this is eight times the default context. */
+const BLOCKED_CHARS_MAX = 512_000;
 
 /** The user messages of this many newest turns are read, however old they are, because a user's rule stays valid. */
 const TURNS_MAX = 24;
@@ -46,15 +48,11 @@ export function loadColdNotes(
   const read = (range: { seqFrom: number; seqEnd: number; limit: number }) =>
     messages.notableBefore(sessionId, range).map(noted);
   const isLater = before !== undefined && before.seqEnd <= seqEnd;
-  const rows = messages.notableBefore(sessionId, {
-    seqFrom: isLater ? before.seqEnd : 0,
-    seqEnd,
-    limit: BLOCKED_MAX,
-  });
+  const rows = readBefore(messages, sessionId, isLater ? before.seqEnd : 0, seqEnd);
   const fresh = rows.slice(-MESSAGES_MAX).map(noted);
   const newest = isLater ? [...before.newest, ...fresh].slice(-MESSAGES_MAX) : fresh;
   const freshBlocks = rows.map((row) => blocks.of(row));
-  const blocked = wholeSteps((isLater ? [...before.blocked, ...freshBlocks] : freshBlocks).slice(-BLOCKED_MAX));
+  const blocked = wholeSteps(newestWithin(isLater ? [...before.blocked, ...freshBlocks] : freshBlocks));
   blocks.dropBefore(blocked[0]?.seq ?? 0);
   const known = new Map([...(before?.asked ?? []), ...newest].map((message) => [message.seq, message]));
   const asked = messages.turnsBefore(sessionId, seqEnd, TURNS_MAX).flatMap((seq) => {
@@ -66,6 +64,34 @@ export function loadColdNotes(
   return { seqEnd, newest, blocked, asked: asked.reverse(), first };
 }
 
+/** Reads the messages before `seqEnd` that a digest quotes, and at least `MESSAGES_MAX`. Long texts are not read in vain. */
+function readBefore(
+  messages: Repositories["messages"],
+  sessionId: string,
+  seqFrom: number,
+  seqEnd: number,
+): NotableMessage[] {
+  const rows: NotableMessage[] = [];
+  for (let chars = 0; rows.length < BLOCKED_MAX && chars <= BLOCKED_CHARS_MAX; ) {
+    const limit = Math.min(MESSAGES_MAX, BLOCKED_MAX - rows.length);
+    const older = messages.notableBefore(sessionId, { seqFrom, seqEnd: rows[0]?.seq ?? seqEnd, limit });
+    rows.unshift(...older);
+    chars += older.reduce((sum, { text }) => sum + text.length, 0);
+    if (older.length < limit) break;
+  }
+  return rows;
+}
+
+function newestWithin(messages: readonly BlockedMessage[]): BlockedMessage[] {
+  const newest = messages.slice(-BLOCKED_MAX);
+  let chars = 0;
+  const last = newest.findLastIndex(({ text }) => {
+    chars += text.length;
+    return chars > BLOCKED_CHARS_MAX;
+  });
+  return newest.slice(last + 1);
+}
+
 /** Leaves out the rest of steps that begin earlier, because a result is judged by its call. */
 function wholeSteps(messages: readonly BlockedMessage[]): BlockedMessage[] {
   const first = messages.findIndex(({ id, stepId }) => stepId === id);
@@ -74,13 +100,20 @@ function wholeSteps(messages: readonly BlockedMessage[]): BlockedMessage[] {
 
 export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks: BlockCache): ContinuityWriter {
   const old = coldMessages(cold);
+  const nameRanks = new NameRanks(cold.blocked);
+  const hiddenNotes = new Map<number, NotedMessage>();
+  const notesOfHidden = (message: Message): NotedMessage => {
+    const known = hiddenNotes.get(message.id) ?? noted(message);
+    hiddenNotes.set(message.id, known);
+    return known;
+  };
   return {
     share: continuityShare(old),
     write: (hidden, tokensMax, shownNames) => {
-      const bySeq = new Map([...old, ...hidden.map(noted)].map((message) => [message.seq, message]));
+      const bySeq = new Map([...old, ...hidden.map(notesOfHidden)].map((message) => [message.seq, message]));
       const notes = [...bySeq.values()].sort((left, right) => left.seq - right.seq);
-      const blocked = [...cold.blocked, ...hidden.map((message) => blocks.of(message))];
-      return buildContinuity(notes, blocked, shownNames, tokensMax, tokenCounter);
+      const rankedNames = nameRanks.ranked(hidden.map((message) => blocks.of(message)));
+      return buildContinuity(notes, rankedNames, shownNames, tokensMax, tokenCounter);
     },
   };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { buildContinuity, continuityShare } from "../../src/context/continuity.ts";
+import { buildContinuity, continuityShare, NameRanks } from "../../src/context/continuity.ts";
 import { prepareView } from "../../src/context/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityWriter } from "../../src/context/result.ts";
@@ -25,7 +25,7 @@ function writerOf({ messages, view }: SessionModel): ContinuityWriter {
     write: (hidden, tokensMax, shownNames) => {
       const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
       const notes = [...cold, ...hidden.map(notesOfMessage)];
-      return buildContinuity(notes, blocked, shownNames, tokensMax, quarterCounter);
+      return buildContinuity(notes, new NameRanks(blocked).ranked(), shownNames, tokensMax, quarterCounter);
     },
   };
 }

@@ -210,6 +210,23 @@ function blockOf(text: string, start: number, end: number): Block {
 }
 
 function isTelling(line: string): boolean {
+  let words = 0;
+  let letters = 0;
+  let isCounted = false;
+  for (let at = 0; at < line.length; at++) {
+    const code = line.charCodeAt(at);
+    if (code >= 128) return isTellingBeyondAscii(line);
+    const isLetter = (code | 32) >= 97 && (code | 32) <= 122;
+    letters = isLetter ? letters + 1 : 0;
+    if (!isLetter && (code < 48 || code > 57)) isCounted = false;
+    if (letters < 2 || isCounted) continue;
+    isCounted = true;
+    if (++words === TELLING_WORDS_MIN) return true;
+  }
+  return false;
+}
+
+function isTellingBeyondAscii(line: string): boolean {
   return line.split(NOT_A_WORD).filter((word) => TWO_LETTERS.test(word)).length >= TELLING_WORDS_MIN;
 }
 

@@ -1,40 +1,47 @@
 /** A binary heap that returns the item with the greatest key first. */
 export class MaxHeap<T> {
-  readonly #entries: { item: T; key: number }[] = [];
+  readonly #items: T[] = [];
+  readonly #keys: number[] = [];
 
   /** The greatest key; minus infinity if the heap is empty. */
   get topKey(): number {
-    return this.#entries[0]?.key ?? Number.NEGATIVE_INFINITY;
+    return this.#keys[0] ?? Number.NEGATIVE_INFINITY;
   }
 
   push(item: T, key: number): void {
-    const entries = this.#entries;
-    let at = entries.length;
-    entries.push({ item, key });
+    const [items, keys] = [this.#items, this.#keys];
+    let at = items.length;
+    items.push(item);
+    keys.push(key);
     while (at > 0) {
       const above = (at - 1) >> 1;
-      if (entries[above]!.key >= key) break;
-      entries[at] = entries[above]!;
+      if (keys[above]! >= key) break;
+      items[at] = items[above]!;
+      keys[at] = keys[above]!;
       at = above;
     }
-    entries[at] = { item, key };
+    items[at] = item;
+    keys[at] = key;
   }
 
-  pop(): { item: T; key: number } | undefined {
-    const entries = this.#entries;
-    const top = entries[0];
-    const last = entries.pop();
-    if (top === undefined || last === undefined || entries.length === 0) return top;
+  pop(): T | undefined {
+    const [items, keys] = [this.#items, this.#keys];
+    const top = items[0];
+    const item = items.pop();
+    const key = keys.pop();
+    if (item === undefined || key === undefined || items.length === 0) return top;
     let at = 0;
     for (;;) {
       let below = 2 * at + 1;
-      if (below >= entries.length) break;
-      if (below + 1 < entries.length && entries[below + 1]!.key > entries[below]!.key) below += 1;
-      if (entries[below]!.key <= last.key) break;
-      entries[at] = entries[below]!;
+      if (below >= keys.length) break;
+      if (below + 1 < keys.length && keys[below + 1]! > keys[below]!) below += 1;
+      if (keys[below]! <= key) break;
+      items[at] = items[below]!;
+      keys[at] = keys[below]!;
       at = below;
     }
-    entries[at] = last;
+    items[at] = item;
+    keys[at] = key;
     return top;
   }
 }

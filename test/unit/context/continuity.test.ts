@@ -3,9 +3,9 @@ import {
   buildContinuity,
   continuityShare,
   continuityTokensMax,
+  NameRanks,
   pathOfActions,
   rankedFiles,
-  rankedNames,
   resultLines,
   saidLines,
 } from "../../../src/context/continuity.ts";
@@ -145,7 +145,10 @@ test("lists the identifiers that nothing shows, those of calls and of late first
     messageOf(1, "assistant", [call("c", "Grep", { pattern: "readPage" })]),
     messageOf(2, "tool", [result("c", "export function writePage() {}")], 1),
   ].map((message) => blocks.of(message));
-  expect(textsOf(rankedNames(messages))).toEqual(["readPage", "openStore", "writePage"]);
+  expect(textsOf([...new NameRanks(messages).ranked()])).toEqual(["readPage", "openStore", "writePage"]);
+  const ranks = new NameRanks(messages.slice(0, 1));
+  expect(textsOf([...ranks.ranked(messages.slice(1))])).toEqual(["readPage", "openStore", "writePage"]);
+  expect(textsOf([...ranks.ranked()])).toEqual(["openStore", "readPage"]);
   const notes = [
     noted(1, {
       files: [
@@ -154,7 +157,13 @@ test("lists the identifiers that nothing shows, those of calls and of late first
       ],
     }),
   ];
-  const { text } = buildContinuity(notes, messages, new Set(["openStore", "page.ts"]), 400, quarterCounter)!;
+  const { text } = buildContinuity(
+    notes,
+    new NameRanks(messages).ranked(),
+    new Set(["openStore", "page.ts"]),
+    400,
+    quarterCounter,
+  )!;
   expect(text).toContain('<files seq="1">src/store.ts</files>\n<names seq="1-2">readPage, writePage</names>');
 });
 

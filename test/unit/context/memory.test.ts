@@ -101,6 +101,21 @@ test("marks what it leaves out of a message, and shows short messages whole", ()
   expect(second).toMatchObject({ id: 1, how: "verbatim", text: '<m id="1" by="user">Never push to main.</m>' });
 });
 
+test("orders messages by seq although the steps of the window interleave", () => {
+  const code = (name: string) =>
+    Array.from({ length: 30 }, (_, line) => `export async function ${name}${line}(path: string) {}`).join("\n");
+  const window = [
+    messageOf(0, "assistant", [call("c1", "Read", { file_path: "src/open.ts" })]),
+    messageOf(1, "assistant", [call("c2", "Read", { file_path: "src/close.ts" })]),
+    messageOf(2, "tool", [result("c1", code("openPage"))], 0),
+    messageOf(3, "tool", [result("c2", code("closePage"))], 1),
+    textMessage(4, "user", 100),
+  ];
+  const seqs = memoryOf(viewOf({ window, anchorSeq: 4 }), 900).messages.map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.toSorted((left, right) => left - right));
+  expect(seqs).toEqual(expect.arrayContaining([1, 2]));
+});
+
 test("fills a small budget while anything is left out", () => {
   const messages = Array.from({ length: 60 }, (_, seq) =>
     said(seq, seq % 2 === 0 ? "user" : "assistant", `Sentence ${seq} of the talk. `.repeat(1 + (seq % 7))),

@@ -68,6 +68,22 @@ test("what is told is the same in the process that wrote it and in one that open
   expect(resumed.render({ tokensMax: 2_000 })).toEqual(session.render({ tokensMax: 2_000 }));
 });
 
+test("a digest of very long messages is the same in the process that wrote them and in one that opens the store", () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const session = store.session("s");
+  const lines = (number: number) => Array.from({ length: 150 }, (_, line) => `Line ${line} of page ${number} is long.`);
+  for (let number = 0; number < 200; number++) {
+    session.append({ role: "user", content: lines(number).join("\n") });
+    if (number % 10 === 0) session.render({ tokensMax: 4_000 });
+  }
+  session.append({ role: "user", content: "What was on page 1?" });
+  const context = session.render({ tokensMax: 4_000 });
+  store.close();
+  expect(openedStore(path).resume("s").render({ tokensMax: 4_000 })).toEqual(context);
+  expect(context.sources.filter(({ how }) => how === "shortened").length).toBeGreaterThan(10);
+});
+
 test("a limit that the user set long ago is told for as long as it is among the newest turns", () => {
   const session = begun();
   session.append({ role: "user", content: "You must never change the grammar file." });
