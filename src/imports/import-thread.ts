@@ -7,7 +7,7 @@ import type { ImportEvent, ImportFile } from "../importers/importer.ts";
 import { openImport } from "../importers/registry.ts";
 import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts";
 
-/** The thread opens the file itself, because `chunks` cannot be posted. */
+/** A file to read. The thread opens it, because a message between threads cannot hold the iterable `chunks`. */
 export interface ReadRequest {
   file: Omit<ImportFile, "chunks" | "signal">;
   format: string;
@@ -35,7 +35,7 @@ const BATCH_CHARS_MAX = 256 * 1024;
 
 const requests = on(parentPort!, "message") as AsyncIterableIterator<[ReadRequest | "more"]>;
 for await (const [request] of requests) {
-  if (request !== "more") await read(request); // a late "more" asks for a file that has already ended
+  if (request !== "more") await read(request); // a "more" may arrive after the file has ended
 }
 
 async function read({ file, format }: ReadRequest): Promise<void> {

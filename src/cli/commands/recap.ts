@@ -32,9 +32,9 @@ export const recapCommand: Command<RecapFlags> = {
   usage: "recap",
   summary: "Show what was worked on, decided and left open in the last days.",
   details:
-    "The largest topics are shown, newest first: subjects, themes of sessions that go on, and what is still in a hot " +
-    "window. Every line is quoted from a message, and ends with the message or handle that `expand` accepts. With " +
-    "--json: one object with its topics.",
+    "The largest topics are chosen and shown newest first. A topic is a subject, a theme of an unfinished session, or the " +
+    "messages of a hot window. Every line is quoted from a message, and ends with the message or handle that `expand` " +
+    "accepts. With --json: one object with its topics.",
   options: [
     timeOption("since", "only messages from this time on: a date, or 36h, 7d, 2w (default: 7d)", "first"),
     new Option("--project <name>", "only the sessions of this project"),
@@ -64,7 +64,8 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
     yield `… ${formatCount(topicCount - topics.length, "smaller topic")}; show them with --limit ${topicCount}`;
   }
   const subject = topics.find(({ root }) => root?.startsWith("subject:"));
-  if (subject !== undefined) terminal.hint(`Next: coppice subject ${subject.root}, for all that came of it`);
+  if (subject !== undefined)
+    terminal.hint(`Next: coppice subject ${subject.root}, for its timeline, decisions and files`);
 }
 
 function* topicLines(topic: Recap["topics"][number], terminal: Terminal): Generator<string> {

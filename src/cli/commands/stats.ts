@@ -42,7 +42,7 @@ function statFacts(stats: StoreStats): [label: string, value: string][] {
 }
 
 function summariesText({ summaryCount, standInCount }: StoreStats): string {
-  const standIns = standInCount === 0 ? "" : `, ${formatNumber(standInCount)} of them in place of the model's`;
+  const standIns = standInCount === 0 ? "" : `, ${formatNumber(standInCount)} of them made without the model`;
   return formatNumber(summaryCount) + standIns;
 }
 

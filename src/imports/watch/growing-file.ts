@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** How many bytes before the new ones are compared. A rewritten file has different bytes there. */
+/** The last bytes that were read, up to this many, are compared with the file. In a rewritten file they differ. */
 const SEAM_BYTES = 4 * 1024;
 
 /** `other` means that the file was replaced, cut back or rewritten. Its bytes are not passed on. */
@@ -11,8 +11,8 @@ export type Growth = "same" | "grown" | "other";
 
 /**
  * A file that others append to. Each look reads the bytes that were added since the last look. A replaced or rewritten file is
- * recognized by its inode, a smaller size, or different bytes before the new ones. If nothing was added, its modification time is
- * compared.
+ * recognized by its inode, a smaller size, or different bytes before the new ones. A file of the same size counts as rewritten if
+ * its modification time has changed.
  */
 export class GrowingFile {
   readonly #path: string;
@@ -45,7 +45,7 @@ export class GrowingFile {
         if (found.size === this.#offset) return found.mtimeMs === mtimeMs ? "same" : "other";
         if (!(await this.#isContinued(handle))) return "other";
       }
-      // If the file grew meanwhile, its modification time also covers bytes that are not read yet. So it is read further.
+      // The modification time that is kept must not be newer than the bytes that were read. So a file that has grown is read on.
       let now = found;
       let isWanted: boolean;
       do {

@@ -103,7 +103,7 @@ export class WatchRun {
 
   /**
    * Imports the existing files, and then what is written, until the signal.
-   * @throws errors that do not pass: `STORE_CORRUPT`, `FILE_REPLACED`, `OPTION_INVALID` for the project and the like.
+   * @throws errors that trying again cannot solve: `STORE_CORRUPT`, `FILE_REPLACED`, `OPTION_INVALID` for the project and the like.
    */
   async follow(): Promise<void> {
     const clock = this.#watchClock();
