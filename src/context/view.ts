@@ -121,6 +121,11 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     const { draft, summary } = draftPlace(clusterRoot, position);
     for (const id of windowIds) overlap.set(id, { theme: draft.index, summary });
     if (summary === undefined) draft.uncoveredCount -= windowIds.length;
+    overlapSteps.delete(stepId);
+  }
+  if (overlapSteps.size > 0) {
+    const reason = `the log does not say when steps of session "${state.sessionId}" entered the forest`;
+    throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
   }
 
   const themes = drafts.map(({ view, summaries, uncoveredCount }): ThemeView => {

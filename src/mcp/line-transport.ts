@@ -15,6 +15,8 @@ export const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 /** Bytes of messages that are read ahead, so that the end of the input is noticed while calls wait. */
 const AHEAD_BYTES_MAX = 1024 * 1024;
 
+const CANCELLED = "notifications/cancelled";
+
 /** Milliseconds in which a client that has closed its end still gets answers. Clients kill a server after two seconds. */
 const GRACE_MS = 1_000;
 
@@ -35,6 +37,8 @@ export class LineTransport implements Transport {
   readonly #live: LiveStore;
   readonly #splitter = new LineSplitter(MESSAGE_BYTES_MAX);
   #lines: Buffer[] = [];
+  /** Cancellations that came while lines waited, by the id of their request, which may be among these lines. */
+  readonly #cancellations = new Map<unknown, JSONRPCMessage>();
   #aheadBytes = 0;
   #isEnded = false;
   #isClosed = false;
@@ -86,6 +90,7 @@ export class LineTransport implements Transport {
   #take(chunk: Buffer): void {
     for (const line of this.#splitter.linesOf(chunk)) {
       if (Buffer.isBuffer(line)) {
+        if (this.#cancels(line)) continue;
         this.#lines.push(line);
         this.#aheadBytes += line.length;
       } else {
@@ -96,6 +101,15 @@ export class LineTransport implements Transport {
     }
     if (this.#aheadBytes > AHEAD_BYTES_MAX) this.#input.pause();
     this.#wake();
+  }
+
+  /** Delivers a cancellation at once, because its call may be among those that wait. @returns false for any other line. */
+  #cancels(line: Buffer): boolean {
+    const message = line.includes(CANCELLED) ? this.#parsed(line) : undefined;
+    if (message === undefined || !("method" in message) || message.method !== CANCELLED) return false;
+    if (this.#lines.length > 0) this.#cancellations.set(message.params?.requestId, message);
+    this.onmessage?.(message);
+    return true;
   }
 
   async #end(): Promise<void> {
@@ -122,6 +136,9 @@ export class LineTransport implements Transport {
       if (this.#aheadBytes <= AHEAD_BYTES_MAX && this.#input.isPaused()) this.#input.resume();
       const message = this.#parsed(line);
       if (message !== undefined) this.onmessage?.(message);
+      const cancellation = message !== undefined && "id" in message && this.#cancellations.get(message.id);
+      if (cancellation) this.onmessage?.(cancellation);
+      if (this.#lines.length === 0) this.#cancellations.clear();
       await this.#turns.room();
     }
     await this.#turns.idle();

@@ -68,10 +68,13 @@ export interface FoundRoots {
 export function expand(repositories: Repositories, target: string | number, options: ExpandOptions = {}): Expansion {
   const { level, limit, offset, project } = parseOptions("expand", expandSchema(), options);
   const { messages, sessions } = repositories;
-  const page = (root: string | null, level: ExpandLevel, ids: readonly number[]): Expansion => {
+  const page = (root: string | null, level: ExpandLevel, { ids, steps }: Members): Expansion => {
     const shown = ids.slice(offset, offset + limit);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
-    return { root, level, members: shown.flatMap((id) => byId.get(id) ?? []), memberCount: ids.length };
+    const members = shown.flatMap((id) => byId.get(id) ?? []);
+    const stray = members.length < shown.length || members.some(({ stepId }) => steps?.has(stepId) === false);
+    if (stray) throw new SyntaxError(`the index of messages by step names others than those of ${root ?? "the step"}`);
+    return { root, level, members, memberCount: ids.length };
   };
   // All members of a root belong to the root's project.
   const isInProject = (messageId: number): boolean => {
@@ -85,7 +88,7 @@ export function expand(repositories: Repositories, target: string | number, opti
     const isFound = isInProject(root) || (level === "span" && isInProject(position!));
     const members = isFound ? membersOf(repositories, handle) : undefined;
     if (members === undefined) throw new StoreError("ROOT_NOT_FOUND", { handle: formatHandle(level, root, position) });
-    return page(formatHandle(level, members.root, members.position), level, members.ids);
+    return page(formatHandle(level, members.root, members.position), level, members);
   };
 
   const messageId = messageIdOf(target);
@@ -103,7 +106,8 @@ export function expand(repositories: Repositories, target: string | number, opti
   const { cluster, theme, subject } = findRoots(repositories, messageId);
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? "cluster"];
   if (handle !== null) return ofHandle(parseHandle(handle));
-  return page(null, "step", messages.idsOfSteps([messages.byId(messageId)!.stepId]));
+  const { stepId } = messages.byId(messageId)!;
+  return page(null, "step", { ids: messages.idsOfSteps([stepId]), steps: new Set([stepId]) });
 }
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
@@ -117,10 +121,11 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const { sessionId, seq } = message;
   const clusterRoot = unions.entered(message.stepId)?.clusterRoot;
   if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
-  const { subjectParentId, logPosition } = clusters.byRoot(clusterRoot);
+  const { subjectParentId, logPosition, settledAt } = clusters.byRoot(clusterRoot);
   const subjectRoot = subjectParentId ?? undefined;
   const position = unions.lastPosition(sessionId);
-  if (position < logPosition) throw new SyntaxError(`the log of session ${sessionId} lacks position ${logPosition}`);
+  const changedAt = Math.max(logPosition, settledAt ?? 0);
+  if (position < changedAt) throw new SyntaxError(`the log of session ${sessionId} lacks position ${changedAt}`);
   const themeRoot = new Coverage(unions).themeOf(clusterRoot);
   return {
     messageId,
@@ -132,11 +137,17 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   };
 }
 
+interface Members {
+  ids: readonly number[];
+  /** The steps that the members belong to, if they are known. */
+  steps?: ReadonlySet<number>;
+}
+
 /** Returns the members of a handle; undefined if there are none. A subject may have another root at the log position. */
 function membersOf(
   { unions, messages, subjects, spans, clusters, themes }: Repositories,
   { level, root, position }: Handle,
-): { root: number; position: number; ids: number[] } | undefined {
+): (Members & { root: number; position: number }) | undefined {
   if (level === "span") {
     const ids = spans.idsBetween({ firstId: root, lastId: position! });
     return ids.length === 0 ? undefined : { root, position: position!, ids };
@@ -153,12 +164,13 @@ function membersOf(
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
   if (level !== "subject") {
-    const ids = messages.idsOfSteps(unions.stepsOf(level, root, at));
+    const steps = new Set(unions.stepsOf(level, root, at));
+    const ids = messages.idsOfSteps([...steps]);
     const stored = level === "theme" ? themes.byRoot(root) : clusters.find(root);
     if (stored !== undefined && stored.logPosition <= at && stored.messageCount !== ids.length) {
       throw new SyntaxError(`${level} ${root} has ${stored.messageCount} messages, and ${ids.length} are found`);
     }
-    return { root, position: at, ids };
+    return { root, position: at, ids, steps };
   }
   const subjectRoot = subjects.rootAt({ root, position: at });
   if (subjectRoot === undefined) return undefined;

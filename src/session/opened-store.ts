@@ -56,6 +56,7 @@ import {
 } from "./store-options.ts";
 import { type SubjectOptions, type SubjectPage, subjectPage } from "./subject-page.ts";
 import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./subjects.ts";
+import { tolerantReader } from "./tolerant-reader.ts";
 
 /** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;
@@ -199,7 +200,8 @@ export class OpenedStore implements Store {
 
   subject(handle: string, options: SubjectOptions = {}): SubjectPage {
     const wanted = parseOptions("subject", SUBJECT_OPTIONS(), options);
-    return this.#database.read(() => subjectPage(this.#repositories, textValue("the handle", handle), wanted));
+    const reader = tolerantReader(this.#repositories, wanted);
+    return this.#database.read(() => subjectPage(this.#repositories, textValue("the handle", handle), wanted, reader));
   }
 
   recap(options: RecapOptions = {}): Recap {
@@ -208,7 +210,8 @@ export class OpenedStore implements Store {
       RECAP_OPTIONS(),
       options,
     );
-    return this.#database.read(() => recapOf(this.#repositories, { sinceMs, ...wanted }));
+    const reader = tolerantReader(this.#repositories, wanted);
+    return this.#database.read(() => recapOf(this.#repositories, { sinceMs, ...wanted }, reader));
   }
 
   async recall(query: RecallQuery, options: RecallOptions = {}): Promise<RecallHit[]> {

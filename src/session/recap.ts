@@ -4,6 +4,7 @@ import type { DatedCluster } from "../store/clusters.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type WorkedOn, workedOn } from "./subject-page.ts";
+import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
 import { type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
 
 export const RECAP_LIMIT_DEFAULT = 8;
@@ -19,7 +20,7 @@ const MESSAGES_MAX = 120;
 /** An open end makes a topic as important as this many messages. */
 const END_MESSAGES = 20;
 
-export interface RecapOptions {
+export interface RecapOptions extends UnreadableOption {
   /** Only messages of this time or later, in Unix milliseconds; by default those of the last seven days. */
   sinceMs?: number;
   project?: string;
@@ -67,25 +68,24 @@ interface Group {
   open: OpenEnd[];
 }
 
-type RecapSettings = Required<Omit<RecapOptions, "project">> & { project?: string | undefined };
+type RecapSettings = Required<Omit<RecapOptions, "project" | "onUnreadable">> & { project?: string | undefined };
 
 /** Returns what was worked on, decided and left open since a time, by subject. */
-export function recapOf(repositories: Repositories, options: RecapSettings): Recap {
+export function recapOf(repositories: Repositories, options: RecapSettings, reader: TolerantReader): Recap {
   const { sinceMs, project, limit, linesMax } = options;
   const { sessions } = repositories;
   const sessionIds = sessions.idsSince({ project, sinceMs, limit: SESSIONS_MAX });
   const groups = new Groups(repositories, sinceMs);
-  for (const id of sessionIds.toReversed()) groups.addSession(id);
+  for (const id of sessionIds.toReversed()) reader(id, () => groups.addSession(id), undefined);
   for (const id of sessionIds.slice(0, ENDING_SESSIONS_MAX)) {
-    for (const end of openEnds(repositories, id)) {
-      if (end.atMs >= sinceMs) groups.ofLine(end)?.open.push(end);
-    }
+    const ends = reader(id, () => openEnds(repositories, id).map((end) => ({ end, group: groups.ofLine(end) })), []);
+    for (const { end, group } of ends) if (end.atMs >= sinceMs) group?.open.push(end);
   }
   const sized = groups.all.map((group) => ({ group, size: messageCountOf(group) + END_MESSAGES * group.open.length }));
   const topics = sized
     .sort((left, right) => right.size - left.size)
     .slice(0, limit)
-    .map(({ group }) => topicOf(repositories, group, sinceMs, linesMax))
+    .map(({ group }) => topicOf(repositories, group, { sinceMs, linesMax }, reader))
     .sort((left, right) => right.lastAtMs - left.lastAtMs);
   return {
     sinceMs,
@@ -118,8 +118,10 @@ class Groups {
 
   addSession(id: string): void {
     const { clusters, messages, sessions } = this.#repositories;
-    const { project, graduatedSeq: seqFrom } = sessions.byId(id)!;
+    const { project, graduatedSeq: seqFrom } = sessions.known(id);
     const rows = clusters.workedSince({ sessionId: id, sinceMs: this.#sinceMs });
+    const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
+    const hot = messages.notableBefore(id, window).filter(({ createdAtMs }) => createdAtMs >= this.#sinceMs);
     for (const { themeRoot, ...cluster } of rows) {
       const { subjectParentId: subject } = cluster;
       const root =
@@ -129,8 +131,6 @@ class Groups {
       this.#byRoot.set(root, group);
       this.#byCluster.set(cluster.rootId, group);
     }
-    const window = { seqFrom, seqEnd: Number.MAX_SAFE_INTEGER, limit: MESSAGES_MAX };
-    const hot = messages.notableBefore(id, window).filter(({ createdAtMs }) => createdAtMs >= this.#sinceMs);
     if (hot.length === 0) return;
     // The end of a turn belongs to the turn. The newest step of an idle session stays out of the forest.
     const last = rows.toSorted((left, right) => left.seqLast - right.seqLast).at(-1);
@@ -153,13 +153,18 @@ function messageCountOf({ clusters, hot }: Group): number {
   return clusters.reduce((sum, { messageCount }) => sum + messageCount, hot.length);
 }
 
-function topicOf(repositories: Repositories, group: Group, sinceMs: number, linesMax: number): RecapTopic {
+function topicOf(
+  repositories: Repositories,
+  group: Group,
+  { sinceMs, linesMax }: { sinceMs: number; linesMax: number },
+  reader: TolerantReader,
+): RecapTopic {
   const { messages } = repositories;
   const { root, project, hot, open } = group;
   const clusters = group.clusters.toSorted((left, right) => right.atMsLast - left.atMsLast);
   const titles = group.clusters.map(({ label }) => label);
   if (hot.length > 0 && root === null) titles.push(titleOf(hot, messages.askedBefore(TITLE_TEXT_CHARS, hot[0]!.id)));
-  const said = [...notableOf(repositories, clusters, MESSAGES_MAX), ...hot];
+  const said = [...notableOf(repositories, clusters, MESSAGES_MAX, reader), ...hot];
   const { decided, files } = workIn(said.filter(({ createdAtMs }) => createdAtMs >= sinceMs));
   const atMs = hot.map(({ createdAtMs }) => createdAtMs);
   const sessionIds = [...clusters, ...hot].map(({ sessionId }) => sessionId);

@@ -49,6 +49,12 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   const withThemes = clusters.withThemes({ sessionId }).map((cluster) => {
     return { ...cluster, handle: formatHandle("cluster", cluster.rootId, cluster.logPosition) };
   });
+  const themeRows = themes.ofSession(sessionId).sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
+  const clusterCount = themeRows.reduce((count, { theme }) => count + theme.clusterCount, 0);
+  if (clusterCount !== withThemes.length) {
+    const found = `its ${themeRows.length} themes have ${clusterCount} clusters, and ${withThemes.length} are found`;
+    throw new SyntaxError(`clusters or themes of session ${sessionId} are missing: ${found}`);
+  }
   if (level === "cluster") {
     return withThemes.map((cluster) => {
       const { handle, label, stepCount, settledAt } = cluster;
@@ -57,23 +63,19 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
   }
   const coverage = new Coverage(unions);
   const standing = coverage.standing([...summaries.shown(sessionId), ...summaries.waiting(sessionId)]);
-  return themes
-    .ofSession(sessionId)
-    .sort((left, right) => left.theme.seqFirst - right.theme.seqFirst)
-    .map(({ theme, logPosition }) => {
-      const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);
-      if (members.length !== theme.clusterCount)
-        throw new SyntaxError(`theme ${theme.root} lacks some of its clusters`);
-      const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
-      return {
-        root: formatHandle("theme", theme.root, logPosition),
-        ...sizeOf(theme),
-        label: members.find(({ rootId }) => rootId === theme.root)!.label,
-        clusters: members.map(({ handle }) => handle),
-        summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
-        uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),
-      };
-    });
+  return themeRows.map(({ theme, logPosition }) => {
+    const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);
+    if (members.length !== theme.clusterCount) throw new SyntaxError(`theme ${theme.root} lacks some of its clusters`);
+    const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
+    return {
+      root: formatHandle("theme", theme.root, logPosition),
+      ...sizeOf(theme),
+      label: members.find(({ rootId }) => rootId === theme.root)!.label,
+      clusters: members.map(({ handle }) => handle),
+      summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
+      uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),
+    };
+  });
 }
 
 function rootSummary(summary: DoneSummary): RootSummary {

@@ -87,6 +87,7 @@ export const SUBJECT_OPTIONS = once(() =>
   z.strictObject({
     limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECT_LIMIT_DEFAULT),
     project: z.optional(identifier()),
+    onUnreadable: z.optional(callback<NonNullable<SubjectOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<SubjectOptions>),
 );
 
@@ -96,6 +97,7 @@ export const RECAP_OPTIONS = once(() =>
     project: z.optional(identifier()),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LIMIT_DEFAULT),
     linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),
+    onUnreadable: z.optional(callback<NonNullable<RecapOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<RecapOptions>),
 );
 

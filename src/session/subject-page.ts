@@ -3,7 +3,8 @@ import { formatHandle, parseHandle } from "../core/handle.ts";
 import { titleAmong } from "../models/title.ts";
 import type { DatedCluster } from "../store/clusters.ts";
 import type { Repositories } from "../store/repositories.ts";
-import type { SubjectInfo } from "./subjects.ts";
+import { inOrder, type SubjectInfo } from "./subjects.ts";
+import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
 import { clusterOf, type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
 
 export const SUBJECT_LIMIT_DEFAULT = 10;
@@ -13,7 +14,7 @@ const MESSAGES_MAX = 500;
 /** The newest sessions whose open ends are looked for. */
 const SESSIONS_MAX = 10;
 
-export interface SubjectOptions {
+export interface SubjectOptions extends UnreadableOption {
   /** The most entries of the timeline, decisions, open ends, and files: 0 to 10,000, by default 10 of each. */
   limit?: number;
   /** Only this project: subjects of others are not found. */
@@ -52,7 +53,8 @@ export interface SubjectPage extends Omit<SubjectInfo, "label" | "sessions"> {
 export function subjectPage(
   repositories: Repositories,
   handle: string,
-  { limit, project }: SubjectOptions & { limit: number },
+  { limit, project }: { limit: number; project?: string | undefined },
+  reader: TolerantReader,
 ): SubjectPage {
   const { clusters, subjects, sessions, unions } = repositories;
   const { level, root: named } = parseHandle(handle);
@@ -61,7 +63,8 @@ export function subjectPage(
     throw new StoreError("HANDLE_INVALID", { handle, reason });
   }
   const root = clusters.find(named)?.subjectParentId ?? undefined;
-  const members = root === undefined ? [] : subjects.clustersOf(root);
+  const position = unions.newestPosition();
+  const members = root === undefined ? [] : subjects.clustersOf(root, position);
   const session = members.length === 0 ? undefined : sessions.byId(members[0]!.sessionId);
   if (session === undefined || (project !== undefined && session.project !== project)) {
     throw new StoreError("ROOT_NOT_FOUND", { handle });
@@ -70,23 +73,29 @@ export function subjectPage(
   const newestFirst = members.toSorted((left, right) => right.atMsLast - left.atMsLast || right.rootId - left.rootId);
   const sessionIds = [...new Set(newestFirst.map(({ sessionId }) => sessionId))];
   const roots = new Set(members.map(({ rootId }) => rootId));
-  const open = sessionIds.slice(0, SESSIONS_MAX).flatMap((id) => openEnds(repositories, id));
-  const { decided, files } = workIn(notableOf(repositories, newestFirst, MESSAGES_MAX));
+  const dated = inOrder(members.flatMap((row) => reader(row.sessionId, () => [subjects.dated(row)], [])));
+  const open = sessionIds.slice(0, SESSIONS_MAX).flatMap((id) => reader(id, () => endsIn(repositories, id, roots), []));
+  const { decided, files } = workIn(notableOf(repositories, newestFirst, MESSAGES_MAX, reader));
   return {
-    subject: formatHandle("subject", root!, unions.newestPosition()),
+    subject: formatHandle("subject", root!, position),
     project: session.project,
-    title: titleAmong(members.map(({ label }) => label)),
+    title: titleAmong(dated.map(({ label }) => label)),
     clusterCount: members.length,
     sessionCount: sessionIds.length,
     messageCount: sum("messageCount"),
     tokenCount: sum("tokenCount"),
-    firstAtMs: members[0]!.firstAtMs,
+    firstAtMs: dated[0]?.firstAtMs ?? newestFirst.at(-1)!.atMsLast,
     lastAtMs: newestFirst[0]!.atMsLast,
-    timeline: limit === 0 ? [] : members.slice(-limit).map(workedOn),
+    timeline: limit === 0 ? [] : dated.slice(-limit).map(workedOn),
     decided: decided.slice(0, limit),
-    open: open.filter((end) => roots.has(clusterOf(repositories, end) ?? 0)).slice(0, limit),
+    open: open.slice(0, limit),
     files: files.slice(0, limit),
   };
+}
+
+/** Returns the open ends of a session whose messages are in one of these clusters. */
+function endsIn(repositories: Repositories, sessionId: string, roots: ReadonlySet<number>): OpenEnd[] {
+  return openEnds(repositories, sessionId).filter((end) => roots.has(clusterOf(repositories, end) ?? 0));
 }
 
 export function workedOn(row: DatedCluster): WorkedOn {

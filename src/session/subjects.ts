@@ -1,7 +1,7 @@
 import { formatHandle } from "../core/handle.ts";
 import { titleAmong } from "../models/title.ts";
 import type { Repositories } from "../store/repositories.ts";
-import type { SubjectSession } from "../store/subjects.ts";
+import type { SubjectMember } from "../store/subjects.ts";
 
 export const SUBJECTS_LIMIT_DEFAULT = 50;
 
@@ -10,6 +10,14 @@ export interface SubjectsOptions {
   project?: string;
   /** The most subjects to return: 0 to 10,000, by default 50. */
   limit?: number;
+}
+
+export interface SubjectSession {
+  sessionId: string;
+  title: string | null;
+  messageCount: number;
+  firstAtMs: number;
+  lastAtMs: number;
 }
 
 /** A subject with clusters of at least two sessions. */
@@ -26,22 +34,54 @@ export interface SubjectInfo {
   /** The times of the first and the last message, in Unix milliseconds. */
   firstAtMs: number;
   lastAtMs: number;
-  /** Oldest first. */
+  /** In the order in which the subject began in them. */
   sessions: SubjectSession[];
 }
 
 export function subjectsOf(repositories: Repositories, project: string | undefined, limit: number): SubjectInfo[] {
-  const { subjects, unions } = repositories;
+  const { clusters, sessions, subjects, unions } = repositories;
   const position = unions.newestPosition();
-  return subjects.longLived(project, limit).map(({ root, ...counts }) => {
-    const sessions = subjects.sessionsOf(root);
-    return {
+  const found: SubjectInfo[] = [];
+  for (const root of subjects.longLived()) {
+    if (found.length === limit) break;
+    const owner = sessions.known(clusters.byRoot(root).sessionId);
+    if (project !== undefined && owner.project !== project) continue;
+    const members = inOrder(subjects.clustersOf(root, position).map((row) => subjects.dated(row)));
+    const bySession = new Map<string, SubjectMember[]>();
+    for (const member of members) {
+      const others = bySession.get(member.sessionId);
+      if (others === undefined) bySession.set(member.sessionId, [member]);
+      else others.push(member);
+    }
+    const settled = members.toSorted((left, right) => left.settledAt! - right.settledAt!);
+    const { firstAtMs, messageCount, lastAtMs } = sizeOf(members);
+    found.push({
       subject: formatHandle("subject", root, position),
-      ...counts,
-      label: titleAmong(subjects.labelsOf(root)),
-      firstAtMs: Math.min(...sessions.map(({ firstAtMs }) => firstAtMs)),
-      lastAtMs: Math.max(...sessions.map(({ lastAtMs }) => lastAtMs)),
-      sessions,
-    };
-  });
+      project: owner.project,
+      label: titleAmong(settled.map(({ label }) => label)),
+      clusterCount: members.length,
+      sessionCount: bySession.size,
+      messageCount,
+      tokenCount: members.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
+      firstAtMs,
+      lastAtMs,
+      sessions: Array.from(bySession, ([sessionId, ofSession]) => {
+        return { sessionId, title: sessions.known(sessionId).title, ...sizeOf(ofSession) };
+      }).sort((left, right) => left.firstAtMs - right.firstAtMs || (left.sessionId < right.sessionId ? -1 : 1)),
+    });
+  }
+  return found;
+}
+
+/** Sorts clusters by when they began. */
+export function inOrder(members: SubjectMember[]): SubjectMember[] {
+  return members.sort((left, right) => left.firstAtMs - right.firstAtMs || left.rootId - right.rootId);
+}
+
+function sizeOf(members: readonly SubjectMember[]): Omit<SubjectSession, "sessionId" | "title"> {
+  return {
+    messageCount: members.reduce((sum, { messageCount }) => sum + messageCount, 0),
+    firstAtMs: Math.min(...members.map((member) => member.firstAtMs)),
+    lastAtMs: Math.max(...members.map((member) => member.lastAtMs)),
+  };
 }

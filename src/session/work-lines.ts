@@ -6,6 +6,7 @@ import { sentencesOf } from "../models/sentences.ts";
 import { openTasksIn } from "../models/statements.ts";
 import type { NotableMessage } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
+import type { TolerantReader } from "./tolerant-reader.ts";
 
 /** A line that is quoted from a message. `expand` and `find` accept its `messageId`. */
 export interface WorkLine {
@@ -72,13 +73,14 @@ export function openEnds({ messages }: Repositories, sessionId: string): OpenEnd
 /** Returns what users and models said in clusters: those of the first clusters, up to about `countMax` messages. */
 export function notableOf(
   { messages }: Repositories,
-  clusters: readonly { rootId: number }[],
+  clusters: readonly { rootId: number; sessionId: string }[],
   countMax: number,
+  reader: TolerantReader,
 ): NotableMessage[] {
   const found: NotableMessage[] = [];
-  for (const { rootId } of clusters) {
+  for (const { rootId, sessionId } of clusters) {
     if (found.length >= countMax) break;
-    found.push(...messages.notableOf(rootId));
+    found.push(...reader(sessionId, () => messages.notableOf(rootId), []));
   }
   return found;
 }

@@ -59,6 +59,7 @@ export class ArtifactRepository extends Repository {
     } catch (cause) {
       throw corrupt("does not inflate", cause);
     }
+    if (encoding !== "utf8" && encoding !== "utf16le") throw corrupt(`has the unknown encoding ${encoding}`);
     if (createHash("sha256").update(bytes).digest("hex") !== sha256) throw corrupt("has other bytes");
     return encoding === "utf8" ? bytes.toString(encoding) : bytes.toString(encoding).slice(BYTE_ORDER_MARK.length);
   }

@@ -1,5 +1,6 @@
 import { decodeVector } from "../vector/codec.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
+import { CLUSTER } from "./clusters.ts";
 import { Repository } from "./repository.ts";
 import { generations } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
@@ -7,8 +8,6 @@ import { NEWEST_POSITION } from "./unions.ts";
 
 const STAMP = columns(generations, "createdAtMs", "embedderId", "dimension", "rewriteCount");
 type StampRow = RowOf<typeof STAMP> & { generation: number };
-
-type CentroidTuple = [root: number, position: number, settledAt: number | null, sum: unknown];
 
 /** A cluster without embeddings has no centroid and is left out everywhere here. */
 interface CentroidRow {
@@ -18,7 +17,10 @@ interface CentroidRow {
   vector: Float32Array;
 }
 
-const CENTROIDS = "SELECT root_id, log_position, settled_at, centroid_sum FROM clusters";
+/** Not decoded, so that a centroid can be of any type. */
+type ClusterRow = Record<"rootId" | "logPosition", number> & { settledAt: number | null; centroidSum: unknown };
+
+const CLUSTERS = `SELECT ${CLUSTER} FROM clusters`;
 
 export class CentroidRepository extends Repository {
   // Recalls run these.
@@ -34,8 +36,8 @@ export class CentroidRepository extends Repository {
   /** Clusters that were started, joined or settled after a log position, in no order. */
   readonly changedSince = this.statement<[position: number], number>`
     SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > ? AND level = 'cluster'`.pluck().all;
-  readonly #one = this.statement<[root: number], CentroidTuple>`${CENTROIDS} WHERE root_id = ?`.raw();
-  readonly #every = this.statement<[], CentroidTuple>`${CENTROIDS} ORDER BY root_id`.raw();
+  readonly #one = this.statement<[root: number], ClusterRow>`${CLUSTERS} WHERE root_id = ?`;
+  readonly #every = this.statement<[], ClusterRow>`${CLUSTERS} ORDER BY root_id`;
 
   /** In the given order. */
   *centroids(roots: Iterable<number>): Generator<CentroidRow> {
@@ -57,7 +59,10 @@ export class CentroidRepository extends Repository {
   }
 }
 
-function centroidOf([root, position, settledAt, sum]: CentroidTuple, dimension: number): CentroidRow | undefined {
+function centroidOf(row: ClusterRow, dimension: number): CentroidRow | undefined {
+  const damage = CLUSTER.damageOf(row);
+  if (damage !== undefined) throw new SyntaxError(damage);
+  const { rootId: root, logPosition: position, settledAt, centroidSum: sum } = row;
   // A SyntaxError means damage, as in schema.ts.
   if (!Buffer.isBuffer(sum) || sum.byteLength !== dimension * Float32Array.BYTES_PER_ELEMENT) {
     throw new SyntaxError(`the centroid of cluster ${root} is not a row of ${dimension} 4-byte numbers`);

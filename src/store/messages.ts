@@ -92,6 +92,18 @@ type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: num
 const OF_STEPS = `FROM json_each(?) step
     JOIN messages m ON m.id = step.value OR (m.step_id = step.value AND m.step_id <> m.id) ORDER BY m.seq`;
 
+/** SQL for `seqEnd`. The row after the last message that the index names may be of the same session. */
+export function seqEndOf(sessionId: string): string {
+  return `max(
+    coalesce((SELECT max(last.seq, coalesce(after.seq, 0)) + 1
+              FROM messages last
+              LEFT JOIN messages after
+                ON after.id = (SELECT min(id) FROM messages WHERE id > last.id) AND +after.session_id = last.session_id
+              WHERE last.session_id = ${sessionId} ORDER BY last.seq DESC LIMIT 1), 0),
+    coalesce((SELECT max(seq) + 1 FROM forgotten_messages WHERE session_id = ${sessionId}), 0),
+    coalesce((SELECT graduated_seq FROM sessions WHERE id = ${sessionId}), 0))`;
+}
+
 /** Rows of `messages`. This file is long, because all statements share the shape of a row and its checks. */
 export class MessageRepository extends Repository {
   // Appends and moves of the frontier run these.
@@ -125,10 +137,8 @@ export class MessageRepository extends Repository {
   // Resumes, renders and recalls run these.
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
-  readonly unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`.map((row) =>
-    this.#checked(row),
-  ).all;
+  readonly #unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`;
   readonly pinnedOf = this.statement<[sessionId: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND pinned = 1 ORDER BY seq`.map((row) =>
     this.#checked(row),
@@ -142,8 +152,8 @@ export class MessageRepository extends Repository {
   readonly notableOf = this.statement<[clusterRoot: number], SelectedMessage>`
     SELECT ${MESSAGE.of("m")} FROM cluster_members c JOIN messages m ON m.id = c.message_id
     WHERE c.cluster_id = ? AND m.role IN ('user', 'assistant') ORDER BY m.seq`.map(notableMessage).all;
-  readonly #turnBefore = this.statement<[sessionId: string, seq: number], number>`
-    SELECT turn_seq FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`.pluck();
+  readonly #before = this.statement<[sessionId: string, seq: number], SelectedMessage>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`;
   // Lists as JSON.
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
@@ -163,13 +173,12 @@ export class MessageRepository extends Repository {
              ELSE lower(hex(digest))
            END AS digest
     FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq`;
-  /** The seq after a session's newest message. A damaged index may not have the messages that the frontier has passed. */
-  readonly #seqEnd = this.statement<{ sessionId: string }, number>`
-    SELECT max(coalesce((SELECT max(seq) + 1 FROM messages WHERE session_id = @sessionId), 0),
-               coalesce((SELECT max(seq) + 1 FROM forgotten_messages WHERE session_id = @sessionId), 0),
-               coalesce((SELECT graduated_seq FROM sessions WHERE id = @sessionId), 0))`.pluck();
+  /** Like `nextSeq`, even if a damaged index lacks messages that the frontier has passed, or the last one. */
+  readonly seqEnd = this.statement<{ sessionId: string }, number>`SELECT ${seqEndOf("@sessionId")}`.pluck().one;
   readonly #forgottenCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
-    SELECT count(*) FROM forgotten_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`.pluck();
+    SELECT count(*) FROM forgotten_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`.pluck().one;
+  readonly #pinnedCount = this.statement<[sessionId: string, seqFirst: number, seqLast: number], number>`
+    SELECT count(*) FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 1`.pluck().one;
   // A table of SQLite's own, index hints, a view, recursion.
   /** The newest id ever given, including ids of forgotten messages. */
   readonly lastId = this.statement<[], number>`
@@ -239,17 +248,30 @@ export class MessageRepository extends Repository {
     return this.byIds([id])[0];
   }
 
+  /** In order and without pinned ones. @throws {SyntaxError} if one is missing. */
+  unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
+    const rows = this.#unpinnedFrom.all(sessionId, seqFrom);
+    this.#assertDense(sessionId, seqFrom, this.seqEnd({ sessionId }) - 1, rows, { withPinned: false });
+    return rows.map((row) => this.#checked(row));
+  }
+
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
-    const rows = this.#notableBefore.all({ sessionId, ...range });
-    return rows.reverse().map(notableMessage);
+    const rows = this.#notableBefore.all({ sessionId, ...range }).reverse();
+    const seqFrom = rows.length === range.limit ? rows[0]!.seq : range.seqFrom;
+    const seqLast = Math.min(range.seqEnd, this.seqEnd({ sessionId })) - 1;
+    this.#assertDense(sessionId, seqFrom, seqLast, rows, { withPinned: false });
+    return rows.map(notableMessage);
   }
 
   /** Returns the seqs of the user messages that began the newest `limit` turns before `seqEnd`, newest first. */
   turnsBefore(sessionId: string, seqEnd: number, limit: number): number[] {
     const seqs: number[] = [];
     for (let seq = seqEnd; seqs.length < limit; ) {
-      seq = this.#turnBefore.get(sessionId, seq) ?? -1;
+      const before = this.#before.get(sessionId, seq);
+      const found = before === undefined ? [] : [before];
+      this.#assertDense(sessionId, before?.seq ?? 0, seq - 1, found, { withPinned: true });
+      seq = before?.turnSeq ?? -1;
       if (seq < 0) break;
       seqs.push(seq);
     }
@@ -274,15 +296,48 @@ export class MessageRepository extends Repository {
    */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
     const rows = this.#range.all(sessionId, seqFirst, seqLast, limit);
-    const isCut = rows.length === limit;
-    const last = isCut ? rows.at(-1)!.seq : Math.min(seqLast, this.#seqEnd.get({ sessionId })! - 1);
-    const absentCount = last - seqFirst + 1 - rows.length;
-    if (absentCount > 0 && this.#forgottenCount.get(sessionId, seqFirst, last)! < absentCount) {
-      throw new SyntaxError(
-        `messages of session ${sessionId} from seq ${seqFirst} to ${last} are not in the index by seq`,
-      );
-    }
+    const lastFound = rows.at(-1)?.seq ?? -1;
+    const isWhole = rows.length === limit || lastFound === seqLast;
+    const last = isWhole ? lastFound : Math.min(seqLast, this.seqEnd({ sessionId }) - 1);
+    this.#assertDense(sessionId, seqFirst, last, rows, { withPinned: true });
     return rows.map((row) => this.#checked(row));
+  }
+
+  /**
+   * Seqs are dense, so the number of messages tells if the index by seq lacks any. Each row tells if the index names
+   * another one instead.
+   *
+   * @param rows  The messages found from one seq to another, both included, in order.
+   * @throws {SyntaxError} if they are not all.
+   */
+  #assertDense(
+    sessionId: string,
+    first: number,
+    last: number,
+    rows: readonly SelectedMessage[],
+    { withPinned }: { withPinned: boolean },
+  ): void {
+    const isStray = (row: SelectedMessage, index: number): boolean =>
+      row.sessionId !== sessionId || row.seq < (rows[index - 1]?.seq ?? first - 1) + 1;
+    const missingCount = this.#missingCount(sessionId, first, last, rows.length, withPinned);
+    if (missingCount <= 0 && !rows.some(isStray)) return;
+    throw new SyntaxError(`messages of session ${sessionId} from seq ${first} to ${last} are not in the index by seq`);
+  }
+
+  #missingCount(sessionId: string, first: number, last: number, foundCount: number, withPinned: boolean): number {
+    let missingCount = last - first + 1 - foundCount;
+    if (missingCount > 0) missingCount -= this.#forgottenCount(sessionId, first, last);
+    if (missingCount > 0 && !withPinned) missingCount -= this.#pinnedCount(sessionId, first, last);
+    return missingCount;
+  }
+
+  /** @throws {SyntaxError} if the themes do not have all messages before `seqEnd`. @param count  Those that they have. */
+  assertInThemes(sessionId: string, seqEnd: number, count: number): void {
+    const missingCount = this.#missingCount(sessionId, 0, seqEnd - 1, count, false);
+    if (missingCount <= 0) return;
+    throw new SyntaxError(
+      `the themes of session ${sessionId} lack ${missingCount} of the messages before seq ${seqEnd}`,
+    );
   }
 
   /** The session and the step of a message. Its content may be damaged. */

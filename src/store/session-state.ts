@@ -52,10 +52,13 @@ export function loadSessionState(repositories: Repositories, sessionId: string):
     throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
   }
   const nextSeq = messages.nextSeq({ sessionId });
-  if (nextSeq < row.graduatedSeq) {
-    const reason = `messages of session "${sessionId}" are missing: the newest is at ${nextSeq - 1}, the frontier at ${row.graduatedSeq}`;
+  const seqEnd = messages.seqEnd({ sessionId });
+  if (nextSeq < seqEnd) {
+    const reason = `messages of session "${sessionId}" are missing: the newest is at ${nextSeq - 1}, and others are before ${seqEnd}`;
     throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
   }
+  const inThemes = states.reduce((sum, { theme }) => sum + theme.messageCount, 0);
+  repositories.database.guard(() => messages.assertInThemes(sessionId, row.graduatedSeq, inThemes));
   const pinned = messages.pinnedOf(sessionId);
   const window = messages.unpinnedFrom(sessionId, row.evictedSeq);
   return {

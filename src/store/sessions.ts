@@ -2,16 +2,17 @@ import { and, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { IDLE_AFTER_MS, SETTLE_AFTER_MS_MAX, VECTOR_WAIT_IDLE_MS_MAX } from "../core/limits.ts";
 import { DEFAULT_SETTINGS, type SessionSettings } from "../core/options.ts";
-import { MESSAGE } from "./messages.ts";
+import { MESSAGE, seqEndOf } from "./messages.ts";
 import { Repository } from "./repository.ts";
 import { sessions } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";
+import { THEME } from "./themes.ts";
 
 const SESSION = columns(sessions);
 export type SessionRow = RowOf<typeof SESSION>;
 
-/** What `list` reads. A session without messages has no `seqEnd`. */
-type ListedSession = SessionRow & SessionOverview & { seqEnd: number | null; forgottenCount: number };
+/** What `list` reads. */
+type ListedSession = SessionRow & Omit<SessionOverview, keyof Sizes> & { seqEnd: number; forgottenCount: number };
 
 export type NewSession = Omit<typeof sessions.$inferInsert, "graduatedSeq" | "evictedSeq" | "frontierVersion">;
 
@@ -55,6 +56,8 @@ export interface Unreadable {
   seq?: number;
   reason: string;
 }
+
+type Sizes = { tokenCount: number; themeCount: number };
 
 const ALL = -1;
 
@@ -113,18 +116,22 @@ export class SessionRepository extends Repository {
            (SELECT substr(m.text, 1, 200) FROM messages m
             WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS opening,
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
-           (SELECT coalesce(sum(m.token_count), 0) FROM messages m WHERE m.session_id = s.id) AS tokenCount,
-           (SELECT count(*) FROM themes t WHERE t.session_id = s.id) AS themeCount,
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
            s.updated_at_ms AS updatedAtMs,
-           (SELECT max(seq) + 1 FROM messages m WHERE m.session_id = s.id) AS seqEnd,
+           ${seqEndOf("s.id")} AS seqEnd,
            (SELECT count(*) FROM forgotten_messages f WHERE f.session_id = s.id) AS forgottenCount
     FROM page s ORDER BY s.updated_at_ms DESC, s.id`;
-  /** The newest message of each session, and the one with its opening, read whole so that their checksums are compared. */
-  readonly #shown = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
-    SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id IN (
-      (SELECT id FROM messages WHERE session_id = given.value ORDER BY seq DESC LIMIT 1),
-      (SELECT id FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1))`;
+  // Whole rows, so that their checksums are compared.
+  readonly #openings = this.statement<{ ids: string }, RowOf<typeof MESSAGE>>`
+    SELECT ${MESSAGE.of("m")} FROM json_each(@ids) given JOIN messages m ON m.id = (
+      SELECT id FROM messages WHERE session_id = given.value AND role = 'user' AND text <> '' ORDER BY seq LIMIT 1)`;
+  readonly #themes = this.statement<[id: string], RowOf<typeof THEME>>`
+    SELECT ${THEME} FROM themes WHERE session_id = ?`;
+  /** The messages of a session that are in no theme. */
+  readonly #outside = this.statement<{ id: string; graduatedSeq: number }, RowOf<typeof MESSAGE>>`
+    SELECT ${MESSAGE} FROM messages WHERE id IN (
+      SELECT id FROM messages WHERE session_id = @id AND seq >= @graduatedSeq
+      UNION ALL SELECT id FROM messages WHERE session_id = @id AND seq < @graduatedSeq AND pinned = 1)`;
   /** How many of a session's messages are in the forest, by each view. */
   readonly viewCounts = this.statement<{ id: string }, ViewCounts>`
     SELECT (SELECT count(*) FROM cluster_members WHERE session_id = @id) AS cluster_members,
@@ -133,6 +140,13 @@ export class SessionRepository extends Repository {
 
   idByExternalId(source: string, externalId: string): string | undefined {
     return this.#idsWhere(and(eq(sessions.source, source), eq(sessions.externalId, externalId)))[0];
+  }
+
+  /** @throws {SyntaxError} if there is no such session, although another row names it. */
+  known(id: string): SessionRow {
+    const row = this.byId(id);
+    if (row === undefined) throw new SyntaxError(`session "${id}" is missing, or in no index`);
+    return row;
   }
 
   insert(session: NewSession): void {
@@ -233,18 +247,38 @@ export class SessionRepository extends Repository {
   /** @throws {SyntaxError} if messages are missing, or a row of what is shown is damaged. */
   #checked(page: Page): SessionOverview[] {
     const rows = this.#list.all(page);
-    this.#shown.all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
+    this.#openings.all({ ids: JSON.stringify(rows.map(({ id }) => id)) });
     return rows.map((row) => {
-      const seqEnd = Math.max(row.seqEnd ?? 0, row.graduatedSeq);
-      if (row.messageCount + row.forgottenCount < seqEnd) {
+      if (row.messageCount + row.forgottenCount < row.seqEnd) {
         throw new SyntaxError(`messages of session ${row.id} are missing, or in no index`);
       }
       const { id, project, title, opening, source, externalId, parentSessionId, ...counts } = row;
-      const { messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs } = counts;
+      const { messageCount, clusterCount, createdAtMs, updatedAtMs } = counts;
+      const { tokenCount, themeCount } = this.#sizesOf(row);
       const names = { id, project, title, opening, source, externalId, parentSessionId };
       return { ...names, messageCount, tokenCount, themeCount, clusterCount, createdAtMs, updatedAtMs };
     });
   }
+
+  /**
+   * Adds up the themes and the messages outside them. Their checksums cover the numbers, and their counts tell if an
+   * index lacks a row.
+   */
+  #sizesOf({ id, graduatedSeq, messageCount, clusterCount }: ListedSession): Sizes {
+    const themes = this.#themes.all(id);
+    const outside = this.#outside.all({ id, graduatedSeq });
+    const [inThemes, inClusters] = [sumOf(themes, "messageCount"), sumOf(themes, "clusterCount")];
+    if (inThemes + outside.length !== messageCount || inClusters !== clusterCount) {
+      throw new SyntaxError(
+        `session ${id} has ${messageCount} messages and ${clusterCount} clusters; its ${themes.length} themes have ${inThemes} and ${inClusters}, and ${outside.length} messages are outside`,
+      );
+    }
+    return { tokenCount: sumOf(themes, "tokenCount") + sumOf(outside, "tokenCount"), themeCount: themes.length };
+  }
+}
+
+function sumOf<K extends string>(rows: readonly Record<K, number>[], key: K): number {
+  return rows.reduce((sum, row) => sum + row[key], 0);
 }
 
 function pageOf({ project, sinceMs, limit = ALL, offset = 0 }: SessionsOptions): Page {

@@ -18,7 +18,8 @@ import {
 import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER, type DatedCluster } from "./clusters.ts";
-import { GENERATION_AT } from "./generations.ts";
+import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
+import { MESSAGE } from "./messages.ts";
 import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";
@@ -40,22 +41,8 @@ export interface AssignedCluster {
   similarity: number | undefined;
 }
 
-export interface SubjectSession {
-  sessionId: string;
-  title: string | null;
-  messageCount: number;
-  firstAtMs: number;
-  lastAtMs: number;
-}
-
-export interface SubjectOverview {
-  root: number;
-  project: string | null;
-  clusterCount: number;
-  sessionCount: number;
-  messageCount: number;
-  tokenCount: number;
-}
+/** A cluster of a subject, with the time of its last message. */
+export type SubjectMember = DatedCluster & { lastAtMs: number };
 
 const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
@@ -106,22 +93,20 @@ export class SubjectRepository extends Repository {
     SELECT EXISTS (SELECT 1 FROM unions NOT INDEXED WHERE id > ? AND level = 'subject' AND kind = 'dissolve')`
     .pluck()
     .map((found) => found === 1).one;
-  // Joins of a table with itself. The root of a cluster is its first message.
-  /** In the order in which the subject began in them. */
-  readonly sessionsOf = this.statement<[root: number], SubjectSession>`
-    SELECT s.id AS sessionId, s.title, sum(c.message_count) AS messageCount, min(first.created_at_ms) AS firstAtMs,
-           max(last.created_at_ms) AS lastAtMs
-    FROM clusters c
-    JOIN sessions s ON s.id = c.session_id
-    JOIN messages first ON first.id = c.root_id
-    JOIN messages last ON last.session_id = c.session_id AND last.seq = c.seq_last
-    WHERE c.subject_parent_id = ?
-    GROUP BY s.id ORDER BY firstAtMs, s.id`.all;
-  /** The clusters of a subject, in the order in which they began. */
-  readonly clustersOf = this.statement<[root: number], DatedCluster>`
-    SELECT ${CLUSTER.of("c")}, first.created_at_ms AS firstAtMs
-    FROM clusters c JOIN messages first ON first.id = c.root_id
-    WHERE c.subject_parent_id = ? ORDER BY firstAtMs, c.root_id`.all;
+  readonly #clustersOf = this.statement<[root: number], RowOf<typeof CLUSTER>>`
+    SELECT ${CLUSTER} FROM clusters WHERE subject_parent_id = ?`;
+  /** The first message of a cluster, which is its root, and the last. */
+  readonly #ends = this.statement<{ rootId: number; sessionId: string; seqLast: number }, RowOf<typeof MESSAGE>>`
+    SELECT ${MESSAGE} FROM messages WHERE id IN (
+      SELECT @rootId UNION SELECT id FROM messages WHERE session_id = @sessionId AND seq = @seqLast)`;
+  /** How many clusters have a subject, in their rows and by the log. */
+  readonly #assignedCounts = this.statement<[], { found: number; logged: number }>`
+    SELECT (SELECT count(*) FROM clusters WHERE subject_parent_id IS NOT NULL) AS found,
+           (SELECT coalesce(sum(CASE kind WHEN 'start' THEN 1 WHEN 'dissolve' THEN -1 ELSE 0 END), 0) FROM unions
+            WHERE level = 'subject' AND generation = ${GENERATION_NOW}) AS logged`.one;
+  /** The rows of the log that put clusters other than the first into a subject. */
+  readonly #unitesOf = this.statement<RootAt, RowOf<typeof UNION>>`
+    SELECT ${UNION.of("u")} FROM unions u WHERE u.root = @root AND ${IS_UNITED}`;
   /** Clusters that are assigned to a subject of another project. */
   readonly crossingCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c
@@ -223,33 +208,42 @@ export class SubjectRepository extends Repository {
     }
   }
 
-  /** Subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate. */
-  longLived(project: string | undefined, limit: number): SubjectOverview[] {
-    const sessionCount = countDistinct(clusters.sessionId);
-    const tokenCount = sql<number>`sum(${clusters.tokenCount})`;
-    const messageCount = sql<number>`sum(${clusters.messageCount})`;
-    const root = sql<number>`${clusters.subjectParentId}`;
-    return this.orm
-      .select({ root, project: sessions.project, clusterCount: count(), sessionCount, messageCount, tokenCount })
-      .from(clusters)
-      .innerJoin(sessions, eq(sessions.id, clusters.sessionId))
-      .where(
-        and(isNotNull(clusters.subjectParentId), project === undefined ? undefined : eq(sessions.project, project)),
-      )
-      .groupBy(clusters.subjectParentId)
-      .having(gt(sessionCount, 1))
-      .orderBy(desc(tokenCount), root)
-      .limit(limit)
-      .all();
+  /** The clusters of a subject, in no order. @throws {SyntaxError} if they are not those of the log. */
+  clustersOf(root: number, position: number): RowOf<typeof CLUSTER>[] {
+    const rows = this.#clustersOf.all(root);
+    const logged = new Set([root, ...this.#unitesOf.all({ root, position }).map(({ node }) => node)]);
+    if (rows.length === logged.size && rows.every(({ rootId }) => logged.has(rootId))) return rows;
+    throw new SyntaxError(`subject ${root} has ${rows.length} clusters, and by the log ${logged.size}`);
   }
 
-  /** In the order in which the clusters settled. */
-  labelsOf(root: number): string[] {
-    const rows = this.orm.select({ label: clusters.label }).from(clusters).where(eq(clusters.subjectParentId, root));
+  /** Adds the times of a cluster's first and last message. @throws {SyntaxError} if one of them is missing. */
+  dated(row: RowOf<typeof CLUSTER>): SubjectMember {
+    const { rootId, sessionId, seqLast } = row;
+    const ends = this.#ends.all({ rootId, sessionId, seqLast });
+    const first = ends.find(({ id }) => id === rootId);
+    const last = ends.find((end) => end.sessionId === sessionId && end.seq === seqLast);
+    if (first === undefined || last === undefined) {
+      throw new SyntaxError(`the first or the last message of cluster ${rootId} is missing`);
+    }
+    return { ...row, firstAtMs: first.createdAtMs, lastAtMs: last.createdAtMs };
+  }
+
+  /**
+   * The roots of subjects of at least two sessions, most tokens first. The most frequent subjects are often boilerplate.
+   *
+   * @throws {SyntaxError} if clusters lack their subject.
+   */
+  longLived(): number[] {
+    const { found, logged } = this.#assignedCounts();
+    if (found < logged) throw new SyntaxError(`${found} clusters have a subject, and by the log ${logged}`);
+    const root = sql<number>`${clusters.subjectParentId}`;
+    const rows = this.orm.select({ root }).from(clusters).where(isNotNull(clusters.subjectParentId));
     return rows
-      .orderBy(clusters.settledAt)
+      .groupBy(clusters.subjectParentId)
+      .having(gt(countDistinct(clusters.sessionId), 1))
+      .orderBy(desc(sql`sum(${clusters.tokenCount})`), root)
       .all()
-      .map(({ label }) => label);
+      .map((row) => row.root);
   }
 }
 

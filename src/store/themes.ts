@@ -5,7 +5,7 @@ import { Repository } from "./repository.ts";
 import { themes } from "./schema.ts";
 import { columns, type InsertOf, type RowOf } from "./statement.ts";
 
-const THEME = columns(themes);
+export const THEME = columns(themes);
 type ThemeRow = RowOf<typeof THEME>;
 
 export class ThemeRepository extends Repository {

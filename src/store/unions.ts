@@ -24,8 +24,6 @@ export type RootAt = { root: number; position: number };
 /** SQL for the newest log position in the store. */
 export const NEWEST_POSITION = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0)";
 
-const ENTERED = "SELECT id AS position, node AS stepId, root AS clusterRoot FROM unions";
-
 /** Rows of the log, and the trees that they make, in the generation in use or that of a given log position. */
 export class UnionRepository extends Repository {
   // Moves of the frontier, resumes, renders and recalls run these.
@@ -43,21 +41,33 @@ export class UnionRepository extends Repository {
   readonly unchecked = this.statement<[sessionId: string, generation: number], Pick<UnionRow, "id" | "kind" | "root">>`
     SELECT id, kind, root FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`.all;
   /** Newest first. */
-  readonly newestEntered = this.statement<[sessionId: string, limit: number], EnteredStep>`
-    ${ENTERED} WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') AND generation = ${GENERATION_NOW}
-    ORDER BY id DESC LIMIT ?`.all;
-  /** The unite that absorbed this root; undefined while it is the root of a theme. */
-  readonly uniteOf = this.statement<[root: number], { position: number; root: number }>`
-    SELECT id AS position, root FROM unions
-    WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`.get;
-  /** When a step entered the forest, and its cluster; undefined if it has not entered. */
-  readonly entered = this.statement<[stepId: number], EnteredStep>`
-    ${ENTERED} WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}`
-    .get;
+  readonly newestEntered = this.statement<[sessionId: string, limit: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions
+    WHERE session_id = ? AND level = 'cluster' AND kind IN ('start', 'join') AND generation = ${GENERATION_NOW}
+    ORDER BY id DESC LIMIT ?`.map(enteredStep).all;
+  readonly #uniteOf = this.statement<[root: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions
+    WHERE node = ? AND kind = 'unite' AND level <> 'subject' AND generation = ${GENERATION_NOW}`;
+  readonly #entered = this.statement<[stepId: number], RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions
+    WHERE node = ? AND kind IN ('start', 'join') AND level <> 'subject' AND generation = ${GENERATION_NOW}`.map(
+    enteredStep,
+  );
   /** When a root started, in the generation of `position`. Every theme's root was a cluster's root first. */
-  readonly started = this.statement<RootAt, { position: number; sessionId: string }>`
-    SELECT id AS position, ${columns(unions, "sessionId")} FROM unions
-    WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}`.get;
+  readonly started = this.statement<RootAt, RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions
+    WHERE node = @root AND kind = 'start' AND level <> 'subject' AND generation = ${GENERATION_AT}`.map(
+    ({ id, sessionId }) => ({ position: id, sessionId }),
+  ).get;
+  // Lookups by the primary keys of other tables, which tell if the index of the log lacks a row.
+  readonly #isTheme = this.statement<[root: number], number>`
+    SELECT EXISTS (SELECT 1 FROM themes WHERE root_id = ?)`.pluck().one;
+  readonly #newestOfThemes = this.statement<[sessionId: string], number>`
+    SELECT coalesce(max(log_position), 0) FROM themes WHERE session_id = ?`.pluck().one;
+  readonly #hasGraduated = this.statement<[stepId: number], number>`
+    SELECT EXISTS (
+      SELECT 1 FROM messages m JOIN sessions s ON s.id = m.session_id
+      WHERE m.id = ? AND m.pinned = 0 AND m.seq < s.graduated_seq)`.pluck().one;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   // Recursive. A theme at a log position is found from its root downwards, by the unites up to that position.
@@ -71,9 +81,38 @@ export class UnionRepository extends Repository {
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
     WHERE u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id <= @position AND u.generation = ${GENERATION_AT}`;
 
-  /** 0 before the first row. */
+  /**
+   * When a step entered the forest, and its cluster; undefined if it has not entered.
+   *
+   * @throws {SyntaxError} if the frontier has passed the step, so that the index lacks its row.
+   */
+  entered(stepId: number): EnteredStep | undefined {
+    const entered = this.#entered.get(stepId);
+    if (entered?.stepId === stepId || (entered === undefined && this.#hasGraduated(stepId) === 0)) return entered;
+    throw new SyntaxError(`the log does not say when step ${stepId} entered the forest`);
+  }
+
+  /**
+   * The unite that absorbed this root; undefined while it is the root of a theme.
+   *
+   * @throws {SyntaxError} if it is not the root of a theme either.
+   */
+  uniteOf(root: number): RootAt | undefined {
+    const unite = this.#uniteOf.get(root);
+    if (unite?.node === root) return { root: unite.root, position: unite.id };
+    if (unite === undefined && this.#isTheme(root) === 1) return undefined;
+    throw new SyntaxError(`${root} is the root of no theme, and the log does not say which theme absorbed it`);
+  }
+
+  /** 0 before the first row. @throws {SyntaxError} if a theme changed after the newest row that the index names. */
   lastPosition(sessionId: string): number {
-    return this.#newest.get(sessionId)?.id ?? 0;
+    const newest = this.#newest.get(sessionId);
+    const position = newest?.id ?? 0;
+    const changedAt = this.#newestOfThemes(sessionId);
+    if (position >= changedAt && (newest?.sessionId ?? sessionId) === sessionId) return position;
+    throw new SyntaxError(
+      `the index of the log lacks rows of session ${sessionId}; its themes changed at ${changedAt}`,
+    );
   }
 
   add(sessionId: string, generation: number, { id, level, kind, node, root, score }: UnionRow): void {
@@ -94,6 +133,10 @@ export class UnionRepository extends Repository {
     const rows = (level === "theme" ? this.#stepsOfTheme : this.#stepsOfCluster).all({ root, position });
     return rows.map(({ node }) => node);
   }
+}
+
+function enteredStep({ id, node, root }: RowOf<typeof UNION>): EnteredStep {
+  return { position: id, stepId: node, clusterRoot: root };
 }
 
 function isLog(sessionId: string, generation: number) {

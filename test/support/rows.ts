@@ -20,6 +20,22 @@ export async function inDatabaseAsync<T>(path: string, use: (database: Database.
   }
 }
 
+/** Damages an index: it lacks the rows that meet a condition, as after a bad bit in one of its pages. */
+export function loseFromIndex(path: string, index: string, lost: string): void {
+  inDatabase(path, (database) => {
+    const read = database.prepare<[string], string>("SELECT sql FROM sqlite_master WHERE name = ?").pluck();
+    const whole = read.get(index)!;
+    const lacking = / where /i.test(whole) ? `${whole} AND NOT (${lost})` : `${whole} WHERE NOT (${lost})`;
+    database.unsafeMode(true);
+    for (const sql of [lacking, whole]) {
+      database.pragma("writable_schema = ON");
+      database.prepare("UPDATE sqlite_master SET sql = ? WHERE name = ?").run(sql, index);
+      database.pragma("writable_schema = RESET");
+      if (sql === lacking) database.exec(`REINDEX ${index}`);
+    }
+  });
+}
+
 /** Everything that is derived from facts, each value as SQLite would write it: blobs in hexadecimal, floats in full. */
 export function derivedRows(path: string): string[] {
   return inDatabase(path, (database) => [

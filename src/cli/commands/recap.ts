@@ -1,10 +1,12 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import type { Unreadable } from "../../session/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../text.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 import {
   countsOf,
   decidedRows,
@@ -45,8 +47,15 @@ export const recapCommand: Command<RecapFlags> = {
 
   async run({ options: { since, lines: linesMax, ...sameNames }, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const recap = store.recap({ ...sameNames, linesMax, ...(since !== undefined && { sinceMs: since }) });
-    return { value: recap, lines: recapLines(recap, store, terminal) };
+    const unreadable: Unreadable[] = [];
+    const recap = store.recap({
+      ...sameNames,
+      linesMax,
+      ...(since !== undefined && { sinceMs: since }),
+      onUnreadable: (damaged) => void unreadable.push(damaged),
+    });
+    const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
+    return { value: recap, lines: recapLines(recap, store, terminal), failure };
   },
 };
 

@@ -1,9 +1,11 @@
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import type { Unreadable } from "../../session/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 import {
   countsOf,
   decidedRows,
@@ -31,8 +33,11 @@ export const subjectCommand: Command<{ limit: number }> = {
   examples: ["subject:77@460", "subject:77 --limit 30 --json"],
 
   async run({ args: [handle], options, loadStores, terminal }) {
-    const subject = (await loadStores()).openToRead().subject(handle!, options);
-    return { value: subject, lines: subjectLines(subject, terminal) };
+    const unreadable: Unreadable[] = [];
+    const onUnreadable = (damaged: Unreadable): void => void unreadable.push(damaged);
+    const subject = (await loadStores()).openToRead().subject(handle!, { ...options, onUnreadable });
+    const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
+    return { value: subject, lines: subjectLines(subject, terminal), failure };
   },
 };
 

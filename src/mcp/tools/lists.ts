@@ -7,6 +7,7 @@ import { type PageItem, pageLength, pageOf, RECORD_NOTE } from "../../session/re
 import type { Store } from "../../session/store.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "../../session/subjects.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
+import { damageNote, noteIn } from "../unreadable.ts";
 
 const SESSION = z.object({
   sessionId: z.string(),
@@ -21,8 +22,6 @@ const SESSION = z.object({
   createdAt: z.string().check(z.describe("To the minute, UTC")),
   updatedAt: z.string().check(z.describe("The time of its last message")),
 });
-/** A page names this many damaged sessions. */
-const DAMAGED_NAMED_MAX = 5;
 const SESSIONS_OUTPUT = z.object({ ...PAGE, sessionCount: z.int(), sessions: z.array(SESSION) });
 
 export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof SESSIONS_OUTPUT>> = {
@@ -42,10 +41,9 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
     const damaged: string[] = [];
     const { wanted, count } = await call.live.read((store) => {
       damaged.length = 0;
-      const onUnreadable = ({ sessionId }: { sessionId: string }): void => void damaged.push(visibleText(sessionId));
       const page = { offset, limit: pageLength(limit, call.budget) };
       return {
-        wanted: store.sessions({ ...inProject, ...page, onUnreadable }),
+        wanted: store.sessions({ ...inProject, ...page, onUnreadable: noteIn(damaged) }),
         count: store.sessionIds({ prefix: "", ...inProject }).length,
       };
     });
@@ -53,8 +51,7 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
     // If the page is cut, the damaged sessions may come after the cut. None may be skipped.
     const leftAfter = (left: number): number => (left > beyond ? left + damaged.length : left);
     const rest = { beyond, pointer: (left: number) => pointer(leftAfter(left)) };
-    const named = damaged.length > DAMAGED_NAMED_MAX ? [...damaged.slice(0, DAMAGED_NAMED_MAX), "…"] : damaged;
-    const note = damaged.length === 0 ? RECORD_NOTE : `${RECORD_NOTE} Damaged and not listed: ${named.join(", ")}.`;
+    const note = `${RECORD_NOTE}${damageNote(damaged, "not listed")}`;
     const page = pageOf(wanted, sessionItem, rest, call.budget, (lines) =>
       element("sessions", { count }, `${escapeText(note)}\n${lines}\n`),
     );

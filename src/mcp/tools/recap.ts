@@ -5,6 +5,7 @@ import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/inputs.ts";
 import { type PageItem, pageOf, RECORD_NOTE } from "../../session/result-pages.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
+import { damageNote, noteIn } from "../unreadable.ts";
 
 const LINE = z.object({
   messageId: z.int(),
@@ -49,20 +50,28 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
   async run({ subject, since, project, limit = RECAP_LIMIT_DEFAULT }, call) {
     const only = call.project ?? project;
     const inProject = only === undefined ? {} : { project: only };
+    const damaged: string[] = [];
     const { topics, topicCount } = await call.live.read((store) => {
-      if (subject !== undefined) return { topics: [topicOf(store.subject(subject, inProject))], topicCount: 1 };
+      damaged.length = 0;
+      const options = { ...inProject, onUnreadable: noteIn(damaged) };
+      if (subject !== undefined) return { topics: [topicOf(store.subject(subject, options))], topicCount: 1 };
       const sinceMs = since === undefined ? {} : { sinceMs: timeOf("since", since, "first") };
-      return store.recap({ ...inProject, ...sinceMs, limit });
+      return store.recap({ ...options, ...sinceMs, limit });
     });
     const rest = {
       beyond: topicCount - topics.length,
       pointer: () => "Call recap with a larger limit, a larger tokensMax, or a later since.",
     };
+    const damage = damageNote(damaged, "left out in part");
     const page = pageOf(topics, topicItem, rest, call.budget, (lines) =>
-      element("recap", {}, `${RECORD_NOTE} expand(id) gives what was said around a line.\n${lines}\n`),
+      element(
+        "recap",
+        {},
+        `${escapeText(`${RECORD_NOTE} expand(id) gives what was said around a line.${damage}`)}\n${lines}\n`,
+      ),
     );
-    const { note } = pageFacts(page.left, topicCount);
-    const none = "Nothing was said in that time. Call recap with an earlier since.";
+    const note = `${pageFacts(page.left, topicCount).note}${damage}`;
+    const none = `Nothing was said in that time. Call recap with an earlier since.${escapeText(damage)}`;
     return { value: { note, left: page.left, topics: page.items }, text: topicCount === 0 ? none : page.text };
   },
 };

@@ -6,6 +6,7 @@ import { expect, test, vi } from "vitest";
 import { openStore } from "../../../src/index.ts";
 import type { StoreAccess } from "../../../src/mcp/live-store.ts";
 import { serve } from "../../../src/mcp/server.ts";
+import { WAITING_MAX } from "../../../src/mcp/turns.ts";
 import { accessTo, RawClient, served } from "../../support/mcp.ts";
 import { talk } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -61,6 +62,30 @@ test("a call that is cancelled before its turn is not run", async () => {
   expect((await kept).result.structuredContent.seq).toBe(0);
   client.end();
   expect(openedStore(path).resume("s").messages()).toMatchObject([{ text: "kept" }]);
+});
+
+test("a cancelled call is not run, however many calls wait before it and its cancellation", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const client = new RawClient(input, output);
+  let load!: (access: StoreAccess) => void;
+  const loadAccess = () => new Promise<StoreAccess>((resolve) => (load = resolve));
+  void serve({ loadAccess, project: undefined, allowAppend: true, input, output });
+  await client.initialize();
+  const append = (content: string) => ({ name: "append", arguments: { sessionId: "s", role: "user", content } });
+  void client.requestAs("early", "tools/call", append("never mind"));
+  const kept = Array.from({ length: 3 * WAITING_MAX }, () => client.request("tools/call", append("kept")));
+  void client.requestAs("late", "tools/call", append("never mind"));
+  for (const requestId of ["early", "late"]) client.notify("notifications/cancelled", { requestId });
+  await setTimeout(50);
+  const path = temporaryPath();
+  load(accessTo(path));
+  await Promise.all(kept);
+  client.end();
+  const texts = openedStore(path)
+    .resume("s")
+    .messages()
+    .map(({ text }) => text);
+  expect(texts).toEqual(Array(3 * WAITING_MAX).fill("kept"));
 });
 
 async function sessionsSeen(client: RawClient): Promise<string[] | string> {

@@ -1,0 +1,16 @@
+import { visibleText } from "../core/markup.ts";
+
+/** An answer names this many damaged sessions. */
+const NAMED_MAX = 5;
+
+/** Returns a function that adds the ids of sessions that cannot be read to a list. */
+export function noteIn(damaged: string[]): (unreadable: { sessionId: string }) => void {
+  return ({ sessionId }) => void damaged.push(visibleText(sessionId));
+}
+
+/** Returns a sentence after a space that names damaged sessions; "" if there are none. */
+export function damageNote(damaged: readonly string[], how: string): string {
+  if (damaged.length === 0) return "";
+  const named = damaged.length > NAMED_MAX ? [...damaged.slice(0, NAMED_MAX), "…"] : damaged;
+  return ` Damaged and ${how}: ${named.join(", ")}.`;
+}

@@ -1,0 +1,25 @@
+import { StoreError } from "../core/errors.ts";
+import type { Repositories } from "../store/repositories.ts";
+import type { Unreadable } from "../store/sessions.ts";
+
+export interface UnreadableOption {
+  /** Called once for each session of which something cannot be read, and is left out. Without this function, the first throws. */
+  onUnreadable?: (unreadable: Unreadable) => void;
+}
+
+/** Returns what `read` returns; `without` if what it reads of the session is damaged. */
+export type TolerantReader = <T>(sessionId: string, read: () => T, without: T) => T;
+
+export function tolerantReader({ database }: Repositories, { onUnreadable }: UnreadableOption): TolerantReader {
+  const told = new Set<string>();
+  return (sessionId, read, without) => {
+    try {
+      return database.guard(read);
+    } catch (error) {
+      if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
+      if (!told.has(sessionId)) onUnreadable({ sessionId, reason: error.details.reason });
+      told.add(sessionId);
+      return without;
+    }
+  };
+}

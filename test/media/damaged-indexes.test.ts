@@ -1,0 +1,122 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore, type Store } from "../../src/index.ts";
+import { inDatabase, loseFromIndex } from "../support/rows.ts";
+import { talk, user } from "../support/said.ts";
+import { openedStore, tickingClock } from "../support/temporary-store.ts";
+
+const SETTINGS = { project: "p", hotSize: 3, overlap: 1, evictBatch: 4, maxThemes: 3, openClustersMax: 3 };
+const DAY_MS = 86_400_000;
+const LOCK = "the stale session lock blocks the writer until the lock file is removed";
+
+let folder: string;
+let whole: string;
+
+/** Two sessions of 41 messages with forests, and a subject in both. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "coppice-test-"));
+  whole = join(folder, "whole.db");
+  let now = Date.UTC(2026, 0, 1);
+  const store = openStore(whole, { clock: () => (now += 1_000) });
+  for (const id of ["a", "b"]) {
+    const session = store.session(id, SETTINGS);
+    session.appendAll([user("Stay.", { pinned: true }), user(LOCK), ...talk(38), user("Bye.")]);
+    session.compact();
+  }
+  now += 5 * DAY_MS;
+  await store.upkeep();
+  store.close();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Opens a damaged copy. */
+function damagedStore(damage: (path: string) => void): Store {
+  const path = join(folder, "damaged.db");
+  copyFileSync(whole, path);
+  damage(path);
+  return openedStore(path, { readonly: true, clock: tickingClock() });
+}
+
+type Read = (store: Store) => unknown;
+
+const READS = {
+  sessions: (store) => store.sessions(),
+  subjects: (store) => store.subjects(),
+  render: (store) => store.resume("a").render(),
+  "render flat": (store) => store.resume("a").render({ strategy: "flat" }),
+  messages: (store) => store.resume("a").messages(),
+  roots: (store) => store.resume("a").roots({ level: "cluster" }),
+  find: (store) => store.find(idOf(store, 2)),
+  nearestRoots: (store) => store.nearestRoots(LOCK),
+} satisfies Record<string, Read>;
+
+function idOf(store: Store, seq: number): number {
+  return Number(store.query(`SELECT id FROM messages NOT INDEXED WHERE session_id = 'a' AND seq = ${seq}`)[0]!.id);
+}
+
+describe("an index that lacks rows", () => {
+  test.each<[index: string, lost: string, reads: (keyof typeof READS)[]]>([
+    ["messages_by_seq", "seq = 3", ["sessions", "render", "messages"]],
+    ["messages_by_seq", "seq = 39", ["sessions", "render", "render flat", "messages"]],
+    ["messages_by_seq", "seq = 40", ["sessions", "render", "messages"]],
+    ["messages_pinned", "seq = 0", ["sessions", "render", "render flat"]],
+    ["themes_by_session", "root_id % 2 = 0", ["sessions", "render", "roots"]],
+    ["clusters_by_session", "seq_last < 20", ["sessions", "roots"]],
+    ["clusters_by_subject", "session_id = 'a'", ["subjects"]],
+    ["unions_by_node", "kind IN ('start', 'join')", ["find"]],
+    ["unions_by_session", "id > 10", ["find"]],
+  ])("%s, of rows with %s: nothing wrong is shown", (index, lost, reads) => {
+    const store = damagedStore((path) => loseFromIndex(path, index, lost));
+    for (const name of reads) {
+      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    }
+  });
+
+  test("does not stop reads that do not need the rows", () => {
+    const store = damagedStore((path) => loseFromIndex(path, "messages_by_seq", "session_id = 'a' AND seq = 3"));
+    const unreadable: string[] = [];
+    const found = store.sessions({ onUnreadable: ({ sessionId }) => void unreadable.push(sessionId) });
+    expect([found.map(({ id }) => id), unreadable]).toEqual([["b"], ["a"]]);
+    expect(store.resume("b").messages()).toHaveLength(41);
+    expect(store.resume("a").messages({ seqFrom: 10 })).toHaveLength(31);
+  });
+});
+
+describe("a row that is damaged", () => {
+  test.each<[change: string, reads: (keyof typeof READS)[]]>([
+    ["UPDATE messages SET token_count = token_count + 1 WHERE session_id = 'a' AND seq = 40", ["sessions"]],
+    ["UPDATE themes SET token_count = token_count + 1", ["sessions"]],
+    ["UPDATE clusters SET token_count = token_count + 1", ["subjects"]],
+    ["UPDATE clusters SET centroid_sum = randomblob(length(centroid_sum)) WHERE root_id = 2", ["nearestRoots"]],
+    ["UPDATE unions SET root = 1", ["find"]],
+  ])("%s: nothing wrong is shown", (change, reads) => {
+    const store = damagedStore((path) => inDatabase(path, (database) => database.exec(change)));
+    for (const name of reads) {
+      expect(() => READS[name](store), name).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    }
+  });
+
+  test("is left out of a recap and of the page of a subject, which name its session", () => {
+    const store = damagedStore((path) =>
+      inDatabase(path, (database) =>
+        database.exec("UPDATE messages SET text = 'Other words.' WHERE session_id = 'a' AND seq = 1"),
+      ),
+    );
+    const undamaged = openedStore(whole, { readonly: true, clock: tickingClock() });
+    const { subject } = undamaged.subjects()[0]!;
+    for (const read of [
+      (options = {}) => store.recap({ sinceMs: 0, ...options }),
+      (options = {}) => store.subject(subject, options),
+    ]) {
+      expect(() => read()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+      const named: string[] = [];
+      const shown = read({ onUnreadable: ({ sessionId }: { sessionId: string }) => void named.push(sessionId) });
+      expect(named).toEqual(["a"]);
+      expect(JSON.stringify(shown)).toContain('"sessionId":"b"');
+      expect(JSON.stringify(shown)).not.toContain("Other words");
+    }
+  });
+});
