@@ -7,6 +7,7 @@ import { inFolder } from "./folder.ts";
 import { bm25OfUsers, plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, type CorpusMessage, readBeam, readCommits, readEntire, readLocomo } from "./recall-data.ts";
 import { interval, MEASURES, type Measure, type Outcome, outcomeOf, percent } from "./retrieval-measures.ts";
+import { simulatedFigures } from "./simulated.ts";
 import { type SubjectFigures, type SubjectQuestion, subjectFigures } from "./subjects.ts";
 
 /** The number of hits requested: all that are ranked, so that sessions can be found and hits ranked by parts of the score. */
@@ -52,6 +53,8 @@ const CLUSTER_WEIGHT = 0.2;
  *
  * `coverage@B` and `coverage.mix@B`: @see coverageFigures, with four characters as a token.
  *
+ * `simulated.*`: @see simulatedFigures, over LoCoMo.
+ *
  * `subjects.lift` and `.largestShare`: @see subjectFigures, over the questions of all data sets.
  *
  * @param dataFolder  The folder with `locomo/`, `beam/` and `entire/`. A missing one is skipped, with a note on stderr.
@@ -85,6 +88,8 @@ export async function evaluateRecall(dataFolder: string): Promise<{ name: "recal
   if (left.length > 0) {
     for (const measure of MEASURES) Object.assign(figures, row(`locomo.loco.${measure}`, left, measure));
   }
+  const locomo = readLocomo(dataFolder);
+  if (locomo.length > 0) Object.assign(figures, await simulatedFigures(locomo));
   figures.quoted = quoted.length;
   figures.quotedLost = quoted.filter(Boolean).length;
   for (const [name, figure] of Object.entries(await coverageFigures(dataFolder, ["chars4."]))) {

@@ -55,7 +55,7 @@ export interface ScoreParts {
   speaker: number;
   /** How exactly the query names the time of the message. */
   time: number;
-  /** The similarity of its embedding to the query's; 0 without vectors. */
+  /** What vectors change: the cosine, weighted, or for a semantic embedder the difference to the score by words. 0 without vectors. */
   vector: number;
 }
 
@@ -140,7 +140,7 @@ const ROUNDING = 1e-6;
  * @param ranking  As `rankCandidates` returns it.
  * @param similaritiesOf  Returns the cosine of each message with the query, in [-1, 1]. Messages may have none.
  */
-export function* byVectors(
+export function* byLexicalVectors(
   ranking: readonly Ranked[],
   similaritiesOf: (messageIds: readonly number[]) => ReadonlyMap<number, number>,
 ): Generator<Ranked> {

@@ -10,16 +10,17 @@ import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
 import { rankPeople } from "./people.ts";
+import { byMeaning } from "./meaning.ts";
+import type { MessageVectors } from "./message-vectors.ts";
 import type { TextHit } from "./postings.ts";
 import { askingWeight, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
 import { isQuotation } from "./quotation.ts";
-import { byVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Placed, type Ranked, rankCandidates } from "./ranking.ts";
+import { byLexicalVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Placed, type Ranked, rankCandidates } from "./ranking.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
 const SURROUNDED_MAX = 150;
-const NEAREST_CLUSTERS = 10;
 
 /** A text, or a text and its vector from the store's embedder. */
 export type RecallQuery = string | { text: string; embedding?: Float32Array | readonly number[] };
@@ -28,6 +29,7 @@ export interface RecallPorts {
   repositories: Repositories;
   embedder: Embedder;
   nearest: NearestClusters;
+  messageVectors: MessageVectors;
   tokenCounter: TokenCounter;
 }
 
@@ -48,7 +50,7 @@ export interface Ranking {
 }
 
 /**
- * Ranks the messages that match by words, the neighbors of these, and the members of the clusters near the query. If no
+ * Ranks the messages that match by words, the neighbors of these, and the messages whose vectors are nearest to the query's. If no
  * message has the phrases of the query, they are searched as words, unless the query is nothing but phrases. People quote
  * titles in questions, and need not remember a title exactly.
  *
@@ -67,18 +69,12 @@ export function search(
   const { evidence } = ports.repositories;
   const vector = queryVector(ports, query.text, embedding);
   const { candidates, weights, terms, phrasesMissing } = nominate(ports, query, vector, scope, limit, shownIds);
-  const near = (ranking: readonly Ranked[]): Iterable<Ranked> => {
-    if (vector === undefined) return ranking;
-    return byVectors(ranking, (ids) => {
-      const embeddings = evidence.embeddings(ids, vector.embedderId);
-      return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
-    });
-  };
   const people = peopleAmong(candidates);
   const own = rankPeople(people, weights, query.text, evidence.textsOf(people.map(({ messageId }) => messageId)));
   const all = people.length === candidates.length ? [] : rankCandidates(candidates, weights);
+  const rankings: Rankings = { all, own, people: new Set(people) };
   return {
-    ranking: interleaved(near(all), near(own), new Set(people)),
+    ranking: withVectors(ports, rankings, vector, scope),
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     ...(phrasesMissing && { phrasesMissing }),
   };
@@ -148,19 +144,43 @@ function repetitionsOf({ evidence }: Repositories, { text: asked }: Query, hits:
   return copies.map(({ messageId }) => messageId);
 }
 
-/** Returns the members of the clusters nearest to a query. A lexical embedder would only repeat the search by words. */
+/** The rankings by words of all messages and of people's messages. */
+interface Rankings {
+  all: readonly Ranked[];
+  own: readonly Ranked[];
+  people: ReadonlySet<Candidate>;
+}
+
+/** Yields messages by their words and vectors, best first. The vectors of a lexical embedder repeat what words say. */
+function withVectors(
+  { repositories: { evidence }, embedder, messageVectors }: RecallPorts,
+  { all, own, people }: Rankings,
+  vector: QueryVector | undefined,
+  scope: SearchScope,
+): Iterable<Placed> {
+  if (vector === undefined) return interleaved(all, own, people);
+  if (embedder.isLexical) {
+    const near = (ranking: readonly Ranked[]): Iterable<Ranked> =>
+      byLexicalVectors(ranking, (ids) => {
+        const embeddings = evidence.embeddings(ids, vector.embedderId);
+        return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
+      });
+    return interleaved(near(all), near(own), people);
+  }
+  const ranking = [...interleaved(all, own, people)];
+  const ids = ranking.map(({ candidate }) => candidate.messageId);
+  return byMeaning(ranking, {
+    cosines: messageVectors.cosines(ids, vector),
+    ...messageVectors.background(vector, scope),
+  });
+}
+
+/** Returns the messages nearest to a query by their vectors. A lexical embedder would only repeat the search by words. */
 function nearMessages(
-  { repositories: { unions, messages, fullText }, embedder, nearest }: RecallPorts,
+  { embedder, messageVectors }: RecallPorts,
   vector: QueryVector | undefined,
   scope: SearchScope,
 ): number[] {
   if (vector === undefined || embedder.isLexical) return [];
-  const position = unions.newestPosition();
-  const ids = fullText.idsOf(scope);
-  const inScope = ids && new Set(ids);
-  const accepts = inScope && ((root: number) => inScope.has(root));
-  const steps = nearest
-    .nearest(vector.embedding, { k: NEAREST_CLUSTERS, ...(accepts && { accepts }) })
-    .flatMap(({ root }) => unions.stepsOf("cluster", root, position));
-  return messages.idsOfSteps(steps);
+  return messageVectors.nearest(vector, scope).map(({ messageId }) => messageId);
 }

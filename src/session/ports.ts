@@ -4,6 +4,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import { VectorCollector } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
+import { MessageVectors } from "../recall/message-vectors.ts";
 import { newClaimant } from "../store/claimant.ts";
 import type { StoreDatabase } from "../store/open.ts";
 import { makeRepositories, type Repositories } from "../store/repositories.ts";
@@ -34,6 +35,7 @@ export class SessionPorts implements ChosenPorts {
   /** When this process last changed a session, in Unix milliseconds, by session id. Messages may have older dates. */
   readonly changedAtMs = new Map<string, number>();
   readonly nearest: NearestClusters;
+  readonly messageVectors: MessageVectors;
   readonly vectors: VectorCollector;
   readonly upkeep: Upkeep;
   /** The least recently used first. */
@@ -49,6 +51,7 @@ export class SessionPorts implements ChosenPorts {
     const repositories = makeRepositories(database, chosen.tokenCounter);
     this.repositories = repositories;
     this.nearest = new NearestClusters(repositories.centroids, database);
+    this.messageVectors = new MessageVectors(repositories, this.nearest);
     this.vectors = new VectorCollector({ repositories, inUse: this, clock: chosen.clock, changes: this.changes });
     this.upkeep = new Upkeep(this);
   }

@@ -34,6 +34,25 @@ export class EvidenceRepository extends Repository {
   readonly #embeddings = this.statement<[ids: string, embedderId: string], [messageId: number, embedding: Buffer]>`
     SELECT id, embedding FROM (SELECT m.id, ${vectorNow("m")} AS embedding ${GIVEN})
     WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`.raw();
+  readonly #embeddingsOfClusters = this.statement<
+    [roots: string, embedderId: string],
+    [messageId: number, embedding: Buffer]
+  >`
+    SELECT id, embedding FROM (
+      SELECT m.id, ${vectorNow("m")} AS embedding
+      FROM json_each(?) given
+      CROSS JOIN unions u ON u.root = given.value AND u.level = 'cluster' AND u.kind IN ('start', 'join')
+        AND u.generation = ${GENERATION_NOW}
+      CROSS JOIN messages m ON m.id = u.node OR (m.step_id = u.node AND m.step_id <> m.id)
+    ) WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`.raw();
+  /** The newest messages of all windows, newest first. They are in no cluster. */
+  readonly inWindows = this.statement<[limit: number], number>`
+    SELECT m.id FROM sessions s CROSS JOIN messages m ON m.session_id = s.id AND m.seq >= s.graduated_seq
+    ORDER BY m.id DESC LIMIT ?`.pluck().all;
+  /** The highest message id; 0 in an empty store. */
+  readonly newestId = this.statement<[], number>`SELECT coalesce(max(id), 0) FROM messages`.pluck().one;
+  readonly #nexts = this.statement<[ids: string], [messageId: number, nextId: number]>`
+    SELECT m.id, n.id ${GIVEN} CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq = m.seq + 1`.raw();
   readonly #around = this.statement<{ ids: string; radius: number }, number>`
     SELECT DISTINCT n.id FROM json_each(@ids) given CROSS JOIN messages m ON m.id = given.value
     CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq BETWEEN m.seq - @radius AND m.seq + @radius`.pluck();
@@ -46,8 +65,17 @@ export class EvidenceRepository extends Repository {
 
   /** The vectors by message id. Messages without a vector of this embedder are missing. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
-    const rows = this.#embeddings.all(JSON.stringify(ids), embedderId);
-    return new Map(rows.map(([id, bytes]) => [id, decodeVector(bytes, bytes.length / Float32Array.BYTES_PER_ELEMENT)]));
+    return decoded(this.#embeddings.all(JSON.stringify(ids), embedderId));
+  }
+
+  /** The vectors of the members of clusters, by message id. */
+  embeddingsOfClusters(roots: readonly number[], embedderId: string): Map<number, Float32Array> {
+    return decoded(this.#embeddingsOfClusters.all(JSON.stringify(roots), embedderId));
+  }
+
+  /** Returns the id of the next message of its session for each message that has one. */
+  nexts(ids: readonly number[]): Map<number, number> {
+    return new Map(this.#nexts.all(JSON.stringify(ids)));
   }
 
   /** The texts by message id. Each takes 2 µs. */
@@ -59,4 +87,8 @@ export class EvidenceRepository extends Repository {
   around(ids: readonly number[], radius: number): number[] {
     return this.#around.all({ ids: JSON.stringify(ids), radius });
   }
+}
+
+function decoded(rows: readonly [messageId: number, embedding: Buffer][]): Map<number, Float32Array> {
+  return new Map(rows.map(([id, bytes]) => [id, decodeVector(bytes, bytes.length / Float32Array.BYTES_PER_ELEMENT)]));
 }

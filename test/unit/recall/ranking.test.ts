@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  byVectors,
+  byLexicalVectors,
   type Candidate,
   type Ranked,
   rankCandidates,
@@ -159,7 +159,7 @@ test("a vector counts by its nearness, for or against, and where there is none n
     [4, 0],
   ]);
   const ranked = [
-    ...byVectors(
+    ...byLexicalVectors(
       rankCandidates(
         [1, 2, 3, 4].map((id) => candidate(id)),
         [1],

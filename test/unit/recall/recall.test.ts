@@ -283,7 +283,7 @@ describe("a query", () => {
 });
 
 describe("a query's vector", () => {
-  const POINTS = { embedder: coordinateEmbedder(2), clock: () => 1_700_000_000_000 };
+  const POINTS = { embedder: { ...coordinateEmbedder(2), isLexical: true }, clock: () => 1_700_000_000_000 };
 
   /** Two messages whose words are the same for the query "7", and whose vectors point in two directions. */
   function points(): Store {

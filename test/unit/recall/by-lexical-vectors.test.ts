@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { byVectors, type Ranked } from "../../../src/recall/ranking.ts";
+import { byLexicalVectors, type Ranked } from "../../../src/recall/ranking.ts";
 
 describe("a ranking by vectors", () => {
   test("adds a fifth of the cosine, and nothing where there is none", () => {
     const ranking = [ranked(1, 0.5), ranked(2, 0.45), ranked(3, 0.4)];
     const near = [
-      ...byVectors(
+      ...byLexicalVectors(
         ranking,
         () =>
           new Map([
@@ -26,7 +26,7 @@ describe("a ranking by vectors", () => {
   test("looks at no more embeddings than the first messages ask for", () => {
     const ranking = Array.from({ length: 1_000 }, (_, index) => ranked(index, 10 - index / 100));
     const asked: number[] = [];
-    const [first] = byVectors(ranking, (ids) => {
+    const [first] = byLexicalVectors(ranking, (ids) => {
       asked.push(...ids);
       return new Map();
     });
@@ -54,7 +54,7 @@ describe("a ranking by vectors", () => {
             score: ones[candidate.messageId]!.words + 0.2 * cosines.get(candidate.messageId)!,
           }))
           .sort(inOrder);
-        const near = [...byVectors(ranking, () => cosines)];
+        const near = [...byLexicalVectors(ranking, () => cosines)];
         expect(near.map(({ candidate }) => candidate.messageId)).toEqual(
           expected.map(({ candidate }) => candidate.messageId),
         );

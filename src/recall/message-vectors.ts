@@ -1,0 +1,176 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NearestClusters } from "../ann/nearest-clusters.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { type SearchScope, withinSessions } from "../store/search-scope.ts";
+import { dot } from "../vector/vector.ts";
+import { type Background, backgroundOf } from "./background.ts";
+import type { QueryVector } from "./query-vector.ts";
+
+/** The nearest messages that are ranked, in addition to those with the query's words. */
+const NEAREST_MAX = 50;
+
+/** Filters of roles, parts and times apply to this many of the nearest messages. */
+const FILTERED_MAX = 400;
+
+/** The members of this many clusters are compared. */
+const PROBED_CLUSTERS = 200;
+
+/** This many of the newest messages that are in no cluster yet are compared. */
+const WINDOWS_MAX = 10_000;
+
+/** The memory for vectors that were read, in numbers of 4 bytes: 64 MB. */
+const NUMBERS_MAX = 16_000_000;
+
+/** In a store with no more messages, all are compared. */
+const ALL_MAX = 5_000;
+
+const SAMPLE_SIZE = 256;
+
+const BACKGROUNDS_MAX = 16;
+
+export interface NearMessage {
+  messageId: number;
+  /** The cosine with the query. */
+  similarity: number;
+}
+
+/**
+ * Finds the messages of a store whose vectors are nearest to a query's. In a small scope all messages are compared. In a large
+ * one, the clusters are the lists of an inverted file: the members of the nearest clusters are compared, and the messages of
+ * the windows, which are in no cluster yet.
+ *
+ * Vectors that were read stay in memory, up to 64 MB, since a message's vector changes only with the generation.
+ */
+export class MessageVectors {
+  readonly #repositories: Repositories;
+  readonly #clusters: NearestClusters;
+  /** By message id; the least recently used first. */
+  readonly #vectors = new Map<number, Float32Array>();
+  /** By the ids of the sampled messages. */
+  readonly #backgrounds = new Map<string, Background>();
+  #stamp: unknown;
+
+  constructor(repositories: Repositories, clusters: NearestClusters) {
+    this.#repositories = repositories;
+    this.#clusters = clusters;
+  }
+
+  /** Returns at most 50 messages in scope, nearest first. Call it in a read. */
+  nearest(query: QueryVector, scope: SearchScope): NearMessage[] {
+    const { fullText, evidence } = this.#repositories;
+    const few = this.#few(scope);
+    const near = this.#compared(few ?? evidence.inWindows(WINDOWS_MAX), query);
+    if (few === undefined) near.push(...this.#inClusters(query, scope));
+    near.sort((left, right) => right.similarity - left.similarity || left.messageId - right.messageId);
+    const first = near.slice(0, FILTERED_MAX).map(({ messageId }) => messageId);
+    const inScope = new Set(fullText.inScope(first, few === undefined ? scope : withinSessions(scope)));
+    return near.filter(({ messageId }) => inScope.has(messageId)).slice(0, NEAREST_MAX);
+  }
+
+  /** Returns the cosines of messages with a query, by message id. Messages without a vector are missing. */
+  cosines(ids: readonly number[], query: QueryVector): Map<number, number> {
+    return new Map(this.#compared(ids, query).map(({ messageId, similarity }) => [messageId, similarity]));
+  }
+
+  /** Returns the background of a query: what the embedder's cosines are where nothing is asked. */
+  background(
+    query: QueryVector,
+    scope: SearchScope,
+  ): { sampled: number[]; background: Background; messageCount: number } {
+    const { evidence } = this.#repositories;
+    const few = this.#few(scope);
+    const sampledIds = few === undefined ? this.#sampleOfAll() : sampleOf(few);
+    const vectors = this.#read(sampledIds, query.embedderId);
+    const sampled = Array.from(vectors.values(), (vector) => dot(vector, query.embedding));
+    const key = [...vectors.keys()].join();
+    let background = this.#backgrounds.get(key);
+    if (background === undefined) {
+      const nextIds = evidence.nexts([...vectors.keys()]);
+      const nexts = this.#read([...nextIds.values()], query.embedderId);
+      background = backgroundOf(
+        Array.from(vectors, ([id, vector]) => ({ vector, next: nexts.get(nextIds.get(id) ?? Number.NaN) })),
+      );
+      this.#backgrounds.set(key, background);
+      const [oldest] = this.#backgrounds.keys();
+      if (this.#backgrounds.size > BACKGROUNDS_MAX) this.#backgrounds.delete(oldest!);
+    }
+    return { sampled, background, messageCount: few?.length ?? evidence.newestId() };
+  }
+
+  /** Returns the ids of a scope's sessions if they are few. Some ids may be of no message. */
+  #few(scope: SearchScope): number[] | undefined {
+    const { fullText, evidence } = this.#repositories;
+    const isAll = scope.project === undefined && scope.sessionIds === undefined;
+    if (!isAll) return fullText.idsOf(scope);
+    const newestId = evidence.newestId();
+    return newestId > ALL_MAX ? undefined : Array.from({ length: newestId }, (_, index) => index + 1);
+  }
+
+  /** Samples the ids up to a power of two, so that the sample seldom changes. */
+  #sampleOfAll(): number[] {
+    const newestId = this.#repositories.evidence.newestId();
+    const idMax = 2 ** Math.floor(Math.log2(newestId));
+    return Array.from({ length: SAMPLE_SIZE }, (_, index) => 1 + (mixed(index + 1) % idMax));
+  }
+
+  #inClusters(query: QueryVector, scope: SearchScope): NearMessage[] {
+    const { fullText, evidence } = this.#repositories;
+    const sessions = fullText.messagesOf(scope);
+    const accepts = sessions && ((root: number) => sessions.has(root));
+    const clusters = this.#clusters.nearest(query.embedding, { k: PROBED_CLUSTERS, ...(accepts && { accepts }) });
+    const roots = clusters.map(({ root }) => root);
+    return similarities(evidence.embeddingsOfClusters(roots, query.embedderId), query);
+  }
+
+  #compared(ids: readonly number[], query: QueryVector): NearMessage[] {
+    return similarities(this.#read(ids, query.embedderId), query);
+  }
+
+  #read(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
+    const { evidence, centroids } = this.#repositories;
+    const stamp = centroids.stamp();
+    if (!isDeepStrictEqual(stamp, this.#stamp)) {
+      this.#stamp = stamp;
+      this.#vectors.clear();
+      this.#backgrounds.clear();
+    }
+    if (stamp?.embedderId !== embedderId) return new Map();
+    const unknown = ids.filter((id) => !this.#vectors.has(id));
+    const read = unknown.length === 0 ? new Map<number, Float32Array>() : evidence.embeddings(unknown, embedderId);
+    const found = new Map<number, Float32Array>();
+    for (const id of ids) {
+      const vector = this.#vectors.get(id) ?? read.get(id);
+      if (vector === undefined) continue;
+      found.set(id, vector);
+      this.#vectors.delete(id);
+      this.#vectors.set(id, vector);
+    }
+    const countMax = Math.floor(NUMBERS_MAX / stamp.dimension);
+    for (const id of this.#vectors.keys()) {
+      if (this.#vectors.size <= countMax) break;
+      this.#vectors.delete(id);
+    }
+    return found;
+  }
+}
+
+function similarities(vectors: ReadonlyMap<number, Float32Array>, { embedding }: QueryVector): NearMessage[] {
+  return Array.from(vectors, ([messageId, vector]) => ({ messageId, similarity: dot(vector, embedding) }));
+}
+
+/** Samples ids by their hashes, so that a new id seldom changes the sample. */
+function sampleOf(ids: readonly number[]): number[] {
+  return ids
+    .map((id) => ({ id, hash: mixed(id) }))
+    .sort((left, right) => left.hash - right.hash || left.id - right.id)
+    .slice(0, SAMPLE_SIZE)
+    .map(({ id }) => id);
+}
+
+/** The finalizer of MurmurHash3. */
+function mixed(value: number): number {
+  let hash = Math.imul(value, 0x9e3779b1);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
