@@ -11,6 +11,7 @@ export type { AppendResult } from "./ingest/append.ts";
 export type { Embedder, EmbedRequest, LocalEmbedder, RemoteEmbedder } from "./models/embedder.ts";
 export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embedder.ts";
 export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";
+export { type OpenaiEmbedderOptions, openaiEmbedder } from "./models/openai/embedder.ts";
 export type { SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
 export type { ModelUsage } from "./models/usage.ts";
 export type { ExpandOptions, Expansion } from "./recall/expand.ts";

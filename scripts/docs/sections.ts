@@ -33,12 +33,15 @@ const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   FORMAT_UNSUPPORTED: { path: "agent.db", reason: "a newer version has written it" },
   EMBEDDER_MISMATCH: { stored: "hashing-v1-384", given: "other-768" },
   EMBEDDER_ASYNC: { embedder: "gemini-embedding-001-768" },
-  EMBEDDER_UNKNOWN: { id: "word2vec-300", known: ["hashing-v1-384", "gemini-embedding-2-768"] },
+  EMBEDDER_UNKNOWN: {
+    id: "word2vec-300",
+    known: ["hashing-v1-384", "gemini-embedding-2-768", "ollama:nomic-embed-text-768"],
+  },
   VECTOR_INVALID: { reason: "its length in bytes is not 4 times the dimension", expected: 1536, actual: 12 },
   QUERY_REFUSED: { reason: "it does not only read" },
   QUERY_EMPTY: {},
   IMPORT_UNREADABLE: { path: "photo.png", reason: "it is a binary file" },
-  MODEL_KEY_MISSING: { model: "gemini-3.1-flash-lite" },
+  MODEL_KEY_MISSING: { model: "gemini-3.1-flash-lite", variable: "GEMINI_API_KEY or GOOGLE_API_KEY" },
   MODEL_REFUSED: { model: "gemini-3.1-flash-lite", reason: "API key not valid", status: 400 },
   MODEL_UNAVAILABLE: {
     model: "gemini-3.1-flash-lite",

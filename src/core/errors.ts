@@ -34,7 +34,7 @@ export interface ErrorDetails {
   QUERY_REFUSED: { reason: string };
   QUERY_EMPTY: Record<string, never>;
   IMPORT_UNREADABLE: { path: string; reason: string };
-  MODEL_KEY_MISSING: { model: string };
+  MODEL_KEY_MISSING: { model: string; variable?: string };
   /** `concerns` is set if the key, the model's name or the account was refused. Every other request would then fail too. */
   MODEL_REFUSED: { model: string; reason: string; status?: number; concerns?: "account" };
   MODEL_UNAVAILABLE: { model: string; reason: string; status?: number; retryAfterMs?: number };
@@ -141,7 +141,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   EMBEDDER_UNKNOWN: ({ id, known }) => ({
     message: `There is no embedder "${id}" here.`,
-    hint: `Known are ${known.join(" and ")}; the latter may have another dimension. Programs can pass any other embedder as an object.`,
+    hint: `Examples are ${known.join(", ")}. Models and dimensions may differ. Programs can pass any other embedder as an object.`,
   }),
   VECTOR_INVALID: ({ reason, expected, actual }) => ({
     message: `The vector cannot be used: ${reason} (expected ${expected}, got ${actual}).`,
@@ -155,9 +155,9 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     hint: "Give the words to look for. A phrase in double quotes is looked for exactly.",
   }),
   IMPORT_UNREADABLE: ({ path, reason }) => ({ message: `Cannot import ${path}: ${reason}.` }),
-  MODEL_KEY_MISSING: ({ model }) => ({
+  MODEL_KEY_MISSING: ({ model, variable }) => ({
     message: `There is no key for ${model}.`,
-    hint: "Pass `apiKey`, or set GEMINI_API_KEY or GOOGLE_API_KEY. Nothing was sent.",
+    hint: `Pass \`apiKey\`${variable === undefined ? "" : `, or set ${variable}`}. Nothing was sent.`,
   }),
   MODEL_REFUSED: ({ model, reason, status }) => ({
     message: `${model} refused the request${inBrackets(status)}: ${reason}.`,

@@ -108,6 +108,8 @@ export interface ReembedEstimate {
   /** Ids of the embedder in use and of the new one. */
   from: string;
   to: string;
+  /** The host that gets the texts, if they leave the machine and it is known. */
+  sentTo?: string;
   messageCount: number;
   /** Messages without a vector. Vectors of an earlier run that was stopped count as made. */
   toEmbedCount: number;
@@ -128,6 +130,7 @@ export function reembedEstimate(repositories: Repositories, embedder: Embedder):
   return {
     from: generations.newest()?.embedderId ?? embedder.id,
     to: embedder.id,
+    ...(isRemote(embedder) && embedder.sentTo !== undefined && { sentTo: embedder.sentTo }),
     messageCount: reembedding.messageCount(),
     toEmbedCount,
     tokenCount,

@@ -26,6 +26,8 @@ export interface RemoteEmbedder extends AnyEmbedder {
   readonly textsMax: number;
   /** US dollars per million tokens, for estimates. Undefined if unknown. */
   readonly usdPerMillionTokens?: number;
+  /** The host that gets the texts, if they leave the machine and it is known. */
+  readonly sentTo?: string;
   /**
    * Returns a vector of unit length for each text, in order. It may take long, and the caller holds no transaction meanwhile.
    *

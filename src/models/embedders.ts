@@ -1,18 +1,28 @@
 import { StoreError } from "../core/errors.ts";
 import type { Embedder } from "./embedder.ts";
-import { type GeminiEmbedderOptions, geminiEmbedder } from "./gemini/embedder.ts";
+import { geminiEmbedder } from "./gemini/embedder.ts";
 import { hashingEmbedder } from "./hashing-embedder.ts";
+import { openaiEmbedder, openaiOptionsOf } from "./openai/embedder.ts";
 
 const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
 
 /**
- * Returns the embedder with an id, such as `gemini-embedding-2-768`.
+ * Returns the embedder with an id, such as `gemini-embedding-2-768` or `ollama:nomic-embed-text-768`.
  *
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `MODEL_KEY_MISSING`, `OPTION_INVALID`.
  */
-export function embedderById(id: string, options: Omit<GeminiEmbedderOptions, "model" | "dimension"> = {}): Embedder {
+export function embedderById(id: string, options: { apiKey?: string } = {}): Embedder {
   if (id === hashingEmbedder.id) return hashingEmbedder;
   const [, model, dimension] = GEMINI_ID.exec(id) ?? [];
   if (model !== undefined) return geminiEmbedder({ ...options, model, dimension: Number(dimension) });
-  throw new StoreError("EMBEDDER_UNKNOWN", { id, known: [hashingEmbedder.id, "gemini-embedding-2-768"] });
+  const openai = openaiOptionsOf(id);
+  if (openai !== undefined) {
+    const embedder = openaiEmbedder({ ...options, ...openai });
+    // With prefixes that are not the model's own, the id has their hash, and they are not known.
+    if (embedder.id === id) return embedder;
+  }
+  throw new StoreError("EMBEDDER_UNKNOWN", {
+    id,
+    known: [hashingEmbedder.id, "gemini-embedding-2-768", "ollama:nomic-embed-text-768"],
+  });
 }

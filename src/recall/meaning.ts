@@ -70,7 +70,8 @@ export function byMeaning(ranking: readonly Placed[], meaning: Meaning): Placed[
   const strengths = strengthsOf(priors, shares, background.uselessness);
   const fused = ranking.map(({ candidate, parts }, index) => {
     const share = shares[index];
-    const factor = share === undefined ? 1 : strengths.reduce((sum, [a, weight]) => sum + weight * density(share, a), 0);
+    const factor =
+      share === undefined ? 1 : strengths.reduce((sum, [a, weight]) => sum + weight * density(share, a), 0);
     const score = logitOf(priors[index]!) + Math.log(factor);
     const { vector: _, ...others } = parts;
     const byWords = Object.values(others).reduce((sum, part) => sum + part, 0);

@@ -9,14 +9,21 @@ import { dot } from "../vector/vector.ts";
 import { datedness, namedDates } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
-import { rankPeople } from "./people.ts";
 import { byMeaning } from "./meaning.ts";
 import type { MessageVectors } from "./message-vectors.ts";
+import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
 import { askingWeight, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
 import { isQuotation } from "./quotation.ts";
-import { byLexicalVectors, type Candidate, NEIGHBORHOOD_RADIUS, type Placed, type Ranked, rankCandidates } from "./ranking.ts";
+import {
+  byLexicalVectors,
+  type Candidate,
+  NEIGHBORHOOD_RADIUS,
+  type Placed,
+  type Ranked,
+  rankCandidates,
+} from "./ranking.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;

@@ -3,23 +3,33 @@ import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.
 import { embedderById } from "../models/embedders.ts";
 import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
+import { openaiEmbedder } from "../models/openai/embedder.ts";
+import { SERVERS } from "../models/openai/servers.ts";
+
+/** An id ends with its dimension. The names of some models end with smaller numbers, such as `voyage-3`. */
+const ID_DIMENSION_MIN = 64;
 
 /**
- * Returns the embedder for a name that a person typed: `hashing`, `gemini`, or an embedder's id.
+ * Returns the embedder for a name that a person typed: `hashing`, `gemini`, `ollama:nomic-embed-text` or a model of another
+ * known server, or an embedder's id.
  *
- * @param dimension  The dimension of `gemini`'s vectors; by default the model's own.
+ * @param dimension  The dimension of the vectors of `gemini` or of a server's model; by default the model's own.
  * @param keyless  True if the key may be missing. Without a key, the embedder's calls fail.
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `OPTION_INVALID`, `MODEL_KEY_MISSING`.
  */
 export function embedderNamed(name: string, dimension: number | undefined, { keyless = false } = {}): Embedder {
-  if (dimension !== undefined && name !== "gemini") {
-    const expected = "left out, except with gemini";
+  const [, server = "", model = ""] = /^([a-z]+):(.+)$/.exec(name) ?? [];
+  const baseUrl = SERVERS[server]?.baseUrl;
+  if (dimension !== undefined && name !== "gemini" && baseUrl === undefined) {
+    const expected = "left out, except with gemini or a server's model";
     throw new StoreError("OPTION_INVALID", { option: "dimension", expected, actual: dimension });
   }
   const make: MakeEmbedder = (options) => {
     if (name === "hashing") return hashingEmbedder;
     if (name === "gemini") return geminiEmbedder(dimension === undefined ? options : { ...options, dimension });
-    return embedderById(name, options);
+    const isId = dimension === undefined && Number(/-(\d+)$/.exec(model)?.[1]) >= ID_DIMENSION_MIN;
+    if (baseUrl === undefined || isId) return embedderById(name, options);
+    return openaiEmbedder({ ...options, baseUrl, model, ...(dimension !== undefined && { dimension }) });
   };
   return keyless ? orKeyless(make) : make({});
 }

@@ -114,7 +114,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   EMBEDDER_UNKNOWN: [
     { id: "a-8", known: ["b-8", "c-8"] },
     'There is no embedder "a-8" here.',
-    "Known are b-8 and c-8; the latter may have another dimension. Programs can pass any other embedder as an object.",
+    "Examples are b-8, c-8. Models and dimensions may differ. Programs can pass any other embedder as an object.",
   ],
   VECTOR_INVALID: [
     { reason: "too short", expected: 8, actual: 4 },
@@ -137,9 +137,9 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     undefined,
   ],
   MODEL_KEY_MISSING: [
-    { model: "m" },
+    { model: "m", variable: "M_KEY" },
     "There is no key for m.",
-    "Pass `apiKey`, or set GEMINI_API_KEY or GOOGLE_API_KEY. Nothing was sent.",
+    "Pass `apiKey`, or set M_KEY. Nothing was sent.",
   ],
   MODEL_REFUSED: [
     { model: "m", reason: "no such model", status: 404 },

@@ -22,15 +22,19 @@ export const reembedCommand: Command<ReembedFlags> = {
   summary: "Grow the forest again with another embedder, while the store stays in use.",
   details:
     "A run that was stopped continues where it stopped. Handles keep their meaning. Themes whose messages change are " +
-    "summarized again. Programs that have the store open must open it again. A run that costs money needs --yes; " +
-    "--dry-run shows the cost. With --json: {estimate, result}, with result null after a dry run.",
+    "summarized again. Programs that have the store open must open it again. The servers ollama, lmstudio, llamacpp and vllm " +
+    "run on this machine; openai, voyage and mistral get the texts. A run that costs money needs --yes; --dry-run shows the " +
+    "cost. With --json: {estimate, result}, with result null after a dry run.",
   options: [
-    new Option("--embedder <name>", "hashing, gemini, or an id (default: the one in use, which adds missing vectors)"),
-    wholeNumberOption("dimension", "the dimension of gemini's vectors", 1),
+    new Option(
+      "--embedder <name>",
+      "hashing, gemini, SERVER:MODEL, or an id (default: the one in use, which adds vectors)",
+    ),
+    wholeNumberOption("dimension", "the dimension of the model's vectors", 1),
     new Option("--dry-run", "only show the estimated cost"),
     new Option("--yes", "run although it costs money"),
   ],
-  examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", "--embedder hashing"],
+  examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", "--embedder ollama:nomic-embed-text"],
 
   async run({ options: { embedder: name, dimension, dryRun = false, yes = false }, loadStores, terminal }) {
     const { embedderNamed } = await import("../../session/embedder-choice.ts");
@@ -67,8 +71,9 @@ function embedderInUse(store: Store): string {
 }
 
 function* estimateLines(estimate: Estimate): Generator<string> {
-  const { from, to, messageCount, toEmbedCount, summarizedThemeCount } = estimate;
+  const { from, to, sentTo, messageCount, toEmbedCount, summarizedThemeCount } = estimate;
   yield `From ${from} to ${to}.`;
+  if (sentTo !== undefined) yield `The texts leave the machine: they are sent to ${sentTo}.`;
   yield `${formatCount(messageCount, "message")}, of which ${formatNumber(toEmbedCount)} would be embedded: ${costText(estimate)}.`;
   yield `${formatCount(summarizedThemeCount, "theme")} with a summary; those whose messages change would be summarized again.`;
 }

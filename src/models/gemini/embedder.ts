@@ -1,11 +1,10 @@
-import { StoreError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
-import { isUsable, normalize } from "../../vector/vector.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
 import { excerpt } from "../lines.ts";
 import { promptText } from "../prompt-text.ts";
+import { unitVectors } from "../reply-vectors.ts";
 import { Pace } from "../source-reader.ts";
 import type { GeminiClient } from "./client.ts";
 import { type GeminiOptions, geminiSettings, invalid } from "./options.ts";
@@ -66,6 +65,7 @@ export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbed
     dimension,
     similarityMin,
     textsMax,
+    sentTo: new URL(settings.baseUrl ?? "https://generativelanguage.googleapis.com").host,
     ...(prices !== undefined && { usdPerMillionTokens: prices.input }),
     embedAll: async (request) => embedAll(request, await client(), dimension, textsMax),
   };
@@ -121,18 +121,9 @@ function batchesOf(texts: readonly string[], textsMax: number): string[][] {
 
 /** Returns the vectors of a reply of any shape. Shortened vectors of `gemini-embedding-001` must be normalized. */
 function replyVectors(response: unknown, count: number, dimension: number, model: string): Float32Array[] {
-  const invalid = (reason: string) => new StoreError("MODEL_ANSWER_INVALID", { model, reason });
   const { embeddings } = (response ?? {}) as { embeddings?: unknown };
-  if (!Array.isArray(embeddings)) throw invalid("it has no vectors");
-  if (embeddings.length !== count) throw invalid(`it has ${embeddings.length} vectors for ${count} texts`);
-  return embeddings.map((embedding: { values?: unknown } | null, index) => {
-    const values = embedding?.values;
-    if (!Array.isArray(values)) throw invalid(`embeddings.${index}: it has no numbers`);
-    if (values.length !== dimension)
-      throw invalid(`embeddings.${index}: it has ${values.length} numbers, not ${dimension}`);
-    if (!values.every((value) => typeof value === "number")) throw invalid(`embeddings.${index}: not all are numbers`);
-    const vector = new Float32Array(values as number[]);
-    if (!isUsable(vector)) throw invalid(`embeddings.${index}: it has no direction`);
-    return normalize(vector);
-  });
+  const values = Array.isArray(embeddings)
+    ? embeddings.map((one: { values?: unknown } | null) => one?.values)
+    : undefined;
+  return unitVectors(values, count, dimension, model);
 }

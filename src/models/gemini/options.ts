@@ -74,7 +74,8 @@ function keyOf({ apiKey }: GeminiOptions, model: string): string {
   const given: unknown = apiKey ?? (GOOGLE_API_KEY || GEMINI_API_KEY);
   // Files and shells often add a line break.
   const key = typeof given === "string" ? given.trim() : given;
-  if (key === undefined || key === "") throw new StoreError("MODEL_KEY_MISSING", { model });
+  if (key === undefined || key === "")
+    throw new StoreError("MODEL_KEY_MISSING", { model, variable: "GEMINI_API_KEY or GOOGLE_API_KEY" });
   // If a key has characters that no HTTP header allows, an error of fetch would quote it.
   if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
     throw invalid("apiKey", "a text without white space", "[not shown]");
@@ -82,7 +83,7 @@ function keyOf({ apiKey }: GeminiOptions, model: string): string {
   return key;
 }
 
-function checkBaseUrl(baseUrl: unknown): void {
+export function checkBaseUrl(baseUrl: unknown): void {
   const url = typeof baseUrl === "string" && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // An address with one of these characters may contain a password or a key.
   const mayHoldSecret = /[@?#]/.test(String(baseUrl));

@@ -1,0 +1,61 @@
+/** A server whose address and key are known. */
+export interface KnownServer {
+  baseUrl: string;
+  /** The environment variable with the key; undefined for servers on this machine. */
+  keyVariable?: string;
+}
+
+/** The servers that can be named: `ollama:nomic-embed-text`. All of them speak OpenAI's API for embeddings. */
+export const SERVERS: Readonly<Record<string, KnownServer>> = {
+  ollama: { baseUrl: "http://127.0.0.1:11434/v1" },
+  lmstudio: { baseUrl: "http://127.0.0.1:1234/v1" },
+  llamacpp: { baseUrl: "http://127.0.0.1:8080/v1" },
+  vllm: { baseUrl: "http://127.0.0.1:8000/v1" },
+  openai: { baseUrl: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY" },
+  voyage: { baseUrl: "https://api.voyageai.com/v1", keyVariable: "VOYAGE_API_KEY" },
+  mistral: { baseUrl: "https://api.mistral.ai/v1", keyVariable: "MISTRAL_API_KEY" },
+};
+
+/** The words that a model expects before a text. */
+export interface EmbeddingPrefix {
+  query: string;
+  document: string;
+}
+
+export const NO_PREFIX: EmbeddingPrefix = { query: "", document: "" };
+
+/** What the makers of models document. The first that fits counts. */
+const MODELS: readonly { name: RegExp; dimension?: number; prefix?: EmbeddingPrefix }[] = [
+  { name: /nomic-embed-text/, dimension: 768, prefix: { query: "search_query: ", document: "search_document: " } },
+  {
+    name: /embeddinggemma/,
+    dimension: 768,
+    prefix: { query: "task: search result | query: ", document: "title: none | text: " },
+  },
+  {
+    name: /mxbai-embed-large/,
+    dimension: 1_024,
+    prefix: { query: "Represent this sentence for searching relevant passages: ", document: "" },
+  },
+  { name: /multilingual-e5-small|e5-small/, dimension: 384, prefix: { query: "query: ", document: "passage: " } },
+  { name: /multilingual-e5-base|e5-base/, dimension: 768, prefix: { query: "query: ", document: "passage: " } },
+  { name: /multilingual-e5-large|e5-large/, dimension: 1_024, prefix: { query: "query: ", document: "passage: " } },
+  { name: /all-minilm/i, dimension: 384 },
+  { name: /bge-m3/, dimension: 1_024 },
+  { name: /text-embedding-3-small|text-embedding-ada-002/, dimension: 1_536 },
+  { name: /text-embedding-3-large/, dimension: 3_072 },
+  { name: /mistral-embed/, dimension: 1_024 },
+  { name: /voyage-3/, dimension: 1_024 },
+];
+
+/** Returns a model's own dimension and prefixes, if they are known. */
+export function knownModel(model: string): { dimension?: number; prefix: EmbeddingPrefix } {
+  const { dimension, prefix = NO_PREFIX } = MODELS.find(({ name }) => name.test(model)) ?? {};
+  return { ...(dimension !== undefined && { dimension }), prefix };
+}
+
+/** Returns true for an address of this machine. What is sent there does not leave it. */
+export function isLoopback(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl);
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
