@@ -3,6 +3,7 @@ import { NearestClusters } from "../../src/ann/nearest-clusters.ts";
 import { estimatingTokenCounter } from "../../src/core/tokens.ts";
 import { openStore } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
+import { MessageVectors } from "../../src/recall/message-vectors.ts";
 import { FEATURES, peopleFeatures } from "../../src/recall/people.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { nominate } from "../../src/recall/search.ts";
@@ -51,7 +52,14 @@ export async function readPeopleQuestions(dataFolder: string): Promise<RankedQue
     const database = openDatabase(path, { readonly: true, durability: "process", busyTimeoutMs: 0 });
     const repositories = makeRepositories(database, estimatingTokenCounter);
     const nearest = new NearestClusters(repositories.centroids, database);
-    const ports = { repositories, embedder: hashingEmbedder, nearest, tokenCounter: estimatingTokenCounter };
+    const messageVectors = new MessageVectors(repositories, nearest);
+    const ports = {
+      repositories,
+      embedder: hashingEmbedder,
+      nearest,
+      messageVectors,
+      tokenCounter: estimatingTokenCounter,
+    };
     for (const { project, questions } of corpora) {
       found.push(
         questions.map(({ text, gold, category }) =>
