@@ -12,7 +12,9 @@ export type { Embedder, EmbedRequest, LocalEmbedder, RemoteEmbedder } from "./mo
 export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embedder.ts";
 export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";
 export { type OpenaiEmbedderOptions, openaiEmbedder } from "./models/openai/embedder.ts";
+export { type StaticEmbedderOptions, staticEmbedder } from "./models/static/embedder.ts";
 export type { SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
+export { type TransformersEmbedderOptions, transformersEmbedder } from "./models/transformers-embedder.ts";
 export type { ModelUsage } from "./models/usage.ts";
 export type { ExpandOptions, Expansion } from "./recall/expand.ts";
 export type { RecallHit } from "./recall/hits.ts";

@@ -3,11 +3,13 @@ import type { Embedder } from "./embedder.ts";
 import { geminiEmbedder } from "./gemini/embedder.ts";
 import { hashingEmbedder } from "./hashing-embedder.ts";
 import { openaiEmbedder, openaiOptionsOf } from "./openai/embedder.ts";
+import { staticEmbedder } from "./static/embedder.ts";
 
 const GEMINI_ID = /^(gemini-embedding-.+)-(\d+)$/;
 
 /**
- * Returns the embedder with an id, such as `gemini-embedding-2-768` or `ollama:nomic-embed-text-768`.
+ * Returns the embedder with an id, such as `gemini-embedding-2-768` or `ollama:nomic-embed-text-768`. A static model is read from the
+ * folder in `COPPICE_STATIC_MODEL`.
  *
  * @throws {StoreError} `EMBEDDER_UNKNOWN`, `MODEL_KEY_MISSING`, `OPTION_INVALID`.
  */
@@ -19,6 +21,11 @@ export function embedderById(id: string, options: { apiKey?: string } = {}): Emb
   if (openai !== undefined) {
     const embedder = openaiEmbedder({ ...options, ...openai });
     // With prefixes that are not the model's own, the id has their hash, and they are not known.
+    if (embedder.id === id) return embedder;
+  }
+  const folder = process.env.COPPICE_STATIC_MODEL;
+  if (id.startsWith("static:") && folder) {
+    const embedder = staticEmbedder({ folder });
     if (embedder.id === id) return embedder;
   }
   throw new StoreError("EMBEDDER_UNKNOWN", {

@@ -5,13 +5,17 @@ import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { openaiEmbedder } from "../models/openai/embedder.ts";
 import { SERVERS } from "../models/openai/servers.ts";
+import { staticEmbedder } from "../models/static/embedder.ts";
+
+/** Before the path of a static model. */
+const FOLDER = "folder:";
 
 /** An id ends with its dimension. The names of some models end with smaller numbers, such as `voyage-3`. */
 const ID_DIMENSION_MIN = 64;
 
 /**
  * Returns the embedder for a name that a person typed: `hashing`, `gemini`, `ollama:nomic-embed-text` or a model of another
- * known server, or an embedder's id.
+ * known server, `folder:PATH` for a static model, or an embedder's id.
  *
  * @param dimension  The dimension of the vectors of `gemini` or of a server's model; by default the model's own.
  * @param keyless  True if the key may be missing. Without a key, the embedder's calls fail.
@@ -26,6 +30,7 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
   }
   const make: MakeEmbedder = (options) => {
     if (name === "hashing") return hashingEmbedder;
+    if (name.startsWith(FOLDER)) return staticEmbedder({ folder: name.slice(FOLDER.length) });
     if (name === "gemini") return geminiEmbedder(dimension === undefined ? options : { ...options, dimension });
     const isId = dimension === undefined && Number(/-(\d+)$/.exec(model)?.[1]) >= ID_DIMENSION_MIN;
     if (baseUrl === undefined || isId) return embedderById(name, options);

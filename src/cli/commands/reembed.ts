@@ -28,7 +28,7 @@ export const reembedCommand: Command<ReembedFlags> = {
   options: [
     new Option(
       "--embedder <name>",
-      "hashing, gemini, SERVER:MODEL, or an id (default: the one in use, which adds vectors)",
+      "hashing, gemini, SERVER:MODEL, folder:PATH, or an id (default: the one in use, which adds vectors)",
     ),
     wholeNumberOption("dimension", "the dimension of the model's vectors", 1),
     new Option("--dry-run", "only show the estimated cost"),

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { StoreError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { wholeNumber } from "../../core/options.ts";
@@ -10,7 +9,7 @@ import { promptText, type Redact } from "../prompt-text.ts";
 import { unitVectors } from "../reply-vectors.ts";
 import { Pace } from "../source-reader.ts";
 import { type Endpoint, requestJson } from "./request.ts";
-import { type EmbeddingPrefix, isLoopback, knownModel, SERVERS } from "./servers.ts";
+import { type EmbeddingPrefix, isLoopback, knownModel, prefixName, SERVERS } from "./servers.ts";
 
 export interface OpenaiEmbedderOptions {
   /** The address of the API up to `/v1`, such as `http://127.0.0.1:11434/v1` for Ollama. Default: OpenAI's. */
@@ -136,9 +135,7 @@ export function openaiOptionsOf(id: string): (OpenaiEmbedderOptions & { dimensio
 /** The id names everything that changes a vector: the server, the model, the dimension, and prefixes that are not the model's. */
 function openaiEmbedderId(baseUrl: string, model: string, dimension: number, prefix: EmbeddingPrefix): string {
   const [server] = Object.entries(SERVERS).find(([, known]) => known.baseUrl === baseUrl) ?? [];
-  const isKnown = JSON.stringify(prefix) === JSON.stringify(knownModel(model).prefix);
-  const hash = createHash("sha256").update(`${prefix.query}\n${prefix.document}`).digest("hex").slice(0, 8);
-  const name = `${model}${isKnown ? "" : `+${hash}`}-${dimension}`;
+  const name = `${model}${prefixName(prefix, model)}-${dimension}`;
   return server === undefined ? `${name}@${baseUrl}` : `${server}:${name}`;
 }
 

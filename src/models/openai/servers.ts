@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** A server whose address and key are known. */
 export interface KnownServer {
   baseUrl: string;
@@ -58,4 +60,14 @@ export function knownModel(model: string): { dimension?: number; prefix: Embeddi
 export function isLoopback(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** Returns the part of an id that names prefixes; "" for those that are known for the model. */
+export function prefixName(prefix: EmbeddingPrefix, model: string): string {
+  const known = knownModel(model).prefix;
+  if (prefix.query === known.query && prefix.document === known.document) return "";
+  return `+${createHash("sha256")
+    .update(JSON.stringify([prefix.query, prefix.document]))
+    .digest("hex")
+    .slice(0, 8)}`;
 }
