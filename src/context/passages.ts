@@ -39,22 +39,31 @@ function showStep(step: EvidenceStep, textOf: (message: Message) => { text: stri
 }
 
 /**
- * Writes a step's messages, each after a tag that names its speaker. There are no end tags, because they would take a twelfth
- * of the block.
+ * Writes a step's messages, each after a tag that names its speaker if another one spoke before. There are no end tags, because
+ * they would take a twelfth of the block.
  *
  * @param isNamed  True to write the id of the first message.
+ * @param speakerBefore  The speaker of the line before the step.
  */
-export function stepLines({ messages, texts }: ShownStep, isNamed: boolean): string[] {
+export function stepLines({ messages, texts }: ShownStep, isNamed: boolean, speakerBefore?: string): string[] {
+  let before = speakerBefore;
   return messages.map(({ message, how }, index) => {
-    // Expanding the handle of the passage, or the id of the first message, gives the others.
+    // Expanding the id of the passage, or that of the first message, gives the others.
     const id = isNamed && index === 0 && how === "verbatim" ? message.id : undefined;
     const shortened = how === "shortened" ? message.id : undefined;
-    return element("m", { id, by: message.name ?? message.role, shortened }) + texts[index]!;
+    const speaker = speakerOf(message);
+    const by = speaker === before ? undefined : speaker;
+    before = speaker;
+    return element("m", { id, by, shortened }) + texts[index]!;
   });
 }
 
+function speakerOf({ name, role }: Message): string {
+  return name ?? role;
+}
+
 export function passageFrame(shown: ShownStep): string {
-  return passageElement([shown], shown.step, []);
+  return passageTag(shown, shown.step);
 }
 
 /** The messages of a session and day share a passage, so that the time is written once. */
@@ -62,7 +71,7 @@ export function passageKey({ sessionId, messages }: EvidenceStep): string {
   return `${Math.floor(messages[0]!.createdAtMs / DAY_MS)} ${sessionId}`;
 }
 
-/** Returns true if the handle of `named` also leads to `step`. */
+/** Returns true if expanding `named` also gives `step`. */
 export function isReachedBy(named: EvidenceStep, step: EvidenceStep): boolean {
   return step === named || (step.handle !== null && step.handle === named.handle);
 }
@@ -82,7 +91,7 @@ export function inPassageOrder(shown: readonly ShownStep[]): ShownStep[] {
 }
 
 export function passagesText(ordered: readonly ShownStep[]): string {
-  const passages: ShownStep[][] = [];
+  const passages: [ShownStep, ...ShownStep[]][] = [];
   let key: string | undefined;
   for (const shown of ordered) {
     const next = passageKey(shown.step);
@@ -93,29 +102,18 @@ export function passagesText(ordered: readonly ShownStep[]): string {
   return passages.map(passageText).join("\n");
 }
 
-function passageText(passage: readonly ShownStep[]): string {
+function passageText(passage: readonly [ShownStep, ...ShownStep[]]): string {
   const best = passage.reduce((best, shown) => (shown.step.worth > best.step.worth ? shown : best)).step;
-  const lines = passage.flatMap((shown) => stepLines(shown, !isReachedBy(best, shown.step)));
-  return passageElement(passage, best, lines);
+  let before: string | undefined;
+  const lines = passage.flatMap((shown) => {
+    const own = stepLines(shown, !isReachedBy(best, shown.step), before);
+    before = speakerOf(shown.messages.at(-1)!.message);
+    return own;
+  });
+  return [passageTag(passage[0], best), ...lines].join("\n");
 }
 
-function passageElement(passage: readonly ShownStep[], named: EvidenceStep, lines: readonly string[]): string {
-  const messages = passage.flatMap(({ step }) => step.messages);
-  const attributes = {
-    ...(named.handle === null ? { message: named.messages[0]!.id } : { handle: named.handle }),
-    seq: rangesOf(messages.map(({ seq }) => seq)),
-    time: minuteOf(messages[0]!.createdAtMs),
-  };
-  return element("passage", attributes, `\n${lines.join("\n")}\n`);
-}
-
-/** Writes seqs as ranges: `3-4,7`. */
-function rangesOf(seqs: readonly number[]): string {
-  const ranges: [number, number][] = [];
-  for (const seq of seqs.toSorted((left, right) => left - right)) {
-    const last = ranges.at(-1);
-    if (last !== undefined && seq === last[1] + 1) last[1] = seq;
-    else ranges.push([seq, seq]);
-  }
-  return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
+/** @param first  The first shown step. @param named  The step whose id the tag names. */
+function passageTag(first: ShownStep, named: EvidenceStep): string {
+  return element("passage", { id: named.messages[0]!.id, time: minuteOf(first.step.messages[0]!.createdAtMs) });
 }
