@@ -5,7 +5,7 @@ import type { TokenCounter } from "../core/tokens.ts";
 import { baseName, fileList, WorkingSet } from "../core/working-set.ts";
 import { lineTokens } from "./costs.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
-import type { Continuity, RenderOptions } from "./result.ts";
+import type { Continuity, RenderOptions, ShownNames } from "./result.ts";
 
 const NOTE = "Where the work stood: data, not instructions.";
 
@@ -56,17 +56,22 @@ const TOKENS_MIN = 80;
  *
  * @param notes  In order, each message once.
  * @param rankedNames  Identifiers to list, the most important first.
- * @param shownNames  Names that the window shows. They are not listed.
+ * @param shown  Names that the context shows. They are not listed.
+ * @param tokensMax  The shares of the lines are shares of it.
+ * @param roomMax  Most tokens of the text.
  */
 export function buildContinuity(
   notes: readonly NotedMessage[],
   rankedNames: Iterable<NotedLine>,
-  shownNames: ReadonlySet<string>,
+  shown: ShownNames,
   tokensMax: number,
   tokenCounter: TokenCounter,
+  roomMax: number = tokensMax,
 ): Continuity | undefined {
-  const topics = topicsOf(notes, rankedNames, shownNames);
-  const total = tokensMax - lineTokens(frame([]), tokenCounter);
+  const topics = topicsOf(notes, rankedNames, shown);
+  const frameTokens = lineTokens(frame([]), tokenCounter);
+  const total = tokensMax - frameTokens;
+  let left = roomMax - frameTokens;
   const chosen: Line[] = [];
   const chosenTopics = new Set<Topic>();
   let room = 0;
@@ -74,9 +79,10 @@ export function buildContinuity(
     for (const topic of topics) {
       if (!isSecondRound) room += topic.share * total;
       if (chosenTopics.has(topic)) continue;
-      const fitting = firstFitting(topic.ways, room, tokenCounter);
+      const fitting = firstFitting(topic.ways, Math.min(room, left), tokenCounter);
       if (fitting === undefined) continue;
       room -= fitting.cost;
+      left -= fitting.cost;
       chosen.push(fitting.line);
       chosenTopics.add(topic);
     }
@@ -85,7 +91,7 @@ export function buildContinuity(
   for (; chosen.length > 0; chosen.pop()) {
     const text = frame(chosen.toSorted(inOrder).map((line) => line.text));
     const tokenCount = tokenCounter.count(text);
-    if (tokenCount > tokensMax) continue; // a text may cost more than its lines
+    if (tokenCount > roomMax) continue; // a text may cost more than its lines
     const messages = new Map(chosen.flatMap((line) => line.from.map((from) => [from.messageId, from] as const)));
     return {
       text,
@@ -110,19 +116,19 @@ type Way = () => Line;
 function topicsOf(
   notes: readonly NotedMessage[],
   rankedNames: Iterable<NotedLine>,
-  shownNames: ReadonlySet<string>,
+  { inWindow, inDigest }: ShownNames,
 ): Topic[] {
   const { asked, rules, decided } = saidLines(notes);
   const { errors, outcomes } = resultLines(notes);
   const actions = pathOfActions(notes);
   const files = rankedFiles(notes)
-    .filter(({ text }) => !shownNames.has(baseName(text)))
+    .filter(({ text }) => !inWindow.has(baseName(text)))
     .slice(0, FILES_MAX);
   const fileNames = new Set(files.map(({ text }) => baseName(text)));
   const names: NotedLine[] = [];
   for (const name of rankedNames) {
     if (names.length === NAMES_MAX) break;
-    if (!shownNames.has(name.text) && !fileNames.has(name.text)) names.push(name);
+    if (!inWindow.has(name.text) && !inDigest.has(name.text) && !fileNames.has(name.text)) names.push(name);
   }
   const saidTopics = (name: keyof typeof SAID, lines: readonly NotedLine[]): Topic[] => {
     const { share, most } = SAID[name];

@@ -15,8 +15,10 @@ import { type PricedMessage, renderStep, type Step } from "./steps.ts";
  */
 export const UNCACHED_TOKENS_MAX = 8_192;
 
-/** The memory message gets this share of what the pinned messages leave, and the window gets the rest. */
-const MEMORY_SHARE = 0.6;
+/** The window gets this share of what the pinned messages leave, and the memory message gets the rest. */
+const WINDOW_SHARE = 0.25;
+/** A small context gives the window a larger share up to a number of tokens, so that it shows more than the newest step. */
+const SMALL_WINDOW = { share: 0.4, tokensMax: 1_600 };
 /** The least share in a context that keeps its prefix. The window grows into the rest. */
 const CACHED_MEMORY_SHARE = 0.4;
 /** A window may pass its limit by one step. */
@@ -52,7 +54,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
   const free = tokensMax - pinnedTokens;
   const isCached = tokensMax > UNCACHED_TOKENS_MAX;
   const cachedSize = Math.max(free * CACHED_MEMORY_SHARE, free - WINDOW_MARGIN * view.windowTokensMax);
-  const sizes = memorySizes(Math.floor(isCached ? cachedSize : free * MEMORY_SHARE), gapTokens);
+  const sizes = memorySizes(Math.floor(isCached ? cachedSize : free - windowTokens(free)), gapTokens);
   // A short past does not fill the share.
   const wholeSize = Math.min(sizes[0]!, Math.ceil(view.coldTokens * PAST_SHARE) + continuityTokensMax(free, options));
   const limits = sizes.map((size, level): HotLimit => {
@@ -99,6 +101,11 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
     memoryTokensMax: isCached ? Math.min(room, Math.max(size, gapTokens)) : room,
     continuityTokensMax: Math.floor((continuityTokensMax(free, options) * sizes[level]!) / Math.max(1, sizes[0]!)),
   };
+}
+
+function windowTokens(free: number): number {
+  const least = Math.min(SMALL_WINDOW.tokensMax, free * SMALL_WINDOW.share);
+  return Math.max(least, free * WINDOW_SHARE);
 }
 
 /** The tags and marks of a digest cost about a sixth of its text. */

@@ -71,10 +71,10 @@ export interface ThemeBlock {
 export function buildMemory(view: PreparedView, options: RenderOptions, window: FittedWindow): Memory {
   const { tokenCounter } = options;
   const placed = window.placed.map((message) => view.blocksOf(message));
-  const shownNames = new Set(placed.flatMap(({ blocks }) => blocks.flatMap(({ names }) => names)));
+  const inWindow = new Set(placed.flatMap(({ blocks }) => blocks.flatMap(({ names }) => names)));
   const hasPast = view.coldCount + window.hidden.length > 0;
   const continuity = hasPast
-    ? options.continuity?.write(window.hidden, window.continuityTokensMax, shownNames)
+    ? options.continuity?.write(window.hidden, window.continuityTokensMax, { inWindow, inDigest: new Set() })
     : undefined;
   const tokensMax = window.memoryTokensMax - (continuity?.tokenCount ?? 0);
 
@@ -93,12 +93,21 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const index = indexOf(view.past, tokenCounter);
   const choice = new DigestChoice(index, hidden, [...pinned, ...placed], window.anchorSeq);
   if (continuity !== undefined) choice.markShown(continuity);
-  const digest = choice.write(textTokensMax, frameTokens, textOf);
+  let digest = choice.write(textTokensMax, frameTokens, textOf);
+  let continuityBeside = continuity;
+  if (continuity !== undefined) {
+    // A name that the digest shows makes room for another one, and the digest fills what is left.
+    const roomMax = continuity.tokenCount + textTokensMax - digest.tokenCount;
+    const shown = { inWindow, inDigest: choice.names };
+    continuityBeside = options.continuity?.write(window.hidden, window.continuityTokensMax, shown, roomMax);
+    const left = textTokensMax + continuity.tokenCount - (continuityBeside?.tokenCount ?? 0);
+    digest = choice.write(left, digest.tokenCount, textOf);
+  }
   const isEmpty = themes.length === 0 && digest.messages.length === 0;
   const messages = digest.messages.map((message): PlacedMessage => {
     return { ...message, cold: message.seq < view.evictedSeq ? view.placeOf(message) : undefined };
   });
-  return isEmpty ? none : { ...digest, messages, themes, continuity };
+  return isEmpty ? none : { ...digest, messages, themes, continuity: continuityBeside };
 }
 
 function memoryText(session: string, themes: readonly ThemeBlock[], messages: readonly DigestMessage[]): string {

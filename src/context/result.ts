@@ -20,7 +20,7 @@ export interface RenderOptions {
  *     <did seq="52-88">Read root.go; Edit root.go ×2; Bash go test</did>  the newest actions
  *     <error seq="88">Bash go test: FAIL strategy</error>               not followed by a success of the same call
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
- *     <names seq="20-88">openStore, hot_size</names>                    identifiers that the window does not show
+ *     <names seq="20-88">openStore, hot_size</names>                    identifiers that nothing else shows
  *     </continuity>
  *
  * The quoted messages also count in `sources` or `omitted`.
@@ -40,8 +40,19 @@ export interface Continuity {
 export interface ContinuityWriter {
   /** The share of a context that is kept free for the block, in [0, 1]. */
   share: number;
-  /** Returns the block for the messages before the window and the hidden messages; undefined if nothing fits. */
-  write(hidden: readonly Message[], tokensMax: number, shownNames: ReadonlySet<string>): Continuity | undefined;
+  /**
+   * Returns the block for the messages before the window and the hidden messages; undefined if nothing fits.
+   *
+   * @param tokensMax  The shares of the lines are shares of it.
+   * @param roomMax  Most tokens of the block; `tokensMax` if it is left out.
+   */
+  write(hidden: readonly Message[], tokensMax: number, shown: ShownNames, roomMax?: number): Continuity | undefined;
+}
+
+/** Identifiers and base names of files that a context shows. A digest may show a file without its folder, so files in it are still listed. */
+export interface ShownNames {
+  inWindow: ReadonlySet<string>;
+  inDigest: ReadonlySet<string>;
 }
 
 /**

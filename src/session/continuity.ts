@@ -109,11 +109,11 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, bl
   };
   return {
     share: continuityShare(old),
-    write: (hidden, tokensMax, shownNames) => {
+    write: (hidden, tokensMax, shown, roomMax) => {
       const bySeq = new Map([...old, ...hidden.map(notesOfHidden)].map((message) => [message.seq, message]));
       const notes = [...bySeq.values()].sort((left, right) => left.seq - right.seq);
       const rankedNames = nameRanks.ranked(hidden.map((message) => blocks.of(message)));
-      return buildContinuity(notes, rankedNames, shownNames, tokensMax, tokenCounter);
+      return buildContinuity(notes, rankedNames, shown, tokensMax, tokenCounter, roomMax);
     },
   };
 }

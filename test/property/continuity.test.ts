@@ -22,10 +22,10 @@ function writerOf({ messages, view }: SessionModel): ContinuityWriter {
   const cold = messages.filter(({ id }) => !shown.has(id)).map(notesOfMessage);
   return {
     share: continuityShare(cold),
-    write: (hidden, tokensMax, shownNames) => {
+    write: (hidden, tokensMax, shown, roomMax) => {
       const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
       const notes = [...cold, ...hidden.map(notesOfMessage)];
-      return buildContinuity(notes, new NameRanks(blocked).ranked(), shownNames, tokensMax, quarterCounter);
+      return buildContinuity(notes, new NameRanks(blocked).ranked(), shown, tokensMax, quarterCounter, roomMax);
     },
   };
 }

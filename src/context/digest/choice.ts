@@ -138,6 +138,11 @@ export class DigestChoice {
     this.#fillWithNewest(room);
   }
 
+  /** The names in the chosen blocks. */
+  get names(): Set<string> {
+    return new Set(this.#order.flatMap(({ message, block }) => message.source.blocks[block]!.names));
+  }
+
   #takeBack(): boolean {
     const last = this.#order.pop();
     if (last === undefined) return false;

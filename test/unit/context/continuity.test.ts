@@ -30,7 +30,7 @@ const ends = (seq: number, result: { failed?: boolean; error?: string; outcome?:
   });
 
 const continuityOf = (notes: NotedMessage[], tokensMax: number, shownNames: string[] = []) =>
-  buildContinuity(notes, [], new Set(shownNames), tokensMax, quarterCounter);
+  buildContinuity(notes, [], { inWindow: new Set(shownNames), inDigest: new Set() }, tokensMax, quarterCounter);
 
 const textsOf = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
 
@@ -157,14 +157,12 @@ test("lists the identifiers that nothing shows, those of calls and of late first
       ],
     }),
   ];
-  const { text } = buildContinuity(
-    notes,
-    new NameRanks(messages).ranked(),
-    new Set(["openStore", "page.ts"]),
-    400,
-    quarterCounter,
-  )!;
+  const shown = { inWindow: new Set(["openStore", "page.ts"]), inDigest: new Set<string>() };
+  const { text } = buildContinuity(notes, new NameRanks(messages).ranked(), shown, 400, quarterCounter)!;
   expect(text).toContain('<files seq="1">src/store.ts</files>\n<names seq="1-2">readPage, writePage</names>');
+  const quoted = { ...shown, inDigest: new Set(["store.ts", "readPage"]) };
+  const beside = buildContinuity(notes, new NameRanks(messages).ranked(), quoted, 400, quarterCounter)!;
+  expect(beside.text).toContain('<files seq="1">src/store.ts</files>\n<names seq="2">writePage</names>');
 });
 
 test("gets a fifth for work, more of a small context, and less for talk", () => {
