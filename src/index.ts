@@ -1,5 +1,5 @@
 // Public API. A name added here is supported until the next major version.
-export { repairToolPairs } from "./context/repair-tool-pairs.ts";
+export { repairToolPairs } from "./context/layout/repair-tool-pairs.ts";
 export type { ContextMessage, RenderResult } from "./context/result.ts";
 export type { Clock } from "./core/clock.ts";
 export { type ErrorCode, StoreError } from "./core/errors.ts";

@@ -1,5 +1,5 @@
-import { blockText } from "../../src/context/evidence-block.ts";
-import { inPassageOrder, type ShownStep, showWhole } from "../../src/context/passages.ts";
+import { blockText } from "../../src/context/evidence/evidence-block.ts";
+import { inPassageOrder, type ShownStep, showWhole } from "../../src/context/evidence/passages.ts";
 import { estimatingTokenCounter, MESSAGE_TOKENS, type TokenCounter } from "../../src/core/tokens.ts";
 import type { Store } from "../../src/index.ts";
 import type { Corpus } from "./recall-data.ts";

@@ -1,5 +1,5 @@
-import { distill } from "../../src/context/distill.ts";
-import { shorten } from "../../src/context/shorten.ts";
+import { distill } from "../../src/context/tool-output/distill.ts";
+import { shorten } from "../../src/context/tool-output/shorten.ts";
 import { parseMessage, type ToolResultPart } from "../../src/core/message.ts";
 import { readConversations } from "./conversations.ts";
 import { mean } from "./measures.ts";

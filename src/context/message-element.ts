@@ -2,8 +2,8 @@ import { withoutBytes } from "../core/bytes-in-text.ts";
 import { element, escapeText } from "../core/markup.ts";
 import type { Message, Part, ToolResultPart } from "../core/message.ts";
 import { describeFile } from "../core/text.ts";
-import { distill } from "./distill.ts";
-import { sharesOf, shorten } from "./shorten.ts";
+import { distill } from "./tool-output/distill.ts";
+import { sharesOf, shorten } from "./tool-output/shorten.ts";
 
 export interface MessageElement {
   text: string;

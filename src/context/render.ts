@@ -1,13 +1,13 @@
 import { assert } from "../core/assert.ts";
 import { MESSAGE_TOKENS } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
-import type { EvidenceStep } from "./evidence.ts";
-import { buildEvidenceBlock } from "./evidence-block.ts";
-import { type FittedWindow, fitWindow, type Gap, gapElement, gapOf } from "./fit-window.ts";
-import { buildMemory, type Memory, unshownCount } from "./memory.ts";
-import type { PreparedView } from "./prepare.ts";
+import type { EvidenceStep } from "./evidence/evidence.ts";
+import { buildEvidenceBlock } from "./evidence/evidence-block.ts";
+import { type FittedWindow, fitWindow, type Gap, gapElement, gapOf } from "./layout/fit-window.ts";
+import { buildMemory, type Memory, unshownCount } from "./layout/memory.ts";
+import type { PreparedView } from "./layout/prepare.ts";
+import type { PricedMessage } from "./layout/steps.ts";
 import type { MessageSource, Omission, RenderOptions, RenderResult, SummarySource } from "./result.ts";
-import type { PricedMessage } from "./steps.ts";
 import type { ThemePlace } from "./view.ts";
 
 export interface Findings {

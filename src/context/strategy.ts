@@ -8,10 +8,10 @@ import { messageCountOf, type SessionState } from "../store/session-state.ts";
 import type { SpanStrategy } from "../store/spans.ts";
 import { tokenSum } from "./costs.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
-import { prepareView } from "./prepare.ts";
+import { prepareView } from "./layout/prepare.ts";
+import { renderStep } from "./layout/steps.ts";
 import { renderContext } from "./render.ts";
 import type { RenderOptions, RenderResult } from "./result.ts";
-import { renderStep } from "./steps.ts";
 import type { RenderView, ThemeView } from "./view.ts";
 
 export interface StrategySource {

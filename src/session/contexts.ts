@@ -1,12 +1,12 @@
 import { BlockCache, type BlockedMessage } from "../context/digest/blocks.ts";
-import { loadEvidence } from "../context/evidence.ts";
-import { stableTokensMax } from "../context/fit-window.ts";
-import type { Memory } from "../context/memory.ts";
-import { normalWindow } from "../context/normalize.ts";
-import { type PreparedView, prepareView } from "../context/prepare.ts";
+import { loadEvidence } from "../context/evidence/evidence.ts";
+import { stableTokensMax } from "../context/layout/fit-window.ts";
+import type { Memory } from "../context/layout/memory.ts";
+import { type PreparedView, prepareView } from "../context/layout/prepare.ts";
 import { type Findings, renderContext } from "../context/render.ts";
 import type { ContinuityWriter, RenderResult } from "../context/result.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
+import { normalWindow } from "../context/tool-output/normalize.ts";
 import { type ColdView, loadColdView } from "../context/view.ts";
 import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";

@@ -1,4 +1,4 @@
-import { buildContinuity, continuityShare, NameRanks } from "../context/continuity.ts";
+import { buildContinuity, continuityShare, NameRanks } from "../context/continuity/continuity.ts";
 import type { BlockCache, BlockedMessage } from "../context/digest/blocks.ts";
 import type { ContinuityWriter } from "../context/result.ts";
 import type { Message } from "../core/message.ts";

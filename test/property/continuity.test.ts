@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { buildContinuity, continuityShare, NameRanks } from "../../src/context/continuity.ts";
-import { prepareView } from "../../src/context/prepare.ts";
+import { buildContinuity, continuityShare, NameRanks } from "../../src/context/continuity/continuity.ts";
+import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityWriter } from "../../src/context/result.ts";
 import { type Message, StoreError } from "../../src/index.ts";

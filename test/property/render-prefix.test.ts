@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { UNCACHED_TOKENS_MAX } from "../../src/context/fit-window.ts";
-import type { Memory } from "../../src/context/memory.ts";
-import { prepareView } from "../../src/context/prepare.ts";
+import { UNCACHED_TOKENS_MAX } from "../../src/context/layout/fit-window.ts";
+import type { Memory } from "../../src/context/layout/memory.ts";
+import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { Source } from "../../src/context/result.ts";
 import type { RenderView } from "../../src/context/view.ts";

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { EvidenceStep } from "../../src/context/evidence.ts";
-import { stableTokensMax } from "../../src/context/fit-window.ts";
-import { prepareView } from "../../src/context/prepare.ts";
+import type { EvidenceStep } from "../../src/context/evidence/evidence.ts";
+import { stableTokensMax } from "../../src/context/layout/fit-window.ts";
+import { prepareView } from "../../src/context/layout/prepare.ts";
+import { groupSteps } from "../../src/context/layout/steps.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { RenderResult } from "../../src/context/result.ts";
-import { groupSteps } from "../../src/context/steps.ts";
 import type { ThemePlace } from "../../src/context/view.ts";
 import { StoreError } from "../../src/core/errors.ts";
 import { allElements, pairFaults, parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";

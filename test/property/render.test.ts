@@ -2,7 +2,7 @@ import { isDeepStrictEqual as isEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { breachesOf, withOpenCallsAnswered } from "../../scripts/eval/provider-rules.ts";
-import { prepareView } from "../../src/context/prepare.ts";
+import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { RenderResult } from "../../src/context/result.ts";
 import { StoreError } from "../../src/core/errors.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { prepareView } from "../../../src/context/prepare.ts";
+import { prepareView } from "../../../src/context/layout/prepare.ts";
 import { renderContext } from "../../../src/context/render.ts";
 import type { RenderView } from "../../../src/context/view.ts";
 import type { Message } from "../../../src/core/message.ts";

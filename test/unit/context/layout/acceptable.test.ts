@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { acceptableMessages } from "../../../src/context/prepare.ts";
-import type { Message, Part } from "../../../src/core/message.ts";
-import { call, messageOf, result } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
-import { viewOf } from "../../support/render-view.ts";
+import { acceptableMessages } from "../../../../src/context/layout/prepare.ts";
+import type { Message, Part } from "../../../../src/core/message.ts";
+import { call, messageOf, result } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
+import { viewOf } from "../../../support/render-view.ts";
 
 const text = (said: string): Part => ({ type: "text", text: said });
 

@@ -1,9 +1,9 @@
-import { formatHandle, parseHandle } from "../core/handle.ts";
-import type { Message } from "../core/message.ts";
-import { Coverage } from "../store/coverage.ts";
-import type { Repositories } from "../store/repositories.ts";
-import { groupSteps } from "./steps.ts";
-import type { RenderView, ThemePlace } from "./view.ts";
+import { formatHandle, parseHandle } from "../../core/handle.ts";
+import type { Message } from "../../core/message.ts";
+import { Coverage } from "../../store/coverage.ts";
+import type { Repositories } from "../../store/repositories.ts";
+import { groupSteps } from "../layout/steps.ts";
+import type { RenderView, ThemePlace } from "../view.ts";
 
 export interface EvidenceHit {
   messageId: number;

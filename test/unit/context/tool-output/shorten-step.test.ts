@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { shortenStep } from "../../../src/context/shorten-step.ts";
-import { groupSteps } from "../../../src/context/steps.ts";
-import type { Message, Part } from "../../../src/core/message.ts";
-import { call, messageOf, result } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
+import { groupSteps } from "../../../../src/context/layout/steps.ts";
+import { shortenStep } from "../../../../src/context/tool-output/shorten-step.ts";
+import type { Message, Part } from "../../../../src/core/message.ts";
+import { call, messageOf, result } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
 
 function shortened(messages: Message[], tokensMax: number) {
   return shortenStep(groupSteps(messages)[0]!, tokensMax, quarterCounter);

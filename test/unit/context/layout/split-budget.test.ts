@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { stableTokensMax } from "../../../src/context/fit-window.ts";
-import { prepareView } from "../../../src/context/prepare.ts";
-import { messageOf, textMessage } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
-import { viewOf } from "../../support/render-view.ts";
+import { stableTokensMax } from "../../../../src/context/layout/fit-window.ts";
+import { prepareView } from "../../../../src/context/layout/prepare.ts";
+import { messageOf, textMessage } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
+import { viewOf } from "../../../support/render-view.ts";
 
 const view = viewOf({
   pinned: [textMessage(0, "system", 40)],

@@ -1,6 +1,6 @@
-import { element } from "../core/markup.ts";
-import type { TokenCounter } from "../core/tokens.ts";
-import { lineTokens, tokenSum } from "./costs.ts";
+import { element } from "../../core/markup.ts";
+import type { TokenCounter } from "../../core/tokens.ts";
+import { lineTokens, tokenSum } from "../costs.ts";
 import type { EvidenceMessage, EvidenceStep } from "./evidence.ts";
 import {
   inPassageOrder,

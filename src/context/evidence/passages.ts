@@ -1,9 +1,9 @@
-import { element, escapeText } from "../core/markup.ts";
-import type { Message } from "../core/message.ts";
-import { cutAtGrapheme } from "../core/text.ts";
-import { minuteOf } from "../core/times.ts";
+import { element, escapeText } from "../../core/markup.ts";
+import type { Message } from "../../core/message.ts";
+import { cutAtGrapheme } from "../../core/text.ts";
+import { minuteOf } from "../../core/times.ts";
+import { messageText } from "../message-element.ts";
 import type { EvidenceMessage, EvidenceStep } from "./evidence.ts";
-import { messageText } from "./message-element.ts";
 
 /** Characters that a shortened step keeps of a message that was not found itself. */
 const NEIGHBOR_CHARS_MAX = 160;

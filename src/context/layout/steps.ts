@@ -1,7 +1,7 @@
-import type { Message, Part, ToolCallPart } from "../core/message.ts";
-import { messageTokens, type TokenCounter } from "../core/tokens.ts";
-import { messageElement } from "./message-element.ts";
-import type { ContextMessage } from "./result.ts";
+import type { Message, Part, ToolCallPart } from "../../core/message.ts";
+import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
+import { messageElement } from "../message-element.ts";
+import type { ContextMessage } from "../result.ts";
 
 export interface Step {
   messages: readonly Message[];

@@ -1,14 +1,14 @@
-import { assert } from "../core/assert.ts";
-import { element, escapeText } from "../core/markup.ts";
-import type { TokenCounter } from "../core/tokens.ts";
-import { lineTokens } from "./costs.ts";
-import { indexOf } from "./digest/block-index.ts";
-import { DigestChoice } from "./digest/choice.ts";
-import type { DigestMessage } from "./digest/digest-message.ts";
+import { assert } from "../../core/assert.ts";
+import { element, escapeText } from "../../core/markup.ts";
+import type { TokenCounter } from "../../core/tokens.ts";
+import { lineTokens } from "../costs.ts";
+import { indexOf } from "../digest/block-index.ts";
+import { DigestChoice } from "../digest/choice.ts";
+import type { DigestMessage } from "../digest/digest-message.ts";
+import type { Continuity, RenderOptions } from "../result.ts";
+import type { RenderView, SummaryView, ThemePlace, ThemeView } from "../view.ts";
 import { type FittedWindow, gapTokensMax } from "./fit-window.ts";
 import type { PreparedView } from "./prepare.ts";
-import type { Continuity, RenderOptions } from "./result.ts";
-import type { RenderView, SummaryView, ThemePlace, ThemeView } from "./view.ts";
 
 /**
  * The most that the lines of the themes take of the memory message. If they need more, one pointer line stands for all themes, and

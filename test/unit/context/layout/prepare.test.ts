@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { prepareView } from "../../../src/context/prepare.ts";
-import type { RenderView } from "../../../src/context/view.ts";
-import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
-import { themeOf, viewOf } from "../../support/render-view.ts";
+import { prepareView } from "../../../../src/context/layout/prepare.ts";
+import type { RenderView } from "../../../../src/context/view.ts";
+import { call, messageOf, result, textMessage } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
+import { themeOf, viewOf } from "../../../support/render-view.ts";
 
 /** Roles of what stands first; the line of ours is "opening". */
 function rolesOf(fields: Partial<RenderView>): string[] {

@@ -1,12 +1,12 @@
-import { StoreError } from "../core/errors.ts";
-import { element } from "../core/markup.ts";
-import type { Message } from "../core/message.ts";
-import { MESSAGE_TOKENS, type TokenCounter } from "../core/tokens.ts";
-import { continuityTokensMax } from "./continuity.ts";
-import { tokenSum } from "./costs.ts";
+import { StoreError } from "../../core/errors.ts";
+import { element } from "../../core/markup.ts";
+import type { Message } from "../../core/message.ts";
+import { MESSAGE_TOKENS, type TokenCounter } from "../../core/tokens.ts";
+import { continuityTokensMax } from "../continuity/continuity.ts";
+import { tokenSum } from "../costs.ts";
+import type { RenderOptions } from "../result.ts";
+import { shortenStep } from "../tool-output/shorten-step.ts";
 import type { PreparedView } from "./prepare.ts";
-import type { RenderOptions } from "./result.ts";
-import { shortenStep } from "./shorten-step.ts";
 import { type PricedMessage, renderStep, type Step } from "./steps.ts";
 
 /**

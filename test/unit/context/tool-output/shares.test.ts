@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sharesOf } from "../../../src/context/shorten.ts";
+import { sharesOf } from "../../../../src/context/tool-output/shorten.ts";
 
 test("gives the small what they need, and the large equal parts of the rest", () => {
   expect(sharesOf([500, 10, 300, 0], 110)).toEqual([50, 10, 50, 0]);

@@ -1,4 +1,4 @@
-import type { Part, PartInput, Role } from "../core/message.ts";
+import type { Part, PartInput, Role } from "../../core/message.ts";
 
 /** The fields that `repairToolPairs` reads. Calls and results are in `parts`, or in `content` if it is a list. */
 export interface PairedMessage {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { groupSteps, renderStep } from "../../../src/context/steps.ts";
-import type { Message, Part } from "../../../src/core/message.ts";
-import { call, messageOf, result } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
+import { groupSteps, renderStep } from "../../../../src/context/layout/steps.ts";
+import type { Message, Part } from "../../../../src/core/message.ts";
+import { call, messageOf, result } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
 
 function render(messages: Message[], open = false) {
   const [step] = groupSteps(messages);

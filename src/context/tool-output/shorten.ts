@@ -1,5 +1,5 @@
-import { graphemesIn } from "../core/graphemes.ts";
-import { cutAtGrapheme } from "../core/text.ts";
+import { graphemesIn } from "../../core/graphemes.ts";
+import { cutAtGrapheme } from "../../core/text.ts";
 
 /** UTF-16 units on each side of a cut that are split into graphemes. The longest emoji in use have about 30. */
 const CUT_CONTEXT_CHARS = 64;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { normalWindow } from "../../../src/context/normalize.ts";
-import type { Message, Part } from "../../../src/core/message.ts";
-import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
+import { normalWindow } from "../../../../src/context/tool-output/normalize.ts";
+import type { Message, Part } from "../../../../src/core/message.ts";
+import { call, messageOf, result, textMessage } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
 
 const limits = { oldMessageTokensMax: 200, messageTokensMax: 1_000, recentTokensMax: 500 };
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { EvidenceStep } from "../../../src/context/evidence.ts";
-import { buildEvidenceBlock } from "../../../src/context/evidence-block.ts";
-import type { Message, Role } from "../../../src/core/message.ts";
-import { call, messageOf, result } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
+import type { EvidenceStep } from "../../../../src/context/evidence/evidence.ts";
+import { buildEvidenceBlock } from "../../../../src/context/evidence/evidence-block.ts";
+import type { Message, Role } from "../../../../src/core/message.ts";
+import { call, messageOf, result } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
 
 const MAY_8 = Date.UTC(2023, 4, 8, 13, 56);
 const MAY_25 = Date.UTC(2023, 4, 25, 13, 14);

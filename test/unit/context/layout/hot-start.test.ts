@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { placeHotStart } from "../../../src/context/fit-window.ts";
+import { placeHotStart } from "../../../../src/context/layout/fit-window.ts";
 
 const limits = [{ whole: 110, cut: 100 }];
 

@@ -1,9 +1,9 @@
-import type { Message, Part } from "../core/message.ts";
-import { messageTokens, type TokenCounter } from "../core/tokens.ts";
-import { tokenSum } from "./costs.ts";
-import type { ContextMessage } from "./result.ts";
+import type { Message, Part } from "../../core/message.ts";
+import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
+import { tokenSum } from "../costs.ts";
+import type { ContextMessage } from "../result.ts";
+import type { RenderView } from "../view.ts";
 import { groupSteps, type PricedMessage, priced, renderStep, type Step } from "./steps.ts";
-import type { RenderView } from "./view.ts";
 
 /** A view whose messages every provider accepts. */
 export interface PreparedView extends RenderView {

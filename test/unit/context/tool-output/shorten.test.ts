@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { shorten } from "../../../src/context/shorten.ts";
-import { expectTimeRatio } from "../../support/processor-time.ts";
+import { shorten } from "../../../../src/context/tool-output/shorten.ts";
+import { expectTimeRatio } from "../../../support/processor-time.ts";
 
 test("leaves a text that is short enough as it is", () => {
   expect(shorten("twelve chars", 12, "message 7")).toBe("twelve chars");

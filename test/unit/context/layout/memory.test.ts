@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { BlockCache } from "../../../src/context/digest/blocks.ts";
-import { fitWindow } from "../../../src/context/fit-window.ts";
-import { buildMemory } from "../../../src/context/memory.ts";
-import { prepareView } from "../../../src/context/prepare.ts";
-import type { RenderView, SummaryView } from "../../../src/context/view.ts";
-import type { Message } from "../../../src/core/message.ts";
-import type { TokenCounter } from "../../../src/core/tokens.ts";
-import { call, messageOf, result, textMessage } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
-import { summaryOf, themeOf, viewOf } from "../../support/render-view.ts";
+import { BlockCache } from "../../../../src/context/digest/blocks.ts";
+import { fitWindow } from "../../../../src/context/layout/fit-window.ts";
+import { buildMemory } from "../../../../src/context/layout/memory.ts";
+import { prepareView } from "../../../../src/context/layout/prepare.ts";
+import type { RenderView, SummaryView } from "../../../../src/context/view.ts";
+import type { Message } from "../../../../src/core/message.ts";
+import type { TokenCounter } from "../../../../src/core/tokens.ts";
+import { call, messageOf, result, textMessage } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
+import { summaryOf, themeOf, viewOf } from "../../../support/render-view.ts";
 
 /** The memory of a view at a budget. */
 function memoryOf(view: RenderView, tokensMax: number, tokenCounter: TokenCounter = quarterCounter) {

@@ -1,10 +1,10 @@
-import type { JsonValue, Message, Part } from "../core/message.ts";
-import { describeFile } from "../core/text.ts";
-import { messageTokens, type TokenCounter } from "../core/tokens.ts";
-import { tokenSum } from "./costs.ts";
+import type { JsonValue, Message, Part } from "../../core/message.ts";
+import { describeFile } from "../../core/text.ts";
+import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
+import { tokenSum } from "../costs.ts";
+import { renderStep, type Step } from "../layout/steps.ts";
 import { distill } from "./distill.ts";
 import { shorten } from "./shorten.ts";
-import { renderStep, type Step } from "./steps.ts";
 
 /** Fewest characters of a shortened text, marker included: about one line of head and one of tail. */
 const CHARS_MIN = 240;

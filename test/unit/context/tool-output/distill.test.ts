@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { distill } from "../../../src/context/distill.ts";
-import { expectLinearTime } from "../../support/processor-time.ts";
+import { distill } from "../../../../src/context/tool-output/distill.ts";
+import { expectLinearTime } from "../../../support/processor-time.ts";
 
 function lines(count: number, line: (index: number) => string): string[] {
   return Array.from({ length: count }, (_, index) => line(index + 1));

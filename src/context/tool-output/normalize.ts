@@ -1,8 +1,8 @@
-import type { Message } from "../core/message.ts";
-import type { SessionSettings } from "../core/options.ts";
-import type { TokenCounter } from "../core/tokens.ts";
+import type { Message } from "../../core/message.ts";
+import type { SessionSettings } from "../../core/options.ts";
+import type { TokenCounter } from "../../core/tokens.ts";
+import type { RenderView } from "../view.ts";
 import { shortenToolMessage } from "./shorten-step.ts";
-import type { RenderView } from "./view.ts";
 
 type NormalLimits = Pick<SessionSettings, "oldMessageTokensMax" | "messageTokensMax" | "recentTokensMax">;
 

@@ -8,11 +8,11 @@ import {
   rankedFiles,
   resultLines,
   saidLines,
-} from "../../../src/context/continuity.ts";
-import { BlockCache } from "../../../src/context/digest/blocks.ts";
-import type { NotedMessage, Notes } from "../../../src/core/notes.ts";
-import { call, messageOf, result } from "../../support/render-message.ts";
-import { quarterCounter } from "../../support/render-model.ts";
+} from "../../../../src/context/continuity/continuity.ts";
+import { BlockCache } from "../../../../src/context/digest/blocks.ts";
+import type { NotedMessage, Notes } from "../../../../src/core/notes.ts";
+import { call, messageOf, result } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
 
 function noted(seq: number, notes: Partial<Notes> & { stepId?: number }): NotedMessage {
   return { messageId: 100 + seq, seq, stepId: 100 + seq, files: [], said: [], calls: [], results: [], ...notes };

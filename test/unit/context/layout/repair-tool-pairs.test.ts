@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type MessageInput, type PartInput, repairToolPairs } from "../../../src/index.ts";
+import { type MessageInput, type PartInput, repairToolPairs } from "../../../../src/index.ts";
 
 const text = (said: string): PartInput => ({ type: "text", text: said });
 const call = (toolCallId: string): PartInput => ({ type: "tool_call", toolCallId, name: "run", args: {} });
