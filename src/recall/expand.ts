@@ -112,7 +112,7 @@ export function expand(repositories: Repositories, target: string | number, opti
 
 /** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
 export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
-  const { messages, unions, clusters } = repositories;
+  const { messages, unions, clusters, subjects } = repositories;
   if (typeof messageId !== "number") {
     throw new StoreError("OPTION_INVALID", { option: "message id", expected: "a number", actual: messageId });
   }
@@ -126,6 +126,10 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
   const position = unions.lastPosition(sessionId);
   const changedAt = Math.max(logPosition, settledAt ?? 0);
   if (position < changedAt) throw new SyntaxError(`the log of session ${sessionId} lacks position ${changedAt}`);
+  const newest = unions.newestPosition();
+  if (subjects.rootAt({ root: clusterRoot, position: newest }) !== subjectRoot) {
+    throw new SyntaxError(`cluster ${clusterRoot} is in subject ${subjectRoot}, and by the log in another`);
+  }
   const themeRoot = new Coverage(unions).themeOf(clusterRoot);
   return {
     messageId,
@@ -133,7 +137,7 @@ export function findRoots(repositories: Repositories, messageId: number): FoundR
     seq,
     cluster: formatHandle("cluster", clusterRoot, position),
     theme: formatHandle("theme", themeRoot, position),
-    subject: subjectRoot === undefined ? null : formatHandle("subject", subjectRoot, unions.newestPosition()),
+    subject: subjectRoot === undefined ? null : formatHandle("subject", subjectRoot, newest),
   };
 }
 

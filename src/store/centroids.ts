@@ -52,10 +52,16 @@ export class CentroidRepository extends Repository {
   /** Yields in order of root. The connection can only read until the generator ends. */
   *everyCentroid(): Generator<CentroidRow> {
     const { dimension } = this.stamp()!;
+    let [count, before] = [0, Number.NEGATIVE_INFINITY];
     for (const row of this.#every.iterate()) {
+      if (row.rootId <= before) throw new SyntaxError(`cluster ${row.rootId} comes after cluster ${before}`);
+      before = row.rootId;
+      count += 1;
       const centroid = centroidOf(row, dimension);
       if (centroid !== undefined) yield centroid;
     }
+    const indexed = this.clusterCount(); // in an index
+    if (count !== indexed) throw new SyntaxError(`${count} clusters are found, and an index has ${indexed}`);
   }
 }
 

@@ -22,7 +22,8 @@ export interface EnteredStep {
 export type RootAt = { root: number; position: number };
 
 /** SQL for the newest log position in the store. */
-export const NEWEST_POSITION = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0)";
+export const NEWEST_POSITION = `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0),
+  coalesce((SELECT max(id) FROM unions), 0))`;
 
 /** Rows of the log, and the trees that they make, in the generation in use or that of a given log position. */
 export class UnionRepository extends Repository {
