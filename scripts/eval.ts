@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { evaluateClusters } from "./eval/clusters.ts";
 import { evaluateContext } from "./eval/context.ts";
+import { evaluateEcho } from "./eval/echo.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateRecall } from "./eval/recall.ts";
@@ -20,6 +21,7 @@ interface Options {
 const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Promise<Evaluation>> = {
   clusters: evaluateClusters,
   context: evaluateContext,
+  echo: evaluateEcho,
   experiment: evaluateExperiment,
   import: evaluateImport,
   recall: evaluateRecall,

@@ -14,6 +14,11 @@ export type Role = (typeof ROLES)[number];
 
 /** Fields that a provider added to a part stay in the part and are sent back. */
 interface ProviderFields {
+  /**
+   * True if a hook or a program put the part into the conversation, so that it is nobody's words. It is kept, and shown while its
+   * message is in the window. It is never embedded, searched, summarized or quoted.
+   */
+  injected?: boolean | undefined;
   [field: string]: unknown;
 }
 
@@ -65,19 +70,28 @@ export type Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | Fi
 export const messageSchemas = once(() => {
   const nonEmpty = z.string().check(z.minLength(1));
   const name = z.optional(z.string());
-  const text = z.looseObject({ type: z.literal("text"), text: z.string() });
-  const reasoning = z.looseObject({ type: z.literal("reasoning"), text: z.string() });
-  const call = z.looseObject({ type: z.literal("tool_call"), toolCallId: nonEmpty, name: nonEmpty, args: z.unknown() });
+  const injected = z.optional(z.boolean());
+  const text = z.looseObject({ type: z.literal("text"), text: z.string(), injected });
+  const reasoning = z.looseObject({ type: z.literal("reasoning"), text: z.string(), injected });
+  const call = z.looseObject({
+    type: z.literal("tool_call"),
+    toolCallId: nonEmpty,
+    name: nonEmpty,
+    args: z.unknown(),
+    injected,
+  });
   const file = z.looseObject({
     type: z.literal("file"),
+    injected,
     mediaType: nonEmpty,
     name,
     data: z.optional(z.string()),
     url: z.optional(z.string()),
   });
-  const data = z.looseObject({ type: z.literal("data"), data: z.unknown() });
+  const data = z.looseObject({ type: z.literal("data"), data: z.unknown(), injected });
   const result = z.looseObject({
     type: z.literal("tool_result"),
+    injected,
     toolCallId: nonEmpty,
     name,
     content: z.union([z.string(), z.array(z.discriminatedUnion("type", [text, file, data]))]),

@@ -1,5 +1,6 @@
 import { base64ByteLength, withoutBytes } from "./bytes-in-text.ts";
 import { graphemesIn } from "./graphemes.ts";
+import { isInjected } from "./injected.ts";
 import { TEXT_GRAPHEMES_MAX } from "./limits.ts";
 import type { FilePart, JsonValue, Part } from "./message.ts";
 
@@ -20,15 +21,15 @@ const GRAPHEME_CHARS_MAX = 64;
 /**
  * Returns the text of a message, which is embedded, searched and summarized. It contains the texts; the
  * names of calls and the strings in their arguments; the head, the tail and the error lines of results; and the names, types and
- * sizes of files. Base64 is replaced by its type and size. Reasoning is left out. The text has at most 8,000 graphemes, is
- * well-formed, and contains no NUL.
+ * sizes of files. Base64 is replaced by its type and size. Reasoning and injected parts are left out. The text has at most 8,000
+ * graphemes, is well-formed, and contains no NUL.
  */
 export function textOf(parts: readonly Part[]): string {
   const pieces: string[] = [];
   let chars = 0;
   for (const part of parts) {
     if (chars > TEXT_GRAPHEMES_MAX) break; // the remaining parts would be cut anyway
-    const piece = textOfPart(part);
+    const piece = isInjected(part) ? "" : textOfPart(part);
     if (piece === "") continue;
     pieces.push(piece);
     chars += piece.length;

@@ -57,4 +57,4 @@ export function partsTokens(parts: readonly Part[], counter: TokenCounter): numb
   return tokens;
 }
 
-const KNOWN_FIELDS = new Set("type text toolCallId name args content isError mediaType data url".split(" "));
+const KNOWN_FIELDS = new Set("type text toolCallId name args content isError mediaType data url injected".split(" "));

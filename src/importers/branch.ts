@@ -1,5 +1,6 @@
 import type { MessageEntry } from "./entry.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
+import { markedParts } from "./injected.ts";
 import { checkedEvent, notYet } from "./message-event.ts";
 import { callIdsOf, inOrder } from "./order.ts";
 
@@ -183,6 +184,7 @@ export class Branch {
 
   #emit(entries: readonly MessageEntry[], isEnd: boolean): void {
     for (const { message, line } of entries) {
+      if (message.role === "user") message.parts = markedParts(message.parts);
       const event = checkedEvent({ kind: "message", session: this.session.externalId, message, line });
       if (event.kind === "message" && this.#announced === undefined) {
         if (typeof message.createdAt === "number") this.session.createdAtMs ??= message.createdAt;

@@ -4,6 +4,7 @@ import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
+import { unmarkedParts } from "../importers/injected.ts";
 import { IMPORTERS } from "../importers/registry.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
@@ -268,6 +269,11 @@ export class ImportRun {
     const [stored] = session.messages({ seqFrom: seq, seqTo: seq });
     const { parts } = parseMessage(message);
     const storedParts = stored?.parts ?? [];
+    // Older versions did not mark what is injected. What they stored stays as it is.
+    if (isDeepStrictEqual(unmarkedParts(storedParts), unmarkedParts(parts))) {
+      report.knownCount += 1;
+      return true;
+    }
     if (stored?.role !== message.role || !isDeepStrictEqual(storedParts, parts.slice(0, storedParts.length)))
       return false;
     const { content: _, ...others } = message;

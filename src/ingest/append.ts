@@ -1,6 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
+import { isInjected } from "../core/injected.ts";
 import type { Message } from "../core/message.ts";
+import { textOf } from "../core/text.ts";
 import type { MessageRow } from "../store/messages.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { advanceOpenStep, loadSessionState, type SessionState } from "../store/session-state.ts";
@@ -45,7 +47,8 @@ export function append(
       throw new StoreError("SESSION_CHANGED", { sessionId: state.sessionId, seqExpected, seqFound: state.nextSeq });
     }
     let idLast = repositories.messages.lastId();
-    return rows.map((row) => {
+    return rows.map((given) => {
+      const row = withoutInjectedResults(given, state);
       const known = knownMessage(repositories, state.sessionId, row);
       if (known !== undefined) return { messageId: known.id, seq: known.seq, appended: false };
       idLast += 1;
@@ -101,6 +104,23 @@ function knownMessage(
   return known;
 }
 
+/**
+ * Leaves the results of injected calls out of a row's text. The row then has no vector, because vectors are computed before a
+ * transaction.
+ */
+function withoutInjectedResults(row: MessageRow, { openStep }: SessionState): MessageRow {
+  const callIds = openStep?.injectedCallIds;
+  if (row.role !== "tool" || callIds === undefined || callIds.size === 0) return row;
+  const said = row.parts.filter((part) => part.type !== "tool_result" || !callIds.has(part.toolCallId));
+  if (said.length === row.parts.length) return row;
+  return { ...row, text: textOf(said), embedding: undefined, embedderId: undefined, vectorDueSinceMs: undefined };
+}
+
+/** Returns true for a message that opens a turn: one of the user that is not only injected. */
+function opensTurn({ role, parts }: MessageRow): boolean {
+  return role === "user" && (parts.length === 0 || !parts.every(isInjected));
+}
+
 function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState, row: MessageRow, id: number): Message {
   const answersOpenStep =
     openStep !== undefined &&
@@ -116,7 +136,7 @@ function messageOf({ sessionId, openStep, nextSeq: seq, turnSeq }: SessionState,
     sessionId,
     seq,
     stepId: answersOpenStep ? openStep.id : id,
-    turnSeq: row.role === "user" ? seq : turnSeq,
+    turnSeq: opensTurn(row) ? seq : turnSeq,
     pinned: row.role === "system" || row.pinned || isCallPinned,
     role: row.role,
     parts: row.parts,

@@ -1,3 +1,4 @@
+import { isInjected } from "../core/injected.ts";
 import type { JsonValue, Part, Role } from "../core/message.ts";
 import type { Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
@@ -41,7 +42,8 @@ const PATH_ARGUMENTS = ["file_path", "filePath", "absolute_path", "filename", "p
  *
  * @param message  The stored `text` and `parts`. Long strings in `parts` may be references to artifacts.
  */
-export function notesOf({ role, text, parts }: { role: Role; text: string; parts: readonly Part[] }): Notes {
+export function notesOf({ role, text, ...message }: { role: Role; text: string; parts: readonly Part[] }): Notes {
+  const parts = message.parts.filter((part) => !isInjected(part));
   const calls = parts.filter((part) => part.type === "tool_call");
   const results = parts.filter((part) => part.type === "tool_result");
   const words = plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));

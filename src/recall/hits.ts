@@ -108,7 +108,8 @@ export class HitReader {
     if (known !== undefined || this.#neighborCount === 0) return known ?? [];
     const { evidence } = this.#repositories;
     const ids = evidence.around([messageId], this.#neighborCount).filter((id) => id !== messageId);
-    const rows = evidence.texts(ids).sort((left, right) => left.seq - right.seq);
+    const said = evidence.texts(ids).filter(({ text }) => text !== "");
+    const rows = said.sort((left, right) => left.seq - right.seq);
     const neighbors = rows.map(({ messageId, seq, role, name, text }) => {
       return { messageId, seq, role, ...(name !== null && { name }), snippet: snippetOf(text, this.#weights) };
     });

@@ -166,7 +166,9 @@ export class Chat {
     }
 
     const { parts } = reply;
-    const said = { role: "assistant", parts: [...parts], metadata: this.#metadata(usage) } as const;
+    // What the model looks up here is no evidence for later questions. The results of injected calls are injected too.
+    const kept = parts.map((part) => (isCall(part) ? { ...part, injected: true } : part));
+    const said = { role: "assistant", parts: kept, metadata: this.#metadata(usage) } as const;
     this.session.appendAll(calls.length === 0 ? [said] : [said, { role: "tool", parts: results }]);
     // The reply is stored first, because the caller may stop the generator at any event.
     for (const [index, { name, args }] of calls.entries()) {

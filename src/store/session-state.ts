@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { isInjected } from "../core/injected.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
@@ -9,6 +10,8 @@ export interface OpenStep {
   id: number;
   pinned: boolean;
   pendingCallIds: Set<string>;
+  /** The calls that are injected, such as Coppice's own. Their results are injected too. */
+  injectedCallIds: ReadonlySet<string>;
 }
 
 /**
@@ -89,9 +92,11 @@ export function advanceOpenStep(open: OpenStep | undefined, message: Message): O
     case "user":
       return undefined;
     case "assistant": {
-      const pendingCallIds = new Set<string>();
-      for (const part of message.parts) if (part.type === "tool_call") pendingCallIds.add(part.toolCallId);
-      return pendingCallIds.size === 0 ? undefined : { id: message.id, pinned: message.pinned, pendingCallIds };
+      const calls = message.parts.filter((part) => part.type === "tool_call");
+      if (calls.length === 0) return undefined;
+      const pendingCallIds = new Set(calls.map(({ toolCallId }) => toolCallId));
+      const injectedCallIds = new Set(calls.filter(isInjected).map(({ toolCallId }) => toolCallId));
+      return { id: message.id, pinned: message.pinned, pendingCallIds, injectedCallIds };
     }
     case "tool": {
       if (open === undefined || message.stepId !== open.id) return open;

@@ -1,9 +1,10 @@
 import { basename } from "node:path";
 import type { AdaptedMessage } from "../../adapters/anthropic.ts";
-import type { JsonValue } from "../../core/message.ts";
+import type { JsonValue, Part } from "../../core/message.ts";
 import type { Branch } from "../branch.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
+import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { callIdsOf } from "../order.ts";
 import { Translator } from "../translator.ts";
@@ -14,6 +15,7 @@ import {
   BOOKKEEPING_PROGRESS,
   BOOKKEEPING_SUBTYPES,
   BOOKKEEPING_TYPES,
+  HOOK_ATTACHMENTS,
   isJournal,
   NOTE_SUBTYPES,
   TOLD_ATTACHMENTS,
@@ -126,7 +128,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
         return;
       }
       case "system":
-        if (NOTE_SUBTYPES.has(line.subtype)) addNote(state, line, number);
+        if (NOTE_SUBTYPES.has(line.subtype)) addNote(state, line, number, injected);
         else if (!BOOKKEEPING_SUBTYPES.has(line.subtype)) {
           this.warn(number, `unknown subtype of a system line: ${JSON.stringify(line.subtype)}`);
         }
@@ -291,8 +293,9 @@ function addUser(state: BranchState, line: JsonObject, id: string, number: numbe
   if (results !== undefined)
     state.branch.add(entryOf(line, words === undefined ? id : `${id}:result`, number, results));
   if (words === undefined) return;
-  const entry = entryOf(line, id, number, words);
-  entry.isPrompt = line.isMeta !== true;
+  const isMeta = line.isMeta === true;
+  const entry = entryOf(line, id, number, isMeta ? { ...words, parts: injected(words.parts) } : words);
+  entry.isPrompt = !isMeta;
   state.branch.add(entry);
   if (!entry.isPrompt) return;
   if (!state.reply?.requestId) state.reply = undefined;
@@ -308,9 +311,9 @@ function notePrompt({ queue, agent }: BranchState, entry: MessageEntry): void {
 function addAttachment(state: BranchState, line: JsonObject, id: string, number: number): void {
   const { prompt, ...about } = objectOf(line.attachment);
   const isQueued = about.type === "queued_command" && prompt !== undefined;
-  const said: AdaptedMessage = isQueued
-    ? wordsOf(prompt)
-    : { role: "user", parts: attachmentPartsOf(objectOf(line.attachment)) };
+  const parts = isQueued ? [] : attachmentPartsOf(objectOf(line.attachment));
+  const isOfHook = HOOK_ATTACHMENTS.has(about.type);
+  const said: AdaptedMessage = isQueued ? wordsOf(prompt) : { role: "user", parts: isOfHook ? injected(parts) : parts };
   const entry = addAside(state, entryOf(line, id, number, said));
   if (!isQueued) return;
   entry.message.metadata.attachment = about;
@@ -318,11 +321,17 @@ function addAttachment(state: BranchState, line: JsonObject, id: string, number:
 }
 
 /** Adds the `content` as a message of the user, like the model gets it. A system message would stay in every context. */
-function addNote(state: BranchState, line: JsonObject, number: number): MessageEntry | undefined {
+function addNote(
+  state: BranchState,
+  line: JsonObject,
+  number: number,
+  mark = (parts: Part[]): Part[] => parts,
+): MessageEntry | undefined {
   const { content = null } = line;
   if (isRepeat(state, line, content)) return undefined;
   const id = stringOf(line.uuid) ?? derivedId(line.type, line.timestamp, content);
-  return addAside(state, entryOf(line, id, number, wordsOf(content)));
+  const words = wordsOf(content);
+  return addAside(state, entryOf(line, id, number, { ...words, parts: mark(words.parts) }));
 }
 
 function addAside(state: BranchState, entry: MessageEntry): MessageEntry {

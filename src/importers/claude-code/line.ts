@@ -4,7 +4,7 @@ import { stringOf } from "../values.ts";
 /**
  * These sets say which lines are read and which are skipped. Any other line becomes a warning. Only `type` is relied on, because
  * Claude Code calls its format internal. Sources: files of versions 2.0.74 to 2.1.17, and the schemas of
- * github.com/oneryalcin/agent-schemas (2.1.1 to 2.1.144, MIT).
+ * github.com/oneryalcin/agent-schemas (2.1.1 to 2.1.144, MIT); and files of version 2.1.330.
  */
 
 /** Lines about the program, not the conversation. Prompts and titles in them are also on lines of their own. */
@@ -13,6 +13,9 @@ export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "agent-name",
   "agent-setting",
   "agent_metadata",
+  "api-request",
+  "api-request-blob",
+  "api-request-shape",
   "atis-latch",
   "bridge-session",
   "cost-state",
@@ -23,6 +26,7 @@ export const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
   "pr-link",
   "saved_hook_context",
   "tag",
+  "tools-used",
   "worktree-state",
 ]);
 
@@ -74,6 +78,13 @@ export const TOLD_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "task_status",
 ]);
 
+/** Told attachments that are the words of a hook. */
+export const HOOK_ATTACHMENTS: ReadonlySet<unknown> = new Set([
+  "hook_additional_context",
+  "hook_blocking_error",
+  "hook_stopped_continuation",
+]);
+
 /** Reminders, listings and switches that the program repeatedly adds to its prompt. */
 export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "agent_listing_delta",
@@ -84,8 +95,10 @@ export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "command_permissions",
   "compact_file_reference",
   "critical_system_reminder",
+  "date",
   "date_change",
   "deferred_tools_delta",
+  "environment",
   "hook_cancelled",
   "hook_deferred_tool",
   "hook_error_during_execution",
@@ -96,12 +109,16 @@ export const BOOKKEEPING_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "invoked_skills",
   "max_turns_reached",
   "mcp_instructions_delta",
+  "model",
   "nested_memory",
   "output_style",
   "plan_mode",
   "plan_mode_exit",
   "plan_mode_reentry",
+  "prompt_snapshot",
   "relevant_memories",
+  "remote_session_change",
+  "session_context",
   "skill_listing",
   "task_reminder",
   "todo_reminder",

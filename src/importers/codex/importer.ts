@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
 import type { ImportedSession, Importer } from "../importer.ts";
+import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
@@ -169,7 +170,9 @@ class CodexTranslator extends Translator<JsonLine> {
     const metadata = { ...about, ...(item.role === "user" ? {} : saidOf({ role: item.role })) };
     this.#reply = undefined;
     const id = derivedId("item", timestamp, item);
-    const entry = messageEntry(line, "user", id, parts, millisecondsOf(timestamp), metadata);
+    const isOfProgram = item.role === "developer" || item.role === "system";
+    const said = isOfProgram ? injected(parts) : parts;
+    const entry = messageEntry(line, "user", id, said, millisecondsOf(timestamp), metadata);
     this.#add(entry, item.role === "user" && !wordsOf(parts).every((text) => CONTEXT.test(text)));
   }
 

@@ -49,6 +49,7 @@ export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
   "sub_agent_activity",
   "thread_goal_updated",
   "thread_name_updated",
+  "thread_settings_applied",
   "turn_diff",
   "undo_completed",
   "undo_started",

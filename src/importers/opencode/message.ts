@@ -31,7 +31,9 @@ export function entriesOf({ line, id, info, parts }: StoredMessage, isFinished: 
   const createdAt = millisecondsOf(created);
   const said = parts.filter(({ type }) => !BOOKKEEPING_PARTS.has(type));
   if (role === "user") {
-    const words = said.map(plainPartOf);
+    const words = said.map((part) =>
+      part.synthetic === true ? { ...plainPartOf(part), injected: true } : plainPartOf(part),
+    );
     return { entries: words.length > 0 ? [messageEntry(line, role, id, words, createdAt, metadata)] : [] };
   }
   if (role !== "assistant") {

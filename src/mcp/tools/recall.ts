@@ -5,8 +5,16 @@ import { timeOf } from "../../core/times.ts";
 import { RECALL_INPUT } from "../../session/inputs.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { HIT, hitsPage } from "../../session/result-pages.ts";
+import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
 import { visibleSession } from "../visible-session.ts";
+
+/** A prompt is left out for this long after it was written: an agent that asks has just read it. */
+const PROMPT_MS_MAX = 10 * 60 * 1_000;
+/** The hits to request beyond those that are shown, so that prompts can be left out. */
+const PROMPTS_MAX = 4;
+
+type Hit = Awaited<ReturnType<Store["recall"]>>[number];
 
 const OUTPUT = z.object({ ...PAGE, hits: z.array(HIT) });
 
@@ -29,17 +37,17 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
     const options = {
       ...scope,
       neighbors: 0,
-      // One more hit shows if there are more.
-      limit: Math.min(offset + limit + 1, RECALL_LIMIT_MAX),
+      // One more hit shows if there are more, and others take the place of prompts that are left out.
+      limit: Math.min(offset + limit + 1 + PROMPTS_MAX, RECALL_LIMIT_MAX),
       signal: call.signal,
       ...(only !== undefined && { project: only }),
       ...(since !== undefined && { sinceMs: timeOf("since", since, "first") }),
       ...(until !== undefined && { untilMs: timeOf("until", until, "last") }),
     };
     const found = await call.live.read((store) => {
-      if (sessionIds === undefined) return store.recall(query, options);
-      const meant = sessionIds.map((id) => visibleSession(store, id, call.project).id);
-      return store.recall(query, { ...options, sessionIds: meant });
+      const meant = sessionIds?.map((id) => visibleSession(store, id, call.project).id);
+      const recalled = store.recall(query, meant === undefined ? options : { ...options, sessionIds: meant });
+      return recalled.then((all) => all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1));
     });
     const hits = found.slice(offset, offset + limit);
     const rest = restOfList("recall", offset + hits.length, found.length, { isCounted: false });
@@ -52,3 +60,10 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
     return { value: { ...value, left: 0 }, text };
   },
 };
+
+/** Returns true for the prompt of an imported session whose turn may still go on. The agent that asks, asks because of it. */
+function isNewestPrompt(store: Store, { role, sessionId, seq, createdAtMs }: Hit): boolean {
+  if (role !== "user" || createdAtMs < Date.now() - PROMPT_MS_MAX) return false;
+  const session = store.resume(sessionId);
+  return session.newest()?.turnSeq === seq && session.info().source !== null;
+}

@@ -185,3 +185,39 @@ test("characters that the name of a project may not have are removed from the na
     expect(store.resume(session).info().project).toBe(name);
   }
 });
+
+test("what an older version imported without marks is known, and stays as it is", async () => {
+  const text = "<ide_opened_file>The user opened a.md.</ide_opened_file>\nLook at it.";
+  const about = { sessionId: "old", cwd: "/srv/web", version: "2.1.330", isSidechain: false };
+  const lines = [
+    {
+      type: "user",
+      uuid: "u",
+      parentUuid: null,
+      timestamp: "2026-11-01T00:00:00Z",
+      ...about,
+      message: { role: "user", content: text },
+    },
+    {
+      type: "user",
+      uuid: "v",
+      parentUuid: "u",
+      timestamp: "2026-11-01T00:01:00Z",
+      ...about,
+      message: { role: "user", content: "And now?" },
+    },
+  ];
+  const old = internalsOf(store).importedSession({ source: "claude-code", externalId: "old" });
+  old.append({ id: "u", role: "user", content: text, createdAt: "2026-11-01T00:00:00Z" });
+  expect(await read(lines)).toMatchObject({ newCount: 1, knownCount: 1, warnings: [] });
+  expect(old.messages().map((message) => [message.parts.length, message.text])).toEqual([
+    [1, text],
+    [1, "And now?"],
+  ]);
+  store.forget(old.id);
+  expect(await read(lines)).toMatchObject({ newCount: 2, warnings: [] });
+  expect(store.resume(store.sessions()[0]!.id).messages()[0]).toMatchObject({
+    text: "Look at it.",
+    parts: [{ injected: true }, { text: "Look at it." }],
+  });
+});

@@ -176,6 +176,23 @@ describe("recall", () => {
   });
 });
 
+test("the prompt of an imported turn that goes on is no evidence for what its agent asks", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  const live = internalsOf(store).importedSession({ source: "claude-code", externalId: "live" });
+  const other = store.session("other");
+  other.append({ role: "assistant", content: "The lighthouse lamp is green." });
+  live.append({ role: "user", content: "Which color has the lighthouse lamp?", createdAt: Date.now() - 60_000 });
+  const client = await served(path);
+  const hits = async (): Promise<string[]> => {
+    const { structuredContent } = await client.call("recall", { query: "Which color has the lighthouse lamp?" });
+    return structuredContent.hits.map(({ sessionId }: { sessionId: string }) => sessionId);
+  };
+  expect(await hits()).toEqual(["other"]);
+  live.append({ role: "user", content: "And the bell?", createdAt: Date.now() - 30_000 });
+  expect((await hits()).sort()).toEqual([live.id, "other"].sort());
+});
+
 describe("a damaged session", () => {
   test("is named by the list, which gives every other one, page by page", async () => {
     const path = temporaryPath();

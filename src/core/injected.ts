@@ -1,0 +1,30 @@
+import type { Part } from "./message.ts";
+
+const TOOLS = "recall|expand|get_context|recap|list_sessions|list_subjects|append";
+
+/** Agents write the name of the server before that of the tool: `mcp__coppice__recall`, `coppice_recall`. */
+const OWN_TOOL = new RegExp(`(?:^|[^a-z])coppice[_.:-]+(?:\\w+[_.:-]+)*(?:${TOOLS})$`, "i");
+
+/** A command line that reads the store, at the beginning of a command. */
+const OWN_COMMAND =
+  /(?:^|[;&|(\n])\s*(?:npx\s+(?:-\S+\s+)*)?coppice\s+(?:recall|expand|show|resume|recap|subjects?|sessions|forest|export)\b/;
+const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
+
+/**
+ * Returns true for a part that nobody said: one that its sender marked as `injected`, and a call of Coppice itself. Its message
+ * keeps it word for word. It is in no message's text, so nothing that reads texts shows it: search, titles, clusters, summaries,
+ * digests, continuity.
+ */
+export function isInjected(part: Part): boolean {
+  return part.injected === true || (part.type === "tool_call" && isOwnCall(part.name, part.args));
+}
+
+function isOwnCall(name: string, args: unknown): boolean {
+  if (OWN_TOOL.test(name)) return true;
+  if (typeof args !== "object" || args === null) return false;
+  return COMMAND_ARGUMENTS.some((key) => {
+    const value = (args as Record<string, unknown>)[key];
+    const command = Array.isArray(value) ? value.join(" ") : value;
+    return typeof command === "string" && command.includes("coppice") && OWN_COMMAND.test(command);
+  });
+}
