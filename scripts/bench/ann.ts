@@ -7,6 +7,7 @@ import { conversation } from "./conversations.ts";
 import { fuzzIndex } from "./index-fuzz/fuzz.ts";
 import { carryAll } from "./index-fuzz/store.ts";
 import { median, take } from "./messages.ts";
+import { nearestMessages } from "./nearest-messages.ts";
 
 const SETTLED = 50_000;
 const MESSAGES_OF_SESSION = 5_000;
@@ -33,8 +34,15 @@ export async function annFigures({ folder }: AnnBenchOptions = {}): Promise<Reco
     mkdirSync(kept, { recursive: true });
     const path = settledStore(kept);
     await carryAll(path);
+    const near = nearestMessages(path, unseenTexts().slice(0, 100));
     const { crashCount, wrongCount } = await fuzzIndex(FUZZ_CASES, 1);
-    return { ...searchCosts(path), ...(await appendCosts(scratch)), indexFuzz: crashCount + wrongCount };
+    const messages = {
+      "messagesRecall@50": near.recall,
+      messagesP50Ms: near.ms,
+      messagesP95Ms: near.msP95,
+      messagesCount: near.messageCount,
+    };
+    return { ...messages, ...searchCosts(path), ...(await appendCosts(scratch)), indexFuzz: crashCount + wrongCount };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

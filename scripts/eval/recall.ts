@@ -4,6 +4,7 @@ import type { ScoreParts } from "../../src/recall/ranking.ts";
 import { leaveOneOut, readPeopleQuestions } from "../train/people.ts";
 import { coverageFigures } from "./coverage.ts";
 import { inFolder } from "./folder.ts";
+import { nearestFigures } from "./nearest.ts";
 import { bm25OfUsers, plainFts5 } from "./recall-baseline.ts";
 import { type Corpus, type CorpusMessage, readBeam, readCommits, readEntire, readLocomo } from "./recall-data.ts";
 import { interval, MEASURES, type Measure, type Outcome, outcomeOf, percent } from "./retrieval-measures.ts";
@@ -53,6 +54,8 @@ const CLUSTER_WEIGHT = 0.2;
  *
  * `coverage@B` and `coverage.mix@B`: @see coverageFigures, with four characters as a token.
  *
+ * `clusters.*`: @see nearestFigures, over the coding sessions.
+ *
  * `simulated.*`: @see simulatedFigures, over LoCoMo.
  *
  * `subjects.lift` and `.largestShare`: @see subjectFigures, over the questions of all data sets.
@@ -90,6 +93,8 @@ export async function evaluateRecall(dataFolder: string): Promise<{ name: "recal
   }
   const locomo = readLocomo(dataFolder);
   if (locomo.length > 0) Object.assign(figures, await simulatedFigures(locomo));
+  const entire = readEntire(dataFolder);
+  if (entire.length > 0) Object.assign(figures, await nearestFigures(entire));
   figures.quoted = quoted.length;
   figures.quotedLost = quoted.filter(Boolean).length;
   for (const [name, figure] of Object.entries(await coverageFigures(dataFolder, ["chars4."]))) {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { CentroidStamp } from "../ann/centroid-source.ts";
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
@@ -13,7 +14,7 @@ const NEAREST_MAX = 50;
 const FILTERED_MAX = 400;
 
 /** The members of this many clusters are compared. */
-const PROBED_CLUSTERS = 200;
+const PROBED_CLUSTERS = 400;
 
 /** This many of the newest messages that are in no cluster yet are compared. */
 const WINDOWS_MAX = 10_000;
@@ -48,6 +49,9 @@ export class MessageVectors {
   readonly #vectors = new Map<number, Float32Array>();
   /** By the ids of the sampled messages. */
   readonly #backgrounds = new Map<string, Background>();
+  /** The members of clusters, by root, at a log position. */
+  readonly #members = new Map<number, readonly number[]>();
+  #membersAt = 0;
   #stamp: unknown;
 
   constructor(repositories: Repositories, clusters: NearestClusters) {
@@ -114,26 +118,45 @@ export class MessageVectors {
   }
 
   #inClusters(query: QueryVector, scope: SearchScope): NearMessage[] {
-    const { fullText, evidence } = this.#repositories;
-    const sessions = fullText.messagesOf(scope);
+    const sessions = this.#repositories.fullText.messagesOf(scope);
     const accepts = sessions && ((root: number) => sessions.has(root));
     const clusters = this.#clusters.nearest(query.embedding, { k: PROBED_CLUSTERS, ...(accepts && { accepts }) });
-    const roots = clusters.map(({ root }) => root);
-    return similarities(evidence.embeddingsOfClusters(roots, query.embedderId), query);
+    return this.#compared(this.#membersOf(clusters.map(({ root }) => root)), query);
   }
 
-  #compared(ids: readonly number[], query: QueryVector): NearMessage[] {
-    return similarities(this.#read(ids, query.embedderId), query);
-  }
-
-  #read(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
+  #membersOf(roots: readonly number[]): number[] {
     const { evidence, centroids } = this.#repositories;
-    const stamp = centroids.stamp();
+    this.#follow();
+    const position = centroids.newestPosition();
+    if (position !== this.#membersAt) {
+      for (const root of centroids.changedSince(this.#membersAt)) this.#members.delete(root);
+      this.#membersAt = position;
+    }
+    const unknown = roots.filter((root) => !this.#members.has(root));
+    if (unknown.length > 0) for (const [root, ids] of evidence.members(unknown)) this.#members.set(root, ids);
+    return roots.flatMap((root) => this.#members.get(root)!);
+  }
+
+  /** Forgets what was read if another generation is in use, or if messages were forgotten. */
+  #follow(): CentroidStamp | undefined {
+    const stamp = this.#repositories.centroids.stamp();
     if (!isDeepStrictEqual(stamp, this.#stamp)) {
       this.#stamp = stamp;
       this.#vectors.clear();
+      this.#members.clear();
       this.#backgrounds.clear();
     }
+    return stamp;
+  }
+
+  #compared(ids: readonly number[], query: QueryVector): NearMessage[] {
+    const vectors = this.#read(ids, query.embedderId);
+    return Array.from(vectors, ([messageId, vector]) => ({ messageId, similarity: dot(vector, query.embedding) }));
+  }
+
+  #read(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
+    const { evidence } = this.#repositories;
+    const stamp = this.#follow();
     if (stamp?.embedderId !== embedderId) return new Map();
     const unknown = ids.filter((id) => !this.#vectors.has(id));
     const read = unknown.length === 0 ? new Map<number, Float32Array>() : evidence.embeddings(unknown, embedderId);
@@ -152,10 +175,6 @@ export class MessageVectors {
     }
     return found;
   }
-}
-
-function similarities(vectors: ReadonlyMap<number, Float32Array>, { embedding }: QueryVector): NearMessage[] {
-  return Array.from(vectors, ([messageId, vector]) => ({ messageId, similarity: dot(vector, embedding) }));
 }
 
 /** Samples ids by their hashes, so that a new id seldom changes the sample. */

@@ -34,17 +34,12 @@ export class EvidenceRepository extends Repository {
   readonly #embeddings = this.statement<[ids: string, embedderId: string], [messageId: number, embedding: Buffer]>`
     SELECT id, embedding FROM (SELECT m.id, ${vectorNow("m")} AS embedding ${GIVEN})
     WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`.raw();
-  readonly #embeddingsOfClusters = this.statement<
-    [roots: string, embedderId: string],
-    [messageId: number, embedding: Buffer]
-  >`
-    SELECT id, embedding FROM (
-      SELECT m.id, ${vectorNow("m")} AS embedding
-      FROM json_each(?) given
-      CROSS JOIN unions u ON u.root = given.value AND u.level = 'cluster' AND u.kind IN ('start', 'join')
-        AND u.generation = ${GENERATION_NOW}
-      CROSS JOIN messages m ON m.id = u.node OR (m.step_id = u.node AND m.step_id <> m.id)
-    ) WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`.raw();
+  readonly #members = this.statement<[roots: string], [root: number, messageId: number]>`
+    SELECT u.root, m.id
+    FROM json_each(?) given
+    CROSS JOIN unions u ON u.root = given.value AND u.level = 'cluster' AND u.kind IN ('start', 'join')
+      AND u.generation = ${GENERATION_NOW}
+    CROSS JOIN messages m ON m.id = u.node OR (m.step_id = u.node AND m.step_id <> m.id)`.raw();
   /** The newest messages of all windows, newest first. They are in no cluster. */
   readonly inWindows = this.statement<[limit: number], number>`
     SELECT m.id FROM sessions s CROSS JOIN messages m ON m.session_id = s.id AND m.seq >= s.graduated_seq
@@ -68,9 +63,11 @@ export class EvidenceRepository extends Repository {
     return decoded(this.#embeddings.all(JSON.stringify(ids), embedderId));
   }
 
-  /** The vectors of the members of clusters, by message id. */
-  embeddingsOfClusters(roots: readonly number[], embedderId: string): Map<number, Float32Array> {
-    return decoded(this.#embeddingsOfClusters.all(JSON.stringify(roots), embedderId));
+  /** Returns the messages of clusters, by root. */
+  members(roots: readonly number[]): Map<number, number[]> {
+    const members = new Map(roots.map((root): [number, number[]] => [root, []]));
+    for (const [root, id] of this.#members.all(JSON.stringify(roots))) members.get(root)!.push(id);
+    return members;
   }
 
   /** Returns the id of the next message of its session for each message that has one. */

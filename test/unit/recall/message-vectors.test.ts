@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import type { LocalEmbedder, Store } from "../../../src/index.ts";
+import { normalize } from "../../../src/vector/vector.ts";
+import { user } from "../../support/said.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+/** Above this many messages, recall searches through the clusters. */
+const MANY = 5_100;
+
+/** Sees the two letters of a text's last word as an angle, and nothing else. */
+const angles: LocalEmbedder = {
+  id: "angles-2",
+  dimension: 2,
+  similarityMin: 0.99,
+  embed: (text) => {
+    const degrees = Number(/(\d+)$/.exec(text)?.[1]);
+    if (Number.isNaN(degrees)) return undefined;
+    const radians = (degrees / 180) * Math.PI;
+    return normalize(Float32Array.of(Math.cos(radians), Math.sin(radians)));
+  },
+};
+
+/** Messages at angles up to 90 degrees, in two projects. */
+function large(): Store {
+  const store = openedStore(temporaryPath(), { embedder: angles });
+  for (const [index, project] of ["web", "app"].entries()) {
+    const session = store.session(project, { project });
+    session.appendAll(Array.from({ length: MANY / 2 }, (_, at) => user(`note${index}x${at} ${at % 90}`)));
+    session.compact();
+  }
+  return store;
+}
+
+const texts = async (store: Store, embedding: Float32Array, options = {}) => {
+  const hits = await store.recall({ text: "nothing", embedding }, { limit: 3, neighbors: 0, ...options });
+  return hits.map(({ text }) => text);
+};
+
+describe("the messages nearest to a query in a large store", () => {
+  test("are found through the clusters and in the windows, and are followed", async () => {
+    const store = large();
+    store.session("web").append(user("turned 170"));
+    for (const degrees of [0, 41, 89]) {
+      const [first] = await texts(store, angles.embed(`${degrees}`)!);
+      expect(Number(first!.split(" ")[1])).toBe(degrees);
+    }
+    expect((await texts(store, angles.embed("171")!))[0]).toBe("turned 170");
+    store.session("web").appendAll(Array.from({ length: 60 }, (_, at) => user(`later${at} 135`)));
+    store.session("web").compact();
+    const later = await texts(store, angles.embed("136")!);
+    expect(later.every((text) => text.endsWith(" 135"))).toBe(true);
+  });
+
+  test("are of the scope, and go with a session that is forgotten", async () => {
+    const store = large();
+    const near = angles.embed("41")!;
+    for (const text of await texts(store, near, { project: "app" })) expect(text).toMatch(/^note1x\d+ 41$/);
+    store.forget("app");
+    const left = await texts(store, near);
+    expect(left).toHaveLength(3);
+    for (const text of left) expect(text).toMatch(/^note0x\d+ 41$/);
+  });
+});
