@@ -19,6 +19,7 @@ export type { ModelUsage } from "./models/usage.ts";
 export type { ExpandOptions, Expansion } from "./recall/expand.ts";
 export type { RecallHit } from "./recall/hits.ts";
 export type { RecallOptions } from "./recall/recall.ts";
+export type { Rerank } from "./recall/rerank.ts";
 export type { RecallQuery } from "./recall/search.ts";
 export type { Resolving } from "./session/background.ts";
 export type { ContextOptions, RenderOptions } from "./session/context-options.ts";

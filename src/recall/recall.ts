@@ -5,6 +5,7 @@ import { once } from "../core/once.ts";
 import { RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../core/options.ts";
 import {
   abortSignal,
+  callback,
   type FieldsOf,
   listOf,
   oneWordOf,
@@ -21,7 +22,8 @@ import { HitReader, type RecallHit } from "./hits.ts";
 import { parseQuery } from "./query.ts";
 import { QUERY_VECTOR_MS_DEFAULT, remoteQueryVector } from "./query-vector.ts";
 import type { Placed } from "./ranking.ts";
-import { type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
+import { byRerank, RERANKED_MAX, type Rerank, rerankScores } from "./rerank.ts";
+import { type Ranking, type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
 
 /** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
 const SHOWN_TOKENS_MAX = 120;
@@ -38,6 +40,8 @@ export interface RecallOptions extends SearchScope {
   explain?: boolean;
   /** Milliseconds to wait for a remote embedder's vector: 0 to 60,000, by default 2,000. Without it, only words count. */
   vectorMsMax?: number;
+  /** Reads the first 50 messages and orders them anew, such as a cross-encoder. It is called once. */
+  rerank?: Rerank;
   signal?: AbortSignal;
 }
 
@@ -48,6 +52,7 @@ const recallSchema = once(() =>
     neighbors: z._default(whole(0, RECALL_NEIGHBORS_MAX), RECALL_NEIGHBORS_DEFAULT),
     explain: z._default(trueOrFalse(), false),
     vectorMsMax: z._default(whole(0, 60_000), QUERY_VECTOR_MS_DEFAULT),
+    rerank: z.optional(callback<Rerank>()),
     signal: z.optional(abortSignal()),
     project: z.optional(textOption()),
     sessionIds: z.optional(listOf(textOption())),
@@ -66,7 +71,8 @@ const recallSchema = once(() =>
  * Messages are also compared by their vectors, except if the store was made with another embedder, or if a remote embedder
  * does not answer in time.
  *
- * @throws {StoreError} `QUERY_EMPTY`; `OPTION_INVALID`; `VECTOR_INVALID` if the store's embedder cannot have made the
+ * @throws the error of `rerank`; {StoreError} `MODEL_ANSWER_INVALID` if `rerank` does not return a number for each text;
+ *   `QUERY_EMPTY`; `OPTION_INVALID`; `VECTOR_INVALID` if the store's embedder cannot have made the
  *   embedding; `STORE_CORRUPT` if the full-text index is damaged.
  */
 export async function recall(
@@ -75,14 +81,17 @@ export async function recall(
   options: RecallOptions & { signal: AbortSignal },
 ): Promise<RecallHit[]> {
   const parsed = parseOptions("recall", recallSchema(), options);
-  const { limit, tokensMax, neighbors, explain, vectorMsMax, signal: _, ...scope } = parsed;
+  const { limit, tokensMax, neighbors, explain, vectorMsMax, rerank, signal: _, ...scope } = parsed;
   const { text, embedding: given } = textAndEmbedding(asked);
   const query = parseQuery(text);
   ports.repositories.database.assertOpen();
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
+  const find = () => search(ports, query, embedding, scope as SearchScope, limit);
+  const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, find), options.signal));
   return ports.repositories.database.read(() => {
-    const { ranking, weights, phrasesMissing } = search(ports, query, embedding, scope as SearchScope, limit);
+    const { ranking: found, weights, phrasesMissing } = find();
+    const ranking = scores === undefined ? found : byRerank(found, scores);
     const reader = new HitReader(ports.repositories, weights, neighbors);
     let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
     const isAffordable = ({ candidate }: Placed): boolean => {
@@ -94,6 +103,19 @@ export async function recall(
     };
     const folded = foldCopies(reader.loaded(ranking, limit), limit, (id) => reader.textOf(id), isAffordable);
     return folded.map((hit) => ({ ...reader.hitOf(hit, explain), ...(phrasesMissing && { phrasesMissing }) }));
+  });
+}
+
+/** Returns the texts that a reranker reads, by message id. */
+function firstTexts({ repositories: { database, evidence } }: RecallPorts, find: () => Ranking): Map<number, string> {
+  return database.read(() => {
+    const ids: number[] = [];
+    for (const { candidate } of find().ranking) {
+      if (ids.length === RERANKED_MAX) break;
+      ids.push(candidate.messageId);
+    }
+    const texts = evidence.textsOf(ids);
+    return new Map(ids.map((id) => [id, texts.get(id)!]));
   });
 }
 

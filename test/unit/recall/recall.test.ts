@@ -257,7 +257,7 @@ describe("how much", () => {
     // It would otherwise search all sessions, where one was meant.
     [
       { session: "s" } as never,
-      'Expected an option of recall to be one of limit, tokensMax, neighbors, explain, vectorMsMax, signal, project, sessionIds, roles, partTypes, sinceMs, untilMs, got "session".',
+      'Expected an option of recall to be one of limit, tokensMax, neighbors, explain, vectorMsMax, rerank, signal, project, sessionIds, roles, partTypes, sinceMs, untilMs, got "session".',
     ],
     [{ explain: "yes" as never }, 'Expected explain to be true or false, got "yes".'],
   ])("%j is refused", async (options, message) => {
