@@ -6,6 +6,7 @@ import { type SessionOptions, textValue, wholeNumber } from "../core/options.ts"
 import { parseOptions, parseValue } from "../core/schema.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
+import { measuredSimilarity } from "../ingest/measured-similarity.ts";
 import { type ReembedEstimate, type ReembedResult, reembed, reembedEstimate } from "../ingest/reembed.ts";
 import type { EmbedResult } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
@@ -263,6 +264,11 @@ export class OpenedStore implements Store {
 
   reembedEstimate(embedder: Embedder): ReembedEstimate {
     return this.#database.read(() => reembedEstimate(this.#repositories, parseValue("embedder", EMBEDDER(), embedder)));
+  }
+
+  /** Internal. @see measuredSimilarity */
+  measuredSimilarity(embedder: Embedder): Promise<number | null> {
+    return measuredSimilarity(this.#repositories, embedder, this.#ports.signalOf(undefined));
   }
 
   query(sql: string): QueryRow[] {

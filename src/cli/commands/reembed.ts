@@ -24,7 +24,7 @@ export const reembedCommand: Command<ReembedFlags> = {
     "A run that was stopped continues where it stopped. Handles keep their meaning. Themes whose messages change are " +
     "summarized again. Programs that have the store open must open it again. The servers ollama, lmstudio, llamacpp and vllm " +
     "run on this machine; openai, voyage and mistral get the texts. A run that costs money needs --yes; --dry-run shows the " +
-    "cost. With --json: {estimate, result}, with result null after a dry run.",
+    "cost. With --json: {estimate, result}; a dry run has no result, and similarityMin.",
   options: [
     new Option(
       "--embedder <name>",
@@ -42,7 +42,17 @@ export const reembedCommand: Command<ReembedFlags> = {
     const store = dryRun ? stores.openToRead() : stores.openToReembed();
     const embedder = embedderNamed(name ?? embedderInUse(store), dimension, { keyless: dryRun });
     const estimate = store.reembedEstimate(embedder);
-    if (dryRun) return { value: { estimate, result: null }, lines: estimateLines(estimate) };
+    if (dryRun) {
+      const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
+      const similarityMin = {
+        inUse: embedder.similarityMin,
+        measured: await internalsOf(store).measuredSimilarity(embedder),
+      };
+      return {
+        value: { estimate, similarityMin, result: null },
+        lines: [...estimateLines(estimate), ...similarityLines(similarityMin)],
+      };
+    }
     if (estimate.costUsd !== 0 && estimate.toEmbedCount > 0 && !yes) {
       const hint = "Run the command again with --yes to proceed, or with --dry-run to see the estimate.";
       throw new Failure("USAGE_INVALID", `This costs money: ${costText(estimate)}.`, { hint });
@@ -63,6 +73,11 @@ export const reembedCommand: Command<ReembedFlags> = {
     return { value: { estimate, result }, lines: [resultLine(result)] };
   },
 };
+
+function* similarityLines({ inUse, measured }: { inUse: number; measured: number | null }): Generator<string> {
+  if (measured === null) return;
+  yield `Steps join a cluster from a cosine of ${inUse}; measured on this store, ${measured.toFixed(2)} suits this embedder.`;
+}
 
 /** Without `--embedder` the stored embedder stays in use, because another one may cost money. */
 function embedderInUse(store: Store): string {

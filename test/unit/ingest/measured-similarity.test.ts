@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { conversation } from "../../../scripts/bench/conversations.ts";
+import { take } from "../../../scripts/bench/messages.ts";
+import type { RemoteEmbedder, Store } from "../../../src/index.ts";
+import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
+import { normalize } from "../../../src/vector/vector.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+
+function filled(count: number): Store {
+  const store = openedStore(temporaryPath());
+  store.session("s").appendAll(take(conversation(1), count));
+  return store;
+}
+
+/** The vectors of the default embedder in a narrow cone: each cosine `c` becomes 0.6 + 0.4·c. */
+const cone: RemoteEmbedder = {
+  id: "cone-385",
+  dimension: 385,
+  similarityMin: 0.7,
+  textsMax: 64,
+  embedAll: async ({ texts }) =>
+    texts.map((text) => {
+      const vector = hashingEmbedder.embed(text)!;
+      return normalize(Float32Array.of(Math.sqrt(0.6), ...vector.map((value) => Math.sqrt(0.4) * value)));
+    }),
+};
+
+describe("a threshold measured on a store", () => {
+  test("lets as many pairs join as the default embedder's", async () => {
+    const store = internalsOf(filled(700));
+    const own = await store.measuredSimilarity(hashingEmbedder);
+    expect(own).toBeGreaterThanOrEqual(hashingEmbedder.similarityMin);
+    expect(own).toBeLessThan(hashingEmbedder.similarityMin + 0.02);
+    expect(await store.measuredSimilarity(cone)).toBeCloseTo(0.6 + 0.4 * own!, 4);
+  });
+
+  test("is not measured on few messages, by a server that is away, or if texts would leave the machine", async () => {
+    expect(await internalsOf(filled(20)).measuredSimilarity(hashingEmbedder)).toBeNull();
+    const store = internalsOf(filled(200));
+    const embedAll = async () => ["nothing"] as never;
+    expect(await store.measuredSimilarity({ ...cone, embedAll })).toBeNull();
+    const asked = () => Promise.reject(new Error("it was asked"));
+    expect(await store.measuredSimilarity({ ...cone, sentTo: "example.com", embedAll: asked })).toBeNull();
+  });
+});
