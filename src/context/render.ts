@@ -56,7 +56,8 @@ export function renderContext(
   const window = fitWindow(view, options);
   const memory = keptMemory(view, options, window, memories);
   const gap = gapOf(view, window.hidden, memory.themes.length > 0);
-  const gapText = gap && gapElement(gap);
+  const gapQuoted = memory.messages.filter(({ cold }) => cold === undefined || memory.themes.length === 0).length;
+  const gapText = gap && gapElement({ ...gap, messageCount: gap.messageCount - gapQuoted });
   const memoryMessage = composedMessage([
     memory, // not counted again, because it may be long
     memory.continuity,

@@ -129,7 +129,10 @@ export interface RenderResult {
   composed: number[];
   /** The tokens of the whole context, at most `tokensMax`. `metadata` does not count, because it is not for the model. */
   tokenCount: number;
-  /** The tokens of the messages before the evidence; without a query, of all messages. */
+  /**
+   * The tokens of the messages before the evidence; without a query, of all messages. No query changes these messages. A new
+   * message may, if the budget leaves them 8,192 tokens or fewer.
+   */
   stablePrefixTokens: number;
   sources: Source[];
   omitted: Omission[];

@@ -1,5 +1,6 @@
 import { ARTIFACT_CHARS_MIN } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
+import { cutAtGrapheme } from "../../core/text.ts";
 import { baseName, filesIn } from "../../core/working-set.ts";
 import { mayBeNote } from "../../store/artifacts.ts";
 
@@ -128,8 +129,13 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
   };
 }
 
+/** White space does not count, because a context leaves out parts that are blank. */
 function isAllOf(parts: readonly Part[], text: string): boolean {
-  return parts.every(({ type }) => type === "text") && parts.map((part) => part.text as string).join("\n") === text;
+  const wordsOf = (said: string): string => said.replace(/\s+/g, " ").trim();
+  return (
+    parts.every(({ type }) => type === "text") &&
+    wordsOf(parts.map((part) => part.text as string).join("\n")) === wordsOf(text)
+  );
 }
 
 function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string, CallKind>): keyof typeof KIND_WEIGHT {
@@ -183,7 +189,7 @@ function* linesOf(text: string): Generator<[from: number, to: number]> {
     const lineEnd = lineBreak === -1 ? text.length : lineBreak;
     if (/\S/.test(text.slice(from, lineEnd))) {
       while (lineEnd - from > BLOCK_CHARS_MAX) {
-        const to = from + cutAt(text.slice(from, from + BLOCK_CHARS_MAX));
+        const to = from + cutAt(text.slice(from, from + 2 * BLOCK_CHARS_MAX));
         yield [from, to];
         from = to;
       }
@@ -193,15 +199,15 @@ function* linesOf(text: string): Generator<[from: number, to: number]> {
   }
 }
 
-function cutAt(line: string): number {
+/** Returns where a text is cut so that at most `BLOCK_CHARS_MAX` characters are before the cut. */
+function cutAt(text: string): number {
+  const line = text.slice(0, BLOCK_CHARS_MAX);
   const escaped = line.lastIndexOf("\\n");
   if (escaped > BLOCK_CHARS_MAX / 3) return escaped + 2;
   const sentence = Math.max(line.lastIndexOf(". "), line.lastIndexOf("! "), line.lastIndexOf("? "));
   if (sentence > BLOCK_CHARS_MAX / 3) return sentence + 2;
   const word = line.lastIndexOf(" ");
-  if (word > BLOCK_CHARS_MAX / 3) return word + 1;
-  const last = line.charCodeAt(line.length - 1);
-  return last >= 0xd800 && last < 0xdc00 ? line.length - 1 : line.length;
+  return word > BLOCK_CHARS_MAX / 3 ? word + 1 : cutAtGrapheme(text, BLOCK_CHARS_MAX).length;
 }
 
 function blockOf(text: string, start: number, end: number): Block {

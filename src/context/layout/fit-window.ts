@@ -151,7 +151,7 @@ function fitStep(
   return { costs: [cost], render: () => renderStep(shortenStep(step, cost, tokenCounter), isOpen, tokenCounter) };
 }
 
-/** The tokens that the window may use at one size of the memory block. */
+/** The tokens that the window may use at one size of the memory message. */
 export interface HotLimit {
   /** If the window is shown from its first step. */
   whole: number;
@@ -168,7 +168,7 @@ export interface HotLimit {
  * start without storing it.
  *
  * If the newest step is larger than the window's share, the first of `limits` at which it fits applies, until the start moves
- * again. The memory block is then smaller.
+ * again. The memory message is then smaller.
  *
  * @param steps  The tokens of each message of each step, in order.
  * @param limits  At least one, in ascending order of room.
@@ -209,7 +209,7 @@ export function limitAt(limit: HotLimit, start: number): number {
   return start === 0 ? limit.whole : limit.cut;
 }
 
-/** One pointer line: the hidden messages of the window, and all cold messages if there is no memory block. */
+/** One pointer line: the hidden messages of the window, and all cold messages if there is no memory message. */
 export interface Gap {
   seqFirst: number;
   seqLast: number;
@@ -240,7 +240,7 @@ export function gapTokensMax(tokenCounter: TokenCounter): number {
   return tokenCounter.count(gapElement({ seqFirst: large, seqLast: large, messageCount: large }));
 }
 
-/** Evidence gets this many tokens before the memory block and the earlier window get any. */
+/** Evidence gets this many tokens before the memory message and the earlier window get any. */
 const EVIDENCE_FIRST = 2_000;
 
 /** Evidence then gets this share of the rest. Its first few thousand tokens answer most questions. */

@@ -30,7 +30,7 @@ export function prepareView(stored: RenderView, tokenCounter: TokenCounter): Pre
 
   const pinned = groupSteps(view.pinned).flatMap((step) => renderStep(step, false, tokenCounter));
   const firstIndex = pinned.findIndex(({ message }) => message.role !== "system");
-  // Without pinned messages, the memory block comes first, with the user's role. If nothing is cold, the window comes first.
+  // Without pinned messages, the memory message comes first, with the user's role. If nothing is cold, the window comes first.
   const first = pinned[firstIndex]?.message ?? (coldCount === 0 ? view.window[0] : undefined);
   const pinnedMessages =
     first?.role === "assistant"

@@ -75,7 +75,7 @@ test("quotes hidden messages of the window in the memory message, and names the 
   expect(digest!.text).toMatch(/^<memory session="s1">.*<m id="\d+" by="user">(Line \d+\. )+<\/m>\n<\/memory>$/s);
   const { messageCount, seqLast } = omitted[0]!;
   expect(pointer!.text).toBe(
-    `<pointer seq="0-${seqLast}" messages="${seqLast + 1}">Left out: session.messages reads them by seq.</pointer>`,
+    `<pointer seq="0-${seqLast}" messages="${messageCount}">Left out: session.messages reads them by seq.</pointer>`,
   );
   expect(messageCount).toBe(seqLast + 1 - digest!.text.match(/<m /g)!.length);
   expect(tokenCount).toBeGreaterThan(900);

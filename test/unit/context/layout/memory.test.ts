@@ -200,6 +200,21 @@ test("takes no longer for a line that is made to be hard to match", () => {
   expect(performance.now() - fromMs).toBeLessThan(1_000);
 });
 
+test("cuts no character of a long line in two", () => {
+  const flag = "🏴󠁧󠁢󠁳󠁣󠁴󠁿";
+  const { text, blocks } = new BlockCache().of(said(0, "user", flag.repeat(60)));
+  expect(blocks.map(({ start, end }) => text.slice(start, end).replaceAll(flag, ""))).toEqual(blocks.map(() => ""));
+  expect(blocks.length).toBeGreaterThan(1);
+});
+
+test("shows all of a message whether or not its blank parts are at hand", () => {
+  const parts = ["Look.", " ", "Done."].map((text) => ({ type: "text" as const, text }));
+  const message = messageOf(0, "assistant", parts);
+  const withoutBlanks = { ...message, parts: parts.filter(({ text }) => text !== " ") };
+  const isWhole = (source: Message) => new BlockCache().of({ ...source, text: "Look.\n \nDone." }).isWhole;
+  expect([message, withoutBlanks].map(isWhole)).toEqual([true, true]);
+});
+
 test("keeps numbers that are data, and takes away those of a tool's listing", () => {
   const textOf = (message: Message) => new BlockCache().of(message).text;
   expect(textOf(messageOf(0, "tool", [result("c", "12\t3\tsrc/a.ts\n    13→const a = 1;")]))).toBe(
