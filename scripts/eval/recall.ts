@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openStore, type RecallHit, type Store } from "../../src/index.ts";
+import { openStore, type RecallHit, type RecallOptions, type Store } from "../../src/index.ts";
 import type { ScoreParts } from "../../src/recall/ranking.ts";
 import { leaveOneOut, readPeopleQuestions } from "../train/people.ts";
 import { coverageFigures } from "./coverage.ts";
@@ -47,7 +47,8 @@ const CLUSTER_WEIGHT = 0.2;
  *
  * `locomo.loco`: each conversation is ranked with weights that were fitted to the others (@see leaveOneOut).
  *
- * `commits.words`: like `entire`, without messages that tell which commit was made (@see readCommits).
+ * `commits.words`: like `entire`, without messages that tell which commit was made (@see readCommits). `commits.time`: the same
+ * with the time of the commit as `near`.
  *
  * `quotedLost`: of the `quoted` questions, which have a title or a name in quotes, those that find less of their evidence than
  * without the quotes, among the first ten or at all.
@@ -110,6 +111,7 @@ async function dataSetFigures(
 ): Promise<{ figures: Record<string, number>; subjects: SubjectFigures; isQuotedLost: boolean[] }> {
   const outcomes: Outcome[] = [];
   const limited: Outcome[] = [];
+  const timed: Outcome[] = [];
   const baseline: Outcome[] = [];
   const userBaseline: Outcome[] = [];
   const isQuotedLost: boolean[] = [];
@@ -123,7 +125,7 @@ async function dataSetFigures(
     for (const corpus of corpora) {
       const plain = plainFts5(corpus);
       const plainOfUsers = bm25OfUsers(corpus, USER_FACTOR);
-      for (const { text, gold, category } of corpus.questions) {
+      for (const { text, gold, category, atMs } of corpus.questions) {
         const idsOf = (found: readonly { id: string; sessionId: string }[]) => [
           ...new Set(found.map(({ id, sessionId }) => (finds === "messages" ? id : sessionId))),
         ];
@@ -131,14 +133,18 @@ async function dataSetFigures(
           to.push(outcomeOf(idsOf(found), gold, category));
         };
         const hits = await store.recall(text, { project: corpus.project, limit: LIMIT, explain: true, neighbors: 0 });
-        add(outcomes, named(hits, finds, names));
-        const found = async (asked: string, limit: number) =>
-          named(await store.recall(asked, { project: corpus.project, limit, neighbors: 0 }), finds, names);
+        const found = async (asked: string, limit: number, options: RecallOptions = {}) => {
+          const by = finds === "sessions" ? "session" : "message";
+          const found = await store.recall(asked, { project: corpus.project, limit, neighbors: 0, by, ...options });
+          return named(found, finds, names);
+        };
+        add(outcomes, finds === "sessions" ? await found(text, LIMIT) : named(hits, finds, names));
+        if (atMs !== undefined) add(timed, await found(text, LIMIT, { near: { fromMs: atMs, toMs: atMs } }));
         add(limited, await found(text, FIRST));
         add(baseline, plain(text, LIMIT));
         add(userBaseline, plainOfUsers(text));
         if (text.includes('"')) {
-          const asked = idsOf(named(hits, finds, names));
+          const asked = idsOf(await found(text, LIMIT));
           const unquoted = idsOf(await found(text.replaceAll('"', " "), LIMIT));
           const countIn = (ids: readonly string[], k: number) => ids.slice(0, k).filter((id) => gold.has(id)).length;
           isQuotedLost.push([FIRST, LIMIT].some((k) => countIn(asked, k) < countIn(unquoted, k)));
@@ -162,6 +168,9 @@ async function dataSetFigures(
       [`${name}.user3.${measure}`]: rounded(percent(userBaseline, measure)),
       [`${name}.limit${FIRST}.${measure}`]: rounded(percent(limited, measure)),
     });
+  }
+  if (name === "commits.words") {
+    for (const measure of MEASURES) Object.assign(figures, row(`commits.time.${measure}`, timed, measure));
   }
   for (const category of new Set(outcomes.map((outcome) => outcome.category))) {
     const own = outcomes.filter((outcome) => outcome.category === category);

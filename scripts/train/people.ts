@@ -59,6 +59,7 @@ export async function readPeopleQuestions(dataFolder: string): Promise<RankedQue
       nearest,
       messageVectors,
       tokenCounter: estimatingTokenCounter,
+      clock: () => 0,
     };
     for (const { project, questions } of corpora) {
       found.push(

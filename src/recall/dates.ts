@@ -18,6 +18,7 @@ const PATTERNS = [
   `\\b${MONTH}\\.?\\s+${DAY}\\b(?:,?\\s+${YEAR}\\b)?`,
   `\\b${MONTH}\\.?,?\\s+(?:of\\s+)?${YEAR}\\b`,
   `\\b(?!may\\b|mar(?:ch)?\\b)${MONTH}\\b`, // "may" and "march" are also verbs
+  `(?<=\\b(?:in|since|during|last|this|of)\\s+)(?<month>may|march)\\b`,
   `\\b${YEAR}\\b`,
 ].map((pattern) => new RegExp(pattern, "gi"));
 
@@ -50,6 +51,103 @@ export function datedness(dates: readonly NamedDate[], timeMs: number): number {
   );
 }
 
+/** Both ends in Unix milliseconds. */
+export interface TimeRange {
+  fromMs: number;
+  toMs: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days in which the nearness of an earlier and of a later time falls to 1/e. People tell what happened. */
+const BEFORE_DAYS = 3;
+const AFTER_DAYS = 10;
+
+/** Returns how near a time is to one of the dates, in [0, 1]. A date without a year is meant in the year that is nearest. */
+export function nearness(dates: readonly NamedDate[], timeMs: number): number {
+  const year = new Date(timeMs).getUTCFullYear();
+  const ranges = dates.flatMap((date) => {
+    const years = date.year === undefined ? [year - 1, year, year + 1] : [date.year];
+    return years.map((atYear) => rangeOf({ ...date, year: atYear }));
+  });
+  const gaps = ranges.map(({ fromMs, toMs }) => {
+    return timeMs < fromMs ? (timeMs - fromMs) / BEFORE_DAYS : Math.min(0, toMs - timeMs) / AFTER_DAYS;
+  });
+  return Math.exp(Math.max(Number.NEGATIVE_INFINITY, ...gaps) / DAY_MS);
+}
+
+function rangeOf({ year, month, day }: NamedDate & { year: number }): TimeRange {
+  const toOf = (nextMs: number) => nextMs - 1;
+  if (month === undefined) return { fromMs: Date.UTC(year, 0), toMs: toOf(Date.UTC(year + 1, 0)) };
+  if (day === undefined) return { fromMs: Date.UTC(year, month - 1), toMs: toOf(Date.UTC(year, month)) };
+  return { fromMs: Date.UTC(year, month - 1, day), toMs: toOf(Date.UTC(year, month - 1, day + 1)) };
+}
+
+/** Days in which the worth of being near a time falls to 1/e. Half of all commits are made within the session that wrote them. */
+const NEAR_DAYS = 2;
+
+/** What begins after the time counts as this much farther away, because it cannot have led there. */
+const LATER = 3;
+
+/** Returns how near something is that went on from `fromMs` to `toMs`: 1 if it overlaps one of the ranges, else less, down to 0. */
+export function closeness(ranges: readonly TimeRange[], { fromMs, toMs }: TimeRange): number {
+  const gaps = ranges.map((range) => Math.max(0, range.fromMs - toMs, LATER * (fromMs - range.toMs)));
+  return Math.exp(-Math.min(Number.POSITIVE_INFINITY, ...gaps) / (NEAR_DAYS * DAY_MS));
+}
+
+const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const AGO = /\b(\d{1,3}|an?|one|two|three|four|five|six|a few|a couple of) (day|week|month|year)s? ago\b/g;
+const COUNTS: Readonly<Record<string, number>> = {
+  two: 2,
+  three: 3,
+  four: 4,
+  five: 5,
+  six: 6,
+  "a few": 3,
+  "a couple of": 2,
+};
+const DAYS_OF = { day: 1, week: 7, month: 30, year: 365 };
+
+/**
+ * Returns the times that a question names relative to now, such as "yesterday", "last week", "two months ago" and "in May", which
+ * is the last May that has begun. Weeks begin on Monday, and days are those of UTC.
+ */
+export function relativeTimes(text: string, nowMs: number): TimeRange[] {
+  const asked = text.toLowerCase();
+  const found: TimeRange[] = [];
+  const now = new Date(nowMs);
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  const between = (fromMs: number, nextMs: number): void => void found.push({ fromMs, toMs: nextMs - 1 });
+  const days = (first: number, count: number): void =>
+    between(Date.UTC(year, month, day + first), Date.UTC(year, month, day + first + count));
+  const monday = -((now.getUTCDay() + 6) % 7);
+  if (/\b(?:today|this morning|tonight)\b/.test(asked)) days(0, 1);
+  if (/\b(?:yesterday|last night)\b/.test(asked)) days(-1, 1);
+  if (/\bthis week\b/.test(asked)) days(monday, 7);
+  if (/\blast week\b/.test(asked)) days(monday - 7, 7);
+  if (/\b(?:last|past) weekend\b/.test(asked)) days(monday - 2, 2);
+  if (/\bthis month\b/.test(asked)) between(Date.UTC(year, month), Date.UTC(year, month + 1));
+  if (/\blast month\b/.test(asked)) between(Date.UTC(year, month - 1), Date.UTC(year, month));
+  if (/\bthis year\b/.test(asked)) between(Date.UTC(year, 0), Date.UTC(year + 1, 0));
+  if (/\blast year\b/.test(asked)) between(Date.UTC(year - 1, 0), Date.UTC(year, 0));
+  for (const [, weekday] of asked.matchAll(
+    /\b(?:last|on) (sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)day\b/g,
+  )) {
+    days(-((now.getUTCDay() - WEEKDAYS.indexOf(weekday!.slice(0, 3)) + 6) % 7) - 1, 1);
+  }
+  for (const [, count, unit] of asked.matchAll(AGO)) {
+    const length = DAYS_OF[unit as keyof typeof DAYS_OF];
+    const ago = (COUNTS[count!] ?? (Number(count) || 1)) * length;
+    days(-ago - Math.floor(length / 2), length);
+  }
+  for (const { year: named, month: ofYear, day: ofMonth } of namedDates(text)) {
+    if (named !== undefined || ofYear === undefined) continue;
+    const range = rangeOf({ year, month: ofYear, day: ofMonth });
+    found.push(range.fromMs <= nowMs ? range : rangeOf({ year: year - 1, month: ofYear, day: ofMonth }));
+  }
+  return found;
+}
+
 function numberOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
@@ -57,33 +155,4 @@ function numberOf(text: string | undefined): number | undefined {
 function monthOf(text: string | undefined): number | undefined {
   if (text === undefined || /\d/.test(text)) return numberOf(text);
   return MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1;
-}
-
-const DAY_MS = 86_400_000;
-/** Days in which the nearness of an earlier and of a later message falls to 1/e. People tell what happened. */
-const BEFORE_DAYS = 3;
-const AFTER_DAYS = 10;
-
-/** Returns how near a time is to one of the dates, in [0, 1]. A date without a year is meant in the year that is nearest. */
-export function nearness(dates: readonly NamedDate[], timeMs: number): number {
-  const year = new Date(timeMs).getUTCFullYear();
-  const ranges = dates.flatMap((date) =>
-    (date.year === undefined ? [year - 1, year, year + 1] : [date.year]).map((atYear) =>
-      rangeOf({ ...date, year: atYear }),
-    ),
-  );
-  return Math.max(
-    0,
-    ...ranges.map(([from, to]) => {
-      if (timeMs < from) return Math.exp((timeMs - from) / DAY_MS / BEFORE_DAYS);
-      return timeMs < to ? 1 : Math.exp((to - timeMs) / DAY_MS / AFTER_DAYS);
-    }),
-  );
-}
-
-/** Returns the times from the first up to before the second. */
-function rangeOf({ year, month, day }: NamedDate & { year: number }): [fromMs: number, toMs: number] {
-  if (month === undefined) return [Date.UTC(year, 0), Date.UTC(year + 1, 0)];
-  if (day === undefined) return [Date.UTC(year, month - 1), Date.UTC(year, month)];
-  return [Date.UTC(year, month - 1, day), Date.UTC(year, month - 1, day + 1)];
 }

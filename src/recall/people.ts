@@ -1,5 +1,5 @@
 import { idfOf, SATURATION_MAX, saturate, unsaturate } from "./bm25.ts";
-import { datedness, namedDates, nearness } from "./dates.ts";
+import { namedDates, nearness } from "./dates.ts";
 import { PEOPLE_WEIGHTS } from "./people-weights.ts";
 import { byScore, type Candidate, type Ranked, type ScoreParts } from "./ranking.ts";
 import { shapeOf, wantedBy } from "./shape.ts";
@@ -85,7 +85,7 @@ export function peopleFeatures(
   const words = new WordStatistics(candidates, weights, spokenWords(question, said));
   const wanted = wantedBy(question);
   const dates = namedDates(question);
-  return candidates.map(({ seq, isNamed, createdAtMs }, at) => {
+  return candidates.map(({ seq, isNamed, createdAtMs, datedness, closeness }, at) => {
     const { session, before, after, own, window1, window2, window4 } = words.of(at);
     const shape = shapes[at]!;
     const shapeBefore = before === undefined ? undefined : shapes[before]!;
@@ -111,8 +111,8 @@ export function peopleFeatures(
       placeWanted: Number(wanted.place && shape.hasPlace),
       capitals: shape.capitals,
       isGreeting: Number(shape.isGreeting),
-      dated: datedness(dates, createdAtMs),
-      near: nearness(dates, createdAtMs),
+      dated: datedness,
+      near: Math.max(nearness(dates, createdAtMs), closeness),
       timeWanted: Number(wanted.time && shape.hasTime),
       hasTime: Number(shape.hasTime),
     };

@@ -1,8 +1,9 @@
 import { StoreError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
+import type { TimeRange } from "./dates.ts";
 import { asCompared, type Phrase, phraseOf } from "./phrase.ts";
-import { QUOTED } from "./quotation.ts";
+import { isQuotation, QUOTED } from "./quotation.ts";
 
 /** The most distinct words of a query that are looked up, at 10 µs each. A text of 100 KB has about as many. */
 export const QUERY_WORDS_MAX = 16_384;
@@ -31,6 +32,8 @@ export interface Query {
   /** One word of each stem, in order. Stop words are left out, unless there are no other words. */
   words: readonly QueryWord[];
   phrases: readonly Phrase[];
+  /** What was said near this time counts more. */
+  near?: TimeRange;
 }
 
 export interface QueryWord {
@@ -38,6 +41,11 @@ export interface QueryWord {
   stem: string;
   count: number;
   isQuoted: boolean;
+}
+
+/** Returns true if a query has quotes in a question, such as one about a title. Its answer need not have the title. */
+export function isQuotingQuestion({ text, phrases }: Query): boolean {
+  return phrases.length > 0 && /[?？؟]\s*$/.test(text) && !isQuotation(text);
 }
 
 /** Only pairs of double quotes are operators. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */

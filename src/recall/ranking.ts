@@ -11,7 +11,7 @@ const NEIGHBORHOOD_LENGTH = 1.5;
  * The weight of each part of a score, relative to the words of the message. Chosen on LoCoMo, BEAM and coding sessions. If one
  * weight changes by a third, no measure changes by more than two points.
  */
-const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, vector: 0.2 };
+const WEIGHTS = { neighborhood: 0.6, session: 0.4, time: 0.5, near: 1, vector: 0.2 };
 
 /**
  * `factor` multiplies the score of the words of a message and its neighborhood, because people state facts and wishes, while
@@ -41,6 +41,8 @@ export interface Candidate {
   /** True if the query names the speaker. */
   isNamed: boolean;
   datedness: number;
+  /** How near it is to the times around which the caller or the query asks, in [0, 1]. */
+  closeness: number;
 }
 
 /** The score is the sum of these parts. */
@@ -53,7 +55,7 @@ export interface ScoreParts {
   session: number;
   /** Who speaks, and how briefly. */
   speaker: number;
-  /** How exactly the query names the time of the message. */
+  /** How exactly the query names the time of the message, and how near it is to a time that the caller or the query names. */
   time: number;
   /** What vectors change: the cosine, weighted, or for a semantic embedder the difference to the score by words. 0 without vectors. */
   vector: number;
@@ -119,7 +121,7 @@ export function rankCandidates(candidates: readonly Candidate[], weights: readon
           (factor - 1) * (words + neighborhood) +
           (isNamed ? NAMED_SPEAKER : 0) -
           perLength * Math.log1p(candidate.tokenCount),
-        time: WEIGHTS.time * candidate.datedness,
+        time: WEIGHTS.time * candidate.datedness + WEIGHTS.near * candidate.closeness,
         vector: 0,
       };
       return { candidate, score: sumOf(parts), parts };

@@ -17,16 +17,21 @@ import {
 } from "../core/schema.ts";
 import { isRemote } from "../models/embedder.ts";
 import type { SearchScope } from "../store/search-scope.ts";
-import { foldCopies } from "./copies.ts";
+import { type Folded, foldCopies } from "./copies.ts";
+import type { TimeRange } from "./dates.ts";
 import { HitReader, type RecallHit } from "./hits.ts";
 import { parseQuery } from "./query.ts";
 import { QUERY_VECTOR_MS_DEFAULT, remoteQueryVector } from "./query-vector.ts";
 import type { Placed } from "./ranking.ts";
 import { byRerank, RERANKED_MAX, type Rerank, rerankScores } from "./rerank.ts";
 import { type Ranking, type RecallPorts, type RecallQuery, search, textAndEmbedding } from "./search.ts";
+import type { RankedSession } from "./sessions.ts";
 
 /** The most tokens of a message that a context shows whole. Longer messages are shown as snippets. */
 const SHOWN_TOKENS_MAX = 120;
+
+/** To find sessions near a time, so many messages are ranked, because the session may share only common words with the query. */
+const NEAR_SESSIONS_RANKED = 3_000;
 
 /** The messages to search, and the hits to return. */
 export interface RecallOptions extends SearchScope {
@@ -36,6 +41,10 @@ export interface RecallOptions extends SearchScope {
   tokensMax?: number;
   /** Messages to return before and after each hit: 0 to 10, by default 1. */
   neighbors?: number;
+  /** What was said near this time counts more, in Unix milliseconds. Times in the query, such as "last week", also count. */
+  near?: TimeRange;
+  /** `session` ranks sessions. Each hit is then the best message of another session. By default `message`. */
+  by?: "message" | "session";
   /** True to return the parts of each score. */
   explain?: boolean;
   /** Milliseconds to wait for a remote embedder's vector: 0 to 60,000, by default 2,000. Without it, only words count. */
@@ -50,6 +59,8 @@ const recallSchema = once(() =>
     limit: z._default(whole(1, RECALL_LIMIT_MAX), RECALL_LIMIT_DEFAULT),
     tokensMax: z.optional(whole(1)),
     neighbors: z._default(whole(0, RECALL_NEIGHBORS_MAX), RECALL_NEIGHBORS_DEFAULT),
+    near: z.optional(z.strictObject({ fromMs: unixMs(), toMs: unixMs() })),
+    by: z._default(oneWordOf(["message", "session"]), "message"),
     explain: z._default(trueOrFalse(), false),
     vectorMsMax: z._default(whole(0, 60_000), QUERY_VECTOR_MS_DEFAULT),
     rerank: z.optional(callback<Rerank>()),
@@ -65,8 +76,8 @@ const recallSchema = once(() =>
 
 /**
  * Finds the messages that answer a query, in any session, best first. Writes nothing. Any text is a query. A phrase in double
- * quotes must be in a hit letter by letter. If no message has it, and the query has other words, its words are searched, and
- * each hit has `phrasesMissing`.
+ * quotes must be in a hit letter by letter, unless the query has other words and ends with a question mark. If no message has
+ * it, and the query has other words, its words are searched, and each hit has `phrasesMissing`.
  *
  * Messages are also compared by their vectors, except if the store was made with another embedder, or if a remote embedder
  * does not answer in time.
@@ -81,17 +92,19 @@ export async function recall(
   options: RecallOptions & { signal: AbortSignal },
 ): Promise<RecallHit[]> {
   const parsed = parseOptions("recall", recallSchema(), options);
-  const { limit, tokensMax, neighbors, explain, vectorMsMax, rerank, signal: _, ...scope } = parsed;
+  const { limit, tokensMax, neighbors, near, by, explain, vectorMsMax, rerank, signal: _, ...scope } = parsed;
   const { text, embedding: given } = textAndEmbedding(asked);
-  const query = parseQuery(text);
+  const query = { ...parseQuery(text), ...(near && { near }) };
   ports.repositories.database.assertOpen();
   const isAsked = given === undefined && isRemote(ports.embedder);
   const embedding = isAsked ? await remoteQueryVector(ports, text, vectorMsMax, options.signal) : given;
-  const find = () => search(ports, query, embedding, scope as SearchScope, limit);
+  const rankedCount = by === "session" && near !== undefined ? Math.max(limit, NEAR_SESSIONS_RANKED) : limit;
+  const find = () => search(ports, query, embedding, scope as SearchScope, rankedCount);
   const scores = rerank && (await rerankScores(rerank, text, firstTexts(ports, find), options.signal));
   return ports.repositories.database.read(() => {
-    const { ranking: found, weights, phrasesMissing } = find();
-    const ranking = scores === undefined ? found : byRerank(found, scores);
+    const { ranking: found, sessions, weights, phrasesMissing } = find();
+    const placed = scores === undefined ? found : byRerank(found, scores);
+    const ranking = by === "session" ? bestOfSessions(placed, sessions()) : placed;
     const reader = new HitReader(ports.repositories, weights, neighbors);
     let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
     const isAffordable = ({ candidate }: Placed): boolean => {
@@ -101,7 +114,11 @@ export async function recall(
       tokensLeft -= cost;
       return true;
     };
-    const folded = foldCopies(reader.loaded(ranking, limit), limit, (id) => reader.textOf(id), isAffordable);
+    const loaded = reader.loaded(ranking, limit);
+    const folded =
+      by === "session"
+        ? firstOf(loaded, limit, isAffordable)
+        : foldCopies(loaded, limit, (id) => reader.textOf(id), isAffordable);
     return folded.map((hit) => ({ ...reader.hitOf(hit, explain), ...(phrasesMissing && { phrasesMissing }) }));
   });
 }
@@ -117,6 +134,26 @@ function firstTexts({ repositories: { database, evidence } }: RecallPorts, find:
     const texts = evidence.textsOf(ids);
     return new Map(ids.map((id) => [id, texts.get(id)!]));
   });
+}
+
+/** Returns the best message of each session, with the score of the session, best session first. */
+function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSession[]): Placed[] {
+  const best = new Map<string, Placed>();
+  for (const placed of ranking) {
+    const { sessionId } = placed.candidate;
+    if (!best.has(sessionId)) best.set(sessionId, placed);
+  }
+  return sessions.map(({ sessionId, score }) => ({ ...best.get(sessionId)!, score }));
+}
+
+/** A copy in another session is another session, so nothing is folded. */
+function firstOf(ranking: Iterable<Placed>, limit: number, isWanted: (placed: Placed) => boolean): Folded[] {
+  const first: Folded[] = [];
+  for (const ranked of ranking) {
+    if (first.length === limit) break;
+    if (isWanted(ranked)) first.push({ ranked, copies: [] });
+  }
+  return first;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
+import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { Embedder } from "../models/embedder.ts";
@@ -6,14 +7,14 @@ import { searchStem, searchWords } from "../models/search-words.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { type SearchScope, withinSessions } from "../store/search-scope.ts";
 import { dot } from "../vector/vector.ts";
-import { datedness, namedDates } from "./dates.ts";
+import { closeness, datedness, namedDates, relativeTimes, type TimeRange } from "./dates.ts";
 import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
 import { byMeaning } from "./meaning.ts";
 import type { MessageVectors } from "./message-vectors.ts";
 import { rankPeople } from "./people.ts";
 import type { TextHit } from "./postings.ts";
-import { askingWeight, type Query } from "./query.ts";
+import { askingWeight, isQuotingQuestion, type Query } from "./query.ts";
 import { type QueryVector, queryVector } from "./query-vector.ts";
 import { isQuotation } from "./quotation.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type Ranked,
   rankCandidates,
 } from "./ranking.ts";
+import { type RankedSession, rankSessions } from "./sessions.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
@@ -38,6 +40,7 @@ export interface RecallPorts {
   nearest: NearestClusters;
   messageVectors: MessageVectors;
   tokenCounter: TokenCounter;
+  clock: Clock;
 }
 
 /** @throws {StoreError} `OPTION_INVALID` if it is not a query. */
@@ -51,15 +54,17 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 export interface Ranking {
   /** Best first. Embeddings are read only for the part that is read. */
   ranking: Iterable<Placed>;
+  /** The sessions of these messages. */
+  sessions(): RankedSession[];
   weights: ReadonlyMap<string, number>;
   /** True if no message has the phrases of the query, so that they were searched as words. */
   phrasesMissing?: true;
 }
 
 /**
- * Ranks the messages that match by words, the neighbors of these, and the messages whose vectors are nearest to the query's. If no
- * message has the phrases of the query, they are searched as words, unless the query is nothing but phrases. People quote
- * titles in questions, and need not remember a title exactly.
+ * Ranks the messages that match by words, the neighbors of these, and the messages whose vectors are nearest to the query's. In a
+ * question, and if no message has the phrases of the query, they are searched as words, unless the query is nothing but phrases.
+ * People quote titles in questions, and need not remember a title exactly.
  *
  * @param embedding  The query's vector, if the caller has one.
  * @param shownIds  For the query of a context: the messages that the context shows already. They are left out, and also the
@@ -75,13 +80,15 @@ export function search(
 ): Ranking {
   const { evidence } = ports.repositories;
   const vector = queryVector(ports, query.text, embedding);
-  const { candidates, weights, terms, phrasesMissing } = nominate(ports, query, vector, scope, limit, shownIds);
+  const nominees = nominate(ports, query, vector, scope, limit, shownIds);
+  const { candidates, weights, terms, times, phrasesMissing } = nominees;
   const people = peopleAmong(candidates);
   const own = rankPeople(people, weights, query.text, evidence.textsOf(people.map(({ messageId }) => messageId)));
   const all = people.length === candidates.length ? [] : rankCandidates(candidates, weights);
   const rankings: Rankings = { all, own, people: new Set(people) };
   return {
     ranking: withVectors(ports, rankings, vector, scope),
+    sessions: () => rankSessions(all.length > 0 ? all : rankCandidates(candidates, weights), times),
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     ...(phrasesMissing && { phrasesMissing }),
   };
@@ -92,6 +99,8 @@ interface Nominees {
   /** The searched words, and the weight of each. */
   terms: readonly { stem: string }[];
   weights: number[];
+  /** The times around which the caller or the query asks. */
+  times: readonly TimeRange[];
   phrasesMissing?: true;
 }
 
@@ -106,9 +115,10 @@ export function nominate(
 ): Nominees {
   const { evidence, fullText } = ports.repositories;
   const { terms, hits } = searchFullText(ports.repositories, query, scope, Math.max(limit, RANKED_MAX));
-  if (hits.length === 0 && query.phrases.length > 0 && !isQuotation(query.text)) {
+  const isMissing = hits.length === 0 && query.phrases.length > 0 && !isQuotation(query.text);
+  if (isMissing || isQuotingQuestion(query)) {
     const nominees = nominate(ports, { ...query, phrases: [] }, vector, scope, limit, shownIds);
-    return { ...nominees, phrasesMissing: true };
+    return { ...nominees, ...(isMissing && { phrasesMissing: true }) };
   }
   const factors = terms.map(({ stem }) => askingWeight(stem));
   const found = new Map(hits.map(({ messageId, scores }) => [messageId, scores]));
@@ -126,6 +136,7 @@ export function nominate(
   ids.sort((left, right) => left - right);
   const stems = new Set(query.words.map(({ stem }) => stem));
   const dates = namedDates(query.text);
+  const times = [...(query.near ? [query.near] : []), ...relativeTimes(query.text, ports.clock())];
   const candidates = evidence.rows(ids).map((row): Candidate => {
     const scores = found.get(row.messageId);
     return {
@@ -138,11 +149,12 @@ export function nominate(
       tokenCount: row.tokenCount,
       wordScores: factors.map((factor, index) => factor * (scores?.[index] ?? 0)),
       datedness: datedness(dates, row.createdAtMs),
+      closeness: closeness(times, { fromMs: row.createdAtMs, toMs: row.createdAtMs }),
       isNamed: row.name !== null && searchWords(row.name).some((word) => stems.has(searchStem(word))),
     };
   });
   const weights = terms.map(({ weight }, index) => weight * factors[index]!);
-  return { candidates, weights, terms };
+  return { candidates, weights, terms, times };
 }
 
 function repetitionsOf({ evidence }: Repositories, { text: asked }: Query, hits: readonly TextHit[]): number[] {
@@ -172,7 +184,7 @@ function withVectors(
         const embeddings = evidence.embeddings(ids, vector.embedderId);
         return new Map(Array.from(embeddings, ([id, other]) => [id, dot(other, vector.embedding)]));
       });
-    return interleaved(near(all), near(own), people);
+    return interleaved(near(all), own, people);
   }
   const ranking = [...interleaved(all, own, people)];
   const ids = ranking.map(({ candidate }) => candidate.messageId);

@@ -50,6 +50,12 @@ export const RECALL_INPUT = z.strictObject({
     .exactOptional(text())
     .check(z.describe("Only from this day or time on: 2026-11-01, 2026-11-01T14:30Z, or 7d for seven days ago")),
   until: z.exactOptional(text()).check(z.describe("Only up to this time, or up to the end of this day")),
+  near: z
+    .exactOptional(text())
+    .check(z.describe("What was said near this day or time counts more, such as a commit's date")),
+  by: z
+    .exactOptional(oneWordOf(["message", "session"]))
+    .check(z.describe("session ranks sessions: each hit is the best message of another session")),
 });
 
 export const EXPAND_INPUT = z.strictObject({

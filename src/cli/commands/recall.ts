@@ -24,6 +24,8 @@ interface RecallFlags {
   part?: Part["type"][];
   since?: number;
   until?: number;
+  near?: number;
+  by: "message" | "session";
   tokensMax?: number;
   neighbors: number;
   explain?: boolean;
@@ -42,7 +44,7 @@ export const recallCommand: Command<RecallFlags> = {
   summary: "Find the messages that answer a question, in all sessions, best first.",
   details:
     "Any text is a query. Text in double quotes must occur in a hit letter by letter. If it occurs nowhere and the query " +
-    "has other words, its words are searched. Each hit is shown by the passage with most words of the query, between the " +
+    "has other words, or if the query ends with a question mark, its words are searched. Each hit is shown by the passage with most words of the query, between the " +
     "messages before and after it. With --json: an array of hits.",
   argument: "a question, or the words to look for",
   options: [
@@ -53,6 +55,10 @@ export const recallCommand: Command<RecallFlags> = {
     repeatableOption("part <type>", "only messages with such a part", PART_TYPES),
     timeOption("since", "only messages from this day or time on", "first"),
     timeOption("until", "only messages up to this day or time", "last"),
+    timeOption("near", "what was said near this day or time counts more", "first"),
+    new Option("--by <unit>", "what to rank; with session, each hit is the best message of another session")
+      .choices(["message", "session"])
+      .default("message"),
     wholeNumberOption("tokens-max", "most tokens of all hits and their neighbors together", 1),
     wholeNumberOption("neighbors", "messages shown before and after each hit", 0, RECALL_NEIGHBORS_MAX).default(
       RECALL_NEIGHBORS_DEFAULT,
@@ -63,11 +69,12 @@ export const recallCommand: Command<RecallFlags> = {
     "what did we decide about the session lock",
     "'\"lock file\" deploy' --project web --since 2026-11-01",
     "session lock --role user --limit 3 --explain --json",
+    "where did we fight with the flaky test --by session --near 2026-11-01",
   ],
 
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const { session, role, part, since, until, ...sameNames } = options;
+    const { session, role, part, since, until, near, ...sameNames } = options;
     const query = args.join(" ");
     const hits = await store.recall(query, {
       ...sameNames,
@@ -76,6 +83,7 @@ export const recallCommand: Command<RecallFlags> = {
       ...(part !== undefined && { partTypes: part }),
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
+      ...(near !== undefined && { near: { fromMs: near, toMs: near } }),
     });
     const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
     return { value: hits, lines: recallLines(hits, query, store, idOf, terminal) };

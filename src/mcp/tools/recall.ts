@@ -32,10 +32,15 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
   output: OUTPUT,
   tokensMaxDefault: 3_000,
 
-  async run({ query, limit = RECALL_LIMIT_DEFAULT, offset = 0, project, sessionIds, since, until, ...scope }, call) {
+  async run(
+    { query, limit = RECALL_LIMIT_DEFAULT, offset = 0, project, sessionIds, since, until, near, ...scope },
+    call,
+  ) {
     const only = call.project ?? project;
+    const nearMs = near === undefined ? undefined : timeOf("near", near, "first");
     const options = {
       ...scope,
+      ...(nearMs !== undefined && { near: { fromMs: nearMs, toMs: nearMs } }),
       neighbors: 0,
       // One more hit shows if there are more, and others take the place of prompts that are left out.
       limit: Math.min(offset + limit + 1 + PROMPTS_MAX, RECALL_LIMIT_MAX),

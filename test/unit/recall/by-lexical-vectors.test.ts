@@ -82,6 +82,7 @@ function ranked(messageId: number, words: number): Ranked {
       wordScores: [words],
       isNamed: false,
       datedness: 0,
+      closeness: 0,
     },
     score: words,
     parts: { words, neighborhood: 0, session: 0, speaker: 0, time: 0, vector: 0 },

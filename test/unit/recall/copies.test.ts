@@ -12,7 +12,7 @@ function folded(messages: (Partial<Candidate> & { text: string })[], limit = 10)
     const said = { sessionId: "s", seq: index, name: null, createdAtMs: 0 };
     const candidate = { ...said, speaker: "user" as const, tokenCount: 20, wordScores: [1] };
     return {
-      candidate: { messageId: index + 1, isNamed: false, datedness: 0, ...candidate, ...given },
+      candidate: { messageId: index + 1, isNamed: false, datedness: 0, closeness: 0, ...candidate, ...given },
       score: 100 - index,
       parts: PARTS,
       worth: 1,

@@ -151,6 +151,7 @@ function ranked(messageId: number, words: number): Placed {
       wordScores: [words],
       isNamed: false,
       datedness: 0,
+      closeness: 0,
     },
     score: words,
     worth: 1,

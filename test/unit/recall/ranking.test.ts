@@ -20,6 +20,7 @@ function candidate(messageId: number, given: Partial<Candidate> = {}): Candidate
     wordScores: [0],
     isNamed: false,
     datedness: 0,
+    closeness: 0,
     ...given,
   };
 }

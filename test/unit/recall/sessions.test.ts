@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openStore, type RecallHit, type Store } from "../../../src/index.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 4, 20, 12);
+
+let store: Store;
+
+beforeEach(() => {
+  store = openStore(":memory:", { clock: () => NOW });
+});
+afterEach(() => store.close());
+
+function say(sessionId: string, createdAt: number, ...texts: string[]): void {
+  store
+    .session(sessionId)
+    .appendAll(texts.map((content, index) => ({ role: "user", content, createdAt: createdAt + index })));
+}
+
+const sessionsOf = (hits: readonly RecallHit[]): string[] => hits.map(({ sessionId }) => sessionId);
+
+test("by session, each session is found once, by its best message", async () => {
+  say("flaky", NOW, "The lock test is flaky again.", "A flaky lock test needs a longer lock timeout.", "Flaky lock!");
+  say("other", NOW, "The lock of the harbor is closed.");
+  const hits = await store.recall("the flaky lock test", { by: "session" });
+  expect(sessionsOf(hits)).toEqual(["flaky", "other"]);
+  expect(hits[0]!.text).toMatch(/lock test/);
+  expect(hits[0]!.score).toBeGreaterThan(hits[1]!.score);
+  expect(await store.recall("the flaky lock test", { by: "session", limit: 1 })).toHaveLength(1);
+});
+
+test("by session, a copy of a session is another session", async () => {
+  const text = "The lock test is flaky again on every second run of the build.";
+  say("a", NOW, text);
+  say("b", NOW, text);
+  expect(sessionsOf(await store.recall("flaky lock test", { by: "session" })).sort()).toEqual(["a", "b"]);
+});
+
+test.each(["message", "session"] as const)("near a time, by %s, what was said then counts more", async (by) => {
+  for (const days of [30, 20, 10]) say(`days-${days}`, NOW - days * DAY, "I cleaned up the helpers.");
+  const near = (days: number) => ({ fromMs: NOW - days * DAY, toMs: NOW - days * DAY });
+  for (const days of [30, 20, 10]) {
+    const [hit] = await store.recall("cleaned up helpers", { by, near: near(days) });
+    expect(hit!.sessionId).toBe(`days-${days}`);
+  }
+  // What begins later is farther away than what was before.
+  const [hit] = await store.recall("cleaned up helpers", { by, near: near(14) });
+  expect(hit!.sessionId).toBe("days-20");
+});
+
+test.each([
+  ["yesterday", 1],
+  ["last week", 8],
+  ["two months ago", 60],
+  ["in March", 60],
+])("a question about %s prefers what was said then", async (when, days) => {
+  for (const ago of [1, 8, 60, 200]) say(`days-${ago}`, NOW - ago * DAY, "We deployed the harbor page.");
+  const [hit] = await store.recall(`What did we deploy ${when}?`);
+  expect(hit!.sessionId).toBe(`days-${days}`);
+});
+
+test("near must be a range of times", async () => {
+  await expect(store.recall("lock", { near: { fromMs: 1 } as never })).rejects.toMatchObject({
+    code: "OPTION_INVALID",
+  });
+  await expect(store.recall("lock", { by: "cluster" as never })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+});
+
+test("in a question, the words of a quoted title are searched, not the quote", async () => {
+  say("books", NOW, 'I read "Becoming Nicole".', "What did you take away?", "To be yourself, the Nicole book says.");
+  const found = await store.recall('What did you take away from "Becoming Nicole"?');
+  expect(found.length).toBe(3);
+  expect(await store.recall('take away "Becoming Nicole"')).toHaveLength(1);
+});
