@@ -11,10 +11,9 @@ export const OPTION_MEANINGS: Record<SessionOption, string> = {
     "The most tokens of verbatim messages. With more, the frontier moves, even if the messages are few. Choose at most half of the `tokensMax` that you render with. Otherwise the prefix of contexts changes more often.",
   maxThemes: "The most themes that a context shows.",
   openClustersMax: "The most clusters that may still take members. Placement compares each step with all of them.",
-  summaryTokensMax:
-    "The most tokens of one theme's summary. The limit is lower if `maxThemes` such summaries do not fit the budget.",
+  summaryTokensMax: "The most tokens of one summary of a cluster. It is at most half as long as its sources.",
   resolveTokensMin:
-    "The unsummarized tokens of a theme from which its first summary is due. A call's instructions and reply take about as many. A later summary is due at twice the sum of this and the theme's summaries. With a local summarizer, a third of this is enough. Until a summary is due, contexts show the messages verbatim if they fit.",
+    "The tokens of an open cluster that have left the window since its last summary, from which the next one is due. A settled cluster is due with fewer. With Gemini, due clusters share a call as soon as they have three times this. Until then contexts quote the messages.",
   strategy: "How the session becomes a context, unless a call names another strategy.",
   contextTokensMax:
     "The most tokens of a context, unless a call gives another budget. The summaries of `flat` and `sandwich` are made for this budget.",

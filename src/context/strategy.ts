@@ -1,18 +1,17 @@
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
-import type { Strategy } from "../core/options.ts";
+import { type SpanStrategy, type Strategy, spanRuleOf } from "../core/options.ts";
 import { countWithin, windowSteps } from "../forest/window.ts";
 import type { Repositories } from "../store/repositories.ts";
 import { messageCountOf, type SessionState } from "../store/session-state.ts";
-import type { SpanStrategy } from "../store/spans.ts";
 import { tokenSum } from "./costs.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
 import { prepareView } from "./layout/prepare.ts";
 import { renderStep } from "./layout/steps.ts";
 import { renderContext } from "./render.ts";
 import type { RenderOptions, RenderResult } from "./result.ts";
-import type { RenderView, ThemeView } from "./view.ts";
+import { type RenderView, statementsOf, type ThemeView } from "./view.ts";
 
 export interface StrategySource {
   repositories: Repositories;
@@ -39,9 +38,8 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
     case "union-find":
       return source.themesView();
     case "flat":
-      return spanView(source, "flat", 0);
     case "sandwich":
-      return spanView(source, "sandwich", headTokensMax(source, tokensMax));
+      return spanView(source, strategy, headTokensMax(source, strategy, tokensMax));
     case "full":
       return viewOf(source, source.state.pinned, source.unpinnedFrom(0), undefined, 0);
   }
@@ -55,7 +53,7 @@ export function strategyView(strategy: Strategy, source: StrategySource, tokensM
  */
 export function renderStrategy(strategy: Strategy, source: StrategySource, options: RenderOptions): RenderResult {
   const { tokensMax, tokenCounter } = options;
-  if (strategy === "sandwich") return renderSandwich(source, options);
+  if (strategy === "flat" || strategy === "sandwich") return renderSpan(source, strategy, options);
   const view = prepareView(strategyView(strategy, source, tokensMax), tokenCounter);
   if (strategy === "full") {
     // Open calls count as unanswered, so that a context still fits when its last step is closed.
@@ -66,11 +64,11 @@ export function renderStrategy(strategy: Strategy, source: StrategySource, optio
   return renderContext(view, options);
 }
 
-function renderSandwich(source: StrategySource, options: RenderOptions): RenderResult {
+function renderSpan(source: StrategySource, strategy: SpanStrategy, options: RenderOptions): RenderResult {
   const render = (headTokens: number) =>
-    renderContext(prepareView(spanView(source, "sandwich", headTokens), options.tokenCounter), options);
-  const head = headTokensMax(source, options.tokensMax);
-  for (const headTokens of [head, head / 2, head / 4, head / 8]) {
+    renderContext(prepareView(spanView(source, strategy, headTokens), options.tokenCounter), options);
+  const head = headTokensMax(source, strategy, options.tokensMax);
+  for (const headTokens of head === 0 ? [] : [head, head / 2, head / 4, head / 8]) {
     try {
       return render(headTokens);
     } catch (error) {
@@ -80,8 +78,8 @@ function renderSandwich(source: StrategySource, options: RenderOptions): RenderR
   return render(0);
 }
 
-function headTokensMax({ state }: StrategySource, tokensMax: number): number {
-  return state.settings.sandwichHead * Math.max(0, tokensMax - tokenSum(state.pinned));
+function headTokensMax({ state }: StrategySource, strategy: SpanStrategy, tokensMax: number): number {
+  return spanRuleOf(strategy, state.settings).top * Math.max(0, tokensMax - tokenSum(state.pinned));
 }
 
 /** If more than twice this number of messages follow the summary, only the newest are read, so that a render stays fast. */
@@ -98,8 +96,8 @@ const WINDOW_SEQS = 500;
  */
 function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax: number): RenderView {
   const { repositories, state } = source;
-  const { spans, messages } = repositories;
-  const summary = spans.shown(state.sessionId, strategy);
+  const { spans, messages, summaries } = repositories;
+  const summary = summaries.shownSpan(state.sessionId, strategy);
   const stepSeq = summary === undefined ? 0 : summary.seqLast + 1;
   const window = wholeSteps(source, windowFrom(stepSeq, state.nextSeq), stepSeq);
   const unread = spans.boundsOf(state.sessionId, stepSeq, (window[0]?.seq ?? state.nextSeq) - 1);
@@ -110,11 +108,11 @@ function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax:
       : messages.range(state.sessionId, 0, summary.seqFirst - 1).filter(({ pinned }) => !pinned);
   const head = stepsWithin(before, headTokensMax);
   const unshown = before.slice(head.length);
-  const firstId = unshown[0]?.id ?? summary?.firstId ?? unread?.firstId;
-  const lastId = unread?.lastId ?? summary?.lastId;
+  const firstId = unshown[0]?.id ?? summary?.rootId ?? unread?.firstId;
+  const lastId = unread?.lastId ?? summary?.logPosition;
   const pinned = [...state.pinned, ...head];
-  const tailShare = strategy === "flat" ? state.settings.flatTail : state.settings.sandwichTail;
-  const tailTokensMax = tailShare * (state.settings.contextTokensMax - tokenSum(state.pinned));
+  const tailTokensMax =
+    spanRuleOf(strategy, state.settings).tail * (state.settings.contextTokensMax - tokenSum(state.pinned));
   if (firstId === undefined || lastId === undefined) return viewOf(source, pinned, window, undefined, tailTokensMax);
   const theme: ThemeView = {
     handle: formatHandle("span", firstId, lastId),
@@ -126,7 +124,13 @@ function spanView(source: StrategySource, strategy: SpanStrategy, headTokensMax:
     summaries:
       summary === undefined
         ? []
-        : [{ ...summary, handle: formatHandle("span", summary.firstId, summary.lastId), isWritten: true }],
+        : [
+            {
+              ...summary,
+              handle: formatHandle("span", summary.rootId, summary.logPosition),
+              statements: statementsOf(summary.text),
+            },
+          ],
     uncoveredCount: unshown.length + (unread?.messageCount ?? 0),
   };
   return viewOf(source, pinned, window, theme, tailTokensMax);

@@ -1,27 +1,22 @@
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
-import { Coverage } from "../store/coverage.ts";
+import { Coverage, type Covering } from "../store/coverage.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { SessionState } from "../store/session-state.ts";
 import type { DoneSummary } from "../store/summaries.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
 
-/** The id of the summarizer that quotes and needs no model. */
-const EXTRACTIVE_ID = "extractive";
-
 /** A summary that the frontier has accepted. */
 export interface SummaryView {
-  /** `theme:123@456` names what the theme with root 123 held at log position 456. */
+  /** `cluster:123@456` names what the cluster with root 123 held at log position 456. */
   handle: string;
-  title: string;
-  text: string;
+  /** What it says, a statement each, in order. */
+  statements: readonly string[];
   /** The number of messages it covers, including those still in the window. */
   messageCount: number;
   seqFirst: number;
   seqLast: number;
-  /** True if a model wrote it. Extracts are not shown, because the digest quotes the same messages at length. */
-  isWritten: boolean;
 }
 
 export interface ThemeView {
@@ -34,7 +29,7 @@ export interface ThemeView {
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** The newest accepted summaries, oldest first. No two cover the same message. */
+  /** The accepted summaries of its clusters. No two cover the same message. */
   summaries: readonly SummaryView[];
   /** The number of members that have left the window and that no summary covers. */
   uncoveredCount: number;
@@ -79,6 +74,8 @@ export interface RenderView {
 /** The part of a view that only a move of the frontier changes. */
 export type ColdView = Pick<RenderView, "themes" | "overlap" | "placeOf">;
 
+type SummaryDraft = SummaryView & Covering;
+
 /** Reads the part of a session before the window. The time does not grow with the length of the session. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, clusters } = repositories;
@@ -88,7 +85,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;
     const handle = formatHandle("theme", root, logPosition);
     const view = { handle, label: clusters.byRoot(root).label, messageCount, tokenCount, seqFirst, seqLast };
-    return { root, index, view, summaries: [] as DoneSummary[], uncoveredCount: messageCount };
+    return { root, index, view, summaries: [] as SummaryDraft[], uncoveredCount: messageCount };
   });
   const draftByRoot = new Map(drafts.map((draft) => [draft.root, draft]));
   const draftOf = (clusterRoot: number) => {
@@ -98,10 +95,26 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
   };
 
-  for (const summary of coverage.standing(repositories.summaries.shown(state.sessionId))) {
-    const draft = draftOf(summary.rootId);
-    draft.summaries.push(summary);
-    draft.uncoveredCount -= summary.messageCount;
+  const shown = repositories.summaries.shown({ sessionId: state.sessionId });
+  const ofClusters = new Map<number, DoneSummary[]>();
+  for (const row of shown) {
+    if (row.level === "cluster") ofClusters.set(row.rootId, [...(ofClusters.get(row.rootId) ?? []), row]);
+  }
+  // Where a theme was summarized by an older version, its clusters are covered from then on.
+  for (const rows of [...coverage.maximalThemes(shown).map((row) => [row]), ...ofClusters.values()]) {
+    const { level, rootId, logPosition, title } = rows.at(-1)!;
+    const draft = draftOf(rootId);
+    const messageCount = rows.reduce((count, row) => count + row.messageCount, 0);
+    draft.summaries.push({
+      ...{ level, rootId, logPosition },
+      handle: formatHandle(level as "cluster" | "theme", rootId, logPosition),
+      statements: rows.flatMap(({ text }) => statementsOf(text)),
+      messageCount,
+      seqFirst: Math.min(...rows.map(({ seqFirst }) => seqFirst)),
+      seqLast: Math.max(...rows.map(({ seqLast }) => seqLast)),
+    });
+    draft.uncoveredCount -= messageCount;
+    if (rootId === draft.root && title !== "") draft.view.label = title;
   }
 
   const overlapSteps = new Map<number, number[]>();
@@ -129,12 +142,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   }
 
   const themes = drafts.map(({ view, summaries, uncoveredCount }): ThemeView => {
-    const shown = summaries.map((summary) => ({
-      ...summary,
-      handle: formatHandle("theme", summary.rootId, summary.logPosition),
-      isWritten: summary.summarizerId !== EXTRACTIVE_ID && !summary.standsIn,
-    }));
-    return { ...view, summaries: shown, uncoveredCount };
+    return { ...view, summaries, uncoveredCount };
   });
   const places = new Map<number, ThemePlace>();
   const placeOf = ({ stepId, seq }: { stepId: number; seq: number }): ThemePlace => {
@@ -151,4 +159,9 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
     return place;
   };
   return { overlap, themes, placeOf };
+}
+
+/** Splits the text of a summary. A summarizer writes a statement on each line. */
+export function statementsOf(text: string): string[] {
+  return text.split(/\r?\n/).filter((line) => line.trim() !== "");
 }

@@ -2,6 +2,8 @@ import { StoreError } from "./errors.ts";
 
 export const STRATEGIES = ["union-find", "sandwich", "flat", "full"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
+/** The strategies that replace a part of the conversation by one summary. */
+export type SpanStrategy = Extract<Strategy, "flat" | "sandwich">;
 
 /**
  * The options of a session. README.md says what each option means. An option is a whole number, a share (any number in its
@@ -15,7 +17,7 @@ export const SESSION_OPTIONS = {
   maxThemes: { default: 10, min: 1, max: 100, unit: "themes" },
   openClustersMax: { default: 64, min: 1, max: 1_000, unit: "clusters" },
   summaryTokensMax: { default: 400, min: 20, max: 100_000, unit: "tokens" },
-  resolveTokensMin: { default: 600, min: 1, max: 10_000_000, unit: "tokens" },
+  resolveTokensMin: { default: 2_000, min: 1, max: 10_000_000, unit: "tokens" },
   strategy: { default: "union-find", words: STRATEGIES },
   contextTokensMax: { default: 16_000, min: 1, max: 100_000_000, unit: "tokens" },
   flatTrigger: { default: 0.7, min: 0.01, max: 1, unit: "share" },
@@ -41,6 +43,25 @@ export type SessionSettings = {
 export const DEFAULT_SETTINGS = Object.fromEntries(
   Object.entries(SESSION_OPTIONS).map(([name, option]) => [name, option.default]),
 ) as SessionSettings;
+
+/** What a strategy keeps word for word. Shares are of the tokens that the pinned messages leave in the budget. */
+export interface SpanRule {
+  /** A context counts as full from this share on. */
+  trigger: number;
+  /** The share for the first steps. */
+  top: number;
+  /** The share for the newest steps. */
+  tail: number;
+  /** A summary must cover at least this many messages. */
+  messagesMin: number;
+}
+
+/** `flat` is a sandwich without a top. */
+export function spanRuleOf(strategy: SpanStrategy, settings: SessionSettings): SpanRule {
+  if (strategy === "flat") return { trigger: settings.flatTrigger, top: 0, tail: settings.flatTail, messagesMin: 1 };
+  const { sandwichTrigger: trigger, sandwichHead: top, sandwichTail: tail, sandwichMessagesMin } = settings;
+  return { trigger, top, tail, messagesMin: sandwichMessagesMin };
+}
 
 /** The options of `store.session`: settings, a project and a title. A project or title has 1 to 512 characters. */
 export interface SessionOptions extends Partial<SessionSettings> {

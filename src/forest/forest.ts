@@ -64,11 +64,6 @@ export class Forest {
     }
   }
 
-  /** Returns the steps of a theme, now or at a log position, in the order in which they entered. */
-  stepsOf(theme: number, position = this.#position): number[] {
-    return [...this.#entries.keys()].filter((step) => this.find(step, position)?.theme === theme);
-  }
-
   #isCluster(root: number): boolean {
     return this.#entries.get(root)?.cluster === root;
   }

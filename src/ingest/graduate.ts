@@ -46,7 +46,11 @@ export function planCompactMove(
 ): FrontierMove | undefined {
   const dueFrom = repositories.pendingVectors.firstDue(state.sessionId, 0);
   const next = compactFrontier(stepsOf(state), state, state.settings, dueFrom);
-  if (next === undefined && repositories.summaries.waiting(state.sessionId).length === 0) return undefined;
+  if (
+    next === undefined &&
+    repositories.summaries.covering(state.sessionId).every(({ shownFrom }) => shownFrom !== null)
+  )
+    return undefined;
   return planMove(repositories, state, similarityMin, next ?? state);
 }
 
@@ -89,8 +93,7 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
 }
 
 /**
- * Decides which cluster each graduating step enters, which clusters settle, which themes unite, and which summaries
- * contexts show. Changes `state` as if the move were already written. If `settlesAll`, all clusters settle at the end.
+ * Decides which cluster each graduating step enters, which clusters settle, and which themes unite. Changes `state` as if the move were already written. If `settlesAll`, all clusters settle at the end.
  */
 function planMove(
   repositories: Repositories,
@@ -142,23 +145,5 @@ function planMove(
     clusters,
     themes: [...forest.themes.values()].filter(({ logPosition }) => logPosition > position),
     vectorless: graduating.filter(({ embedding, text }) => embedding === null && text !== "").map(({ id }) => id),
-    ...acceptedSummaries(repositories, sessionId),
-  };
-}
-
-/** Contexts show every summary that no other covers. Summaries under a stand-in stay for the next one to build on. */
-function acceptedSummaries(
-  { summaries, unions }: Repositories,
-  sessionId: string,
-): Pick<FrontierMove, "shownSummaries" | "hiddenSummaries"> {
-  const waiting = summaries.waiting(sessionId);
-  if (waiting.length === 0) return { shownSummaries: [], hiddenSummaries: [] };
-  const all = [...summaries.shown(sessionId), ...waiting];
-  const coverage = new Coverage(unions);
-  const made = coverage.maximal(all.filter(({ standsIn }) => !standsIn));
-  const standing = new Set([...made, ...coverage.standing(all)].map(({ id }) => id));
-  return {
-    shownSummaries: waiting.filter(({ id }) => standing.has(id)).map(({ id }) => id),
-    hiddenSummaries: all.filter(({ id }) => !standing.has(id)).map(({ id }) => id),
   };
 }

@@ -117,8 +117,8 @@ export interface ReembedEstimate {
   tokenCount: number;
   /** Estimated US dollars; 0 for a local embedder, undefined if the price is unknown. */
   costUsd: number | undefined;
-  /** Themes with summaries. If the new forest does not have a theme, its summary must be made again. */
-  summarizedThemeCount: number;
+  /** Clusters with summaries. If the new forest does not have a cluster, its summary must be made again. */
+  summarizedClusterCount: number;
 }
 
 /** Call it inside a transaction. */
@@ -135,7 +135,7 @@ export function reembedEstimate(repositories: Repositories, embedder: Embedder):
     toEmbedCount,
     tokenCount,
     costUsd: costOf(embedder, tokenCount),
-    summarizedThemeCount: summaries.standingRootCount(),
+    summarizedClusterCount: summaries.standingRootCount(),
   };
 }
 

@@ -31,6 +31,8 @@ const TERM_WEIGHT = { whole: 2, word: 1, gram: 0.5, piece: 0.3 };
 /** A term's weight stops growing at this number of lines, so that a common topic does not hide a rare one. */
 const TERM_COUNT_MAX = 25;
 
+export const EXTRACTIVE_ID = "extractive";
+
 /**
  * Creates a summarizer that needs no model. It selects statements and changes only their white space and length.
  *
@@ -43,7 +45,7 @@ const TERM_COUNT_MAX = 25;
  * beginning of the best line, or empty. Messages without words are only counted. The result is deterministic.
  */
 export function extractiveSummarizer(): Summarizer {
-  return { id: "extractive", promptVersion: 1, isLocal: true, summarize };
+  return { id: EXTRACTIVE_ID, promptVersion: 1, isLocal: true, summarize };
 }
 
 async function summarize(request: SummarizeRequest): Promise<SummaryText> {

@@ -44,5 +44,7 @@ export interface Summarizer {
   readonly promptVersion: number;
   /** True if the summarizer runs on this machine at no cost. Then limits do not apply, and no stand-ins are made. */
   readonly isLocal?: true;
+  /** True if each line of a summary ends with the seqs of its sources, `[5,7-9]`. Then several clusters can share a call. */
+  readonly citesSources?: true;
   summarize(request: SummarizeRequest): Promise<SummaryText>;
 }

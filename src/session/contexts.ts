@@ -135,7 +135,9 @@ export class Contexts {
     const render = (): RenderResult => {
       const { state, cold } = this.#current();
       const spanId =
-        strategy === "flat" || strategy === "sandwich" ? repositories.spans.shown(this.#sessionId, strategy)?.id : 0;
+        strategy === "flat" || strategy === "sandwich"
+          ? repositories.summaries.shownSpan(this.#sessionId, strategy)?.id
+          : 0;
       const key = `${strategy} ${spanId} ${tokensMax} ${state.frontierVersion} ${state.nextSeq}`;
       if (this.#rendered?.key !== key || this.#rendered.settings !== state.settings) {
         const source = this.#source(state, cold);

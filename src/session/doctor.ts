@@ -4,7 +4,7 @@ import { StoreError } from "../core/errors.ts";
 import { databaseFindings } from "../store/database-findings.ts";
 import { fileFindings } from "../store/file-findings.ts";
 import { advice, type Finding, ok, problem } from "../store/finding.ts";
-import { dirtyThemes, themeSettings } from "../summaries/themes.ts";
+import { dueClusterCount } from "../summaries/clusters.ts";
 import type { SessionPorts } from "./ports.ts";
 
 const INDEX_FIX = "`await session.resolveDirty()` writes it. Each further call adds more clusters.";
@@ -37,19 +37,17 @@ export function examine(ports: SessionPorts): Finding[] {
 }
 
 function rowFindings({ repositories, embedder, summarizer, claimant, clock }: SessionPorts): Finding[] {
-  const { id: summarizerId, promptVersion } = summarizer;
-  const asker = { summarizerId, promptVersion, claimant, nowMs: clock() };
+  const asker = { summarizerId: summarizer.id, promptVersion: summarizer.promptVersion, claimant, nowMs: clock() };
   const sessionIds: string[] = [];
-  let themeCount = 0;
+  let clusterCount = 0;
   for (const sessionId of repositories.sessions.ids()) {
     const { settings } = repositories.sessions.byId(sessionId)!;
-    if (settings.strategy !== "union-find") continue; // other strategies show no themes
-    const own = themeSettings({ repositories, sessionId, settings, tokensMax: settings.contextTokensMax, summarizer });
-    const dirty = dirtyThemes(repositories, sessionId, own, asker).filter(({ wait }) => wait?.nextTryAtMs !== null);
-    if (dirty.length > 0) sessionIds.push(sessionId);
-    themeCount += dirty.length;
+    if (settings.strategy !== "union-find") continue; // other strategies show no clusters
+    const count = dueClusterCount({ repositories, sessionId, settings, summarizer }, asker);
+    if (count > 0) sessionIds.push(sessionId);
+    clusterCount += count;
   }
-  return databaseFindings(repositories, embedder.id, { themeCount, sessionIds });
+  return databaseFindings(repositories, embedder.id, { clusterCount, sessionIds });
 }
 
 /** Reports why a store cannot be opened, and examines its file. */

@@ -21,7 +21,7 @@ export interface RootInfo {
   stepCount?: number;
   /** For a cluster: true if it takes no more steps. */
   settled?: boolean;
-  /** For a theme: its finished summaries, those of the oldest messages first. Contexts may not show all of them yet. */
+  /** For a theme: the finished summaries of its clusters, those of the oldest messages first. Contexts may not show all of them yet. */
   summaries?: RootSummary[];
   /** For a theme: the number of messages that no summary covers. */
   uncoveredCount?: number;
@@ -30,10 +30,11 @@ export interface RootInfo {
 type RootSize = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 export interface RootSummary {
-  /** The handle of the messages that the summary covers. */
+  /** The cluster as it was when the summary was made. Earlier summaries of the cluster cover its earlier messages. */
   root: string;
   title: string;
   text: string;
+  /** The number of messages that were read. */
   messageCount: number;
   tokenCount: number;
   summarizerId: string;
@@ -62,7 +63,8 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
     });
   }
   const coverage = new Coverage(unions);
-  const standing = coverage.standing([...summaries.shown(sessionId), ...summaries.waiting(sessionId)]);
+  const rows = summaries.standing(sessionId);
+  const standing = [...coverage.maximalThemes(rows), ...rows.filter(({ level: of }) => of === "cluster")];
   return themeRows.map(({ theme, logPosition }) => {
     const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);
     if (members.length !== theme.clusterCount) throw new SyntaxError(`theme ${theme.root} lacks some of its clusters`);
@@ -80,6 +82,6 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
 
 function rootSummary(summary: DoneSummary): RootSummary {
   const { title, text, messageCount, tokenCount, summarizerId } = summary;
-  const root = formatHandle("theme", summary.rootId, summary.logPosition);
+  const root = formatHandle(summary.level as SessionLevel, summary.rootId, summary.logPosition);
   return { root, title, text, messageCount, tokenCount, summarizerId, shown: summary.shownFrom !== null };
 }

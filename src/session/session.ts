@@ -61,7 +61,7 @@ export interface Session {
   sync(history: readonly MessageInput[]): AppendResult[];
 
   /**
-   * Returns the context for the next model call: pinned and system messages, summaries and pointers for old messages, and the
+   * Returns the context for the next model call: pinned and system messages, summaries, quotes and pointers for old messages, and the
    * newest messages word for word.
    *
    * The result depends only on the stored data and the options, and nothing is written. Until the frontier moves, a later context
@@ -80,7 +80,8 @@ export interface Session {
   /**
    * Makes the summaries that are due. Call it, for example, while your own model works.
    *
-   * - With `union-find`, contexts show the summaries after the next move of the frontier.
+   * - With `union-find`, a model summarizes clusters that have settled or have `resolveTokensMin` new tokens. Contexts show
+   *   the summaries after the next move of the frontier. The extractive summarizer makes none, because contexts quote more.
    * - With `flat` and `sandwich`, one summary is due if a context of `contextTokensMax` is fuller than the trigger, or if
    *   `compact` has marked it. Contexts show it at once.
    *
@@ -88,10 +89,11 @@ export interface Session {
    *
    * Two processes never pay for the same summary: one claims it, and the claim expires 45 s after that process dies. After a
    * failure, the next try comes after a delay that doubles each time, or that the service asks for. If the model refused a
-   * summary, it is tried again after the theme grows or the summarizer changes. If the service refused the key or the settings,
-   * the next try comes after an hour, or when a store is opened again. Until then the extractive summarizer makes a stand-in.
+   * summary, it is tried again after the cluster grows or the summarizer changes. If the service refused the key or the settings,
+   * the next try comes after an hour, or when a store is opened again. Until then the extractive summarizer makes a stand-in for
+   * the summary of `flat` or `sandwich`. A paid reply is written as soon as other processes let it be, while its claim holds.
    *
-   * @returns the numbers of themes by result.
+   * @returns the numbers of clusters by result.
    * @throws the signal's reason within milliseconds of an abort; {StoreError} `STORE_CLOSED` when the store closes; `STORE_BUSY`
    *   and `STORE_CORRUPT` if a result cannot be written. Finished summaries stay. An error of the summarizer does not reject.
    */

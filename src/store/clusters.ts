@@ -20,6 +20,7 @@ export interface StoredCluster extends ClusterState {
 
 export const CLUSTER = columns(clusters);
 type ClusterRow = RowOf<typeof CLUSTER>;
+const SIZE = columns(clusters, "rootId", "tokenCount", "settledAt", "logPosition");
 /** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
 
@@ -46,6 +47,9 @@ export class ClusterRepository extends Repository {
   /** Oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
+  /** Oldest root first. */
+  readonly sizesOf = this.statement<[sessionId: string], RowOf<typeof SIZE>>`
+    SELECT ${SIZE} FROM clusters WHERE session_id = ? ORDER BY root_id`.all;
   readonly find = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
   // Recursive.
   /** Every cluster of a session with its theme, oldest first. */

@@ -3,9 +3,9 @@ import type { DoneSummary } from "./summaries.ts";
 import type { UnionRepository } from "./unions.ts";
 
 /** A summary covers the steps that its root held at its log position. */
-export type Covering = Pick<DoneSummary, "rootId" | "logPosition">;
+export type Covering = Pick<DoneSummary, "level" | "rootId" | "logPosition">;
 
-/** Compares what summaries cover. Themes only grow, so two summaries are nested or disjoint. */
+/** Compares what summaries cover. Clusters and themes only grow, so two summaries of a level are nested or disjoint. */
 export class Coverage {
   readonly #unions: UnionRepository;
   /** A cache. A `Coverage` is used within one snapshot. */
@@ -21,10 +21,11 @@ export class Coverage {
     return theme;
   }
 
-  /** Returns true if `summary` covers the cluster `root` as it was at `position`. */
+  /** Returns true if `summary` covers the cluster or theme `root` as it was at `position`. */
   covers(summary: Covering, root: number, position: number): boolean {
     if (position > summary.logPosition) return false;
     if (root === summary.rootId) return true;
+    if (summary.level === "cluster") return false;
     for (const unite of this.#unitesOf(root)) {
       if (unite.position > summary.logPosition) return false;
       if (unite.root === summary.rootId) return true;
@@ -32,36 +33,23 @@ export class Coverage {
     return false;
   }
 
-  /** Returns the summaries that no other summary covers. Of equal summaries, the newest is kept. */
-  maximal<S extends Covering>(summaries: readonly S[]): S[] {
-    return summaries.filter(
+  /** Returns the log position up to which the summaries cover a cluster; 0 if none covers any of it. */
+  coveredUntil(summaries: readonly Covering[], root: number): number {
+    const positions = summaries.filter((summary) => this.covers(summary, root, summary.logPosition));
+    return Math.max(0, ...positions.map(({ logPosition }) => logPosition));
+  }
+
+  /** Returns the summaries of themes that no other of them covers. Of equal ones, the newest is kept. */
+  maximalThemes<S extends Covering>(summaries: readonly S[]): S[] {
+    const ofThemes = summaries.filter(({ level }) => level === "theme");
+    return ofThemes.filter(
       (summary, index) =>
-        !summaries.some((other, otherIndex) => {
+        !ofThemes.some((other, otherIndex) => {
           if (other === summary || !this.covers(other, summary.rootId, summary.logPosition)) return false;
           const equal = other.rootId === summary.rootId && other.logPosition === summary.logPosition;
           return !equal || otherIndex > index;
         }),
     );
-  }
-
-  /**
-   * Returns the summaries that a context shows. They are disjoint. A stand-in hides the summaries that it covers.
-   * Another summary replaces a stand-in if it covers all of it, or if it is newer and covers a part of it.
-   */
-  standing<S extends Covering & Pick<DoneSummary, "id" | "standsIn">>(summaries: readonly S[]): S[] {
-    const made = this.maximal(summaries.filter(({ standsIn }) => !standsIn));
-    const standIns = this.maximal(summaries.filter(({ standsIn }) => standsIn)).filter(
-      (standIn) =>
-        !made.some(
-          (summary) =>
-            this.covers(summary, standIn.rootId, standIn.logPosition) ||
-            (summary.id > standIn.id && this.covers(standIn, summary.rootId, summary.logPosition)),
-        ),
-    );
-    const isBehind = (summary: S): boolean =>
-      standIns.some((standIn) => this.covers(standIn, summary.rootId, summary.logPosition));
-    const standing = new Set([...made.filter((summary) => !isBehind(summary)), ...standIns]);
-    return summaries.filter((summary) => standing.has(summary));
   }
 
   /** Yields the unites that took the root into larger themes, oldest first. */

@@ -9,19 +9,20 @@ const FAULTS_MAX = 3;
 /** A search can read this many messages one by one in about 15 ms. */
 const TAIL_MAX = 2_000;
 
-export interface DirtyCount {
-  themeCount: number;
+/** The clusters whose summaries are due, and their sessions. */
+export interface DueCount {
+  clusterCount: number;
   sessionIds: readonly string[];
 }
 
 /** Checks the rows of an open store. Reads every page. */
-export function databaseFindings(repositories: Repositories, embedderId: string, dirty: DirtyCount): Finding[] {
+export function databaseFindings(repositories: Repositories, embedderId: string, due: DueCount): Finding[] {
   return [
     versionFinding(repositories),
     integrityFinding(repositories),
     embedderFinding(repositories, embedderId),
     vectorFinding(repositories),
-    summaryFinding(repositories, dirty),
+    summaryFinding(repositories, due),
     fullTextFinding(repositories),
   ];
 }
@@ -65,8 +66,8 @@ function vectorFinding({ database: { client }, pendingVectors }: Repositories): 
   return advice("vectors", text, fix);
 }
 
-function summaryFinding({ database: { client } }: Repositories, { themeCount, sessionIds }: DirtyCount): Finding {
-  if (themeCount === 0) return ok("summaries", "Every theme that is worth a summary has one.");
+function summaryFinding({ database: { client } }: Repositories, { clusterCount, sessionIds }: DueCount): Finding {
+  if (clusterCount === 0) return ok("summaries", "No summary is due.");
   const ids = JSON.stringify(sessionIds);
   const { messageCount, tokenCount, bareCount, lastError } = client
     .prepare<[string], { messageCount: number; tokenCount: number; bareCount: number; lastError: string | null }>(
@@ -74,15 +75,13 @@ function summaryFinding({ database: { client } }: Repositories, { themeCount, se
        SELECT count(*) AS messageCount, coalesce(sum(token_count), 0) AS tokenCount,
          (SELECT count(*) FROM due
           WHERE NOT EXISTS (SELECT 1 FROM summaries WHERE session_id = due.id AND status = 'done')) AS bareCount,
-         (SELECT error FROM summaries f WHERE status IN ('failed', 'parked') AND session_id IN due
-          AND NOT EXISTS (
-            SELECT 1 FROM summaries d WHERE d.root_id = f.root_id AND d.status = 'done' AND d.stands_in = 0 AND d.id > f.id)
+         (SELECT error FROM summaries WHERE status IN ('failed', 'parked') AND level = 'cluster' AND session_id IN due
           ORDER BY id DESC LIMIT 1) AS lastError
        FROM uncovered WHERE session_id IN due`,
     )
     .get(ids)!;
   const failure = lastError === null ? "" : ` The last try failed: ${lastError}.`;
-  const text = `${counted(themeCount, "theme")} in ${counted(sessionIds.length, "session")} need a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all. ${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.${failure}`;
+  const text = `${counted(clusterCount, "cluster")} in ${counted(sessionIds.length, "session")} ${clusterCount === 1 ? "needs" : "need"} a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all. ${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.${failure}`;
   const fix = "`await session.resolveDirty()` in each of them, or an import, which does this at its end.";
   return advice("summaries", text, fix);
 }

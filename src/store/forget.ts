@@ -1,11 +1,11 @@
 import { StoreError } from "../core/errors.ts";
 import { logWithout } from "../forest/forget.ts";
 import { isCode } from "./connect.ts";
-import type { Covering } from "./coverage.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
 import type { FullTextRepository } from "./full-text.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
+import { isSpan } from "./summaries.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -31,7 +31,7 @@ export interface ForgetReport extends Forgotten {
 
 /** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
 export function forgetSession(repositories: Repositories, sessionId: string): Forgotten {
-  const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
+  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
     const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -39,7 +39,7 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
       leaveSubjects(repositories, session, generation, unions.unchecked(sessionId, generation), []);
     }
     const ids = messages.parents(sessionId).map(({ id }) => id);
-    const summaryCount = summaries.done(sessionId).length + spans.done(sessionId).length;
+    const summaryCount = summaries.done(sessionId).length;
     unlessDamaged(fullText, () => fullText.delete(ids));
     sessions.delete(sessionId);
     repositories.importedFiles.clear();
@@ -62,7 +62,7 @@ export function forgetMessages(
   forgottenAtMs: number,
   options: DeriveOptions,
 ): Forgotten {
-  const { database, sessions, messages, unions, summaries, spans, artifacts, generations, fullText } = repositories;
+  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText } = repositories;
   return database.write("forget", () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
@@ -74,15 +74,12 @@ export function forgetMessages(
       }),
     );
 
-    const coversStep = ({ rootId, logPosition }: Covering): boolean =>
-      unions.stepsOf("theme", rootId, logPosition).some((step) => steps.has(step));
-    const covering = summaries.done(sessionId).filter(coversStep);
-    const claims = summaries.claims(sessionId).filter(coversStep);
-    summaries.discard([...covering, ...claims].map(({ id }) => id).concat(summaries.tries(sessionId)));
-
     const ids = messages.idsOfSteps([...steps]);
-    const coveringSpans = spans.covering(sessionId, ids);
-    spans.discard(coveringSpans.map(({ id }) => id));
+    const covering = summaries.mayCover(sessionId, ids).filter(({ status, level, rootId, logPosition }) => {
+      if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
+      return unions.stepsOf(level, rootId, logPosition).some((step) => steps.has(step));
+    });
+    summaries.discard(covering.map(({ id }) => id));
     for (const generation of generations.ids()) {
       const log = unions.ofSession(sessionId, generation);
       const remaining = logWithout(log, steps);
@@ -101,7 +98,7 @@ export function forgetMessages(
     rebuildSession(repositories, sessionId, derived!);
     return {
       messageCount: ids.length,
-      summaryCount: covering.length + coveringSpans.filter(({ status }) => status === "done").length,
+      summaryCount: covering.filter(({ status }) => status === "done").length,
       artifactCount: artifacts.deleteOrphans(),
     };
   });

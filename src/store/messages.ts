@@ -163,6 +163,8 @@ export class MessageRepository extends Repository {
   ).allOf;
   readonly idsOfSteps = this.statement<[stepIds: string], number>`SELECT m.id ${OF_STEPS}`.pluck().allOf;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
+  /** The tokens of each message, as stored. */
+  readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
   readonly #syncKeys = this.statement<
     [sessionId: string, seqFrom: number],
     { externalId: string | null; digest: string }

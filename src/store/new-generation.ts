@@ -20,13 +20,13 @@ export interface NewForest {
   /** Keyed by message id. Messages that are their own parents are missing. */
   parents: ReadonlyMap<number, number>;
   withoutVector: readonly number[];
-  /** Summaries that cover exactly the steps of a theme of this forest. */
+  /** Summaries that cover exactly the steps of a cluster of this forest. */
   carried: readonly CarriedSummary[];
 }
 
 export interface CarriedSummary {
   summaryId: number;
-  /** The theme, and the log position at which it holds exactly the summary's steps. */
+  /** The cluster, and the log position at which it holds exactly the summary's steps. */
   rootId: number;
   logPosition: number;
 }
@@ -105,8 +105,7 @@ export function switchGeneration(
         themes.put(sessionId, { theme, logPosition: base + logPosition });
       }
     }
-    summaries.hideAll(base);
-    summaries.deleteClaims(); // summaries of the old forest
+    summaries.leaveForest(base);
     for (const { summaryId, rootId, logPosition } of forest.carried) {
       summaries.carry(summaryId, rootId, base + logPosition);
     }

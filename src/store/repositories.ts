@@ -37,7 +37,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     themes: new ThemeRepository(database),
     subjects: new SubjectRepository(database),
     summaries: new SummaryRepository(database, costs),
-    spans: new SpanRepository(database, costs),
+    spans: new SpanRepository(database),
     costs,
     evidence: new EvidenceRepository(database),
     fullText: new FullTextRepository(database),

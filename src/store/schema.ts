@@ -14,7 +14,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { JsonValue, Role } from "../core/message.ts";
-import type { SessionSettings } from "../core/options.ts";
+import type { SessionSettings, SpanStrategy } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
 import { decodeVector, encodeVector } from "../vector/codec.ts";
 
@@ -314,98 +314,72 @@ export const themes = sqliteTable(
   (t) => [index("themes_by_session").on(t.sessionId)],
 );
 
-const summaryColumns = () => ({
-  id: integer("id").primaryKey({ autoIncrement: true }),
-  sessionId: sessionId(),
-  seqFirst: integer("seq_first").notNull(),
-  seqLast: integer("seq_last").notNull(),
-  messageCount: integer("message_count").notNull(),
-  sourceTokenCount: integer("source_token_count").notNull(),
-  // SHA-256 of the digests of the covered messages in order of seq, in hex.
-  sourceDigest: text("source_digest").notNull(),
-  // How many versions ago the messages themselves were summarized; 0 if this version read them all.
-  readingDepth: integer("reading_depth").notNull(),
-
-  title: text("title"),
-  text: text("text"),
-  tokenCount: integer("token_count"),
-  // Why there is no text. A failed attempt is repeated. A parked one waits for more messages, or for `next_try_at_ms`.
-  error: text("error"),
-  attempts: integer("attempts").notNull(),
-  createdAtMs: integer("created_at_ms").notNull(),
-
-  // The open store that makes the summary, and when its claim expires. In a failed or parked row, the store that tried.
-  claimant: text("claimant"),
-  claimedUntilMs: integer("claimed_until_ms"),
-  // `next_try_at_ms`: when to try again. NULL: when there is more to summarize.
-  errorCode: text("error_code"),
-  nextTryAtMs: integer("next_try_at_ms"),
-  // True if the summarizer must not be asked for anything until `next_try_at_ms`.
-  pauses: integer("pauses", { mode: "boolean" }).notNull().default(false),
-  // True for a text of the extractive summarizer. The store's own summarizer replaces it.
-  standsIn: integer("stands_in", { mode: "boolean" }).notNull().default(false),
-  // NULL if the service does not report costs.
-  inputTokens: integer("input_tokens"),
-  outputTokens: integer("output_tokens"),
-  costUsd: real("cost_usd"),
-  checksum: checksum(),
-});
-
 /**
- * Summaries of themes: a row for each version, claim, and failed attempt. Costly: a lost row costs time and money, but
- * no information. Text is never edited.
+ * Summaries: a row for each version, claim, and failed attempt. Costly: a lost row costs time and money, but no information.
+ * Text is never edited.
  *
- * A summary covers what its root held at its log position. A theme is dirty if its log position is after that of its
- * newest summary.
+ * - `cluster`: what a model said of the steps that the cluster held at the log position, without those that an earlier row covers.
+ * - `theme`: the same of a whole theme. Only older versions wrote such rows.
+ * - `flat`, `sandwich`: the one summary of such a context. Its newest finished row counts. A `due` row is a span that `compact`
+ *   wants summarized.
  */
 export const summaries = sqliteTable(
   "summaries",
   {
-    ...summaryColumns(),
-    level: text("level").$type<"theme">().notNull(),
+    id: integer("id").primaryKey({ autoIncrement: true }),
+    sessionId: sessionId(),
+    level: text("level").$type<"cluster" | "theme" | SpanStrategy>().notNull(),
+    // The two numbers of the handle: the root and a log position, or the ids of the span's first and last message.
     rootId: integer("root_id").notNull(),
     logPosition: integer("log_position").notNull(),
-    status: text("status").$type<"claimed" | "done" | "failed" | "parked">().notNull(),
+    // These say what was read.
+    seqFirst: integer("seq_first").notNull(),
+    seqLast: integer("seq_last").notNull(),
+    messageCount: integer("message_count").notNull(),
+    sourceTokenCount: integer("source_token_count").notNull(),
+    // SHA-256 of the digests of these messages in order of seq, in hex.
+    sourceDigest: text("source_digest").notNull(),
+    // How many versions ago the messages themselves were summarized; 0 if this version read them all.
+    readingDepth: integer("reading_depth").notNull(),
+
+    status: text("status").$type<"due" | "claimed" | "done" | "failed" | "parked">().notNull(),
+    title: text("title"),
+    text: text("text"),
+    tokenCount: integer("token_count"),
     summarizerId: text("summarizer_id").notNull(),
     promptVersion: integer("prompt_version").notNull(),
+    // Why there is no text. A failed attempt is repeated. A parked one waits for more messages, or for `next_try_at_ms`.
+    error: text("error"),
+    attempts: integer("attempts").notNull(),
+    createdAtMs: integer("created_at_ms").notNull(),
 
-    // The log positions of the frontier moves that put the summary into the context and took it out.
+    // The log positions of the frontier moves that put the summary into the context and took it out. NULL for spans.
     shownFrom: integer("shown_from"),
     shownUntil: integer("shown_until"),
+
+    // The open store that makes the summary, and when its claim expires. In a failed or parked row, the store that tried.
+    claimant: text("claimant"),
+    claimedUntilMs: integer("claimed_until_ms"),
+    // `next_try_at_ms`: when to try again. NULL: when there is more to summarize.
+    errorCode: text("error_code"),
+    nextTryAtMs: integer("next_try_at_ms"),
+    // True if the summarizer must not be asked for anything until `next_try_at_ms`.
+    pauses: integer("pauses", { mode: "boolean" }).notNull().default(false),
+    // True for a text of the extractive summarizer. The store's own summarizer replaces it.
+    standsIn: integer("stands_in", { mode: "boolean" }).notNull().default(false),
+    // NULL if the service does not report costs. If clusters shared a call, the first of their rows has its cost.
+    inputTokens: integer("input_tokens"),
+    outputTokens: integer("output_tokens"),
+    costUsd: real("cost_usd"),
+    checksum: checksum(),
   },
   (t) => [
     index("summaries_by_root").on(t.rootId, t.logPosition),
     index("summaries_standing").on(t.sessionId).where(sql`${t.status} = 'done' and ${t.shownUntil} is null`),
     index("summaries_by_session").on(t.sessionId),
-    uniqueIndex("summaries_claimed").on(t.rootId).where(sql`${t.status} = 'claimed'`),
+    uniqueIndex("summaries_claimed").on(t.rootId, t.level).where(sql`${t.status} = 'claimed'`),
     index("summaries_pausing").on(t.summarizerId, t.nextTryAtMs).where(sql`${t.pauses} = 1`),
     check("summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),
-  ],
-);
-
-/**
- * Summaries of spans, for `flat` and `sandwich` contexts: a row for each version, claim and failed attempt. A `due` row
- * is a span that `compact` wants summarized. Costly, and never edited. The context shows the newest finished row.
- *
- * A row covers the messages from the first to the last that are not pinned: `span:12@480` in `expand`.
- */
-export const spanSummaries = sqliteTable(
-  "span_summaries",
-  {
-    ...summaryColumns(),
-    strategy: text("strategy").$type<"flat" | "sandwich">().notNull(),
-    firstId: integer("first_id").notNull(),
-    lastId: integer("last_id").notNull(),
-    status: text("status").$type<"due" | "claimed" | "done" | "failed" | "parked">().notNull(),
-    // NULL while the summary is due.
-    summarizerId: text("summarizer_id"),
-    promptVersion: integer("prompt_version"),
-  },
-  (t) => [
-    index("span_summaries_by_session").on(t.sessionId, t.strategy, t.id),
-    uniqueIndex("span_summaries_claimed").on(t.sessionId, t.strategy).where(sql`${t.status} = 'claimed'`),
-    index("span_summaries_pausing").on(t.summarizerId, t.nextTryAtMs).where(sql`${t.pauses} = 1`),
-    check("span_summaries_done_has_text", sql`(${t.status} = 'done') = (${t.text} is not null)`),
   ],
 );
 
@@ -442,5 +416,4 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [clusters, ["settledAt", "subjectParentId"]],
   [themes, []],
   [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
-  [spanSummaries, ["claimedUntilMs"]],
 ]);

@@ -41,18 +41,14 @@ export function storeStats({ database, unions, generations, pendingVectors, full
     .prepare<[], StoreCounts>(
       `WITH paid AS (
          SELECT input_tokens, output_tokens, cost_usd FROM summaries
-         UNION ALL SELECT input_tokens, output_tokens, cost_usd FROM span_summaries
          UNION ALL SELECT input_tokens, output_tokens, cost_usd FROM discarded_costs)
        SELECT (SELECT count(*) FROM sessions) AS sessionCount,
               (SELECT count(*) FROM messages) AS messageCount,
               (SELECT coalesce(sum(token_count), 0) FROM messages) AS tokenCount,
               (SELECT count(*) FROM clusters) AS clusterCount,
               (SELECT count(*) FROM themes) AS themeCount,
-              (SELECT count(*) FROM summaries WHERE status = 'done')
-                + (SELECT count(*) FROM span_summaries WHERE status = 'done') AS summaryCount,
-              (SELECT count(*) FROM summaries WHERE stands_in = 1 AND shown_until IS NULL
-                   AND log_position > (SELECT max(log_position) FROM generations))
-                + (SELECT count(*) FROM span_summaries WHERE stands_in = 1) AS standInCount,
+              (SELECT count(*) FROM summaries WHERE status = 'done') AS summaryCount,
+              (SELECT count(*) FROM summaries WHERE stands_in = 1 AND shown_until IS NULL) AS standInCount,
               (SELECT coalesce(sum(input_tokens), 0) FROM paid) AS summaryInputTokens,
               (SELECT coalesce(sum(output_tokens), 0) FROM paid) AS summaryOutputTokens,
               (SELECT sum(cost_usd) FROM paid) AS summaryCostUsd,

@@ -1,35 +1,98 @@
-import { and, eq, inArray, isNull, max, sql } from "drizzle-orm";
-import { ClaimableRows, type Done, type Try } from "./claims.ts";
+import { and, desc, eq, inArray, isNull, lte, max, ne, notInArray, or, type SQL, sql } from "drizzle-orm";
+import type { SpanStrategy } from "../core/options.ts";
 import type { CostRepository } from "./costs.ts";
 import type { StoreDatabase } from "./open.ts";
-import { spanSummaries, summaries } from "./schema.ts";
-import { columns } from "./statement.ts";
+import { Repository } from "./repository.ts";
+import { summaries } from "./schema.ts";
+import { columns, type RowOf } from "./statement.ts";
 
 const SUMMARY = columns(summaries);
 
+export type SummaryRow = RowOf<typeof SUMMARY>;
 export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
+export type DoneSummary = SummaryRow & { title: string; text: string; tokenCount: number };
 
-export type DoneSummary = Done<typeof summaries>;
+/** What a summary is of: a root, or the span of a strategy in a session. */
+export type Summarized = Pick<SummaryRow, "sessionId" | "level" | "rootId">;
 
+/** A failed or parked attempt to make a summary. */
+export type Try = Pick<
+  SummaryRow,
+  "logPosition" | "attempts" | "claimant" | "createdAtMs" | "errorCode" | "nextTryAtMs"
+> & { status: "failed" | "parked" };
+
+/**
+ * How many finished summaries of a span each strategy keeps. Contexts show the newest. If one of its messages is forgotten, an
+ * older row that does not cover the message is shown. Handles name messages, so `expand` needs no row.
+ */
+const SPANS_KEPT = 3;
+
+/** What a summary covers. */
+const COVERING = columns(summaries, "id", "level", "rootId", "logPosition", "sourceTokenCount", "shownFrom");
+
+/** A context has room for the statements of fewer clusters. */
+const SHOWN_ROOTS_MAX = 200;
+
+const IS_OF_FOREST = "level IN ('cluster', 'theme')";
 /** Summaries of older generations are about trees that no longer exist. */
-const IS_STANDING = `status = 'done' AND shown_until IS NULL AND log_position > (SELECT max(log_position) FROM generations)`;
+const IS_STANDING = `${IS_OF_FOREST} AND status = 'done' AND shown_until IS NULL
+  AND log_position > (SELECT max(log_position) FROM generations)`;
 
-export class SummaryRepository extends ClaimableRows<typeof summaries> {
+export class SummaryRepository extends Repository {
   // Moves of the frontier and renders run these.
-  /** The summaries that the context shows, by their oldest messages. */
-  readonly shown = this.statement<[sessionId: string], DoneSummary>`
-    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NOT NULL
-    ORDER BY seq_first, id`.all;
-  /** The finished summaries that the next move of the frontier may show, oldest first. */
-  readonly waiting = this.statement<[sessionId: string], DoneSummary>`
-    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL ORDER BY id`.all;
-  readonly markShown = this.statement<[position: number, id: number]>`
-    UPDATE summaries SET shown_from = ? WHERE id = ?`.run;
-  readonly markHidden = this.statement<[position: number, id: number]>`
-    UPDATE summaries SET shown_until = ? WHERE id = ?`.run;
+  /** What the summaries of clusters and themes cover, oldest first. */
+  readonly covering = this.statement<[sessionId: string], RowOf<typeof COVERING>>`
+    SELECT ${COVERING} FROM summaries WHERE session_id = ? AND ${IS_STANDING} ORDER BY id`.all;
+  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. */
+  readonly standing = this.statement<[sessionId: string], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} ORDER BY id`.all;
+  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. */
+  readonly shown = this.statement<{ sessionId: string }, DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries
+    WHERE session_id = @sessionId AND ${IS_STANDING} AND shown_from IS NOT NULL AND root_id IN (
+      SELECT root_id FROM summaries WHERE session_id = @sessionId AND ${IS_STANDING}
+      GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX})
+    ORDER BY id`.all;
+  readonly showWaiting = this.statement<[position: number, sessionId: string]>`
+    UPDATE summaries SET shown_from = ? WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL`.run;
+  /** The newest finished summary of a strategy, which contexts show. It may be a stand-in. */
+  readonly shownSpan = this.statement<[sessionId: string, strategy: SpanStrategy], DoneSummary>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = ? AND status = 'done' ORDER BY id DESC LIMIT 1`
+    .get;
+  readonly #byId = this.statement<[id: number], SummaryRow>`SELECT ${SUMMARY} FROM summaries WHERE id = ?`.get;
+  // A list as JSON.
+  /** The attempts, because their errors may quote messages, the rows of spans with one of these messages, and all rows of the forest. */
+  readonly #mayCover = this.statement<{ sessionId: string; ids: string }, SummaryRow>`
+    SELECT ${SUMMARY} FROM summaries WHERE session_id = @sessionId
+      AND (status NOT IN ('done', 'claimed') OR ${IS_OF_FOREST} OR EXISTS (
+        SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
+          AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`;
+  readonly #costs: CostRepository;
+  readonly #seal = this.sealing(summaries);
 
   constructor(database: StoreDatabase, costs: CostRepository) {
-    super(database, summaries, costs);
+    super(database);
+    this.#costs = costs;
+  }
+
+  add(row: NewSummary): number {
+    const id = Number(this.orm.insert(summaries).values(row).run().lastInsertRowid);
+    this.#seal(id);
+    return id;
+  }
+
+  /** Keeps the costs of the deleted rows. */
+  discard(ids: readonly number[]): void {
+    for (const id of ids) {
+      const row = this.orm.delete(summaries).where(eq(summaries.id, id)).returning().get();
+      if (row !== undefined) this.#costs.discard(row.sessionId, row.summarizerId, row);
+    }
+  }
+
+  /** All finished summaries of a session, oldest first. Contexts may never have shown them. */
+  done(sessionId: string): DoneSummary[] {
+    const isDone = and(eq(summaries.sessionId, sessionId), eq(summaries.status, "done"));
+    return this.orm.select().from(summaries).where(isDone).orderBy(summaries.id).all() as DoneSummary[];
   }
 
   standingRootCount(): number {
@@ -37,12 +100,17 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
     return this.orm.select({ count }).from(summaries).where(sql.raw(IS_STANDING)).get()!.count;
   }
 
-  hideAll(position: number): void {
-    const isStanding = and(eq(summaries.status, "done"), isNull(summaries.shownUntil));
+  /** Takes every summary of the forest out of the contexts, and deletes the claims on such summaries. */
+  leaveForest(position: number): void {
+    const isStanding = and(eq(summaries.status, "done"), isNull(summaries.shownUntil), sql.raw(IS_OF_FOREST));
     this.orm.update(summaries).set({ shownUntil: position }).where(isStanding).run();
+    this.orm
+      .delete(summaries)
+      .where(and(eq(summaries.status, "claimed"), sql.raw(IS_OF_FOREST)))
+      .run();
   }
 
-  /** Gives a summary to a tree of the new generation that holds the same messages. */
+  /** Gives a summary to a cluster of the new generation that holds the same messages. */
   carry(id: number, rootId: number, position: number): void {
     const shownFrom = sql`coalesce(${summaries.shownFrom}, ${position})`;
     this.orm
@@ -52,33 +120,137 @@ export class SummaryRepository extends ClaimableRows<typeof summaries> {
       .run();
   }
 
-  /** Failed and parked attempts. Their errors may quote messages. */
-  tries(sessionId: string): number[] {
-    const isTry = and(eq(summaries.sessionId, sessionId), inArray(summaries.status, ["failed", "parked"]));
-    const rows = this.orm.select({ id: summaries.id }).from(summaries).where(isTry);
-    return rows.all().map(({ id }) => id);
+  mayCover(sessionId: string, ids: readonly number[]): SummaryRow[] {
+    return this.#mayCover.all({ sessionId, ids: JSON.stringify(ids) });
   }
 
-  newestTry(rootId: number, summarizerId: string, promptVersion: number): Try | undefined {
-    return this.newestTryWhere(eq(summaries.rootId, rootId), summaries.logPosition, summarizerId, promptVersion);
+  /** Returns the rows that a new finished row replaces. Of a span, older summaries are replaced, too; by a stand-in, only stand-ins. */
+  superseded(row: NewSummary): number[] {
+    const { id, status, standsIn, logPosition } = summaries;
+    const isDone = eq(status, "done");
+    const isCovered = and(ne(status, "done"), lte(logPosition, row.logPosition));
+    const ofSpan = (): SQL | undefined => {
+      const newest = this.orm
+        .select({ id })
+        .from(summaries)
+        .where(and(scopeOf(row), isDone, eq(standsIn, false)));
+      const isOlder = and(isDone, notInArray(id, newest.orderBy(desc(id)).limit(SPANS_KEPT)));
+      const ownId = this.orm
+        .select({ id: max(id) })
+        .from(summaries)
+        .where(scopeOf(row));
+      const isStandIn = and(eq(standsIn, true), sql`${id} <> ${ownId}`);
+      return row.standsIn ? isStandIn : or(isCovered, isStandIn, isOlder);
+    };
+    const isReplaced = row.level === "cluster" ? isCovered : ofSpan();
+    const rows = this.orm
+      .select({ id })
+      .from(summaries)
+      .where(and(scopeOf(row), isReplaced));
+    return rows.all().map((found) => found.id);
   }
 
-  claims(sessionId: string) {
-    return this.claimsWhere(eq(summaries.sessionId, sessionId));
+  /** The newest span that a summarizer does not try again until it is longer. */
+  givenUp(
+    sessionId: string,
+    strategy: SpanStrategy,
+    summarizer: { id: string; promptVersion: number },
+  ): SummaryRow | undefined {
+    const isGivenUp = sql`${summaries.status} = 'parked' and ${summaries.nextTryAtMs} is null
+      and ${summaries.summarizerId} = ${summarizer.id} and ${summaries.promptVersion} = ${summarizer.promptVersion}`;
+    return this.#newestWhere(sessionId, strategy, isGivenUp);
   }
 
-  deleteClaims(): void {
-    this.orm.delete(summaries).where(eq(summaries.status, "claimed")).run();
+  /** The newest row of a strategy with a status, without stand-ins. */
+  newestSpan(sessionId: string, strategy: SpanStrategy, status: "done"): DoneSummary | undefined;
+  newestSpan(sessionId: string, strategy: SpanStrategy, status: "due"): SummaryRow | undefined;
+  newestSpan(sessionId: string, strategy: SpanStrategy, status: "done" | "due"): SummaryRow | undefined {
+    return this.#newestWhere(sessionId, strategy, and(eq(summaries.status, status), eq(summaries.standsIn, false)));
+  }
+
+  #newestWhere(sessionId: string, strategy: SpanStrategy, condition: SQL | undefined): SummaryRow | undefined {
+    const isOfSpan = and(eq(summaries.sessionId, sessionId), eq(summaries.level, strategy), condition);
+    const found = this.orm
+      .select({ id: max(summaries.id) })
+      .from(summaries)
+      .where(isOfSpan)
+      .get()!;
+    return found.id === null ? undefined : this.#byId(found.id); // a whole row, so that its checksum is compared
+  }
+
+  /** The newest attempt of a summarizer since the last summary. */
+  newestTry(summarized: Summarized, summarizerId: string, promptVersion: number): Try | undefined {
+    const { id, status, standsIn, attempts, claimant, createdAtMs, errorCode, nextTryAtMs, logPosition } = summaries;
+    const scope = scopeOf(summarized);
+    const isDone = and(scope, eq(status, "done"), eq(standsIn, false));
+    const lastDone = this.orm
+      .select({ id: max(id) })
+      .from(summaries)
+      .where(isDone);
+    const isTry = and(
+      scope,
+      inArray(status, ["failed", "parked"]),
+      eq(summaries.summarizerId, summarizerId),
+      eq(summaries.promptVersion, promptVersion),
+      sql`${id} > coalesce(${lastDone}, 0)`,
+    );
+    return this.orm
+      .select({ status, logPosition, attempts, claimant, createdAtMs, errorCode, nextTryAtMs })
+      .from(summaries)
+      .where(isTry)
+      .orderBy(desc(id))
+      .limit(1)
+      .get() as Try | undefined;
+  }
+
+  /** All claims on summaries of a session, or of one root or span, oldest first. Expired claims are included. */
+  claims(
+    of: Pick<Summarized, "sessionId"> | Summarized,
+  ): (SummaryRow & { claimant: string; claimedUntilMs: number })[] {
+    const scope = "level" in of ? scopeOf(of) : eq(summaries.sessionId, of.sessionId);
+    const isClaim = and(scope, eq(summaries.status, "claimed"));
+    const rows = this.orm.select().from(summaries).where(isClaim).orderBy(summaries.id);
+    return rows.all() as (SummaryRow & { claimant: string; claimedUntilMs: number })[];
+  }
+
+  /** Returns false if the claim was lost. */
+  renewClaim(id: number, claimant: string, untilMs: number): boolean {
+    const renewed = this.orm.update(summaries).set({ claimedUntilMs: untilMs }).where(isHeld(id, claimant)).run();
+    return renewed.changes === 1;
+  }
+
+  /** Returns false if the claim was lost. */
+  endClaim(id: number, claimant: string): boolean {
+    return this.orm.delete(summaries).where(isHeld(id, claimant)).run().changes === 1;
   }
 
   /** Returns when to ask a summarizer again after its service refused everyone or this claimant; undefined for now. */
   pausedUntil(summarizerId: string, claimant: string, nowMs: number): number | undefined {
-    const [theme, span] = [summaries, spanSummaries].map((t) => {
-      const isPausing = sql`${t.pauses} = 1 and ${t.summarizerId} = ${summarizerId} and ${t.nextTryAtMs} > ${nowMs}
-        and ${t.createdAtMs} <= ${nowMs} and (${t.status} = 'failed' or ${t.claimant} = ${claimant})`;
-      const untilMs = max(t.nextTryAtMs);
-      return this.orm.select({ untilMs }).from(t).where(isPausing).get()!.untilMs ?? 0;
-    });
-    return Math.max(theme!, span!) || undefined;
+    const t = summaries;
+    const isPausing = sql`${t.pauses} = 1 and ${t.summarizerId} = ${summarizerId} and ${t.nextTryAtMs} > ${nowMs}
+      and ${t.createdAtMs} <= ${nowMs} and (${t.status} = 'failed' or ${t.claimant} = ${claimant})`;
+    return (
+      this.orm
+        .select({ untilMs: max(t.nextTryAtMs) })
+        .from(t)
+        .where(isPausing)
+        .get()!.untilMs ?? undefined
+    );
   }
+}
+
+export function isSpan(level: SummaryRow["level"]): level is SpanStrategy {
+  return level === "flat" || level === "sandwich";
+}
+
+/** A strategy has one summary in a session, whose first message may be forgotten. */
+function scopeOf({ sessionId, level, rootId }: Summarized): SQL | undefined {
+  return and(
+    isSpan(level) ? eq(summaries.sessionId, sessionId) : eq(summaries.rootId, rootId),
+    eq(summaries.level, level),
+  );
+}
+
+function isHeld(id: number, claimant: string): SQL | undefined {
+  return and(eq(summaries.id, id), eq(summaries.status, "claimed"), eq(summaries.claimant, claimant));
 }

@@ -36,6 +36,10 @@ export class UnionRepository extends Repository {
   readonly #stepsOfCluster = this.statement<RootAt, RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id <= @position
     AND generation = ${GENERATION_AT}`;
+  /** The steps that entered a cluster after one log position and up to another, in order. */
+  readonly entriesOf = this.statement<RootAt & { from: number }, RowOf<typeof UNION>>`
+    SELECT ${UNION} FROM unions WHERE root = @root AND level = 'cluster' AND kind IN ('start', 'join') AND id > @from
+    AND id <= @position AND generation = ${GENERATION_AT} ORDER BY id`.map(enteredStep).all;
   readonly #ofSession = this.statement<[sessionId: string, generation: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`;
   /** The roots in a session's log, even if rows of it are damaged. */

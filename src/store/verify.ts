@@ -10,6 +10,7 @@ import { damagedRows } from "./repository.ts";
 import * as schema from "./schema.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { rebuildSession } from "./write.ts";
+import { wrongSpans } from "./write-summaries.ts";
 
 /** How many problems are listed. All are counted. */
 const PROBLEMS_MAX = 100;
@@ -84,7 +85,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       else note(null, text, false);
     }
     // No other check reads all columns of these tables.
-    for (const table of [schema.sessions, schema.unions, schema.summaries, schema.spanSummaries]) {
+    for (const table of [schema.sessions, schema.unions, schema.summaries]) {
       for (const text of database.read(() => damagedRows(database, table))) note(null, text, false);
     }
     const strayCount = database.read(() => repositories.subjects.strayCount());
@@ -95,11 +96,10 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
 
   const checkSession = (id: string): void => {
     const noteHere = (text: string): void => note(id, text, false);
-    const wrongSpans = database.read(() => repositories.spans.wrong(id));
-    if (options.rebuild && wrongSpans.length > 0)
-      database.write("verify --rebuild", () => repositories.spans.discard(wrongSpans));
-    else
-      for (const span of wrongSpans) note(id, `span summary ${span} does not match the messages that it names`, true);
+    const wrong = database.read(() => wrongSpans(repositories, id));
+    if (options.rebuild && wrong.length > 0)
+      database.write("verify --rebuild", () => repositories.summaries.discard(wrong));
+    else for (const span of wrong) note(id, `summary ${span} does not match the messages that it names`, true);
     const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
     if (options.rebuild && wrongVectors.length > 0)
       database.write("verify --rebuild", () => {

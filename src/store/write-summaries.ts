@@ -1,84 +1,50 @@
-import { createHash } from "node:crypto";
 import { StoreError } from "../core/errors.ts";
 import { heldUntilMs, type Lease } from "./claimant.ts";
 import type { Costs } from "./costs.ts";
 import { Coverage } from "./coverage.ts";
 import type { Repositories } from "./repositories.ts";
-import type { NewSpan, SpanStrategy } from "./spans.ts";
-import type { NewSummary } from "./summaries.ts";
+import { sourceDigestOf } from "./spans.ts";
+import { type DoneSummary, isSpan, type NewSummary } from "./summaries.ts";
 
 // The events that concern summaries. Each exported function that writes is one transaction.
 
+/** Claims on the summaries of one call. */
 export interface HeldClaim {
-  table: "summaries" | "spans";
-  id: number;
+  ids: readonly number[];
   claimant: string;
 }
 
 /** Why no claim was made: another store holds one, or the messages have changed since they were read. */
 export type NoClaim = { heldUntilMs: number } | "changed";
 
-type ThemeWork = Omit<NewSummary, "status" | "claimant" | "claimedUntilMs">;
-type SpanWork = Omit<NewSpan, "status" | "claimant" | "claimedUntilMs">;
+export type SummaryWork = Omit<NewSummary, "status" | "claimant" | "claimedUntilMs">;
 
-/**
- * Claims a theme before a model is paid to summarize it. While the claim holds, no other store summarizes the theme or
- * a part of it. `rewriteCount` is the generation's count when the messages were read.
- */
-export function claimTheme(
+/** Claims summaries before a model is paid for them. While the claim holds, no other store makes any of them. */
+export function claimSummaries(
   repositories: Repositories,
-  work: ThemeWork,
-  rewriteCount: number,
+  works: readonly SummaryWork[],
   lease: Lease,
 ): HeldClaim | NoClaim {
-  const { database, unions, summaries, generations } = repositories;
+  const { database, summaries } = repositories;
+  const { claimant, untilMs } = lease;
   return database.write("resolveDirty", () => {
-    assertSession(repositories, work.sessionId);
-    const coverage = new Coverage(unions);
-    if (generations.newest()?.rewriteCount !== rewriteCount || !isInUse(repositories, work)) return "changed";
-    if (coverage.themeOf(work.rootId) !== work.rootId || isCovered(repositories, coverage, work)) return "changed";
-    const claims = summaries.claims(work.sessionId).filter(({ rootId }) => coverage.themeOf(rootId) === work.rootId);
-    const held = discardLost(summaries, claims, lease);
-    if (held !== undefined) return held;
-    const { claimant, untilMs } = lease;
-    const id = summaries.add({ ...work, status: "claimed", claimant, claimedUntilMs: untilMs });
-    return { table: "summaries", id, claimant };
+    for (const work of works) assertSession(repositories, work.sessionId);
+    if (!works.every((work) => isWanted(repositories, work))) return "changed";
+    const claims = works.flatMap((work) => summaries.claims(work));
+    const held = claims.map((claim) => heldUntilMs(claim, lease)).find((heldUntil) => heldUntil !== undefined);
+    if (held !== undefined) return { heldUntilMs: held };
+    summaries.discard(claims.map(({ id }) => id)); // these no longer hold
+    const ids = works.map((work) => summaries.add({ ...work, status: "claimed", claimant, claimedUntilMs: untilMs }));
+    return { ids, claimant };
   });
-}
-
-export function claimSpan(repositories: Repositories, work: SpanWork, lease: Lease): HeldClaim | NoClaim {
-  const { database, spans } = repositories;
-  return database.write("resolveDirty", () => {
-    assertSession(repositories, work.sessionId);
-    if (!isUnchanged(repositories, work)) return "changed";
-    if ((spans.newest(work.sessionId, work.strategy, "done")?.seqLast ?? -1) >= work.seqLast) return "changed";
-    const held = discardLost(spans, spans.claims(work.sessionId, work.strategy), lease);
-    if (held !== undefined) return held;
-    const { claimant, untilMs } = lease;
-    const id = spans.add({ ...work, status: "claimed", claimant, claimedUntilMs: untilMs });
-    return { table: "spans", id, claimant };
-  });
-}
-
-/** Deletes claims that no longer hold. Returns the first one that does, if there is one. */
-function discardLost(
-  repository: { discard(ids: readonly number[]): void },
-  claims: readonly { id: number; claimant: string; claimedUntilMs: number }[],
-  lease: Lease,
-): { heldUntilMs: number } | undefined {
-  for (const claim of claims) {
-    const untilMs = heldUntilMs(claim, lease);
-    if (untilMs !== undefined) return { heldUntilMs: untilMs };
-    repository.discard([claim.id]);
-  }
-  return undefined;
 }
 
 /** @returns false if one of the claims was lost. */
 export function renewClaims(repositories: Repositories, claims: readonly HeldClaim[], untilMs: number): boolean {
-  return repositories.database.write("resolveDirty", () =>
+  const { database, summaries } = repositories;
+  return database.write("resolveDirty", () =>
     claims
-      .map(({ table, id, claimant }) => repositories[table].renewClaim(id, claimant, untilMs))
+      .flatMap(({ ids, claimant }) => ids.map((id) => summaries.renewClaim(id, claimant, untilMs)))
       .every((isHeld) => isHeld),
   );
 }
@@ -88,10 +54,10 @@ export function releaseClaims(
   repositories: Repositories,
   claims: readonly { claim: HeldClaim; sessionId: string; summarizerId: string; costs: Costs }[],
 ): void {
-  const { database, sessions } = repositories;
+  const { database, sessions, summaries } = repositories;
   database.write("resolveDirty", () => {
     for (const { claim, sessionId, summarizerId, costs } of claims) {
-      repositories[claim.table].endClaim(claim.id, claim.claimant);
+      for (const id of claim.ids) summaries.endClaim(id, claim.claimant);
       if (sessions.byId(sessionId) !== undefined) repositories.costs.discard(sessionId, summarizerId, costs);
     }
   });
@@ -101,94 +67,77 @@ export function releaseClaims(
  * Releases claims that this store could not release before, because the file could not be written. Call it only while
  * no work of this store on the session is under way.
  */
-export function releaseLeftoverClaims(
-  repositories: Repositories,
-  sessionId: string,
-  strategy: "union-find" | SpanStrategy,
-  claimant: string,
-): void {
-  const { database, summaries, spans } = repositories;
-  const leftover = database
-    .read(() => (strategy === "union-find" ? summaries.claims(sessionId) : spans.claims(sessionId, strategy)))
-    .filter((claim) => claim.claimant === claimant);
+export function releaseLeftoverClaims(repositories: Repositories, sessionId: string, claimant: string): void {
+  const { database, summaries } = repositories;
+  const leftover = database.read(() => summaries.claims({ sessionId }).filter((claim) => claim.claimant === claimant));
   if (leftover.length === 0) return;
   database.write("resolveDirty", () => {
-    for (const { id } of leftover) (strategy === "union-find" ? summaries : spans).endClaim(id, claimant);
+    for (const { id } of leftover) summaries.endClaim(id, claimant);
   });
 }
 
 /**
- * Records a summary of a theme, or a failed attempt, and ends its claim. A stand-in costs nothing and needs no claim.
- * Nothing is recorded if another summary covers at least as much, or if another generation is in use. After a lost
- * claim, only a summary of unchanged messages is recorded.
+ * Records the summaries of one call, or its failure, and ends its claim. Rows without a claim are stand-ins and what `compact`
+ * asks for. A row is not written if its messages have changed, if another summary covers at least as much, or if it is a failure
+ * after the claim was lost.
  *
- * @returns true if the row was written.
+ * @returns for each row, true if it was written.
  */
-export function recordSummary(repositories: Repositories, row: NewSummary, claim?: HeldClaim): boolean {
-  const { database, unions, summaries, costs } = repositories;
-  return database.write("resolveDirty", () => {
-    assertSession(repositories, row.sessionId);
-    const wasHeld = claim !== undefined && summaries.endClaim(claim.id, claim.claimant);
-    const isWanted =
-      row.status === "done"
-        ? (wasHeld || sourceDigestOf(repositories, row.rootId, row.logPosition) === row.sourceDigest) &&
-          isInUse(repositories, row) &&
-          !isCovered(repositories, new Coverage(unions), row)
-        : wasHeld;
-    if (isWanted) summaries.add(row);
-    else costs.discard(row.sessionId, row.summarizerId, row);
-    return isWanted;
-  });
-}
-
-/**
- * Records a row for a span and ends its claim. Returns false if nothing was written: messages were forgotten, another
- * summary covers at least as much, or an attempt failed after its claim was lost.
- */
-export function recordSpan(repositories: Repositories, operation: string, row: NewSpan, claim?: HeldClaim): boolean {
-  const { database, spans, costs } = repositories;
+export function recordSummaries(
+  repositories: Repositories,
+  operation: string,
+  rows: readonly NewSummary[],
+  claim?: HeldClaim,
+): boolean[] {
+  const { database, summaries, costs } = repositories;
   return database.write(operation, () => {
-    assertSession(repositories, row.sessionId);
-    const wasHeld = claim === undefined || spans.endClaim(claim.id, claim.claimant);
-    const done = row.standsIn
-      ? spans.shown(row.sessionId, row.strategy)
-      : spans.newest(row.sessionId, row.strategy, "done");
-    const isWanted =
-      isUnchanged(repositories, row) && (done?.seqLast ?? -1) < row.seqLast && (wasHeld || row.status === "done");
-    if (!isWanted) {
-      if (row.summarizerId) costs.discard(row.sessionId, row.summarizerId, row);
-      return false;
-    }
-    const id = spans.add(row);
-    if (row.status === "done") spans.discard(spans.superseded(id, row));
-    return true;
+    for (const { sessionId } of rows) assertSession(repositories, sessionId);
+    const isHeld = claim?.ids.map((id) => summaries.endClaim(id, claim.claimant));
+    return rows.map((row, index) => {
+      const isOwn = isHeld === undefined || isHeld[index] === true || row.status === "done";
+      if (!isOwn || !isWanted(repositories, row)) {
+        costs.discard(row.sessionId, row.summarizerId, row);
+        return false;
+      }
+      summaries.add(row);
+      if (row.status === "done") summaries.discard(summaries.superseded(row));
+      return true;
+    });
   });
 }
 
-/** Returns the SHA-256, in hex, of the digests of a theme's messages at a log position, in order of seq. */
-export function sourceDigestOf({ messages, unions }: Repositories, root: number, logPosition: number): string {
-  const digest = createHash("sha256");
-  for (const part of messages.digestsOfSteps(unions.stepsOf("theme", root, logPosition))) digest.update(part);
-  return digest.digest("hex");
+/** Returns the ids of finished summaries of spans whose messages are no longer what was summarized. */
+export function wrongSpans(repositories: Repositories, sessionId: string): number[] {
+  const isWrong = (row: DoneSummary): boolean => {
+    const { firstId, lastId } = repositories.spans.contentOf(sessionId, row.seqFirst, row.seqLast);
+    return firstId !== row.rootId || lastId !== row.logPosition || !isUnchanged(repositories, row);
+  };
+  const spans = repositories.summaries.done(sessionId).filter(({ level }) => isSpan(level));
+  return spans.filter(isWrong).map(({ id }) => id);
 }
 
 function assertSession({ sessions }: Repositories, sessionId: string): void {
   if (sessions.byId(sessionId) === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
 }
 
-function isInUse({ generations }: Repositories, { logPosition }: ThemeWork): boolean {
-  return logPosition > (generations.newest()?.logPosition ?? 0);
+/** Returns true if the row is of exactly the messages that no other summary covers, and these are as they were read. */
+function isWanted(repositories: Repositories, row: SummaryWork): boolean {
+  const { summaries, messages, unions, generations } = repositories;
+  const { sessionId, level, rootId, logPosition, sourceDigest } = row;
+  if (isSpan(level)) {
+    const done = row.standsIn ? summaries.shownSpan(sessionId, level) : summaries.newestSpan(sessionId, level, "done");
+    return (done?.seqLast ?? -1) < row.seqLast && isUnchanged(repositories, row);
+  }
+  if (logPosition <= generations.newest()!.logPosition) return false;
+  const from = new Coverage(unions).coveredUntil(summaries.covering(sessionId), rootId);
+  const steps = unions.entriesOf({ root: rootId, from, position: logPosition }).map(({ stepId }) => stepId);
+  return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;
 }
 
-/** A stored stand-in covers only other stand-ins. */
-function isCovered({ summaries }: Repositories, coverage: Coverage, row: ThemeWork): boolean {
-  return [...summaries.shown(row.sessionId), ...summaries.waiting(row.sessionId)].some(
-    (other) => (row.standsIn || !other.standsIn) && coverage.covers(other, row.rootId, row.logPosition),
-  );
-}
-
-/** Returns true if a span holds the messages that were read. */
-function isUnchanged({ spans }: Repositories, row: SpanWork): boolean {
-  const { messageCount, sourceDigest } = spans.contentOf(row.sessionId, row.seqFirst, row.seqLast);
-  return messageCount === row.messageCount && sourceDigest === row.sourceDigest;
+function isUnchanged(
+  { spans }: Repositories,
+  { sessionId, seqFirst, seqLast, messageCount, sourceDigest }: SummaryWork,
+): boolean {
+  const content = spans.contentOf(sessionId, seqFirst, seqLast);
+  return content.messageCount === messageCount && content.sourceDigest === sourceDigest;
 }

@@ -29,8 +29,6 @@ export interface FrontierMove {
   themes: readonly GrowingTheme[];
   /** Messages that enter the forest before their vectors came. */
   vectorless: readonly number[];
-  shownSummaries: readonly number[];
-  hiddenSummaries: readonly number[];
 }
 
 /** A new store got its first embedder. Returns the generation in use, which another process may have started. */
@@ -247,8 +245,7 @@ function writeMove(repositories: Repositories, move: FrontierMove): void {
   }
   for (const state of move.themes) themes.put(sessionId, state);
   pendingVectors.delete(move.vectorless);
-  for (const id of move.shownSummaries) summaries.markShown(move.position, id);
-  for (const id of move.hiddenSummaries) summaries.markHidden(move.position, id);
+  summaries.showWaiting(move.position, sessionId);
   sessions.moveFrontier(move.graduatedSeq, move.evictedSeq, sessionId);
 }
 

@@ -1,4 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
+import { StoreError } from "../core/errors.ts";
+import { untilAborted } from "../core/until-aborted.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { Lease } from "../store/claimant.ts";
 import { type Costs, NO_COSTS } from "../store/costs.ts";
@@ -8,6 +11,8 @@ import { type HeldClaim, type NoClaim, releaseClaims, renewClaims } from "../sto
 /** A claim expires after this time unless it is renewed. If a process on another machine dies, others wait that long. */
 const LEASE_MS = 45_000;
 const RENEW_MS = 15_000;
+/** After this time a result is written again, if another process did not let it be written. */
+const RECORD_AGAIN_MS = 500;
 
 export interface ClaimsOptions {
   repositories: Repositories;
@@ -19,8 +24,11 @@ export interface ClaimsOptions {
   signal: AbortSignal;
 }
 
+/** The summaries of one call. */
 export interface ClaimedSummary {
   claim: HeldClaim;
+  /** When the claim expires, by `performance.now()`. */
+  heldUntil: number;
   sessionId: string;
   summarizerId: string;
   costs: Costs;
@@ -47,7 +55,8 @@ export class SummaryClaims {
     const nowMs = clock();
     const claim = make({ claimant, nowMs, untilMs: nowMs + LEASE_MS });
     if (claim === "changed" || "heldUntilMs" in claim) return claim;
-    const summary = { claim, sessionId, summarizerId: summarizer.id, costs: NO_COSTS, isLost: false };
+    const heldUntil = performance.now() + LEASE_MS;
+    const summary = { claim, heldUntil, sessionId, summarizerId: summarizer.id, costs: NO_COSTS, isLost: false };
     this.#held.add(summary);
     return summary;
   }
@@ -59,7 +68,9 @@ export class SummaryClaims {
   hold(summary: ClaimedSummary): void {
     const { repositories, clock } = this.#options;
     try {
-      if (renewClaims(repositories, [summary.claim], clock() + LEASE_MS)) return;
+      const isHeld = renewClaims(repositories, [summary.claim], clock() + LEASE_MS);
+      summary.heldUntil = performance.now() + LEASE_MS;
+      if (isHeld) return;
     } catch (error) {
       summary.storeError = error;
       throw error;
@@ -70,13 +81,22 @@ export class SummaryClaims {
 
   /** Releases the claim on work that was given up. */
   giveUp(summary: ClaimedSummary): void {
-    this.drop(summary);
+    this.#held.delete(summary);
     releaseClaims(this.#options.repositories, [summary]);
   }
 
-  /** Removes a claim that the store has already ended, because the result was recorded. */
-  drop(summary: ClaimedSummary): void {
-    this.#held.delete(summary);
+  /** Writes a paid result, which ends the claim. While another process keeps the store busy, tries again until the claim expires. */
+  async record<T>(summary: ClaimedSummary, write: (claim: HeldClaim) => T): Promise<T> {
+    for (;;) {
+      try {
+        const result = write(summary.claim);
+        this.#held.delete(summary);
+        return result;
+      } catch (error) {
+        if (!StoreError.is(error, "STORE_BUSY") || performance.now() >= summary.heldUntil) throw error;
+      }
+      await untilAborted(delay(RECORD_AGAIN_MS), this.#options.signal);
+    }
   }
 
   /** Ends the run, and releases the claims whose results were not recorded. */
@@ -88,8 +108,13 @@ export class SummaryClaims {
 
   #renew(): void {
     const { repositories, clock } = this.#options;
-    const claims = [...this.#held].map(({ claim }) => claim);
-    if (claims.length > 0) quietly(() => renewClaims(repositories, claims, clock() + LEASE_MS));
+    const held = [...this.#held];
+    if (held.length === 0) return;
+    quietly(() => {
+      const claims = held.map(({ claim }) => claim);
+      renewClaims(repositories, claims, clock() + LEASE_MS);
+      for (const summary of held) summary.heldUntil = performance.now() + LEASE_MS;
+    });
   }
 
   readonly #release = (): void => {

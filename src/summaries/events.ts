@@ -11,15 +11,15 @@
 export interface ResolveEvent {
   kind: "started" | "resolved" | "failed" | "parked" | "deferred" | "stood_in";
   sessionId: string;
-  /** Names the theme or span: `theme:123@456`, `span:12@480`. */
+  /** Names the cluster or span: `cluster:123@456`, `span:12@480`. */
   handle: string;
   /** The tokens of the summary; with `resolved` and `stood_in`. */
   tokenCount?: number;
-  /** The tokens and US dollars of all calls, also of failed ones, if the service reports them. */
+  /** The tokens and US dollars of all calls, also of failed ones, if the service reports them. The first cluster of a call has them. */
   inputTokens?: number;
   outputTokens?: number;
   costUsd?: number;
-  /** With `resolved`: true if the theme grew meanwhile, or its messages were forgotten or summarized by another process. */
+  /** With `resolved`: true if it was not recorded: its messages were forgotten, or summarized by another process. */
   isStale?: boolean;
   /** Why there is no summary; with `failed` and `parked`. */
   error?: string;

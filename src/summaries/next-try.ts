@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { cutLine } from "../models/lines.ts";
 import { isOfAccount } from "../models/refusal.ts";
-import type { Try } from "../store/claims.ts";
+import type { Try } from "../store/summaries.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };
 
@@ -87,18 +87,20 @@ export interface Postponement {
 /**
  * Returns why the last try postpones the next one, or undefined if the next try may start.
  *
- * @param extent  The last log position (theme) or seq (span) that the next summary would cover.
+ * @param logPosition  The log position of the next summary's row; of a span, its last message's id.
  */
 export function postponementOf(
   tried: Try | undefined,
-  extent: number,
+  logPosition: number,
   { claimant, nowMs }: Asker,
 ): Postponement | undefined {
   if (tried === undefined) return undefined;
   const { status, nextTryAtMs, createdAtMs } = tried;
   if (nextTryAtMs === null) {
     const isInflated = tried.errorCode === null;
-    return status === "parked" && tried.extent >= extent ? { kind: "parked", nextTryAtMs, isInflated } : undefined;
+    return status === "parked" && tried.logPosition >= logPosition
+      ? { kind: "parked", nextTryAtMs, isInflated }
+      : undefined;
   }
   if (status === "parked" && tried.claimant !== claimant) return undefined;
   // A try in the future means that the clock was set back.

@@ -1,31 +1,32 @@
+import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import type { Summarizer } from "../models/summarizer.ts";
 import type { ModelUsage } from "../models/usage.ts";
-import type { Lease } from "../store/claimant.ts";
 import { type Costs, NO_COSTS } from "../store/costs.ts";
 import type { Repositories } from "../store/repositories.ts";
 import type { NewSummary } from "../store/summaries.ts";
-import type { HeldClaim, NoClaim } from "../store/write-summaries.ts";
+import { claimSummaries, type HeldClaim, recordSummaries, type SummaryWork } from "../store/write-summaries.ts";
 import { type CallBudget, Spending } from "./call-budget.ts";
 import { type ClaimedSummary, type ClaimsOptions, SummaryClaims } from "./claims.ts";
 import type { DeferReason, OnResolveEvent, ResolveEvent } from "./events.ts";
-import { type Asker, consequenceOf, type Postponement } from "./next-try.ts";
+import { type Asker, type Consequence, consequenceOf, type Postponement } from "./next-try.ts";
+import { sharedTexts } from "./shared-reply.ts";
 import { type Outcome, planReading, type Reading, type SummarizeOptions, summarize } from "./summarize.ts";
 
 const STAND_IN = extractiveSummarizer();
 
-/** Counts of themes. With `flat` and `sandwich`, the one summary of the session counts as a theme. */
+/** Counts of clusters. With `flat` and `sandwich`, the one summary of the session counts as a cluster. */
 export interface ResolveResult {
-  /** Themes with a new summary. */
+  /** Clusters with a new summary. */
   resolved: number;
-  /** Themes for which the summarizer failed or gave an unusable answer. They are tried again after a delay. */
+  /** Clusters for which the summarizer failed or gave an unusable answer. They are tried again after a delay. */
   failed: number;
-  /** Themes that grew meanwhile, or whose messages were forgotten or summarized by another process meanwhile. */
+  /** Clusters whose messages were forgotten, or summarized by another process, before the summary was made. */
   stale: number;
-  /** Themes whose summary was refused, or was not shorter than its sources. They wait until they grow, or for an hour. */
+  /** Clusters whose summary was refused, or was not shorter than its sources. They wait until they grow, or for an hour. */
   parked: number;
-  /** Themes for which the summarizer was not called; see `DeferReason`. */
+  /** Clusters for which the summarizer was not called; see `DeferReason`. */
   deferred: number;
 }
 
@@ -38,24 +39,24 @@ export interface ResolveRunOptions extends ClaimsOptions, Omit<SummarizeOptions,
   onEvent?: OnResolveEvent | undefined;
 }
 
-type Making = Pick<NewSummary, "summarizerId" | "promptVersion" | "attempts" | "createdAtMs">;
-
-type MakingResult = Making &
-  Costs &
-  Pick<NewSummary, "title" | "text" | "tokenCount" | "error" | "errorCode" | "nextTryAtMs" | "pauses"> &
-  Pick<NewSummary, "claimant" | "standsIn"> & { status: "done" | "failed" | "parked" };
-
-export interface SummaryTask {
+/** A cluster or span of one call. */
+export interface SummaryMember {
   handle: string;
-  reading: Reading;
+  /** The title if the call has several members. */
+  title: string;
+  work: Omit<SummaryWork, keyof Making>;
+  /** The messages to read, in order. */
+  sources: readonly Message[];
+}
+
+/** One call of the summarizer. */
+export interface SummaryTask extends Pick<Reading, "previous" | "tokensMax"> {
+  members: readonly SummaryMember[];
   /** The number of this try, from 1. */
   attempts: number;
-  claim(making: Making, lease: Lease): HeldClaim | NoClaim;
-  /** Writes the result. A stand-in has no claim. @returns false if the result is of no more use. */
-  record(made: MakingResult, claim?: HeldClaim): boolean;
-  /** Returns true if messages have joined since the sources were read. */
-  hasGrown(): boolean;
 }
+
+type Making = Pick<NewSummary, "summarizerId" | "promptVersion" | "attempts" | "createdAtMs">;
 
 export interface SummaryContext {
   repositories: Repositories;
@@ -67,10 +68,11 @@ export interface SummaryContext {
   summarizer: Summarizer;
 }
 
-export interface DueSummary {
-  id: number;
-  handle: string;
-  /** Why the summary is not made now; undefined if it is. */
+/** The summaries that one call would make. */
+export interface DueCall {
+  keys: readonly number[];
+  handles: readonly string[];
+  /** Why they are not made now; undefined if they are. */
   wait: Postponement | undefined;
 }
 
@@ -80,9 +82,9 @@ export interface DueSummary {
  * Without an `Asker`, the summaries are those that contexts need a stand-in for. Earlier stand-ins then count as summaries.
  */
 export interface DueSummaries {
-  list(asker: Asker | undefined): DueSummary[];
-  /** Reads the sources of a summary. @returns undefined if the summary is no longer due, or must wait. */
-  task(id: number, asker: Asker | undefined): SummaryTask | undefined;
+  list(asker: Asker | undefined): DueCall[];
+  /** Reads the sources. @returns undefined if none of the summaries is due any more, or if all must wait. */
+  task(keys: readonly number[], asker: Asker | undefined): SummaryTask | undefined;
 }
 
 /** One call of `resolveDirty`. No transaction is open while a summarizer works. */
@@ -112,97 +114,121 @@ export class ResolveRun {
     this.#claims.end();
   }
 
-  /** Counts a summary that an earlier try postpones. */
-  wait(handle: string, { kind, nextTryAtMs }: Postponement): void {
-    if (kind === "deferred") return void this.#defer(handle, "backing_off", nextTryAtMs ?? undefined);
-    this.result.parked += 1;
+  /** Counts summaries that an earlier try postpones. */
+  wait({ handles, wait }: DueCall): void {
+    const { kind, nextTryAtMs } = wait!;
+    if (kind === "deferred") return void this.#defer(handles, "backing_off", nextTryAtMs ?? undefined);
+    this.result.parked += handles.length;
     this.#tryAgainAt(nextTryAtMs);
   }
 
   /**
-   * Makes one summary, unless a limit, a pause or another process's claim prevents it.
-   * @returns false if a stand-in is needed.
+   * Makes the summaries of one call, unless a limit, a pause or another process's claim prevents it.
+   * @returns false if stand-ins are needed.
    */
   async work(task: SummaryTask): Promise<boolean> {
-    const { signal, summarizer, tokenCounter, budget } = this.options;
+    const { repositories, signal, summarizer, tokenCounter, budget } = this.options;
+    const handles = task.members.map(({ handle }) => handle);
     signal.throwIfAborted();
-    if (this.#stoppedUntilMs !== undefined) return this.#defer(task.handle, "stopped", this.#stoppedUntilMs);
-    const plan = planReading(task.reading, tokenCounter);
-    if (!budget.reserve(plan.estimate)) return this.#defer(task.handle, "limit", undefined);
+    if (this.#stoppedUntilMs !== undefined) return this.#defer(handles, "stopped", this.#stoppedUntilMs);
+    const plan = planReading(readingOf(task), tokenCounter);
+    if (!budget.reserve(plan.estimate)) return this.#defer(handles, "limit", undefined);
     const spending = new Spending();
     try {
-      const work = this.#claims.claim((lease) => task.claim(this.#making(summarizer, task.attempts), lease));
-      if (work === "changed") return true;
-      if ("heldUntilMs" in work) return this.#defer(task.handle, "claimed", work.heldUntilMs);
-      this.#emit("started", task.handle);
-      const onSend = (): void => this.#claims.hold(work);
+      const making = this.#making(summarizer, task.attempts);
+      const works = task.members.map(({ work }) => ({ ...work, ...making }));
+      const claimed = this.#claims.claim((lease) => claimSummaries(repositories, works, lease));
+      if (claimed === "changed") return true;
+      if ("heldUntilMs" in claimed) return this.#defer(handles, "claimed", claimed.heldUntilMs);
+      for (const handle of handles) this.#emit("started", handle);
+      const onSend = (): void => this.#claims.hold(claimed);
       const onCall = (tokenCount: number): void => {
         if (!summarizer.isLocal) onSend();
         spending.begin(tokenCount);
       };
       const onUsage = (usage: ModelUsage): void => {
-        work.costs = withUsage(work.costs, usage);
-        spending.report(work.costs);
+        claimed.costs = withUsage(claimed.costs, usage);
+        spending.report(claimed.costs);
       };
       const outcome = await summarize(plan, { summarizer, tokenCounter, signal, onUsage, onCall, onSend });
       signal.throwIfAborted();
-      if (work.storeError !== undefined) throw work.storeError; // the summarizer did not fail
-      if (!work.isLost) return this.#finish(task, work, outcome);
-      this.#claims.giveUp(work);
-      return this.#defer(task.handle, "claimed", this.options.clock());
+      if (claimed.storeError !== undefined) throw claimed.storeError; // the summarizer did not fail
+      if (!claimed.isLost) return await this.#finish(task, claimed, outcome);
+      this.#claims.giveUp(claimed);
+      return this.#defer(handles, "claimed", this.options.clock());
     } finally {
       budget.release(plan.estimate, spending);
     }
   }
 
   /** Makes a summary with the extractive summarizer. Nothing is recorded if it fails, or is not shorter than its sources. */
-  async standIn({ handle, reading, record }: SummaryTask): Promise<void> {
-    const { signal, tokenCounter } = this.options;
-    const plan = planReading(reading, tokenCounter);
+  async standIn(task: SummaryTask): Promise<void> {
+    const { repositories, signal, tokenCounter } = this.options;
+    const [{ handle, work }] = task.members as [SummaryMember];
+    const plan = planReading(readingOf(task), tokenCounter);
     const outcome = await summarize(plan, { summarizer: STAND_IN, tokenCounter, signal });
     signal.throwIfAborted();
     if (outcome.status !== "done") return;
-    const made = { ...this.#making(STAND_IN, 1), ...NO_COSTS, ...outcome, claimant: null, standsIn: true };
-    if (record(made)) this.#emit("stood_in", handle, { tokenCount: outcome.tokenCount });
+    const row = { ...work, ...this.#making(STAND_IN, 1), ...outcome, standsIn: true };
+    const [isWritten] = recordSummaries(repositories, "resolveDirty", [row]);
+    if (isWritten) this.#emit("stood_in", handle, { tokenCount: outcome.tokenCount });
   }
 
   #making({ id, promptVersion }: Summarizer, attempts: number): Making {
     return { summarizerId: id, promptVersion, attempts, createdAtMs: this.options.clock() };
   }
 
-  #finish(task: SummaryTask, work: ClaimedSummary, outcome: Outcome): boolean {
-    const making = this.#making(this.options.summarizer, task.attempts);
-    const ending =
-      outcome.status === "failed"
-        ? consequenceOf(outcome.error, task.attempts, making.createdAtMs, Math.random())
-        : outcome;
-    const claimant = ending.status === "done" ? null : work.claim.claimant;
-    const isWritten = task.record({ ...making, ...work.costs, ...ending, claimant }, work.claim);
-    this.#claims.drop(work);
-    const costs = eventCosts(work.costs);
-    if (ending.status === "done") {
-      const isStale = !isWritten || task.hasGrown();
-      if (isWritten) this.result.resolved += 1;
-      if (isStale) {
-        this.result.stale += 1;
-        this.#tryAgainAt(making.createdAtMs);
+  async #finish({ members, attempts }: SummaryTask, claimed: ClaimedSummary, outcome: Outcome): Promise<boolean> {
+    const { repositories, summarizer, tokenCounter } = this.options;
+    const making = this.#making(summarizer, attempts);
+    const isShared = members.length > 1;
+    const ending = outcome.status === "failed" ? this.#failure(outcome.error, making, isShared) : outcome;
+    const texts =
+      isShared && ending.status === "done"
+        ? sharedTexts(
+            ending.text,
+            members.map(({ sources }) => sources.map(({ seq }) => seq)),
+          )
+        : [];
+    const rows = members.map(({ work, title }, index): NewSummary => {
+      const row = { ...work, ...making, ...(index === 0 ? claimed.costs : NO_COSTS) };
+      if (ending.status !== "done") return { ...row, ...ending, claimant: claimed.claim.claimant };
+      const own = isShared ? { status: ending.status, title, text: texts[index]! } : ending;
+      return { ...row, ...own, tokenCount: tokenCounter.count(own.title) + tokenCounter.count(own.text) };
+    });
+    const write = (claim: HeldClaim) => recordSummaries(repositories, "resolveDirty", rows, claim);
+    const isWritten = await this.#claims.record(claimed, write);
+    for (const [index, { handle }] of members.entries()) {
+      const costs = eventCosts(rows[index]!);
+      if (ending.status === "done") {
+        const isStale = !isWritten[index];
+        this.result[isStale ? "stale" : "resolved"] += 1;
+        if (isStale) this.#tryAgainAt(making.createdAtMs);
+        this.#emit("resolved", handle, { tokenCount: rows[index]!.tokenCount ?? 0, isStale, ...costs });
+        continue;
       }
-      this.#emit("resolved", task.handle, { tokenCount: ending.tokenCount, isStale, ...costs });
-      return true;
+      const { status, error, errorCode, nextTryAtMs } = ending;
+      this.result[status] += 1;
+      this.#tryAgainAt(nextTryAtMs ?? null);
+      const more = { ...(errorCode !== null && { errorCode }), ...(nextTryAtMs !== null && { nextTryAtMs }) };
+      this.#emit(status, handle, { error, ...more, ...costs });
     }
-    const { status, error, errorCode, nextTryAtMs, pauses } = ending;
-    if (pauses) this.#stoppedUntilMs = nextTryAtMs ?? undefined;
-    this.result[status] += 1;
-    this.#tryAgainAt(nextTryAtMs);
-    const more = { ...(errorCode !== null && { errorCode }), ...(nextTryAtMs !== null && { nextTryAtMs }) };
-    this.#emit(status, task.handle, { error, ...more, ...costs });
-    return outcome.status === "parked"; // contexts show the sources instead
+    if (ending.status !== "done" && ending.pauses) this.#stoppedUntilMs = ending.nextTryAtMs ?? undefined;
+    return outcome.status !== "failed"; // instead of an inflated summary, contexts show the sources
   }
 
-  #defer(handle: string, reason: DeferReason, nextTryAtMs: number | undefined): false {
-    this.result.deferred += 1;
+  /** If the service refuses what several clusters hold, each is tried alone. */
+  #failure(error: unknown, { attempts, createdAtMs }: Making, isShared: boolean): Consequence {
+    const consequence = consequenceOf(error, attempts, createdAtMs, Math.random());
+    if (!isShared || consequence.status !== "parked" || consequence.nextTryAtMs !== null) return consequence;
+    return { ...consequence, status: "failed", nextTryAtMs: createdAtMs };
+  }
+
+  #defer(handles: readonly string[], reason: DeferReason, nextTryAtMs: number | undefined): false {
+    this.result.deferred += handles.length;
     this.#tryAgainAt(nextTryAtMs ?? null);
-    this.#emit("deferred", handle, { reason, ...(nextTryAtMs !== undefined && { nextTryAtMs }) });
+    const more = { reason, ...(nextTryAtMs !== undefined && { nextTryAtMs }) };
+    for (const handle of handles) this.#emit("deferred", handle, more);
     return false;
   }
 
@@ -222,6 +248,15 @@ export class ResolveRun {
   }
 }
 
+function readingOf({ members, previous, tokensMax }: SummaryTask): Reading {
+  return {
+    previous,
+    sources: members.flatMap(({ sources }) => sources).sort((left, right) => left.seq - right.seq),
+    sourceTokenCount: members.reduce((sum, { work }) => sum + work.sourceTokenCount, 0),
+    tokensMax,
+  };
+}
+
 /** Adds usage to costs. Invalid numbers count as 0, because a summarizer of the caller may report anything. */
 function withUsage(before: Costs, { inputTokens, outputTokens, costUsd }: ModelUsage): Costs {
   const isPrice = costUsd !== undefined && costUsd >= 0 && costUsd < Number.POSITIVE_INFINITY;
@@ -236,7 +271,11 @@ function wholeTokens(count: number): number {
   return count > 0 && count <= Number.MAX_SAFE_INTEGER ? Math.ceil(count) : 0;
 }
 
-function eventCosts({ inputTokens, outputTokens, costUsd }: Costs): Partial<ResolveEvent> {
+function eventCosts({
+  inputTokens = null,
+  outputTokens = null,
+  costUsd = null,
+}: Pick<NewSummary, keyof Costs>): Partial<ResolveEvent> {
   return {
     ...(inputTokens !== null && { inputTokens }),
     ...(outputTokens !== null && { outputTokens }),

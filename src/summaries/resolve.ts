@@ -1,5 +1,6 @@
 import type { Strategy } from "../core/options.ts";
 import { releaseLeftoverClaims } from "../store/write-summaries.ts";
+import { clusterSummaries } from "./clusters.ts";
 import {
   type DueSummaries,
   nothingDone,
@@ -9,7 +10,6 @@ import {
   type SummaryContext,
 } from "./resolve-run.ts";
 import { spanSummaries } from "./span.ts";
-import { themeSummaries } from "./themes.ts";
 
 /** The number of concurrent calls, unless the caller gives another. The Gemini client sends as many. */
 export const RESOLVE_CONCURRENCY = 8;
@@ -30,10 +30,10 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   const { repositories, sessionId, strategy, claimant, concurrency, signal } = options;
   signal.throwIfAborted();
   if (strategy === "full") return { result: nothingDone(), nextTryAtMs: undefined };
-  releaseLeftoverClaims(repositories, sessionId, strategy, claimant);
+  releaseLeftoverClaims(repositories, sessionId, claimant);
   const run = new ResolveRun(options);
   try {
-    const summaries = strategy === "union-find" ? themeSummaries(options) : spanSummaries({ ...options, strategy });
+    const summaries = strategy === "union-find" ? clusterSummaries(options) : spanSummaries({ ...options, strategy });
     await makeDue(summaries, run, concurrency);
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {
@@ -43,27 +43,24 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
 
 async function makeDue(summaries: DueSummaries, run: ResolveRun, concurrency: number): Promise<void> {
   const due = summaries.list(run.asker());
-  const missing = new Set<number>();
-  for (const { id, handle, wait } of due) {
-    if (wait === undefined) continue;
-    run.wait(handle, wait);
-    if (!wait.isInflated) missing.add(id);
-  }
+  const waiting = due.filter(({ wait }) => wait !== undefined);
+  for (const call of waiting) run.wait(call);
+  let isMissing = waiting.some(({ wait }) => !wait!.isInflated);
   const queue = due.filter(({ wait }) => wait === undefined).values();
   const work = async (): Promise<void> => {
-    for (const { id } of queue) {
-      const task = summaries.task(id, run.asker());
-      if (task !== undefined && !(await run.work(task))) missing.add(id);
+    for (const { keys } of queue) {
+      const task = summaries.task(keys, run.asker());
+      if (task !== undefined && !(await run.work(task))) isMissing = true;
     }
   };
   // If one worker fails, wait for the others, because none may write after this returns.
   const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
   // A local summarizer needs no stand-in.
-  if (missing.size === 0 || run.options.summarizer.isLocal) return;
+  if (!isMissing || run.options.summarizer.isLocal) return;
   // A summary that has a stand-in from an earlier run is not in this list.
-  for (const { id } of summaries.list(undefined)) {
-    const task = missing.has(id) ? summaries.task(id, undefined) : undefined;
+  for (const { keys } of summaries.list(undefined)) {
+    const task = summaries.task(keys, undefined);
     if (task !== undefined) await run.standIn(task);
   }
 }

@@ -1,24 +1,11 @@
-import type { SessionSettings } from "../core/options.ts";
+import type { SpanRule } from "../core/options.ts";
 import { countWithin, type WindowStep } from "../forest/window.ts";
-import type { SpanStrategy } from "../store/spans.ts";
 
 /** A summary may take this share of the tokens that the pinned messages leave. The memory block may take 0.4. */
 export const SUMMARY_SHARE = 0.1;
 
 /** If the pinned messages leave fewer tokens, no summary is made, because it would not fit with its tags. */
 const FREE_TOKENS_MIN = 500;
-
-/** Shares are of the tokens that the pinned messages leave in the budget. */
-export interface SplitRule {
-  /** A context counts as full from this share on. */
-  trigger: number;
-  /** The share for the first steps, which stay word for word. */
-  top: number;
-  /** The share for the newest steps, which stay word for word. */
-  tail: number;
-  /** A summary must cover at least this many messages. */
-  messagesMin: number;
-}
 
 export interface Filling {
   pinnedTokens: number;
@@ -34,13 +21,7 @@ export type Split = { seqFirst: number; seqLast: number };
 /** Why there is nothing to summarize: no steps lie between those that stay, or these steps have too few messages. */
 export type NoSplit = "nothing_to_compress" | "middle_too_small";
 
-export function splitRuleOf(strategy: SpanStrategy, settings: SessionSettings): SplitRule {
-  if (strategy === "flat") return { trigger: settings.flatTrigger, top: 0, tail: settings.flatTail, messagesMin: 1 };
-  const { sandwichTrigger: trigger, sandwichHead: top, sandwichTail: tail, sandwichMessagesMin } = settings;
-  return { trigger, top, tail, messagesMin: sandwichMessagesMin };
-}
-
-export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): boolean {
+export function isFull(filling: Filling, rule: SpanRule, tokensMax: number): boolean {
   const { pinnedTokens, summary, steps } = filling;
   const free = tokensMax - pinnedTokens;
   const ownTokens = steps.reduce((sum, step) => sum + step.tokenCount, 0);
@@ -58,7 +39,7 @@ export function isFull(filling: Filling, rule: SplitRule, tokensMax: number): bo
  */
 export function splitContext(
   { pinnedTokens, summary, steps }: Filling,
-  rule: SplitRule,
+  rule: SpanRule,
   tokensMax: number,
 ): Split | NoSplit {
   const free = tokensMax - pinnedTokens;

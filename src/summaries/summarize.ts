@@ -8,7 +8,7 @@ import type { Reservation } from "./call-budget.ts";
 import type { Consequence } from "./next-try.ts";
 
 /** The most tokens of sources in one call. If there are more, several calls are made, and each extends the last summary. */
-const CALL_TOKENS_MAX = 24_000;
+export const CALL_TOKENS_MAX = 24_000;
 
 const TITLE_CHARS_MAX = 200;
 
@@ -23,7 +23,7 @@ export interface SummarizeOptions {
 }
 
 export interface Reading {
-  /** Summaries that cover some of the sources, oldest first; empty for a full reading. */
+  /** The summary that this one replaces, if there is one. */
   previous: readonly SummaryText[];
   /** The messages that `previous` does not cover, in order. */
   sources: readonly Message[];

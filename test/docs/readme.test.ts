@@ -9,6 +9,7 @@ import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
 import { type GeminiServer, startGeminiServer } from "../support/gemini-server.ts";
 import { talk } from "../support/said.ts";
+import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PAGES = readPages();
@@ -76,7 +77,7 @@ describe("the snippets in TypeScript", () => {
     vi.stubEnv("GEMINI_API_KEY", "readme");
     vi.stubEnv("GOOGLE_GEMINI_BASE_URL", gemini.url);
     const store = openStore(join(folder, `agent-${byGemini}.db`));
-    const session = store.session("support-42");
+    const session = store.session("support-42", { resolveTokensMin: 200 });
     for (const message of talk(100)) {
       session.append({ ...message, content: `${message.content} The key is sk-0123456789abcdefghij.` });
     }
@@ -141,14 +142,14 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(10));
+  test("are there", () => expect(queries.length).toBe(11));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
-    const store = openStore(path);
+    const store = openStore(path, { summarizer: scriptedSummarizer("good") });
     for (const id of ["a", "b"]) {
       // One with a summary, and one without.
-      const resolveTokensMin = id === "a" ? 200 : 1;
+      const resolveTokensMin = id === "a" ? 1 : 200;
       const session = store.session(id, { hotSize: 2, overlap: 1, evictBatch: 2, resolveTokensMin });
       if (session.messages().length > 0) continue;
       const createdAt = Date.UTC(2026, 0, 1); // long ago, so that it rests

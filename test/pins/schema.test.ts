@@ -46,11 +46,6 @@ test("tables and views, with their columns in order", () => {
     ],
     [
       "table",
-      "span_summaries",
-      "id session_id strategy first_id last_id seq_first seq_last message_count source_token_count source_digest reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd checksum",
-    ],
-    [
-      "table",
       "summaries",
       "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd checksum",
     ],
@@ -102,9 +97,6 @@ test("indexes", () => {
     "sessions_by_external_id",
     "sessions_by_parent",
     "sessions_by_project",
-    "span_summaries_by_session",
-    "span_summaries_claimed",
-    "span_summaries_pausing",
     "summaries_by_root",
     "summaries_by_session",
     "summaries_claimed",
@@ -120,10 +112,10 @@ test("indexes", () => {
 
 test("what the file says of itself", () => {
   const store = temporaryStore();
-  // "Copp", nine migrations, UTF-8.
+  // "Copp", ten migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 9, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 10, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {
@@ -135,7 +127,6 @@ test("words in the columns that have few", () => {
     ["'system', 'user', 'assistant', 'tool'"],
     ["'due', 'refused'"],
     [],
-    ["done"],
     ["done"],
     ["cluster", "'start', 'join', 'settle'", "theme", "unite", "subject", "'start', 'unite', 'dissolve'"],
   ]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { BlockCache } from "../../src/context/digest/blocks.ts";
-import type { RenderView, ThemePlace, ThemeView } from "../../src/context/view.ts";
+import { type RenderView, statementsOf, type ThemePlace, type ThemeView } from "../../src/context/view.ts";
 import type { Message, Part } from "../../src/core/message.ts";
 import { textOf } from "../../src/core/text.ts";
 import { messageTokens, type TokenCounter } from "../../src/core/tokens.ts";
@@ -124,9 +124,7 @@ export function modelOf(messages: Message[], division: Division): SessionModel {
         inTheme.filter((entry) => entry.summary === number),
         10 + number,
       ),
-      title: `Title "${number}"`,
-      text: division.summaryText,
-      isWritten: true,
+      statements: statementsOf(division.summaryText),
     }));
     const uncovered = inTheme.filter((entry) => !entry.hot && entry.summary === 0).map((entry) => entry.step);
     for (const { step, hot, summary: number } of inTheme) {

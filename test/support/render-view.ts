@@ -46,12 +46,10 @@ export function themeOf(root: number, messageCount: number, fields: Partial<Them
 
 export function summaryOf(root: number, messageCount: number, text = `Summary of ${root}.`): SummaryView {
   return {
-    handle: `theme:${root}@50`,
-    title: `Title ${root}`,
-    text,
+    handle: `cluster:${root}@50`,
+    statements: text.split("\n"),
     messageCount,
     seqFirst: root,
     seqLast: root + messageCount - 1,
-    isWritten: true,
   };
 }

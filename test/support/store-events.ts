@@ -128,7 +128,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     prepare: async (store, path) => {
       full(store);
       await store.session("s").resolveDirty();
-      inDatabase(path, (database) => database.exec("UPDATE span_summaries SET message_count = 1, checksum = NULL"));
+      inDatabase(path, (database) => database.exec("UPDATE summaries SET message_count = 1, checksum = NULL"));
     },
     happen: (store) => store.verify({ rebuild: true }),
   },

@@ -53,7 +53,7 @@ describe.each([7, 8])("a store of format %i", (format) => {
   test("a session is split as its stored options say", () => {
     const store = openFixture(format);
     expect(store.resume("split").compact()).toEqual({ compacted: true });
-    expect(store.query("SELECT seq_first, seq_last FROM span_summaries WHERE status = 'due'")).toEqual([
+    expect(store.query("SELECT seq_first, seq_last FROM summaries WHERE status = 'due'")).toEqual([
       { seq_first: 4, seq_last: 20 },
     ]);
     expect(store.resume("whole").compact({ strategy: "sandwich" })).toEqual({

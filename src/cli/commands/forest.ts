@@ -31,7 +31,7 @@ export const forestCommand: Command = {
   usage: "forest <session>",
   summary: "Draw a session's forest: themes, their clusters, and the hot window.",
   details:
-    "● is a theme that summaries cover, ◐ one that has grown since, ○ one without a summary. `expand` accepts every " +
+    "● is a theme that summaries of a model cover, ◐ one that they cover in part, ○ one without. `expand` accepts every " +
     "handle. With --json: {session, themes, hot, pinnedCount}, each theme with its clusters.",
   argument: SESSION_MEANING,
   examples: ["488c5296", "488c5296 --json"],
@@ -105,7 +105,7 @@ function rowsOf({ themes, hot }: ForestView): TreeRow[] {
   themes.forEach((theme, index) => {
     const isLast = hot === null && index === themes.length - 1;
     const { mark, state } = stateOf(theme);
-    const title = theme.summaries!.at(-1)?.title || theme.label || "(no words)";
+    const title = theme.label || "(no words)";
     const name = `${mark} ${oneLine(title)}`;
     rows.push({ branch: isLast ? "└─ " : "├─ ", name, isBold: true, handle: theme.root, extent: theme, state });
     theme.clusters.forEach((cluster, clusterIndex) => {
@@ -130,7 +130,10 @@ function stateOf({ uncoveredCount, messageCount, summaries }: ForestView["themes
   mark: string;
   state: string;
 } {
-  if (summaries!.length === 0) return { mark: "○", state: "no summary" };
+  if (summaries!.length === 0) return { mark: "○", state: "" };
   if (uncoveredCount === 0) return { mark: "●", state: "summarized" };
-  return { mark: "◐", state: `${formatNumber(uncoveredCount!)} of ${formatNumber(messageCount)} dirty` };
+  return {
+    mark: "◐",
+    state: `${formatNumber(messageCount - uncoveredCount!)} of ${formatNumber(messageCount)} summarized`,
+  };
 }

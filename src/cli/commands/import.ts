@@ -114,9 +114,9 @@ function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Termina
   ];
   yield `${counts.join(", ")}.${isDryRun ? " Nothing was imported: this was a dry run." : ""}`;
   const { resolved, failed, deferred } = summaries;
-  if (resolved > 0) yield `${formatCount(resolved, "theme")} summarized.`;
-  if (failed > 0) yield `${formatCount(failed, "theme")} could not be summarized; the next import tries again.`;
-  if (deferred > 0) yield `${formatCount(deferred, "theme")} will be summarized later.`;
+  if (resolved > 0) yield `${formatCount(resolved, "cluster")} summarized.`;
+  if (failed > 0) yield `${formatCount(failed, "cluster")} could not be summarized; the next import tries again.`;
+  if (deferred > 0) yield `${formatCount(deferred, "cluster")} will be summarized later.`;
   if (!isDryRun && newCount > 0) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
 }
 

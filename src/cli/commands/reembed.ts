@@ -86,11 +86,11 @@ function embedderInUse(store: Store): string {
 }
 
 function* estimateLines(estimate: Estimate): Generator<string> {
-  const { from, to, sentTo, messageCount, toEmbedCount, summarizedThemeCount } = estimate;
+  const { from, to, sentTo, messageCount, toEmbedCount, summarizedClusterCount } = estimate;
   yield `From ${from} to ${to}.`;
   if (sentTo !== undefined) yield `The texts leave the machine: they are sent to ${sentTo}.`;
   yield `${formatCount(messageCount, "message")}, of which ${formatNumber(toEmbedCount)} would be embedded: ${costText(estimate)}.`;
-  yield `${formatCount(summarizedThemeCount, "theme")} with a summary; those whose messages change would be summarized again.`;
+  yield `${formatCount(summarizedClusterCount, "cluster")} with a summary; those whose messages change would be summarized again.`;
 }
 
 function costText({ tokenCount, costUsd }: Estimate): string {

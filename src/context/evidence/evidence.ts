@@ -1,6 +1,5 @@
-import { formatHandle, parseHandle } from "../../core/handle.ts";
+import { formatHandle } from "../../core/handle.ts";
 import type { Message } from "../../core/message.ts";
-import { Coverage } from "../../store/coverage.ts";
 import type { Repositories } from "../../store/repositories.ts";
 import { groupSteps } from "../layout/steps.ts";
 import type { RenderView, ThemePlace } from "../view.ts";
@@ -71,7 +70,6 @@ export function loadEvidence(
     }
   }
 
-  const coverage = new Coverage(unions);
   const positions = new Map<string, number>();
   for (const sessionId of new Set(all.map((message) => message.sessionId))) {
     positions.set(sessionId, unions.lastPosition(sessionId));
@@ -89,21 +87,9 @@ export function loadEvidence(
           ...step.map((message) => Math.max(hitWorth(message), neighborWorths.get(`${message.seq} ${sessionId}`) ?? 0)),
         ),
         handle: entry === undefined ? null : formatHandle("cluster", entry.clusterRoot, positions.get(sessionId)!),
-        cold: isCold ? coldPlace(view, coverage, entry.clusterRoot, entry.position) : undefined,
+        cold: isCold ? view.placeOf(step[0]!) : undefined,
       };
     })
     .filter(({ worth }) => worth > 0)
     .sort((left, right) => right.worth - left.worth || left.messages[0]!.id - right.messages[0]!.id);
-}
-
-/** Returns the theme of a step that entered the cluster `root` at a log position, and the summary that covers the step. */
-function coldPlace(view: RenderView, coverage: Coverage, root: number, position: number): ThemePlace | undefined {
-  const themeRoot = coverage.themeOf(root);
-  const theme = view.themes.findIndex(({ handle }) => parseHandle(handle).root === themeRoot);
-  if (theme === -1) return undefined;
-  const summary = view.themes[theme]!.summaries.findIndex(({ handle }) => {
-    const { root: rootId, position: logPosition = 0 } = parseHandle(handle);
-    return coverage.covers({ rootId, logPosition }, root, position);
-  });
-  return { theme, summary: summary === -1 ? undefined : summary };
 }

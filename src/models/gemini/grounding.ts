@@ -1,9 +1,9 @@
+import { LABEL, statementsIn, takeCitations } from "../citations.ts";
 import { cutLine } from "../lines.ts";
 import { replyLine } from "../prompt-text.ts";
 import type { Pace } from "../source-reader.ts";
 import { words } from "../words.ts";
 import type { Claim } from "./answer.ts";
-import { LABEL, statementsIn, takeCitations } from "./citations.ts";
 import { hintOf, isShortFigure, namesIn, patternOf } from "./names.ts";
 import type { PromptTexts } from "./prompt.ts";
 

@@ -1,11 +1,11 @@
 import { StoreError } from "../../core/errors.ts";
+import { takeCitations } from "../citations.ts";
 import { labelOf } from "../label.ts";
 import { beginningThatFits, cutLine } from "../lines.ts";
 import { replyLine } from "../prompt-text.ts";
 import { Pace, wordlessLine } from "../source-reader.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "../summarizer.ts";
 import { type Answer, answerJsonSchema, parseAnswer } from "./answer.ts";
-import { takeCitations } from "./citations.ts";
 import { GeminiClient } from "./client.ts";
 import {
   type GroundedClaim,

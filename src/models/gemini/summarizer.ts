@@ -16,7 +16,7 @@ export interface GeminiSummarizerOptions extends GeminiOptions {
  * Creates a summarizer that uses Gemini. It writes sentences, each with the seqs of its source messages: `Decided: The old host
  * stays for a week. [5,7-9]`.
  *
- * The theme's messages and earlier summaries leave the machine, each text after `redact` and cut to 8,000 characters. Ids, times
+ * The messages of clusters and earlier summaries leave the machine, each text after `redact` and cut to 8,000 characters. Ids, times
  * and reasoning do not leave it. One call is one request, and nothing is retried here.
  *
  * Each answer is checked against the sources. Citations of messages that were not sent are dropped or corrected. Identifiers and
@@ -43,6 +43,7 @@ export function geminiSummarizer(options: GeminiSummarizerOptions = {}): Summari
   return {
     id: settings.model,
     promptVersion: PROMPT_VERSION,
+    citesSources: true,
     summarize: async (request) => (await summarizing())(request),
   };
 }

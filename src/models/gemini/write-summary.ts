@@ -1,6 +1,6 @@
+import { citation, LABEL, UNVERIFIED } from "../citations.ts";
 import { beginningThatFits } from "../lines.ts";
 import type { Pace } from "../source-reader.ts";
-import { citation, LABEL, UNVERIFIED } from "./citations.ts";
 import type { GroundedClaim } from "./grounding.ts";
 
 /** The checked claims of an answer, in each list the most important first. */

@@ -30,10 +30,10 @@ const VIEW: ForestView = {
       ...EXTENT,
       root: "theme:1@4",
       level: "theme",
-      label: "lamp",
+      label: "Lamp\nand lens",
       messageCount: 10,
       uncoveredCount: 0,
-      summaries: [{ ...SUMMARY, title: "Lamp\nand lens" }],
+      summaries: [{ ...SUMMARY, title: "" }],
       clusters: [cluster("cluster:1@2", "lamp", true), cluster("cluster:3@4", "lens", false)],
     },
     {
@@ -70,9 +70,9 @@ describe("forestLines", () => {
       "├─ ● Lamp↵and lens  theme:1@4            10     900  #0–9        summarized",
       "│  ├─ lamp          cluster:1@2           5     900  #0–9",
       "│  └─ lens          cluster:3@4           5     900  #0–9        open",
-      "├─ ◐ oven           theme:9@9         1,000     900  #0–9        4 of 1,000 dirty",
+      "├─ ◐ oven           theme:9@9         1,000     900  #0–9        996 of 1,000 summarized",
       "│  └─ (no words)    cluster:9@9           5     900  #0–9",
-      "├─ ○ 灯台           theme:11@12           5     900  #0–9        no summary",
+      "├─ ○ 灯台           theme:11@12           5     900  #0–9",
       "│  └─ 灯台          cluster:11@12         5     900  #0–9",
       "└─ ◆ hot window                          18     400  #1016–1033  word for word",
     ]);
@@ -81,7 +81,7 @@ describe("forestLines", () => {
   test("ends with the last theme if nothing is hot", () => {
     const lines = [...forestLines({ ...VIEW, hot: null }, plainTerminal())];
     expect(lines.slice(-2)).toEqual([
-      "└─ ○ 灯台           theme:11@12           5     900  #0–9     no summary",
+      "└─ ○ 灯台           theme:11@12           5     900  #0–9",
       "   └─ 灯台          cluster:11@12         5     900  #0–9",
     ]);
   });

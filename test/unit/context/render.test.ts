@@ -33,15 +33,15 @@ test("puts the pinned first, then one memory message, then the window", () => {
   expect(messages.map(({ role }) => role)).toEqual(["system", "user", "user", "assistant"]);
   expect(messages[1]!.parts).toHaveLength(1);
   expect(messages[2]!.parts).toBe(user.parts);
-  // Three messages of 10, and 4 for the memory message besides its text of 296 characters.
-  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(296);
-  expect(tokenCount).toBe(30 + 4 + 74);
+  // Three messages of 10, and 4 for the memory message besides its text of 214 characters.
+  expect((messages[1]!.parts[0] as { text: string }).text).toHaveLength(214);
+  expect(tokenCount).toBe(30 + 4 + 54);
   const whole = { how: "verbatim", messageCount: 1 };
   expect(sources).toEqual([
     { ...whole, messageIndex: 0, messageId: 31, seqFirst: 31, seqLast: 31 },
     { ...whole, messageIndex: 2, messageId: 30, seqFirst: 30, seqLast: 30 },
     { ...whole, messageIndex: 3, messageId: 32, seqFirst: 32, seqLast: 32 },
-    { how: "summary", messageIndex: 1, handle: "theme:0@50", seqFirst: 0, seqLast: 19, messageCount: 20 },
+    { how: "summary", messageIndex: 1, handle: "cluster:0@50", seqFirst: 0, seqLast: 19, messageCount: 20 },
   ]);
   expect(omitted).toEqual([
     { kind: "theme", messageIndex: 1, handle: "theme:0@99", seqFirst: 0, seqLast: 29, messageCount: 10 },

@@ -69,15 +69,6 @@ describe("Forest", () => {
     expect(forest.find(11, 4)).toEqual({ cluster: 11, theme: 11 });
     expect(forest.find(11, 5)).toEqual({ cluster: 11, theme: 10 });
   });
-
-  test("lists what a theme holds and held, in order of entering", () => {
-    const forest = forestOf(...GROWN);
-    expect(forest.stepsOf(10)).toEqual([10, 11, 12, 13, 14, 15]);
-    expect(forest.stepsOf(10, 5)).toEqual([10, 11, 12]);
-    expect(forest.stepsOf(13, 7)).toEqual([13, 14]);
-    expect(forest.stepsOf(13)).toEqual([]);
-    expect(forest.stepsOf(99)).toEqual([]);
-  });
 });
 
 describe("replay", () => {

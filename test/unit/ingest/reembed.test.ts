@@ -219,7 +219,7 @@ describe("summaries", () => {
     expect(await store.session("a").resolveDirty()).toMatchObject({ resolved: 0 });
     const shown = store.query("SELECT id, text FROM summaries WHERE shown_from IS NOT NULL AND shown_until IS NULL");
     expect(shown.length).toBeGreaterThan(1);
-    expect(store.reembedEstimate(renamedEmbedder)).toMatchObject({ summarizedThemeCount: shown.length });
+    expect(store.reembedEstimate(renamedEmbedder)).toMatchObject({ summarizedClusterCount: shown.length });
     const { carriedSummaryCount } = await store.reembed({ embedder: renamedEmbedder });
     expect(carriedSummaryCount).toBe(shown.length);
     expect(store.query("SELECT id, text FROM summaries WHERE shown_until IS NULL")).toEqual(shown);
@@ -575,7 +575,7 @@ test("what a run would take is told beforehand", () => {
     toEmbedCount: 100,
     tokenCount,
     costUsd: (tokenCount / 1e6) * 0.2,
-    summarizedThemeCount: 0,
+    summarizedClusterCount: 0,
   });
 });
 

@@ -10,6 +10,7 @@ import { geminiServer, type Reply } from "../../support/gemini-server.ts";
 import { calling, ending, piece, streamed, words } from "../../support/gemini-stream.ts";
 import { talk } from "../../support/said.ts";
 import { away, hang, scriptedEmbedder } from "../../support/scripted-embedder.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const never = new AbortController().signal;
@@ -436,9 +437,9 @@ test("a budget that the model's window has no room for is refused, and one that 
 
 test("summaries are made beside the conversation, and stopped with it", async () => {
   const server = await geminiServer(streamed("Yes."));
-  const store = temporaryStore();
+  const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
   const session = store.session("s", { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 1, resolveTokensMin: 50 });
-  session.appendAll(talk(60));
+  session.appendAll(talk(40, 100));
   const chat = chatAt(server, store, session);
   const summaryCount = () => store.query("SELECT count(*) AS n FROM summaries WHERE status = 'done'")[0]!.n;
   await replyOf(chat.say("Go.", never));

@@ -47,7 +47,7 @@ test("brings back, word for word, what has left the context of a long session", 
 });
 
 test("claims what a summary covers once, as shown", async () => {
-  const session = temporaryStore({ summarizer: scriptedSummarizer("good") }).session("s");
+  const session = temporaryStore({ summarizer: scriptedSummarizer("good") }).session("s", { resolveTokensMin: 50 });
   session.append({ role: "user", content: `The deploy region is Oslo${".".repeat(80)}` });
   fill(session, 800);
   session.compact();

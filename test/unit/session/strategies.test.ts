@@ -38,7 +38,7 @@ function shape(session: Session, options = {}): (number | string)[] {
   return inOrder.map((source) => ("handle" in source ? source.handle : source.seqFirst));
 }
 
-const rows = (store: Store, columns: string) => store.query(`SELECT ${columns} FROM span_summaries ORDER BY id`);
+const rows = (store: Store, columns: string) => store.query(`SELECT ${columns} FROM summaries ORDER BY id`);
 
 describe("flat", () => {
   test("shows everything until a summary is made, then that and the newest messages", async () => {
@@ -466,16 +466,16 @@ describe("a summary of a stretch", () => {
     expect(store.stats().summaryCount).toBe(0);
   });
 
-  test.each(["message_count = 4", "source_digest = 'ab'", "seq_last = 3", "last_id = 4"])(
+  test.each(["message_count = 4", "source_digest = 'ab'", "seq_last = 3", "log_position = 4"])(
     "is found by verify with a wrong %s, and goes when it rebuilds",
     async (change) => {
       const { path, store, session } = opened({ strategy: "flat" });
       session.appendAll(hundreds(8));
       await session.resolveDirty();
       expect(store.verify()).toMatchObject({ ok: true });
-      inDatabase(path, (database) => database.exec(`UPDATE span_summaries SET checksum = NULL, ${change}`));
+      inDatabase(path, (database) => database.exec(`UPDATE summaries SET checksum = NULL, ${change}`));
       expect(store.verify().problems).toEqual([
-        { sessionId: "s", text: "span summary 2 does not match the messages that it names", rebuildable: true },
+        { sessionId: "s", text: "summary 2 does not match the messages that it names", rebuildable: true },
       ]);
       expect(store.verify({ rebuild: true })).toMatchObject({ ok: true });
       expect(shape(session)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);

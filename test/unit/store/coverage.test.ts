@@ -23,7 +23,7 @@ function coverage(damage = ""): Coverage {
   return new Coverage(new UnionRepository(database));
 }
 
-const of = (rootId: number, logPosition: number) => ({ rootId, logPosition });
+const of = (rootId: number, logPosition: number) => ({ level: "theme" as const, rootId, logPosition });
 
 test.each([
   // A summary of 1 at 4 is of steps 1 and 4 alone.
@@ -46,9 +46,9 @@ test.each([
 test("a summary is maximal that no other covers; of equal ones the newest", () => {
   const summaries = [of(2, 4), of(3, 7), of(1, 4), of(1, 7), of(1, 7)];
   // 1 at 7 holds 2 as it was at 4, but 3 only from 8 on.
-  expect(coverage().maximal(summaries)).toEqual([summaries[1], summaries[4]]);
-  expect(coverage().maximal([...summaries, of(1, 8)])).toEqual([of(1, 8)]);
-  expect(coverage().maximal([])).toEqual([]);
+  expect(coverage().maximalThemes(summaries)).toEqual([summaries[1], summaries[4]]);
+  expect(coverage().maximalThemes([...summaries, of(1, 8)])).toEqual([of(1, 8)]);
+  expect(coverage().maximalThemes([])).toEqual([]);
 });
 
 test("the theme that holds a root is at the end of its unites", () => {

@@ -10,6 +10,7 @@ import { networkFinding, roomFinding } from "../../../src/store/file-findings.ts
 import { holdersIn } from "../../../src/store/lock-holders.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const onLinux = process.platform === "linux";
@@ -345,7 +346,7 @@ describe("rows", () => {
   });
 
   test("without a summary are worth a word until they have one", async () => {
-    const store = temporaryStore();
+    const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
     const session = store.session("s", { hotSize: 4, resolveTokensMin: 1 });
     session.appendAll(talk(60));
     session.compact();
@@ -353,7 +354,7 @@ describe("rows", () => {
     const finding = findingAbout("summaries", store.doctor());
     expect(finding.level).toBe("advice");
     expect(finding.text).toMatch(
-      /^\d+ themes in 1 session need a summary; 1 of these sessions has none at all\. 56 messages \([\d,]+ tokens\) are in no summary\.$/,
+      /^\d+ clusters in 1 session need a summary; 1 of these sessions has none at all\. 56 messages \([\d,]+ tokens\) are in no summary\.$/,
     );
     await session.resolveDirty();
     expect(findingAbout("summaries", store.doctor()).level).toBe("ok");

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Session, Store } from "../../../src/index.ts";
 import { searching } from "../../support/full-text.ts";
 import { inDatabase } from "../../support/rows.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const CANARY = "canary-7f3a9c";
@@ -44,7 +45,7 @@ function bytesHold(path: string, text: string): boolean {
 describe("forgetting messages", () => {
   test("takes them, their steps and every byte of them, and leaves the rest as it was", async () => {
     const path = temporaryPath();
-    const store = openedStore(path);
+    const store = openedStore(path, { summarizer: scriptedSummarizer("good") });
     const session = store.session("s", SMALL);
     say(session, 6);
     session.append({
@@ -78,7 +79,7 @@ describe("forgetting messages", () => {
   });
 
   test("keeps summaries that did not cover them, word for word", async () => {
-    const store = temporaryStore();
+    const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
     const session = store.session("s", { ...SMALL, maxThemes: 10 });
     say(session, 12);
     await session.resolveDirty();

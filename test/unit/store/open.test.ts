@@ -191,7 +191,7 @@ describe("a store of another version", () => {
     );
     expect(refusalOf(path)).toEqual({
       code: "FORMAT_UNSUPPORTED",
-      message: `The store ${path} has a format that this version cannot read: a newer version has written it (10 migrations; this version knows 9).`,
+      message: `The store ${path} has a format that this version cannot read: a newer version has written it (11 migrations; this version knows 10).`,
     });
     expect(refusalOf(path, { readonly: true }).code).toBe("FORMAT_UNSUPPORTED");
     inDatabase(path, (database) => database.exec("DELETE FROM __drizzle_migrations WHERE hash = 'abc'"));
@@ -218,7 +218,7 @@ describe("a store of another version", () => {
       }
       for (const column of LAST_COLUMNS) database.exec(`ALTER TABLE summaries DROP COLUMN ${column}`);
       database.exec(
-        "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP TABLE span_summaries; DROP VIEW vectors_pending; DROP TABLE pending_vectors; " +
+        "DROP VIEW subject_members; DROP TABLE messages_fts_terms; DROP TABLE messages_fts; DROP VIEW vectors_pending; DROP TABLE pending_vectors; " +
           "DROP VIEW uncovered; DROP TABLE reembedded_vectors; DROP TABLE imported_files; ALTER TABLE generations DROP COLUMN log_position",
       );
       database.exec("DELETE FROM __drizzle_migrations WHERE id >= 4");

@@ -3,6 +3,7 @@ import type { Store, VerifyReport } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
 import { derivedRows, inDatabase } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 /** A store with a forest of several themes, and a long string kept apart. */
@@ -94,8 +95,10 @@ describe("verify", () => {
   });
 
   test("finds a summary with other words, which no context shows", async () => {
-    const { path, store } = grownStore();
-    const session = store.resume("s");
+    const path = temporaryPath();
+    const store = openedStore(path, { summarizer: scriptedSummarizer("good") });
+    const session = store.session("s", { hotSize: 3, overlap: 0, evictBatch: 3, resolveTokensMin: 10 });
+    session.appendAll(talk(30));
     await session.resolveDirty();
     session.compact();
     inDatabase(path, (database) => database.exec("UPDATE summaries SET text = 'other'"));

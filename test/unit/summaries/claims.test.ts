@@ -39,10 +39,10 @@ afterEach(() => {
 });
 
 describe("while one store is at a summary, another", () => {
-  test("leaves it alone, and has the extractive one stand in for it", async () => {
+  test("leaves it alone", async () => {
     const place = new Place();
     const mary = place.open("slow");
-    mary.session.appendAll(talk(40));
+    mary.session.appendAll(talk(40, 100));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
     expect(rowsOf(mary.store)).toEqual(["claimed"]);
@@ -50,49 +50,37 @@ describe("while one store is at a summary, another", () => {
     const john = place.open("good");
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
     expect(john.summarizer.requests).toEqual([]);
-    expect(rowsOf(john.store)).toEqual(["claimed", "stand-in"]);
+    expect(rowsOf(john.store)).toEqual(["claimed"]);
     mary.summarizer.release();
     expect(await resolving).toEqual({ ...NONE, resolved: 1 });
-    expect(rowsOf(john.store)).toEqual(["stand-in", "done"]);
+    expect(rowsOf(john.store)).toEqual(["done"]);
     john.session.compact();
     expect(john.session.roots()[0]!.summaries!.map(({ summarizerId }) => summarizerId)).toEqual(["scripted"]);
   });
 
-  test("has what stands in for it give way to it, although the theme has grown since", async () => {
-    const place = new Place();
-    const mary = place.open("slow");
-    mary.session.appendAll(talk(40));
-    const resolving = mary.session.resolveDirty();
-    await mary.summarizer.waiting();
-    mary.session.appendAll(talk(12));
-    const john = place.open("good");
-    expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
-    mary.summarizer.release();
-    expect(await resolving).toEqual({ ...NONE, resolved: 1, stale: 1 });
-    john.session.compact();
-    expect(john.session.roots()[0]!.summaries!.map(({ summarizerId }) => summarizerId)).toEqual(["scripted"]);
-  });
-
-  test("also leaves a theme alone that has absorbed its theme", async () => {
+  test("records it although its theme was absorbed meanwhile, and nobody pays for it again", async () => {
     const place = new Place();
     const mary = place.open("slow", "good");
-    mary.store.session("s", { maxThemes: 3 }).appendAll(talk(40));
+    mary.store.session("s", { maxThemes: 3 }).appendAll(talk(28));
+    mary.session.compact();
     const resolving = mary.session.resolveDirty({ concurrency: 1 });
     await mary.summarizer.waiting();
     const john = place.open("good");
-    john.store.session("s", { maxThemes: 1 }).appendAll(talk(12));
+    john.store.session("s", { maxThemes: 1 }).appendAll(talk(12, 100));
     expect(john.session.roots()).toHaveLength(1);
-    expect(await john.session.resolveDirty()).toEqual({ ...NONE, deferred: 1 });
-    expect(john.summarizer.requests).toEqual([]);
     mary.summarizer.release();
-    expect((await resolving).resolved).toBeGreaterThan(0);
-    expect(mary.store.query("SELECT count(*) AS n FROM summaries WHERE status = 'claimed'")).toEqual([{ n: 0 }]);
+    expect(await resolving).toEqual({ ...NONE, resolved: 3 });
+    const read = mary.summarizer.requests.flatMap(({ sources }) => sources.map(({ seq }) => seq));
+    john.session.compact();
+    await john.session.resolveDirty();
+    const readLater = john.summarizer.requests.flatMap(({ sources }) => sources.map(({ seq }) => seq));
+    expect(new Set([...read, ...readLater]).size).toBe(read.length + readLater.length);
   });
 
   test("takes it over if the claim has not been renewed for long; what comes then is not kept, but what it cost", async () => {
     const place = new Place();
     const mary = place.open("slow");
-    mary.session.appendAll(talk(40));
+    mary.session.appendAll(talk(40, 100));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
     place.nowMs += 44_000;
@@ -104,7 +92,7 @@ describe("while one store is at a summary, another", () => {
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, resolved: 1 });
     mary.summarizer.release();
     expect(await resolving).toEqual({ ...NONE, stale: 1 });
-    expect(rowsOf(john.store)).toEqual(["stand-in", "done"]);
+    expect(rowsOf(john.store)).toEqual(["done"]);
     expect(john.store.query("SELECT * FROM discarded_costs")).toEqual([
       { session_id: "s", summarizer_id: "scripted", input_tokens: 100, output_tokens: 10, cost_usd: 0.5 },
     ]);
@@ -114,7 +102,7 @@ describe("while one store is at a summary, another", () => {
   test("keeps what comes late where nobody else has it", async () => {
     const place = new Place();
     const mary = place.open("slow");
-    mary.session.appendAll(talk(40));
+    mary.session.appendAll(talk(40, 100));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
     place.nowMs += SLOW_MS_MAX + 60_000;
@@ -122,13 +110,13 @@ describe("while one store is at a summary, another", () => {
     expect(await john.session.resolveDirty()).toEqual({ ...NONE, failed: 1 });
     mary.summarizer.release();
     expect(await resolving).toEqual({ ...NONE, resolved: 1 });
-    expect(rowsOf(john.store)).toEqual(["failed", "stand-in", "done"]);
+    expect(rowsOf(john.store)).toEqual(["done"]);
   });
 
   test("may have the forest grown anew: what comes then is of the old one and not kept, but what it cost", async () => {
     const place = new Place();
     const mary = place.open("slow", "good");
-    mary.session.appendAll(talk(40));
+    mary.session.appendAll(talk(40, 100));
     const events: ResolveEvent[] = [];
     const resolving = mary.session.resolveDirty({ onEvent: (event) => void events.push(event) });
     await mary.summarizer.waiting();
@@ -147,7 +135,7 @@ describe("while one store is at a summary, another", () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const place = new Place();
     const mary = place.open("slow");
-    mary.session.appendAll(talk(40));
+    mary.session.appendAll(talk(40, 100));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
     const john = place.open("good");
@@ -164,7 +152,7 @@ describe("while one store is at a summary, another", () => {
   test("takes it over at once if the process is dead", async () => {
     const place = new Place();
     const mary = place.open("slow");
-    mary.session.appendAll(talk(40));
+    mary.session.appendAll(talk(40, 100));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
     const { pid } = spawnSync(process.execPath, ["--version"]);
@@ -181,7 +169,7 @@ describe("while one store is at a summary, another", () => {
   test("is not held up by a claim of a time to come: somebody has set the clock back", async () => {
     const place = new Place();
     const mary = place.open("deaf");
-    mary.session.appendAll(talk(40));
+    mary.session.appendAll(talk(40, 100));
     const controller = new AbortController();
     const resolving = mary.session.resolveDirty({ signal: controller.signal });
     await mary.summarizer.waiting();
@@ -212,7 +200,7 @@ describe("a claim that was lost", () => {
       },
     };
     const store = openedStore(place.path, { summarizer, clock: () => place.nowMs });
-    store.session("s", SETTINGS).appendAll(talk(40));
+    store.session("s", SETTINGS).appendAll(talk(40, 100));
     const events: ResolveEvent[] = [];
     const resolving = store.session("s").resolveDirty({ onEvent: (event) => void events.push(event) });
     await vi.waitFor(() => expect(queue).toHaveBeenCalledOnce());
@@ -223,7 +211,7 @@ describe("a claim that was lost", () => {
     send();
     expect(await resolving).toEqual({ ...NONE, deferred: 1 });
     expect(sentCount).toBe(0);
-    expect(events.map(({ kind, reason }) => reason ?? kind)).toEqual(["started", "claimed", "stood_in"]);
+    expect(events.map(({ kind, reason }) => reason ?? kind)).toEqual(["started", "claimed"]);
     john.summarizer.release();
     expect(await taken).toEqual({ ...NONE, resolved: 1 });
   });
@@ -231,7 +219,8 @@ describe("a claim that was lost", () => {
   test("keeps the rest of the requests of a summary from being sent", async () => {
     const place = new Place();
     const mary = place.open("slow", "good");
-    mary.session.appendAll(talk(40).map(({ role, content }) => ({ role, content: `${content} `.repeat(40) })));
+    mary.store.session("s", { strategy: "flat", contextTokensMax: 60_000 });
+    mary.session.appendAll(talk(40, 100).map(({ role, content }) => ({ role, content: `${content} `.repeat(60) })));
     const resolving = mary.session.resolveDirty();
     await mary.summarizer.waiting();
     place.nowMs += SLOW_MS_MAX + 60_000;
@@ -249,7 +238,8 @@ describe("a claim", () => {
   test.each(["aborted", "closed"])("is gone, with nothing else, when the work is %s", async (how) => {
     const place = new Place();
     const { store, session, summarizer } = place.open("deaf");
-    store.session("s", { maxThemes: 3 }).appendAll(talk(40));
+    store.session("s", { maxThemes: 3 }).appendAll(talk(28));
+    session.compact();
     const controller = new AbortController();
     const resolving = session.resolveDirty({ signal: controller.signal });
     await summarizer.waiting();
@@ -265,7 +255,7 @@ describe("a claim", () => {
 
   test("goes when messages are forgotten, and what was made of them is not kept", async () => {
     const { store, session, summarizer } = new Place().open("slow", "good");
-    session.appendAll(talk(40));
+    session.appendAll(talk(40, 100));
     const resolving = session.resolveDirty();
     await summarizer.waiting();
     store.forget("s", { messageIds: [3] });
@@ -279,7 +269,7 @@ describe("a claim", () => {
 
   test("is of no session that was forgotten", async () => {
     const { store, session, summarizer } = new Place().open("slow");
-    session.appendAll(talk(40));
+    session.appendAll(talk(40, 100));
     const resolving = session.resolveDirty();
     await summarizer.waiting();
     store.forget("s");
@@ -290,7 +280,7 @@ describe("a claim", () => {
 
   test("is nothing that readers take for a summary", async () => {
     const { store, session, summarizer } = new Place().open("slow");
-    session.appendAll(talk(40));
+    session.appendAll(talk(40, 100));
     const before = session.render();
     const resolving = session.resolveDirty();
     await summarizer.waiting();

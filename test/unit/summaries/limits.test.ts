@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test, vi } from "vitest";
 import type { ResolveEvent, Session, Store, Summarizer } from "../../../src/index.ts";
-import { extractiveSummarizer } from "../../../src/models/extractive-summarizer.ts";
 import { inDatabaseAsync } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
 import { costing, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -10,16 +9,14 @@ import { openedStore, temporaryPath, temporaryStore } from "../../support/tempor
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 3, resolveTokensMin: 50, summaryTokensMax: 60 };
 const NONE = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
 
-/** Three dirty themes. */
-function dirty(summarizer: Summarizer, messages = talk(40)): { store: Store; session: Session } {
+/** Three due clusters. */
+function dirty(summarizer: Summarizer): { store: Store; session: Session } {
   const store = temporaryStore({ summarizer, clock: () => 1_700_000_000_000 });
   const session = store.session("s", SETTINGS);
-  session.appendAll(messages);
+  session.appendAll(talk(28));
+  session.compact();
   return { store, session };
 }
-
-/** Three dirty themes, each of two calls. */
-const LONG = talk(70).map((message) => ({ ...message, content: `${message.content} `.repeat(50) }));
 
 describe("limits of a run", () => {
   test("end it after so many calls, however many are under way at once", async () => {
@@ -53,36 +50,12 @@ describe("limits of a run", () => {
     expect(run).toMatchObject({ resolved: 1, deferred: 2 });
   });
 
-  test("count each call that was begun, also where only some of them report what they cost", async () => {
-    // Each summary takes two calls, of which the second fails and reports nothing.
-    const summarizer = scriptedSummarizer("good", "fail", "good", "fail");
-    const reporting: Summarizer = {
-      ...summarizer,
-      async summarize(request) {
-        const summary = await summarizer.summarize(request);
-        request.onUsage?.({ inputTokens: 10, outputTokens: 1 });
-        return summary;
-      },
-    };
-    const { session } = dirty(reporting, LONG);
-    expect(await session.resolveDirty({ callsMax: 3, concurrency: 1 })).toEqual({ ...NONE, failed: 1, deferred: 2 });
-    expect(summarizer.requests).toHaveLength(2);
-  });
-
-  test("count no call that was not begun", async () => {
-    const summarizer = scriptedSummarizer("fail", "good");
-    const { session } = dirty(summarizer, LONG);
-    // Of the two calls for the first summary one was made, so that one is left for the next summary, which takes two.
-    expect(await session.resolveDirty({ callsMax: 3, concurrency: 1 })).toMatchObject({ failed: 1, resolved: 1 });
-    expect(summarizer.requests).toHaveLength(3);
-  });
-
   test("are given back for what could not be claimed", async () => {
     const summarizer = scriptedSummarizer("good");
     const path = temporaryPath();
     const store = openedStore(path, { summarizer, busyTimeoutMs: 0, clock: Date.now });
     const session = store.session("s", { ...SETTINGS, maxThemes: 1 });
-    session.appendAll(talk(40));
+    session.appendAll(talk(40, 100));
     const kinds: string[] = [];
     await inDatabaseAsync(path, async (database) => {
       database.exec("BEGIN IMMEDIATE");
@@ -105,7 +78,7 @@ describe("limits of a run", () => {
   });
 
   test("are none for a summarizer on this machine", async () => {
-    const { session } = dirty(extractiveSummarizer());
+    const { session } = dirty({ ...scriptedSummarizer("good"), isLocal: true });
     expect(await session.resolveDirty({ callsMax: 0, tokensMax: 0 })).toEqual({ ...NONE, resolved: 3 });
   });
 
@@ -122,11 +95,10 @@ describe("limits of a run", () => {
 describe("events of a run", () => {
   test("tell of each summary what became of it, and what it cost", async () => {
     const usage = { inputTokens: 100, outputTokens: 10, costUsd: 0.25 };
-    const { session, store } = dirty(costing(scriptedSummarizer("good", "fail", "inflate"), usage));
-    store.session("s", { summaryTokensMax: 5_000 });
+    const { session, store } = dirty(costing(scriptedSummarizer("good", "fail", "good"), usage));
     const events: ResolveEvent[] = [];
     await session.resolveDirty({ concurrency: 1, onEvent: (event) => void events.push(event) });
-    const handle = expect.stringMatching(/^theme:\d+@\d+$/);
+    const handle = expect.stringMatching(/^cluster:\d+@\d+$/);
     const base = { sessionId: "s", handle };
     expect(events).toEqual([
       { ...base, kind: "started" },
@@ -134,10 +106,8 @@ describe("events of a run", () => {
       { ...base, kind: "started" },
       { ...base, kind: "failed", error: "quota exceeded", nextTryAtMs: expect.any(Number), ...usage },
       { ...base, kind: "started" },
-      { ...base, kind: "parked", error: expect.stringMatching(/^inflated: /), ...usage },
-      { ...base, kind: "stood_in", tokenCount: expect.any(Number) },
+      { ...base, kind: "resolved", tokenCount: expect.any(Number), isStale: false, ...usage },
     ]);
-    expect(events[3]!.handle).toBe(events[6]!.handle);
     const again: ResolveEvent[] = [];
     await session.resolveDirty({ onEvent: (event) => void again.push(event) });
     expect(again).toEqual([{ ...base, kind: "deferred", reason: "backing_off", nextTryAtMs: events[3]!.nextTryAtMs }]);
@@ -145,9 +115,9 @@ describe("events of a run", () => {
       {
         session_id: "s",
         summarizer_id: "scripted",
-        summary_count: 1,
+        summary_count: 2,
         failed_count: 1,
-        parked_count: 1,
+        parked_count: 0,
         claimed_count: 0,
         input_tokens: 300,
         output_tokens: 30,
@@ -188,7 +158,7 @@ describe("events of a run", () => {
   });
 });
 
-/** Of all themes, each message with what it costs beside its text. */
+/** Of all clusters, each message with what it costs beside its text. */
 function tokensOf(session: Session): number {
   return session.roots().reduce((sum, { tokenCount }) => sum + tokenCount, 0);
 }

@@ -76,7 +76,7 @@ describe("a try", () => {
   const asker = { summarizerId: "m", promptVersion: 1, claimant: "me", nowMs: 1_000 };
   const failed = {
     status: "failed" as const,
-    extent: 10,
+    logPosition: 10,
     attempts: 2,
     claimant: "another",
     createdAtMs: 500,

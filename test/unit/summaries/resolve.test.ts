@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Session, type Store, StoreError, type SummaryText } from "../../../src/index.ts";
-import { idsOf } from "../../support/claims.ts";
+import type { RootInfo, Session, Store, SummaryText } from "../../../src/index.ts";
+import { claimFaults, idsOf } from "../../support/claims.ts";
 import { inDatabase, inDatabaseAsync } from "../../support/rows.ts";
 import { assistant, talk, user } from "../../support/said.ts";
 import { scriptedEmbedder } from "../../support/scripted-embedder.ts";
@@ -16,23 +16,22 @@ interface Setting {
   summarizer: ScriptedSummarizer;
 }
 
-/** A session whose themes are all dirty, and a summarizer that does what it is told. */
-function dirtySession(script: Behavior[], count = 40, settings: object = {}): Setting {
+/** A session whose three clusters are all due, and a summarizer that does what it is told. */
+function dirtySession(script: Behavior[], count = 28, settings: object = {}, perSubject = 6): Setting {
   const path = temporaryPath();
   const summarizer = scriptedSummarizer(...script);
   const store = openedStore(path, { summarizer });
   const session = store.session("s", { ...SETTINGS, ...settings });
-  session.appendAll(talk(count));
+  session.appendAll(talk(count, perSubject));
+  session.compact();
   return { path, store, session, summarizer };
 }
 
 const textsOf = (store: Store): unknown[] =>
-  store
-    .query("SELECT status, error, attempts FROM summaries WHERE stands_in = 0 ORDER BY id")
-    .map((row) => Object.values(row));
+  store.query("SELECT status, error, attempts FROM summaries ORDER BY id").map((row) => Object.values(row));
 
 describe("resolveDirty", () => {
-  test("gives every dirty theme a summary, and then has nothing to do", async () => {
+  test("gives every due cluster a summary, and then has nothing to do", async () => {
     const { session, store, summarizer } = dirtySession(["good"]);
     expect(await session.resolveDirty()).toEqual({ resolved: 3, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
@@ -45,14 +44,14 @@ describe("resolveDirty", () => {
     expect(store.query("SELECT count(*) AS n FROM uncovered")).toEqual([{ n: 0 }]);
   });
 
-  test("leaves a theme alone that has too little to say", async () => {
-    const { session, summarizer } = dirtySession(["good"], 40, { resolveTokensMin: 100_000 });
+  test("leaves clusters alone that have too little to say", async () => {
+    const { session, summarizer } = dirtySession(["good"], 28, { resolveTokensMin: 100_000 });
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(summarizer.requests).toEqual([]);
   });
 
   test("hands over the sources in order and as text, and on the next version only what is new", async () => {
-    const { session, summarizer } = dirtySession(["good"], 40, { maxThemes: 1 });
+    const { session, summarizer } = dirtySession(["good"], 40, {}, 100);
     await session.resolveDirty();
     const [first] = summarizer.requests;
     expect(first).toMatchObject({ previous: [], tokensMax: 60 });
@@ -64,21 +63,15 @@ describe("resolveDirty", () => {
       text: session.messages()[0]!.text,
       createdAtMs: expect.any(Number),
     });
-    session.appendAll(talk(12));
+    session.appendAll(talk(12, 100));
     await session.resolveDirty();
     const second = summarizer.requests.at(-1)!;
-    expect(second.previous).toEqual([{ title: "What was said", text: `Messages 0 to ${graduated - 1}.` }]);
+    expect(second.previous).toEqual([]);
     expect(second.sources[0]!.seq).toBe(graduated);
-  });
-
-  test("reads the sources in full again after six versions", async () => {
-    const { session, summarizer } = dirtySession(["good"], 20, { maxThemes: 1 });
-    for (let version = 0; version < 8; version++) {
-      await session.resolveDirty();
-      session.appendAll(talk(6));
-    }
-    expect(summarizer.requests.map(({ previous }) => previous.length)).toEqual([0, 1, 1, 1, 1, 1, 1, 0]);
-    expect(summarizer.requests.at(-1)!.sources[0]!.seq).toBe(0);
+    session.compact();
+    const [{ summaries, uncoveredCount, messageCount }] = session.roots() as [RootInfo];
+    expect(summaries!.map(({ messageCount: read }) => read)).toEqual([graduated, second.sources.length]);
+    expect(uncoveredCount).toBe(messageCount - graduated - second.sources.length);
   });
 
   test.each<[Behavior, string]>([
@@ -87,15 +80,15 @@ describe("resolveDirty", () => {
     ["long", "the summarizer answered with 61 tokens; at most 60 were allowed"],
     ["nonsense", "the summarizer answered with a title that is not a text of at most 200 characters"],
   ])("counts a summarizer that does `%s` as failed, says why, and tries again", async (behavior, error) => {
-    const { session, store } = dirtySession([behavior, behavior, "good"], 40, { maxThemes: 1 });
+    const { session, store } = dirtySession([behavior, behavior, "good"], 40, {}, 100);
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0, deferred: 0 });
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0, deferred: 0 });
-    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(textsOf(store)).toEqual([
       ["failed", error, 1],
       ["failed", error, 2],
-      ["done", null, 3],
     ]);
+    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
+    expect(textsOf(store)).toEqual([["done", null, 3]]);
     session.compact();
     expect(session.render().messages[0]!.parts[0]).toMatchObject({ text: expect.stringContaining("What was said") });
   });
@@ -106,26 +99,25 @@ describe("resolveDirty", () => {
   });
 
   test("parks what cannot be made shorter, until it grows", async () => {
-    const { session, store, summarizer } = dirtySession(["inflate", "good"], 20, {
-      maxThemes: 1,
-      summaryTokensMax: 5_000,
-    });
+    const { session, store, summarizer } = dirtySession(["inflate", "good"], 0, { hotSize: 1, resolveTokensMin: 1 });
+    session.appendAll([user("Thumbnails?"), user("Queue?")]);
+    session.compact();
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 1, deferred: 0 });
     expect(textsOf(store)).toEqual([["parked", expect.stringMatching(/^inflated: \d+ tokens for sources of \d+$/), 1]]);
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 1, deferred: 0 });
     expect(summarizer.requests).toHaveLength(1);
-    session.appendAll(talk(12));
-    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
+    session.appendAll(talk(12, 100));
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 2, parked: 1 });
   });
 
-  test("counts a theme that grew meanwhile as stale: its summary is kept, and true of what it covers", async () => {
-    const { session, store, summarizer } = dirtySession(["slow", "good"], 40, { maxThemes: 1 });
+  test("keeps a summary whose cluster grew meanwhile: it is true of what it covers", async () => {
+    const { session, store, summarizer } = dirtySession(["slow", "good"], 40, {}, 100);
     const resolving = session.resolveDirty();
     await summarizer.waiting();
-    const before = session.roots()[0]!;
-    session.appendAll(talk(12));
+    const before = session.roots({ level: "cluster" })[0]!;
+    session.appendAll(talk(12, 100));
     summarizer.release();
-    expect(await resolving).toEqual({ resolved: 1, failed: 0, stale: 1, parked: 0, deferred: 0 });
+    expect(await resolving).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
     const [root] = session.roots();
     expect(root!.summaries![0]!.root).toBe(before.root);
     expect(store.expand(root!.summaries![0]!.root).memberCount).toBe(before.messageCount);
@@ -165,7 +157,8 @@ describe("what a summarizer answers", () => {
   const answering = (answer: unknown): Session => {
     const summarizer = { id: "any", promptVersion: 1, summarize: () => answer as Promise<SummaryText> };
     const session = openedStore(temporaryPath(), { summarizer }).session("s", SETTINGS);
-    session.appendAll(talk(40));
+    session.appendAll(talk(28));
+    session.compact();
     return session;
   };
 
@@ -219,7 +212,7 @@ describe("resolveDirty, stopped", () => {
       store.close();
       summarizer.release();
       await expect(resolving).rejects.toMatchObject({ code: "STORE_CLOSED" });
-      const again = openedStore(path);
+      const again = openedStore(path, { summarizer: scriptedSummarizer("good") });
       expect(again.verify()).toMatchObject({ ok: true, problems: [] });
       expect(textsOf(again)).toEqual([["done", null, 1]]);
       expect(await again.resume("s").resolveDirty()).toMatchObject({ resolved: 2 });
@@ -232,7 +225,7 @@ describe("resolveDirty, stopped", () => {
     const summarizer = scriptedSummarizer("slow");
     const store = openedStore(path, { embedder, summarizer });
     const session = store.session("s", SETTINGS);
-    session.appendAll(talk(40));
+    session.appendAll(talk(28));
     await store.embedPending();
     session.compact();
     session.append({ role: "user", content: "One whose vector is due." });
@@ -283,7 +276,7 @@ describe("resolveDirty, stopped", () => {
 
 describe("a summary", () => {
   test("covers what its root held at its log position, also after later joins and unites", async () => {
-    const { session, store } = dirtySession(["good"], 40, { openClustersMax: 2 });
+    const { session, store } = dirtySession(["good"], 28, { openClustersMax: 2 });
     await session.resolveDirty();
     const covered = session
       .roots()
@@ -300,7 +293,7 @@ describe("a summary", () => {
   });
 
   test("names its sources by a digest that changes with any of them", async () => {
-    const { path, session } = dirtySession(["good"], 40, { maxThemes: 1 });
+    const { path, session } = dirtySession(["good"], 40, {}, 100);
     await session.resolveDirty();
     session.appendAll(talk(12));
     await session.resolveDirty();
@@ -325,20 +318,21 @@ describe("a summary", () => {
     expect(sources.some(({ how }) => how === "summary")).toBe(true);
   });
 
-  test("gives way to the next version that covers it", async () => {
-    const { session, store } = dirtySession(["good"], 40, { maxThemes: 1 });
-    for (let version = 0; version < 3; version++) {
-      await session.resolveDirty();
-      session.appendAll(talk(12));
-    }
-    expect(
-      store.query(
-        "SELECT shown_from IS NOT NULL AS shown, shown_until IS NOT NULL AS hidden FROM summaries ORDER BY id",
-      ),
-    ).toEqual([
-      { shown: 1, hidden: 1 },
-      { shown: 1, hidden: 1 },
-      { shown: 1, hidden: 0 },
+  test("of a cluster that grew is joined by the next one, and both are shown", async () => {
+    const { session, store } = dirtySession(["good"], 30, {}, 100);
+    await session.resolveDirty();
+    session.appendAll(talk(12, 100));
+    await session.resolveDirty();
+    session.compact();
+    const shown = session.render({ tokensMax: 4_000 });
+    const text = JSON.stringify(shown.messages[0]);
+    expect(text).toContain("Messages 0 to 25.");
+    expect(text).toContain("Messages 26 to ");
+    const sources = shown.sources.filter(({ how }) => how === "summary");
+    expect(sources).toMatchObject([{ handle: expect.stringMatching(/^cluster:/) }]);
+    expect(claimFaults(store, session, shown)).toEqual([]);
+    expect(store.query("SELECT count(*) AS n FROM summaries WHERE shown_from > 0 AND shown_until IS NULL")).toEqual([
+      { n: 2 },
     ]);
   });
 });
@@ -372,8 +366,8 @@ test("between two moves of the frontier a context begins with the bytes of the o
   expect({ versions, kept }).toEqual({ versions: 5, kept: 55 });
 });
 
-test("an error of the store itself is not taken for the summarizer's", async () => {
-  const { path, session } = dirtySession(["good"], 40, { maxThemes: 1 });
+test("what was paid for is written once the store is no longer busy", async () => {
+  const { path, session } = dirtySession(["good"], 40, {}, 100);
   const summarizer = scriptedSummarizer("slow");
   const busy = openedStore(path, { summarizer, busyTimeoutMs: 0 }).resume("s");
   const resolving = busy.resolveDirty();
@@ -381,7 +375,26 @@ test("an error of the store itself is not taken for the summarizer's", async () 
   await inDatabaseAsync(path, async (database) => {
     database.exec("BEGIN IMMEDIATE");
     summarizer.release();
-    await expect(resolving).rejects.toSatisfy((error) => StoreError.is(error, "STORE_BUSY"));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    database.exec("ROLLBACK");
+  });
+  expect(await resolving).toMatchObject({ resolved: 1 });
+  expect(summarizer.requests).toHaveLength(1);
+  expect(session.roots()[0]!.summaries).toHaveLength(1);
+});
+
+test("an abort ends the wait for a busy store, and its error is not taken for the summarizer's", async () => {
+  const { path, session } = dirtySession(["good"], 40, {}, 100);
+  const summarizer = scriptedSummarizer("slow");
+  const busy = openedStore(path, { summarizer, busyTimeoutMs: 0 }).resume("s");
+  const controller = new AbortController();
+  const resolving = busy.resolveDirty({ signal: controller.signal });
+  await summarizer.waiting();
+  await inDatabaseAsync(path, async (database) => {
+    database.exec("BEGIN IMMEDIATE");
+    summarizer.release();
+    setTimeout(() => controller.abort(new Error("enough")), 50);
+    await expect(resolving).rejects.toThrow("enough");
     database.exec("ROLLBACK");
   });
   expect(session.roots()[0]!.summaries).toEqual([]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { type SpanRule, spanRuleOf } from "../../../src/core/options.ts";
 import { sessionSettings } from "../../../src/core/settings.ts";
-import { type Filling, isFull, type SplitRule, splitContext, splitRuleOf } from "../../../src/summaries/split.ts";
+import { type Filling, isFull, splitContext } from "../../../src/summaries/split.ts";
 
 /** A step of one message every hundred tokens, unless told otherwise. */
 function filling(tokens: readonly number[], fields: Partial<Filling> = {}, seqFrom = 0): Filling {
@@ -12,11 +13,11 @@ function filling(tokens: readonly number[], fields: Partial<Filling> = {}, seqFr
 }
 
 const hundreds = (count: number): number[] => Array.from({ length: count }, () => 100);
-const flat = splitRuleOf("flat", sessionSettings({}));
-const sandwich = splitRuleOf("sandwich", sessionSettings({}));
+const flat = spanRuleOf("flat", sessionSettings({}));
+const sandwich = spanRuleOf("sandwich", sessionSettings({}));
 
 /** As it happens by itself, or as the caller asks. */
-function split(context: Filling, rule: SplitRule, tokensMax: number, isAsked: boolean) {
+function split(context: Filling, rule: SpanRule, tokensMax: number, isAsked: boolean) {
   return isAsked || isFull(context, rule, tokensMax) ? splitContext(context, rule, tokensMax) : "below_trigger";
 }
 

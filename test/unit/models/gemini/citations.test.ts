@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { citation, statementsIn, takeCitations } from "../../../../src/models/gemini/citations.ts";
+import { citation, statementsIn, takeCitations } from "../../../../src/models/citations.ts";
 import { expectLinearTime } from "../../../support/processor-time.ts";
 
 test("seqs are ascending, each once, neighbors as a range", () => {

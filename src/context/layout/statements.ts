@@ -1,0 +1,43 @@
+import { MaxHeap } from "../digest/max-heap.ts";
+
+export interface Statement {
+  text: string;
+  tokens: number;
+}
+
+/** So much more a statement is worth than one that says as much before it. */
+const LATER = 1e-9;
+
+const WORD = /[\p{L}\p{N}_][\p{L}\p{N}_./-]+/gu;
+
+/**
+ * Returns the statements that have room, in order. If not all do, they are chosen by the words per token that no chosen
+ * statement has. Of equal ones, the later one is chosen. A worth only falls, so most need not be computed again (Minoux, 1978).
+ */
+export function chooseStatements<S extends Statement>(statements: readonly S[], tokensMax: number): S[] {
+  if (statements.reduce((sum, { tokens }) => sum + tokens, 0) <= tokensMax) return [...statements];
+  const words = statements.map(({ text }) => new Set(text.toLowerCase().match(WORD)));
+  const told = new Set<string>();
+  const worthOf = (index: number): number => {
+    let count = 0;
+    for (const word of words[index]!) if (!told.has(word)) count += 1;
+    return (count / statements[index]!.tokens) * (1 + index * LATER);
+  };
+  const heap = new MaxHeap<number>();
+  for (const index of statements.keys()) heap.push(index, worthOf(index));
+  const chosen = new Set<S>();
+  let room = tokensMax;
+  for (let top = heap.pop(); top !== undefined; top = heap.pop()) {
+    const statement = statements[top]!;
+    const worth = worthOf(top);
+    if (statement.tokens > room || worth === 0) continue;
+    if (worth < heap.topKey) {
+      heap.push(top, worth);
+      continue;
+    }
+    chosen.add(statement);
+    room -= statement.tokens;
+    for (const word of words[top]!) told.add(word);
+  }
+  return statements.filter((statement) => chosen.has(statement));
+}

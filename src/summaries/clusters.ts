@@ -1,0 +1,165 @@
+import { formatHandle } from "../core/handle.ts";
+import { EXTRACTIVE_ID } from "../models/extractive-summarizer.ts";
+import { Coverage } from "../store/coverage.ts";
+import type { Repositories } from "../store/repositories.ts";
+import { sourceDigestOf } from "../store/spans.ts";
+import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
+import type { DueSummaries, SummaryContext, SummaryMember } from "./resolve-run.ts";
+import { CALL_TOKENS_MAX } from "./summarize.ts";
+
+/** Clusters share a call if they have this many times `resolveTokensMin`. The instructions and the reply then cost little. */
+const SHARED_CALL_FACTOR = 3;
+
+const SUMMARY_TOKENS_MIN = 20;
+/** A summary may take this share of the tokens of its sources. */
+const SUMMARY_SHARE = 0.5;
+
+type ClusterContext = Pick<SummaryContext, "repositories" | "sessionId" | "settings" | "summarizer">;
+
+/** A cluster with steps that have left the window and that no summary covers. */
+interface DueCluster {
+  root: number;
+  /** The log position of the last of these steps. */
+  logPosition: number;
+  stepIds: number[];
+  tokenCount: number;
+  attempts: number;
+  /** True if the service has refused the cluster together with others. */
+  isRefused: boolean;
+  /** Why the cluster is not summarized now; undefined if it is. */
+  wait: Postponement | undefined;
+}
+
+/**
+ * The summaries of a session's clusters. Each message is read once, after it has left the window. A cluster is due if it has
+ * settled, or if no summary covers `resolveTokensMin` of its tokens. A union of themes makes nothing due.
+ *
+ * Until then contexts quote the messages, so no summary is urgent, and clusters wait for others to share a call.
+ */
+export function clusterSummaries(context: ClusterContext): DueSummaries {
+  const { repositories, sessionId, settings } = context;
+  const { database, messages, clusters } = repositories;
+  const handleOf = ({ root, logPosition }: DueCluster): string => formatHandle("cluster", root, logPosition);
+  return {
+    list: (asker) => {
+      if (asker === undefined) return []; // contexts quote the messages, so no summary needs a stand-in
+      const due = database.read(() => dueClusters(context, asker));
+      const waiting = due.filter(({ wait }) => wait !== undefined).map((cluster) => [cluster]);
+      return [...waiting, ...callsOf(due, context)].map((call) => {
+        return { keys: call.map(({ root }) => root), handles: call.map(handleOf), wait: call[0]!.wait };
+      });
+    },
+    task: (roots, asker) =>
+      database.read(() => {
+        const due = asker === undefined ? [] : dueClusters(context, asker);
+        const call = due.filter(({ root, wait }) => roots.includes(root) && wait === undefined);
+        if (call.length === 0) return undefined;
+        const members = call.map((cluster): SummaryMember => {
+          const { root: rootId, logPosition, stepIds, tokenCount: sourceTokenCount } = cluster;
+          const sources = messages.ofSteps(stepIds);
+          const [seqFirst, seqLast] = [sources[0]!.seq, sources.at(-1)!.seq];
+          const sourceDigest = sourceDigestOf(messages.digestsOfSteps(stepIds));
+          const extent = { seqFirst, seqLast, messageCount: sources.length, sourceTokenCount, sourceDigest };
+          const work = { sessionId, level: "cluster" as const, rootId, logPosition, ...extent, readingDepth: 0 };
+          return { handle: handleOf(cluster), title: clusters.byRoot(rootId).label, work, sources };
+        });
+        const lengths = call.map(({ tokenCount }) => {
+          return Math.min(
+            settings.summaryTokensMax,
+            Math.max(SUMMARY_TOKENS_MIN, Math.floor(SUMMARY_SHARE * tokenCount)),
+          );
+        });
+        return {
+          members,
+          previous: [],
+          tokensMax: lengths.reduce((sum, length) => sum + length, 0),
+          attempts: Math.max(...call.map(({ attempts }) => attempts)),
+        };
+      }),
+  };
+}
+
+/** Returns how many summaries of clusters can be made now, or later without more messages. */
+export function dueClusterCount(context: ClusterContext, asker: Asker): number {
+  const due = dueClusters(context, asker);
+  const waiting = due.filter(({ wait }) => wait !== undefined && wait.nextTryAtMs !== null);
+  return waiting.length + callsOf(due, context).flat().length;
+}
+
+/** Returns the clusters that a summarizer would summarize together, call by call, those with the most tokens first. */
+function callsOf(due: readonly DueCluster[], { settings, summarizer }: ClusterContext): DueCluster[][] {
+  const { resolveTokensMin } = settings;
+  const calls: DueCluster[][] = [];
+  let shared: DueCluster[] = [];
+  const endCall = (): void => {
+    if (tokensOf(shared) >= SHARED_CALL_FACTOR * resolveTokensMin) calls.push(shared);
+    shared = [];
+  };
+  for (const cluster of due.filter(({ wait }) => wait === undefined)) {
+    if (cluster.isRefused) calls.push([cluster]);
+    else if (summarizer.citesSources) {
+      if (tokensOf(shared) + cluster.tokenCount > CALL_TOKENS_MAX) endCall();
+      shared.push(cluster);
+    } else if (cluster.tokenCount >= resolveTokensMin) calls.push([cluster]);
+  }
+  endCall();
+  return calls.sort((left, right) => tokensOf(right) - tokensOf(left) || left[0]!.root - right[0]!.root);
+}
+
+function tokensOf(clusters: readonly DueCluster[]): number {
+  return clusters.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
+}
+
+/**
+ * Returns the clusters that have settled or grown enough since their last summary, oldest root first. The extractive summarizer
+ * gets none: it quotes, and the digest of a context quotes more.
+ */
+function dueClusters({ repositories, sessionId, settings, summarizer }: ClusterContext, asker: Asker): DueCluster[] {
+  if (summarizer.id === EXTRACTIVE_ID) return [];
+  const { summaries, clusters, unions, messages } = repositories;
+  const evicted = evictedPosition(repositories, sessionId);
+  const standing = summaries.covering(sessionId);
+  const covered = new Map<number, number>();
+  for (const { level, rootId, sourceTokenCount } of standing) {
+    if (level === "cluster") covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
+  }
+  const coverage = new Coverage(unions);
+  const due: DueCluster[] = [];
+  for (const { rootId: root, tokenCount, settledAt, logPosition: grownAt } of clusters.sizesOf(sessionId)) {
+    const tokensMin = settledAt !== null && grownAt <= evicted ? 1 : settings.resolveTokensMin;
+    if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // reading the log takes longer
+    const from = coverage.coveredUntil(standing, root);
+    const entries = unions.entriesOf({ root, from, position: evicted });
+    const stepIds = entries.map(({ stepId }) => stepId);
+    const uncoveredTokens = messages.tokensOfSteps(stepIds).reduce((sum, tokens) => sum + tokens, 0);
+    if (entries.length === 0 || uncoveredTokens < tokensMin) continue;
+    const logPosition = entries.at(-1)!.position;
+    const tried = summaries.newestTry(
+      { sessionId, level: "cluster", rootId: root },
+      asker.summarizerId,
+      asker.promptVersion,
+    );
+    const isRefused = tried?.status === "failed" && tried.errorCode === "MODEL_REFUSED";
+    const wait = postponementOf(tried, logPosition, asker);
+    due.push({
+      root,
+      logPosition,
+      stepIds,
+      tokenCount: uncoveredTokens,
+      attempts: attemptsAfter(tried),
+      isRefused,
+      wait,
+    });
+  }
+  return due;
+}
+
+/** Returns the log position at which the newest step that has left the window entered the forest; 0 if none has. */
+function evictedPosition({ sessions, messages, unions }: Repositories, sessionId: string): number {
+  const session = sessions.byId(sessionId);
+  if (session === undefined) return 0; // forgotten meanwhile
+  const window = messages.windowFrom(sessionId, session.evictedSeq);
+  const graduated = window.filter(({ seq }) => seq < session.graduatedSeq);
+  const overlap = new Set(graduated.map(({ stepId }) => stepId)).size;
+  return unions.newestEntered(sessionId, overlap + 1)[overlap]?.position ?? 0;
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { type Session, type Store, StoreError, type Summarizer, type SummaryText } from "../../../src/index.ts";
+import { claimFaults } from "../../support/claims.ts";
+import { talk } from "../../support/said.ts";
+import { temporaryStore } from "../../support/temporary-store.ts";
+
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 3, resolveTokensMin: 50, summaryTokensMax: 60 };
+
+/** A summarizer whose lines cite their sources, and the seqs of each of its calls. */
+function citing(answer: (seqs: number[]) => SummaryText = said): Summarizer & { calls: number[][] } {
+  const calls: number[][] = [];
+  return {
+    id: "citing",
+    promptVersion: 1,
+    citesSources: true,
+    calls,
+    summarize: async ({ sources, previous, onUsage }) => {
+      expect(previous).toEqual([]);
+      const seqs = sources.map(({ seq }) => seq);
+      calls.push(seqs);
+      onUsage?.({ inputTokens: 100, outputTokens: 10 });
+      return answer(seqs);
+    },
+  };
+}
+
+function said(seqs: number[]): SummaryText {
+  const lines = seqs.filter((seq) => seq % 3 === 0).map((seq) => `About ${seq}. [${seq}]`);
+  return { title: "All of it", text: lines.join("\n") };
+}
+
+function opened(summarizer: Summarizer, settings: object = {}): { store: Store; session: Session } {
+  const store = temporaryStore({ summarizer, clock: () => 1_700_000_000_000 });
+  return { store, session: store.session("s", { ...SETTINGS, ...settings }) };
+}
+
+describe("clusters that are due", () => {
+  test("share a call, and each gets what cites its messages", async () => {
+    const summarizer = citing();
+    const { store, session } = opened(summarizer);
+    session.appendAll(talk(28));
+    session.compact();
+    expect(await session.resolveDirty()).toEqual({ resolved: 3, failed: 0, stale: 0, parked: 0, deferred: 0 });
+    expect(summarizer.calls).toEqual([Array.from({ length: 24 }, (_, seq) => seq)]);
+    const rows = store.query("SELECT level, seq_first, seq_last, text, input_tokens FROM summaries ORDER BY seq_first");
+    expect(rows.map(({ level, text }) => [level, text])).toEqual([
+      ["cluster", "About 0. [0]\nAbout 3. [3]\nAbout 6. [6]\nAbout 9. [9]"],
+      ["cluster", "About 12. [12]\nAbout 15. [15]"],
+      ["cluster", "About 18. [18]\nAbout 21. [21]"],
+    ]);
+    expect(store.stats().summaryInputTokens).toBe(100);
+    session.compact();
+    const shown = session.render({ tokensMax: 4_000 });
+    expect(shown.sources.filter(({ how }) => how === "summary")).toHaveLength(3);
+    expect(JSON.stringify(shown.messages[0])).toContain("About 21. [21]");
+    expect(claimFaults(store, session, shown)).toEqual([]);
+    expect(store.verify()).toMatchObject({ ok: true });
+  });
+
+  test("wait until a call is worth it", async () => {
+    const summarizer = citing();
+    const { session } = opened(summarizer, { resolveTokensMin: 200 });
+    session.appendAll(talk(16, 100));
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0 });
+    session.appendAll(talk(16, 100));
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 1 });
+  });
+
+  test("are tried alone if the model has refused them together, so that one of them harms no other", async () => {
+    const refuses = (seqs: number[]): boolean => seqs.includes(13);
+    const summarizer = citing((seqs) => {
+      if (!refuses(seqs)) return said(seqs);
+      throw new StoreError("MODEL_REFUSED", { model: "m", reason: "it does not like it" });
+    });
+    const { session } = opened(summarizer);
+    session.appendAll(talk(28));
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ failed: 3 });
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 2, parked: 1 });
+    expect(summarizer.calls).toHaveLength(4);
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0, parked: 1 });
+    expect(summarizer.calls).toHaveLength(4);
+  });
+
+  test("of which nothing is said count as read, and their messages are named", async () => {
+    const summarizer = citing((seqs) => ({ title: "T", text: `One thing. [${seqs[0]}]` }));
+    const { store, session } = opened(summarizer);
+    session.appendAll(talk(28));
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 3 });
+    session.compact();
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0 });
+    expect(summarizer.calls).toHaveLength(1);
+    const shown = session.render({ tokensMax: 4_000 });
+    expect(shown.sources.filter(({ how }) => how === "summary")).toHaveLength(1);
+    expect(claimFaults(store, session, shown)).toEqual([]);
+  });
+});
+
+test("no message is read twice, whatever unites, grows and settles", async () => {
+  const summarizer = citing();
+  const { store, session } = opened(summarizer, { maxThemes: 2, openClustersMax: 2 });
+  for (let round = 0; round < 12; round++) {
+    session.appendAll(talk(9, 3));
+    await session.resolveDirty();
+    const shown = session.render({ tokensMax: 3_000 });
+    expect(claimFaults(store, session, shown)).toEqual([]);
+  }
+  const unites = store.query("SELECT count(*) AS n FROM unions WHERE kind = 'unite'")[0]!.n;
+  expect(unites).toBeGreaterThan(0);
+  const read = summarizer.calls.flat();
+  expect(new Set(read).size).toBe(read.length);
+  expect(read.length).toBeGreaterThan(70);
+});
