@@ -13,6 +13,7 @@ import { writerLosses } from "./writers.ts";
 const RESUME_CHILD = fileURLToPath(new URL("./resume-child.ts", import.meta.url));
 const SMALL = 1_000;
 const LARGE = 100_000;
+const READ_MESSAGES = 10_000;
 const ALTERNATIONS = 9;
 const SEED = 1;
 /** The messages until what the long session held before has left the window. */
@@ -29,7 +30,7 @@ export async function benchStore(messagesLarge = LARGE): Promise<{ name: "store"
     const figures = appendAgainstRaw(folder);
     const small = await filledStore(join(folder, "small.db"), SMALL);
     const large = await filledStore(join(folder, "large.db"), messagesLarge);
-    Object.assign(figures, appendGrowth(small, large), renderCosts(large));
+    Object.assign(figures, appendGrowth(small, large), renderCosts(large), readCosts(large));
     const textBytes = large.store.query("SELECT sum(length(CAST(parts AS BLOB))) AS bytes FROM messages")[0]!;
     const artifactBytes = large.store.stats().artifactBytes;
     const messageCount = large.session.info().messageCount;
@@ -73,15 +74,14 @@ function appendAgainstRaw(folder: string): Record<string, number> {
   other.session("append");
   other.close();
   const reader = new Database(paths[0], { readonly: true });
-  const rowOf = reader.prepare("SELECT * FROM messages WHERE id = ?").raw();
+  // Without the columns that SQLite computes.
+  const names = (reader.pragma("table_info(messages)") as { name: string }[]).map(({ name }) => name);
+  const rowOf = reader.prepare(`SELECT ${names} FROM messages WHERE id = ?`).raw();
   const raw = new Database(paths[1]);
   raw.pragma("journal_mode = WAL");
   raw.pragma("synchronous = NORMAL");
   raw.pragma("foreign_keys = ON");
-  const columnCount = rowOf.columns().length;
-  const insert = raw.prepare(
-    `INSERT INTO messages VALUES (${Array.from({ length: columnCount }, () => "?").join(", ")})`,
-  );
+  const insert = raw.prepare(`INSERT INTO messages (${names}) VALUES (${names.map(() => "?")})`);
 
   const appendMs: number[] = [];
   const rawMs: number[] = [];
@@ -107,6 +107,7 @@ function appendAgainstRaw(folder: string): Record<string, number> {
     appendP50Ms: median(appendMs),
     appendP95Ms: quantile(appendMs, 0.95),
     appendP99Ms: quantile(appendMs, 0.99),
+    appendP99VsP50: quantile(appendMs, 0.99) / median(appendMs),
     rawP50Ms: median(rawMs),
   };
 }
@@ -158,6 +159,26 @@ function renderCosts({ session, messages }: Filled): Record<string, number> {
     renderNewDigestP95Ms: quantile(newDigest, 0.95),
     renderAfterAppend4kP50Ms: median(small.slice(WARMING)),
   };
+}
+
+/** Compares reading messages with a plain query that parses the same JSON. */
+function readCosts({ path, session }: Filled): Record<string, number> {
+  const database = new Database(path, { readonly: true });
+  const select = database.prepare(
+    "SELECT id, seq, role, parts FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq",
+  );
+  const messagesMs: number[] = [];
+  const selectMs: number[] = [];
+  for (let round = 0; round < ALTERNATIONS; round++) {
+    let from = performance.now();
+    session.messages({ seqTo: READ_MESSAGES - 1 });
+    messagesMs.push(performance.now() - from);
+    from = performance.now();
+    for (const row of select.all(session.id, READ_MESSAGES) as { parts: string }[]) JSON.parse(row.parts);
+    selectMs.push(performance.now() - from);
+  }
+  database.close();
+  return { messagesVsSelect: median(messagesMs) / median(selectMs) };
 }
 
 /** Measures, in fresh processes and in turns, the time until the first render and the first append have returned. */

@@ -120,7 +120,7 @@ function schemaTable(): string {
   const store = openStore(join(folder, "agent.db"));
   const rows = store.query(
     `SELECT m.name, m.type, group_concat(p.name, ', ') AS columns
-     FROM sqlite_master m JOIN pragma_table_info(m.name) p
+     FROM sqlite_master m JOIN pragma_table_xinfo(m.name) p ON p.hidden <> 1
      WHERE m.name IN (SELECT name FROM pragma_table_list WHERE type <> 'shadow')
        AND m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE '\\_\\_%' ESCAPE '\\'
      GROUP BY m.name ORDER BY m.type, m.name`,

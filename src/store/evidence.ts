@@ -1,4 +1,4 @@
-import { decodeVector } from "../vector/codec.ts";
+import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { MESSAGE } from "./messages.ts";
 import { Repository } from "./repository.ts";
@@ -87,5 +87,5 @@ export class EvidenceRepository extends Repository {
 }
 
 function decoded(rows: readonly [messageId: number, embedding: Buffer][]): Map<number, Float32Array> {
-  return new Map(rows.map(([id, bytes]) => [id, decodeVector(bytes, bytes.length / Float32Array.BYTES_PER_ELEMENT)]));
+  return new Map(rows.map(([id, bytes]) => [id, decodeEmbedding(bytes)]));
 }

@@ -3,7 +3,7 @@ import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
-import { encodeVector } from "../vector/codec.ts";
+import { decodeEmbedding, encodeEmbedding, encodeVector, isOldEmbedding } from "../vector/codec.ts";
 import { type Artifact, type ArtifactRepository, mayHaveArtifacts } from "./artifacts.ts";
 import { vectorNow } from "./generations.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -53,7 +53,7 @@ export interface LocalEmbedding {
 }
 
 /** Everything that a reader is shown. */
-export const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId");
+export const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId", "storedText");
 type SelectedMessage = RowOf<typeof MESSAGE>;
 
 /** The part of a message that a cluster's title is made of. */
@@ -154,6 +154,13 @@ export class MessageRepository extends Repository {
     WHERE c.cluster_id = ? AND m.role IN ('user', 'assistant') ORDER BY m.seq`.map(notableMessage).all;
   readonly #before = this.statement<[sessionId: string, seq: number], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`;
+  /** Rows of older versions, and all others whose text shares nothing with its first part. */
+  readonly #old = this.statement<[sessionId: string], { id: number; embedding: Buffer | null }>`
+    SELECT id, embedding FROM messages
+    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR length(embedding) % 4 = 0 OR checksum IS NULL)`;
+  readonly #renew = this.statement<{ id: number; embedding: Buffer | null; storedText: string | Buffer }>`
+    UPDATE messages SET embedding = @embedding, stored_text = @storedText WHERE id = @id`.run;
+  readonly #seal = this.sealing(messages);
   // Lists as JSON.
   readonly #byIds = this.statement<[ids: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`;
@@ -237,11 +244,12 @@ export class MessageRepository extends Repository {
       createdAtMs: row.createdAtMs,
       externalId: row.externalId ?? null,
       digest: row.digest,
-      embedding: row.embedding === undefined ? null : encodeVector(row.embedding),
+      embedding: row.embedding === undefined ? null : encodeEmbedding(row.embedding),
       embedderId: row.embedderId ?? null,
       metadata: row.metadata === undefined ? null : JSON.stringify(row.metadata),
-      text: row.text,
+      storedText: row.artifacts.length > 0 ? row.text : storedTextOf(row.text, row.parts),
       parts: row.partsJson,
+      text: row.text,
     });
     if (row.artifacts.length > 0) this.#artifacts.add(message.id, row.artifacts);
   }
@@ -411,8 +419,41 @@ export class MessageRepository extends Repository {
     const stored = this.#embedding.get(id, embedderId);
     const right = stored ? embed(text) : undefined;
     if (right === undefined) return undefined;
-    const embedding = encodeVector(right);
-    return embedding.equals(stored!) ? undefined : { id, embedderId, embedding };
+    const embedding = encodeEmbedding(right);
+    const isStored = stored!.equals(isOldEmbedding(stored!) ? encodeVector(right) : embedding);
+    return isStored ? undefined : { id, embedderId, embedding };
+  }
+
+  /**
+   * Writes the rows of older versions as `insert` does. Rows that are damaged, or that have neither a checksum nor the
+   * text of their parts, stay as they are. @returns how many were written.
+   */
+  renew(sessionId: string, textOf: (parts: readonly Part[]) => string): number {
+    let count = 0;
+    for (const { id, embedding } of this.#old.all(sessionId)) {
+      const old = this.#intact(id);
+      if (old === undefined) continue;
+      const { row, message } = old;
+      if (row.checksum === null && textOf(message.parts) !== row.text) continue;
+      const storedText = mayHaveArtifacts(row.parts) ? row.text : storedTextOf(row.text, message.parts);
+      const isOld = embedding !== null && isOldEmbedding(embedding);
+      if (!isOld && row.checksum !== null && typeof storedText === "string") continue;
+      this.#renew({ id, storedText, embedding: isOld ? encodeEmbedding(decodeEmbedding(embedding)) : embedding });
+      if (row.checksum === null) this.#seal(id);
+      count += 1;
+    }
+    return count;
+  }
+
+  #intact(id: number): { row: SelectedMessage; message: Message } | undefined {
+    try {
+      const row = this.#byIds.allOf([id])[0]!;
+      const message = this.#unchecked(row);
+      return digestOf(message).equals(row.digest) ? { row, message } : undefined;
+    } catch (error) {
+      if (error instanceof SyntaxError || StoreError.is(error, "STORE_CORRUPT")) return undefined;
+      throw error;
+    }
   }
 
   setParentOfStep(stepId: number, parentId: number): void {
@@ -466,6 +507,19 @@ export class MessageRepository extends Repository {
     if (row.metadata !== null) message.metadata = row.metadata;
     return message;
   }
+}
+
+/** Returns the column from which SQLite computes `text`: see schema.ts. */
+function storedTextOf(text: string, [part]: readonly Part[]): string | Buffer {
+  const first = part?.type === "text" ? part.text : part?.type === "tool_result" ? part.content : undefined;
+  if (typeof first !== "string") return text;
+  let units = 0;
+  while (units < first.length && first.charCodeAt(units) === text.charCodeAt(units)) units += 1;
+  const shared = first.slice(0, units).replace(/[\ud800-\udbff]$/, "");
+  if (shared === "") return text;
+  // SQLite counts characters.
+  const chars = shared.length - (shared.match(/[\udc00-\udfff]/g)?.length ?? 0);
+  return Buffer.from(`${chars} ${text.slice(shared.length)}`);
 }
 
 function notableMessage(row: SelectedMessage): NotableMessage {

@@ -1,5 +1,5 @@
 import { count, lte, sql } from "drizzle-orm";
-import { encodeVector } from "../vector/codec.ts";
+import { encodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "./generations.ts";
 import { GRADUATING, type GraduatingMessage } from "./messages.ts";
 import { Repository } from "./repository.ts";
@@ -97,7 +97,7 @@ export class ReembeddingRepository extends Repository {
 
   /** @returns false if another process was faster, or if the message was forgotten. */
   stage(target: Target, messageId: number, embedding: Float32Array | undefined): boolean {
-    const bytes = embedding === undefined ? null : encodeVector(embedding);
+    const bytes = embedding === undefined ? null : encodeEmbedding(embedding);
     return this.#stage.run({ ...target, messageId, embedding: bytes }).changes > 0;
   }
 

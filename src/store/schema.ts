@@ -16,7 +16,7 @@ import {
 import type { JsonValue, Role } from "../core/message.ts";
 import type { SessionSettings, SpanStrategy } from "../core/options.ts";
 import type { Speech } from "../forest/speech.ts";
-import { decodeVector, encodeVector } from "../vector/codec.ts";
+import { decodeEmbedding, decodeVector, encodeEmbedding, encodeVector } from "../vector/codec.ts";
 
 // Names of tables and columns are public, because users write SQL. This file is long, so that users find every table in
 // one place. Views are in the migrations, because drizzle cannot express them.
@@ -31,6 +31,16 @@ const vector = customType<{ data: Float32Array; driverData: Buffer }>({
       throw new SyntaxError("a stored vector is not a row of 4-byte numbers");
     }
     return decodeVector(blob, blob.byteLength / Float32Array.BYTES_PER_ELEMENT);
+  },
+});
+
+/** One byte a number: see vector/codec.ts. In rows of older versions, like `vector`. */
+const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
+  dataType: () => "blob",
+  toDriver: encodeEmbedding,
+  fromDriver: (blob) => {
+    if (!Buffer.isBuffer(blob)) throw new SyntaxError("a stored embedding is not a BLOB");
+    return decodeEmbedding(blob);
   },
 });
 
@@ -99,6 +109,15 @@ export const sessions = sqliteTable(
   ],
 );
 
+/** SQL for `messages.text`. Damaged JSON must not stop a statement that reads many rows: the checksum finds it. */
+export const TEXT_OF_ROW = `CASE
+  WHEN typeof(stored_text) <> 'blob' THEN stored_text
+  WHEN json_valid(parts) THEN
+    substr(coalesce(parts ->> '$[0].text', parts ->> '$[0].content'), 1, CAST(CAST(stored_text AS TEXT) AS INTEGER))
+    || substr(CAST(stored_text AS TEXT), instr(CAST(stored_text AS TEXT), ' ') + 1)
+  ELSE CAST(stored_text AS TEXT)
+END`;
+
 /** One row for each message, exactly as it was appended. Fact, except `parent_id`, which is derived from `unions`. */
 export const messages = sqliteTable(
   "messages",
@@ -129,15 +148,17 @@ export const messages = sqliteTable(
     digest: blob("digest", { mode: "buffer" }).notNull(),
 
     // NULL if the text has no words, or if its vector is due (see `pending_vectors`) or never came.
-    embedding: vector("embedding"),
+    embedding: embedding("embedding"),
     embedderId: text("embedder_id"),
 
     // Long columns are last, because SQLite reads a row only up to the last column that is asked for.
     metadata: json("metadata").$type<Record<string, JsonValue>>(),
-    // The text that is embedded and searched: see core/text.ts.
-    text: text("text").notNull(),
+    // A TEXT is the whole `text`. The BLOB `12 and so on` stands for the first 12 characters of the first part, and `and so on`.
+    storedText: text("stored_text").notNull(),
     // JSON. A note replaces a long string; `message_artifacts` says where.
     parts: text("parts").notNull(),
+    // The text that is embedded and searched: see core/text.ts.
+    text: text("text").notNull().generatedAlwaysAs(sql.raw(TEXT_OF_ROW), { mode: "virtual" }),
     checksum: checksum(),
   },
   (t) => [
@@ -222,7 +243,7 @@ export const reembeddedVectors = sqliteTable(
     embedderId: text("embedder_id").notNull(),
     messageId: messageReference("message_id").notNull(),
     // NULL if the text has no words.
-    embedding: vector("embedding"),
+    embedding: embedding("embedding"),
   },
   (t) => [
     primaryKey({ columns: [t.generation, t.embedderId, t.messageId] }),
@@ -411,7 +432,7 @@ export const importedFiles = sqliteTable("imported_files", {
  */
 export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
   [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion"]],
-  [messages, ["parentId", "embedding", "embedderId"]],
+  [messages, ["parentId", "embedding", "embedderId", "storedText"]],
   [unions, []],
   [clusters, ["settledAt", "subjectParentId"]],
   [themes, []],

@@ -163,10 +163,11 @@ export class Columns<Row> {
     return this.#columns.map(one).join(", ");
   }
 
-  /** An INSERT whose parameters are named like the columns in the schema. */
+  /** An INSERT whose parameters are named like the columns in the schema. SQLite computes generated columns. */
   insert(): Insert {
-    const names = this.#columns.map(([, { name }]) => name);
-    const values = this.#columns.map(([key]) => `@${key}`);
+    const written = this.#columns.filter(([, { generated }]) => generated === undefined);
+    const names = written.map(([, { name }]) => name);
+    const values = written.map(([key]) => `@${key}`);
     return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${values})`);
   }
 

@@ -1,5 +1,6 @@
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
+import { textOf } from "../core/text.ts";
 import { replay } from "../forest/forest.ts";
 import { subjectRoots } from "../forest/subjects.ts";
 import { clusterLine, type DerivedRows, type DeriveOptions, derive, themeLine } from "./derive.ts";
@@ -100,6 +101,13 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     if (options.rebuild && wrong.length > 0)
       database.write("verify --rebuild", () => repositories.summaries.discard(wrong));
     else for (const span of wrong) note(id, `summary ${span} does not match the messages that it names`, true);
+    if (
+      options.rebuild &&
+      !database.readonly &&
+      database.write("verify --rebuild", () => renewSession(repositories, id, options))
+    ) {
+      report.rebuiltCount += 1;
+    }
     const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
     if (options.rebuild && wrongVectors.length > 0)
       database.write("verify --rebuild", () => {
@@ -144,6 +152,18 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
   });
   report.ok = report.problemCount === 0;
   return report;
+}
+
+/**
+ * Writes the rows of older versions as this version does: smaller, and with checksums. Rounded vectors have other sums, so
+ * the derived rows follow. @returns false if there are no such rows.
+ */
+function renewSession(repositories: Repositories, sessionId: string, options: DeriveOptions): boolean {
+  const session = repositories.sessions.byId(sessionId);
+  if (session === undefined || repositories.messages.renew(sessionId, textOf) === 0) return false;
+  const { derived } = derive(repositories, session, options, () => {});
+  if (derived !== undefined) rebuildSession(repositories, sessionId, derived);
+  return true;
 }
 
 function integrityProblems({ database, fullText }: Repositories): string[] {

@@ -3,7 +3,7 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { GrowingTheme } from "../forest/growing-forest.ts";
-import { encodeVector } from "../vector/codec.ts";
+import { encodeEmbedding } from "../vector/codec.ts";
 import type { Lease } from "./claimant.ts";
 import type { ClusterState } from "./clusters.ts";
 import type { DerivedRows } from "./derive.ts";
@@ -147,7 +147,7 @@ export function storeVectors(
     database.write("embed", () => {
       assertGeneration(repositories, embedderId);
       for (const { messageId, embedding } of vectors.slice(from, from + BATCH_MESSAGES_MAX)) {
-        if (pendingVectors.store(messageId, encodeVector(embedding), embedderId)) count += 1;
+        if (pendingVectors.store(messageId, encodeEmbedding(embedding), embedderId)) count += 1;
       }
     });
   }

@@ -1,6 +1,9 @@
 import { StoreError } from "../core/errors.ts";
+import { squaredLength } from "./vector.ts";
 
 const LITTLE_ENDIAN_HOST = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
+const LEVELS_MAX = 127;
 
 /** Copies a vector into the bytes of a BLOB: each number as 4 bytes, little-endian IEEE 754. */
 export function encodeVector(vector: Float32Array): Buffer {
@@ -14,14 +17,60 @@ export function encodeVector(vector: Float32Array): Buffer {
  * @throws {StoreError} `VECTOR_INVALID` if the BLOB does not hold exactly `dimension` numbers.
  */
 export function decodeVector(blob: Uint8Array, dimension: number): Float32Array {
-  if (blob.byteLength !== 4 * dimension) {
+  if (blob.byteLength !== FLOAT_BYTES * dimension) {
     throw new StoreError("VECTOR_INVALID", {
       reason: "its length in bytes is not 4 times the dimension",
-      expected: 4 * dimension,
+      expected: FLOAT_BYTES * dimension,
       actual: blob.byteLength,
     });
   }
   const bytes = new Uint8Array(blob);
   if (!LITTLE_ENDIAN_HOST) Buffer.from(bytes.buffer).swap32();
   return new Float32Array(bytes.buffer);
+}
+
+/**
+ * Rounds a vector to one signed byte a number, in units of its largest number / 127. The bytes are followed by the unit
+ * (little-endian Float32) and by how many padding bytes come before it: one if the BLOB's length would be a multiple of
+ * 4, which only vectors of older versions have. The unit is scaled so that the decoded vector has the same length.
+ */
+export function encodeEmbedding(vector: Float32Array): Buffer {
+  const dimension = vector.length;
+  const padding = (dimension + FLOAT_BYTES + 1) % FLOAT_BYTES === 0 ? 1 : 0;
+  const bytes = Buffer.alloc(dimension + padding + FLOAT_BYTES + 1);
+  let largest = 0;
+  for (let i = 0; i < dimension; i++) largest = Math.max(largest, Math.abs(vector[i]!));
+  let squaredLevels = 0;
+  for (let i = 0; i < dimension; i++) {
+    const level = largest === 0 ? 0 : Math.round((vector[i]! / largest) * LEVELS_MAX);
+    bytes[i] = level;
+    squaredLevels += level * level;
+  }
+  const unit = squaredLevels === 0 ? 0 : Math.sqrt(squaredLength(vector) / squaredLevels);
+  bytes.writeFloatLE(unit, dimension + padding);
+  bytes[bytes.length - 1] = padding;
+  return bytes;
+}
+
+/** Returns true if the BLOB is of an older version, which stored embeddings as `encodeVector` does. */
+export function isOldEmbedding(blob: Uint8Array): boolean {
+  return blob.byteLength % FLOAT_BYTES === 0;
+}
+
+/**
+ * Copies an embedding out of a BLOB of `encodeEmbedding`, or of `encodeVector`.
+ *
+ * @throws {SyntaxError} if it is neither.
+ */
+export function decodeEmbedding(blob: Uint8Array): Float32Array {
+  if (isOldEmbedding(blob)) return decodeVector(blob, blob.byteLength / FLOAT_BYTES);
+  const padding = blob[blob.byteLength - 1]!;
+  const dimension = blob.byteLength - padding - FLOAT_BYTES - 1;
+  if (padding > 1 || dimension < 1)
+    throw new SyntaxError("a stored embedding has no length that an embedding can have");
+  const unit = new DataView(blob.buffer, blob.byteOffset).getFloat32(dimension + padding, true);
+  const levels = new Int8Array(blob.buffer, blob.byteOffset, dimension);
+  const vector = new Float32Array(dimension);
+  for (let i = 0; i < dimension; i++) vector[i] = levels[i]! * unit;
+  return vector;
 }

@@ -6,7 +6,7 @@ import { temporaryStore } from "../support/temporary-store.ts";
 test("tables and views, with their columns in order", () => {
   const rows = temporaryStore().query(
     `SELECT m.type, m.name, group_concat(c.name, ' ') AS columns
-     FROM sqlite_master m JOIN pragma_table_info(m.name) c
+     FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c ON c.hidden <> 1
      WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' GROUP BY m.name ORDER BY m.type, m.name`,
   );
   expect(rows.map(({ type, name, columns }) => [type, name, columns])).toEqual([
@@ -25,7 +25,7 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "messages",
-      "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata text parts checksum",
+      "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata stored_text parts checksum text",
     ],
     ["table", "messages_fts", "words"],
     ["table", "messages_fts_config", "k v"],
@@ -115,7 +115,7 @@ test("what the file says of itself", () => {
   // "Copp", ten migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 10, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 11, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

@@ -31,9 +31,15 @@ function openFixture(format: number): Store {
 }
 
 describe.each([7, 8])("a store of format %i", (format) => {
-  test("it verifies clean, and rebuilding its derived rows changes none", () => {
+  test("it verifies clean, and a rebuild writes its rows as this version does", () => {
     const store = openFixture(format);
+    const textsOf = () => store.query("SELECT id, text, parts, checksum IS NULL AS is_unsealed FROM messages");
+    const before = textsOf();
     expect(store.verify()).toMatchObject({ ok: true, sessionCount: 8, messageCount: 133 });
+    expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 7 });
+    expect(textsOf()).toEqual(before.map((row) => ({ ...row, is_unsealed: 0 })));
+    const old = "SELECT count(*) AS n FROM messages WHERE length(embedding) % 4 = 0";
+    expect(store.query(old)).toEqual([{ n: 0 }]);
     expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 0 });
   });
 

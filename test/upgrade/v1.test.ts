@@ -51,6 +51,7 @@ test("messages are word for word what was appended", () => {
 test("facts, log and derived rows agree, and the derived ones can be made again", () => {
   const store = openFixture();
   expect(store.verify()).toMatchObject({ ok: true, sessionCount: 4, messageCount: 38, unionCount: 29 });
+  expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 3 });
   expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 0 });
 });
 

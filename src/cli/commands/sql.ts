@@ -57,7 +57,9 @@ function nameHint(store: Store, query: string, reason: string): string | undefin
 }
 
 function columnsOf(store: Store, table: string): string[] {
-  return store.query(`SELECT name FROM pragma_table_info('${table}')`).map((row) => String(row.name));
+  return store
+    .query(`SELECT name FROM pragma_table_xinfo('${table}') WHERE hidden <> 1`)
+    .map((row) => String(row.name));
 }
 
 function* jsonRows(rows: Iterable<Row>): Generator<Record<string, unknown>> {

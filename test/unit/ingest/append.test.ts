@@ -48,7 +48,7 @@ describe("append", () => {
         .all(),
     );
     expect(rows).toEqual([
-      ["Why did the deploy fail?", 1_536, "hashing-v1-384", 10, "tokenx-2", 1],
+      ["Why did the deploy fail?", 389, "hashing-v1-384", 10, "tokenx-2", 1],
       ["?!", null, null, 5, "tokenx-2", 1],
       ["", null, null, 4, "tokenx-2", 1],
     ]);

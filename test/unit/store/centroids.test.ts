@@ -18,7 +18,7 @@ function filled(): { path: string; centroids: Repositories["centroids"] } {
   const settings = { hotSize: 1, overlap: 0, openClustersMax: 1 };
   for (const [id, texts] of [
     ["a", ["0 2"]],
-    ["b", ["3 4", "30 40"]],
+    ["b", ["3 3", "30 30"]],
     ["a", ["no words", "1 0"]],
   ] as const) {
     for (const text of texts) store.session(id, settings).append(user(text));
@@ -31,7 +31,7 @@ function filled(): { path: string; centroids: Repositories["centroids"] } {
 }
 
 const FIRST = { root: 1, position: 2, settled: true, vector: Float32Array.of(0, 1) };
-const SECOND = { root: 2, position: 1, settled: false, vector: Float32Array.of(0.6, 0.8) };
+const SECOND = { root: 2, position: 1, settled: false, vector: Float32Array.of(Math.SQRT1_2, Math.SQRT1_2) };
 
 describe("centroids", () => {
   test("are the directions of the clusters that have one", () => {

@@ -33,7 +33,7 @@ describe("a claim of", () => {
       const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "inherit"] });
       onTestFinished(() => void parent.kill("SIGKILL"));
       const [line] = (await once(parent.stdout, "data")) as [Buffer];
-      await expect.poll(() => held(asProcess(Number(line)), 10_000)).toBeUndefined();
+      await expect.poll(() => held(asProcess(Number(line)), 10_000), { timeout: 10_000 }).toBeUndefined();
       expect(process.kill(Number(line), 0)).toBe(true);
     },
   );

@@ -64,7 +64,10 @@ describe("verify", () => {
       "message 4 is not what was appended: its digest differs",
     ],
     ["UPDATE messages SET role = 'user' WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
-    ["UPDATE messages SET text = 'other' WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
+    [
+      "UPDATE messages SET stored_text = 'other' WHERE seq = 3",
+      "message 4 cannot be read: row 4 of messages is damaged",
+    ],
     ["UPDATE messages SET created_at_ms = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
     ["UPDATE messages SET pinned = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
     ["UPDATE sessions SET title = 'other'", "row s of sessions is damaged"],
@@ -129,7 +132,9 @@ describe("verify", () => {
     const { path, store } = grownStore();
     const vectorOf = (): unknown => store.query("SELECT hex(embedding) AS bytes FROM messages WHERE seq = 3");
     const before = vectorOf();
-    inDatabase(path, (database) => database.exec("UPDATE messages SET text = 'other', checksum = NULL WHERE seq = 3"));
+    inDatabase(path, (database) =>
+      database.exec("UPDATE messages SET stored_text = 'other', checksum = NULL WHERE seq = 3"),
+    );
     store.verify({ rebuild: true });
     expect(vectorOf()).toEqual(before);
   });

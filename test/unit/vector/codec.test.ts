@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../../src/core/errors.ts";
-import { decodeVector, encodeVector } from "../../../src/vector/codec.ts";
+import {
+  decodeEmbedding,
+  decodeVector,
+  encodeEmbedding,
+  encodeVector,
+  isOldEmbedding,
+} from "../../../src/vector/codec.ts";
+import { cosine, squaredLength } from "../../../src/vector/vector.ts";
 
 describe("encodeVector", () => {
   test("writes little-endian IEEE 754, and nothing else", () => {
@@ -47,5 +54,52 @@ describe("decodeVector", () => {
         actual: byteLength,
       }),
     );
+  });
+});
+
+describe("encodeEmbedding", () => {
+  test.each([1, 2, 3, 4, 7, 384, 767])(
+    "rounds a vector of %i numbers, and keeps its length and almost its direction",
+    (dimension) => {
+      const vector = Float32Array.from({ length: dimension }, (_, index) => Math.sin(index + 1));
+      const bytes = encodeEmbedding(vector);
+      const decoded = decodeEmbedding(bytes);
+      expect(decoded).toHaveLength(dimension);
+      expect(isOldEmbedding(bytes)).toBe(false);
+      expect(bytes.length).toBeLessThanOrEqual(dimension + 6);
+      expect(squaredLength(decoded)).toBeCloseTo(squaredLength(vector), 4);
+      expect(cosine(decoded, vector)).toBeGreaterThan(0.9999);
+    },
+  );
+
+  test("makes the same bytes of a vector that was rounded before", () => {
+    const bytes = encodeEmbedding(Float32Array.from({ length: 384 }, (_, index) => Math.cos(index * index)));
+    expect(encodeEmbedding(decodeEmbedding(bytes)).equals(bytes)).toBe(true);
+  });
+
+  test("holds a vector without length, and the largest and smallest numbers", () => {
+    expect([...decodeEmbedding(encodeEmbedding(new Float32Array(3)))]).toEqual([0, 0, 0]);
+    for (const number of [1e19, 1e-30]) {
+      const [x, y] = decodeEmbedding(encodeEmbedding(Float32Array.of(number, -number / 2)));
+      expect(x! / number).toBeCloseTo(1, 2);
+      expect(y! / number).toBeCloseTo(-0.5, 2);
+    }
+  });
+});
+
+describe("decodeEmbedding", () => {
+  test("reads the vectors of older versions", () => {
+    expect([...decodeEmbedding(encodeVector(Float32Array.of(1, -2.5)))]).toEqual([1, -2.5]);
+  });
+
+  test("copies: the driver may use its buffer again", () => {
+    const bytes = encodeEmbedding(Float32Array.of(1, 0.5));
+    const vector = decodeEmbedding(bytes);
+    bytes.fill(0);
+    expect(vector[0]).toBeGreaterThan(0.9);
+  });
+
+  test.each([1, 2, 5])("refuses %i bytes", (byteLength) => {
+    expect(() => decodeEmbedding(new Uint8Array(byteLength).fill(2))).toThrow(SyntaxError);
   });
 });
