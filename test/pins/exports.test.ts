@@ -17,7 +17,10 @@ test("values", () => {
     "geminiEmbedder",
     "geminiSummarizer",
     "openStore",
+    "openaiEmbedder",
     "repairToolPairs",
+    "staticEmbedder",
+    "transformersEmbedder",
   ]);
 });
 
@@ -119,6 +122,7 @@ test("types", () => {
     "MessageInput",
     "ModelUsage",
     "OpenOptions",
+    "OpenaiEmbedderOptions",
     "Part",
     "PartInput",
     "Pressure",
@@ -130,6 +134,7 @@ test("types", () => {
     "RemoteEmbedder",
     "RenderOptions",
     "RenderResult",
+    "Rerank",
     "ResolveDirtyOptions",
     "ResolveEvent",
     "ResolveResult",
@@ -139,6 +144,7 @@ test("types", () => {
     "Session",
     "SessionOptions",
     "SessionOverview",
+    "StaticEmbedderOptions",
     "Store",
     "StoreStats",
     "Strategy",
@@ -149,6 +155,7 @@ test("types", () => {
     "SummaryText",
     "TokenBudget",
     "TokenCounter",
+    "TransformersEmbedderOptions",
     "VerifyReport",
   ]);
 });
