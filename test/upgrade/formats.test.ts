@@ -30,7 +30,7 @@ function openFixture(format: number): Store {
   return openedStore(path);
 }
 
-describe.each([7, 8])("a store of format %i", (format) => {
+describe.each([7, 8, 9])("a store of format %i", (format) => {
   test("it verifies clean, and a rebuild writes its rows as this version does", () => {
     const store = openFixture(format);
     const textsOf = () => store.query("SELECT id, text, parts, checksum IS NULL AS is_unsealed FROM messages");
