@@ -2,21 +2,22 @@ import { geminiSummarizer, type OpenOptions, openStore, type Session, type Store
 import { conversation } from "../conversations.ts";
 import { take } from "../messages.ts";
 
-export const THEMES = 10;
+/** The calls that a model may answer at the same time. */
+const CONCURRENCY = 10;
 const MESSAGES = 300;
 
-/** With these options, few messages stay out of the forest, and each theme is worth a summary. */
-const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8, maxThemes: THEMES };
+/** With these options, few messages stay out of the forest. */
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8, maxThemes: 10 };
 
 export interface Dirty {
   store: Store;
   session: Session;
 }
 
-/** Opens a store with a session of ten dirty themes, whose summarizer is a model at `baseUrl`. */
+/** Opens a store with a session whose clusters have no summaries, and whose summarizer is a model at `baseUrl`. */
 export function dirtyStore(path: string, baseUrl: string, options: OpenOptions = {}): Dirty {
   const store = openStore(path, {
-    summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl, concurrency: THEMES }),
+    summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl, concurrency: CONCURRENCY }),
     ...options,
   });
   const session = store.session("dirty", SETTINGS);

@@ -4,12 +4,12 @@ import { conversation } from "../conversations.ts";
 import { take } from "../messages.ts";
 import type { StartTrial } from "./faults.ts";
 
-const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8, maxThemes: 1 };
+const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 8, maxThemes: 1, resolveTokensMin: 100 };
 const MESSAGES = 60;
 /** A time longer than any back-off, in milliseconds. */
 const LATER_MS = 12 * 60 * 60 * 1_000;
 
-/** Lets the model summarize one theme. Half a day later, when the theme has grown, another store asks again. */
+/** Lets the model summarize clusters. Half a day later, when they have grown, another store asks again. */
 export const summaryTrial: StartTrial = (server, path) => {
   const messages = conversation(1);
   let nowMs = Date.now();

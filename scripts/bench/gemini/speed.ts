@@ -1,15 +1,16 @@
-import { geminiSummarizer } from "../../../src/index.ts";
+import { geminiSummarizer, type Summarizer } from "../../../src/index.ts";
 import { startGeminiServer } from "../../../test/support/gemini-server.ts";
 import { median } from "../messages.ts";
-import { dirtyStore, THEMES } from "./dirty-store.ts";
+import { dirtyStore } from "./dirty-store.ts";
 
 /** The milliseconds that the server takes for a reply. */
 export const LATENCY_MS = 300;
 const ROUNDS = 3;
+const CLUSTERS_MIN = 8;
 
 /**
- * Measures `resolveSpeedup`: how many times faster ten dirty themes are resolved by default than one after another. The median
- * of three rounds, in turns. The SDK is loaded before.
+ * Measures `resolveSpeedup`: how many times faster clusters are summarized by default than one after another, if each has a
+ * call of its own. The median of three rounds, in turns. The SDK is loaded before.
  */
 export async function speedFigures(latencyMs = LATENCY_MS, rounds = ROUNDS): Promise<{ resolveSpeedup: number }> {
   const server = await startGeminiServer("good");
@@ -29,14 +30,18 @@ export async function speedFigures(latencyMs = LATENCY_MS, rounds = ROUNDS): Pro
 
 async function resolveMs(url: string, options: { concurrency?: number } = {}): Promise<number> {
   const { store, session } = dirtyStore(":memory:", url, {
-    summarizer: geminiSummarizer({ apiKey: "loopback", baseUrl: url }),
+    summarizer: withoutSharedCalls(geminiSummarizer({ apiKey: "loopback", baseUrl: url })),
   });
   try {
     const from = performance.now();
     const { resolved } = await session.resolveDirty(options);
-    if (resolved !== THEMES) throw new Error(`${resolved} of ${THEMES} themes were resolved`);
+    if (resolved < CLUSTERS_MIN) throw new Error(`only ${resolved} clusters were summarized`);
     return performance.now() - from;
   } finally {
     store.close();
   }
+}
+
+function withoutSharedCalls({ citesSources: _, ...summarizer }: Summarizer): Summarizer {
+  return summarizer;
 }

@@ -7,7 +7,7 @@ import { emptyTally, type Tally, tallyingModel } from "./model.ts";
 
 const MESSAGES = 120;
 /** The number of generated conversations, and the messages at which growth is measured. */
-const EXTENT = { conversations: 6, few: 500, many: 5_000 };
+const EXTENT = { conversations: 6, few: 1_000, many: 5_000 };
 
 /** A budget of 4,000 tokens, half of it for the window, as the documentation of the option advises. */
 const SETTINGS: SessionOptions = { contextTokensMax: 4_000, hotTokensMax: 2_000 };
@@ -17,7 +17,7 @@ const SETTINGS: SessionOptions = { contextTokensMax: 4_000, hotTokensMax: 2_000 
  * each. The store's counter counts them, and the model's replies have a fixed length.
  *
  * - `summaryTokensVsFlat`: the tokens for all conversations together, relative to those of `flat`.
- * - `summaryTokensGrowth`: the tokens per appended message at 5,000 messages, relative to 500. The larger figure of
+ * - `summaryTokensGrowth`: the tokens per appended message at 5,000 messages, relative to 1,000. The larger figure of
  *   conversations with short and with long messages counts.
  *
  * @param dataFolder  The folder with `threads/`, of which the first 120 messages are used. Without it, conversations are
