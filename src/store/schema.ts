@@ -113,7 +113,7 @@ export const sessions = sqliteTable(
 export const TEXT_OF_ROW = `CASE
   WHEN typeof(stored_text) <> 'blob' THEN stored_text
   WHEN json_valid(parts) THEN
-    substr(coalesce(parts ->> '$[0].text', parts ->> '$[0].content'), 1, CAST(CAST(stored_text AS TEXT) AS INTEGER))
+    substr(coalesce(parts ->> '$[0].text', parts ->> '$[0].content', ''), 1, CAST(CAST(stored_text AS TEXT) AS INTEGER))
     || substr(CAST(stored_text AS TEXT), instr(CAST(stored_text AS TEXT), ' ') + 1)
   ELSE CAST(stored_text AS TEXT)
 END`;

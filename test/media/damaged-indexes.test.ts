@@ -102,7 +102,7 @@ describe("a row that is damaged", () => {
   test("is left out of a recap and of the page of a subject, which name its session", () => {
     const store = damagedStore((path) =>
       inDatabase(path, (database) =>
-        database.exec("UPDATE messages SET text = 'Other words.' WHERE session_id = 'a' AND seq = 1"),
+        database.exec("UPDATE messages SET stored_text = 'Other words.' WHERE session_id = 'a' AND seq = 1"),
       ),
     );
     const undamaged = openedStore(whole, { readonly: true, clock: tickingClock() });

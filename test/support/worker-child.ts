@@ -1,5 +1,6 @@
 import { geminiSummarizer, openStore, type Store, StoreError } from "../../src/index.ts";
 import { watchingStatements } from "./statements.ts";
+import { withoutSharedCalls } from "./without-shared-calls.ts";
 import type { Command, Outcome, Run } from "./worker-process.ts";
 
 // Does to a store what its parent says, command by command, and says what came of each: see worker-process.ts.
@@ -13,7 +14,8 @@ async function obey(command: Command): Promise<unknown> {
     store?.close();
     countSeen.clear();
     const { busyTimeoutMs = 5_000, geminiUrl: baseUrl, aheadMs = 0 } = command;
-    const summarizer = baseUrl === undefined ? {} : { summarizer: geminiSummarizer({ apiKey: "test", baseUrl }) };
+    const summarizer =
+      baseUrl === undefined ? {} : { summarizer: withoutSharedCalls(geminiSummarizer({ apiKey: "test", baseUrl })) };
     store = openStore(command.path, { busyTimeoutMs, clock: () => Date.now() + aheadMs, ...summarizer });
     return null;
   }

@@ -1,5 +1,6 @@
-import { geminiSummarizer, type Summarizer } from "../../../src/index.ts";
+import { geminiSummarizer } from "../../../src/index.ts";
 import { startGeminiServer } from "../../../test/support/gemini-server.ts";
+import { withoutSharedCalls } from "../../../test/support/without-shared-calls.ts";
 import { median } from "../messages.ts";
 import { dirtyStore } from "./dirty-store.ts";
 
@@ -40,8 +41,4 @@ async function resolveMs(url: string, options: { concurrency?: number } = {}): P
   } finally {
     store.close();
   }
-}
-
-function withoutSharedCalls({ citesSources: _, ...summarizer }: Summarizer): Summarizer {
-  return summarizer;
 }

@@ -9,6 +9,7 @@ import { internalsOf, openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { Upkeep } from "../../../src/session/upkeep.ts";
 import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
+import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 
 let folder: string;
 let store: Store;
@@ -140,7 +141,9 @@ describe("ImportRun", () => {
   test("imported sessions are summarized and indexed, and a second time nothing is due", async () => {
     const text =
       "The lighthouse lamp needs a new lens, and the lens grinder in the harbor has quoted a price for the glass.";
-    const lines = Array.from({ length: 120 }, (_, index) => say("s", `m${index}`, `${text} ${index}`));
+    const lines = Array.from({ length: 400 }, (_, index) => say("s", `m${index}`, `${text} ${index}`));
+    store.close();
+    store = openStore(join(folder, "summarized.db"), { summarizer: scriptedSummarizer() });
     const run = newRun();
     await read(lines, { run });
     const { resolved } = await summarizeSessions(internalsOf(store), run.sessionIds, {});

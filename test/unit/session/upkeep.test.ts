@@ -62,7 +62,7 @@ describe("with an index", () => {
   test("forgetting a session leaves no vector of it beside the store", async () => {
     const { store, session, parts } = filled();
     await session.resolveDirty();
-    expect(store.nearestRoots([1, 0], { k: 2 }).map(({ sessionId }) => sessionId)).toEqual(["s", "other"]);
+    expect(new Set(store.nearestRoots([1, 0], { k: 50 }).map(({ sessionId }) => sessionId))).toContain("s");
     expect(store.forget("s")).toMatchObject({ messageCount: 1_102, erased: true });
     for (const part of parts) expect(existsSync(part)).toBe(false);
     expect(new Set(store.nearestRoots([1, 0], { k: 50 }).map(({ sessionId }) => sessionId))).toEqual(

@@ -18,9 +18,10 @@ import { chunksOf } from "../../../../src/importers/files.ts";
 import { ImportRun } from "../../../../src/imports/import-run.ts";
 import type { WatchEvent } from "../../../../src/imports/watch/followed-files.ts";
 import { WatchRun } from "../../../../src/imports/watch/watch-run.ts";
-import type { Store } from "../../../../src/index.ts";
+import type { OpenOptions, Store } from "../../../../src/index.ts";
 import { samplesBut } from "../../../contract/importer-samples.ts";
 import { hang, scriptedEmbedder } from "../../../support/scripted-embedder.ts";
+import { scriptedSummarizer } from "../../../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
 import { startWatch } from "../../../support/watching.ts";
 
@@ -41,12 +42,12 @@ interface Scene {
 }
 
 /** A folder with a transcript of one line. */
-function scene(): Scene {
+function scene(options: OpenOptions = {}): Scene {
   const folder = join(temporaryFolder(), "transcripts");
   mkdirSync(folder);
   const file = join(folder, "a.jsonl");
   writeFileSync(file, line("a", "one"));
-  return { folder, file, store: openedStore(join(folder, "..", "agent.db")) };
+  return { folder, file, store: openedStore(join(folder, "..", "agent.db"), options) };
 }
 
 describe("a watch", () => {
@@ -297,8 +298,13 @@ describe("a watch", () => {
   });
 
   test("that ended before it summarized everything does so when it is started again", async () => {
-    const { folder, file, store } = scene();
-    writeFileSync(file, Array.from({ length: 60 }, (_, index) => line("a", `What of part ${index}?`)).join(""));
+    const { folder, file, store } = scene({ summarizer: scriptedSummarizer() });
+    writeFileSync(
+      file,
+      Array.from({ length: 60 }, (_, index) =>
+        line("a", `What of part ${index}? ${"The part fits. ".repeat(40)}`),
+      ).join(""),
+    );
     const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1_000);
     utimesSync(file, longAgo, longAgo);
     const summaryCount = () => store.stats().summaryCount;
@@ -326,12 +332,17 @@ describe("a watch", () => {
   });
 
   test("imports a forgotten session again when its file grows, and keeps its summaries current", async () => {
-    const { folder, file, store } = scene();
+    const { folder, file, store } = scene({ summarizer: scriptedSummarizer() });
     const { until, newCount } = await startWatch(store, [folder]);
     appendFileSync(file, line("a", "two"));
     await until("two", () => newCount() === 2);
     store.forget("a");
-    appendFileSync(file, Array.from({ length: 150 }, (_, index) => line("a", `What of part ${index}?`)).join(""));
+    appendFileSync(
+      file,
+      Array.from({ length: 150 }, (_, index) =>
+        line("a", `What of part ${index}? ${"The part fits. ".repeat(40)}`),
+      ).join(""),
+    );
     await until("all of it", () => wordsIn(store, "a").length === 152);
     expect(wordsIn(store, "a").slice(0, 2)).toEqual(["one", "two"]);
     await until("summaries", () => store.stats().summaryCount > 0);
