@@ -13,6 +13,7 @@ import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/index.ts";
 import { allRows, inDatabase } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
+import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { copyStore } from "../support/store-files.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
 
@@ -48,8 +49,9 @@ describe("a store whose file is deleted while it is open", () => {
   });
 
   test("refuses to record a summary", async () => {
-    const { path, store } = openStoreWithTen();
-    store.session("s", { resolveTokensMin: 1 }).appendAll(talk(20));
+    const path = temporaryPath();
+    const store = openedStore(path, { summarizer: scriptedSummarizer() });
+    store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2, resolveTokensMin: 1 }).appendAll(talk(30));
     unlinkSync(path);
     await expect(store.session("s").resolveDirty()).rejects.toEqual(replaced(path));
   });

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { Session, Store } from "../../src/index.ts";
 import { allRows, inDatabase } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
+import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 import { WorkerPool } from "../support/worker-pool.ts";
 import type { Command } from "../support/worker-process.ts";
@@ -50,7 +51,7 @@ describe("while another process holds the lock", () => {
     const path = temporaryPath();
     openedStore(path).session("s", SMALL).appendAll(talk(20));
     inDatabase(path, (database) => database.exec("UPDATE themes SET seq_last = seq_last + 1, checksum = NULL")); // something to rebuild
-    const store = openedStore(path, { busyTimeoutMs: BUSY_MS });
+    const store = openedStore(path, { busyTimeoutMs: BUSY_MS, summarizer: scriptedSummarizer() });
     const session = store.resume("s");
     const before = allRows(path);
     const render = session.render({ tokensMax: 800 });
