@@ -1,13 +1,12 @@
 import type { Part } from "./message.ts";
 
-const TOOLS = "recall|expand|get_context|recap|list_sessions|list_subjects|append";
-
 /** Agents write the name of the server before that of the tool: `mcp__coppice__recall`, `coppice_recall`. */
-const OWN_TOOL = new RegExp(`(?:^|[^a-z])coppice[_.:-]+(?:\\w+[_.:-]+)*(?:${TOOLS})$`, "i");
+const OWN_SERVER = /(?:^|[^a-z])coppice[_.:-]/i;
+const OWN_TOOL = /[_.:-](?:recall|expand|get_context|recap|list_sessions|list_subjects|append)$/i;
 
 /** A command line that reads the store, at the beginning of a command. */
 const OWN_COMMAND =
-  /(?:^|[;&|(\n])\s*(?:npx\s+(?:-\S+\s+)*)?coppice\s+(?:recall|expand|show|resume|recap|subjects?|sessions|forest|export)\b/;
+  /(?:^|[;&|(\n])[ \t]*(?:npx\s+(?:-\S+\s+)*)?coppice\s+(?:recall|expand|show|resume|recap|subjects?|sessions|forest|export)\b/;
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 
 /**
@@ -20,7 +19,7 @@ export function isInjected(part: Part): boolean {
 }
 
 function isOwnCall(name: string, args: unknown): boolean {
-  if (OWN_TOOL.test(name)) return true;
+  if (OWN_TOOL.test(name) && OWN_SERVER.test(name)) return true;
   if (typeof args !== "object" || args === null) return false;
   return COMMAND_ARGUMENTS.some((key) => {
     const value = (args as Record<string, unknown>)[key];

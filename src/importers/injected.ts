@@ -1,8 +1,8 @@
 import type { Part, TextPart } from "../core/message.ts";
 
 /** What the programs of agents write into the user's message: states, listings and outputs that nobody typed. */
-const BLOCK =
-  /<command-args>\s*<\/command-args>\s*|<(system-reminder|hook_context|ide_opened_file|ide_selection|local-command-caveat|local-command-stdout|local-command-stderr|command-name|command-message|environment_context|user_instructions|turn_aborted)>[\s\S]*?<\/\1>\s*/g;
+const OPENING =
+  /<(command-args(?=>\s*<\/command-args>)|system-reminder|hook_context|ide_opened_file|ide_selection|local-command-caveat|local-command-stdout|local-command-stderr|command-name|command-message|environment_context|user_instructions|turn_aborted)>/g;
 
 /** Texts that are the program's, and commands that only steer it. */
 const WHOLE =
@@ -25,15 +25,33 @@ function markedText(part: TextPart): Part[] {
   const add = (text: string, isInjected: boolean): void => {
     if (text !== "") pieces.push(isInjected ? { ...part, text, injected: true } : { ...part, text });
   };
-  for (const { 0: block, index } of part.text.matchAll(BLOCK)) {
-    add(part.text.slice(end, index), false);
-    add(block, true);
-    end = index + block.length;
+  for (const [from, to] of blocksIn(part.text)) {
+    add(part.text.slice(end, from), false);
+    add(part.text.slice(from, to), true);
+    end = to;
   }
   if (end === 0) return [part];
   add(part.text.slice(end), false);
   const isSaid = pieces.some((piece) => piece.injected !== true && /\S/.test(String(piece.text)));
   return isSaid ? pieces : injected([part]);
+}
+
+/** Yields where each block begins, and where it ends with the white space after it. */
+function* blocksIn(text: string): Generator<[from: number, to: number]> {
+  const unclosed = new Set<string>();
+  let end = 0;
+  for (const { 0: opening, 1: name, index } of text.matchAll(OPENING)) {
+    if (index < end || unclosed.has(name!)) continue;
+    const closing = `</${name}>`;
+    const close = text.indexOf(closing, index + opening.length);
+    if (close === -1) {
+      unclosed.add(name!);
+      continue;
+    }
+    end = close + closing.length;
+    while (end < text.length && /\s/.test(text[end]!)) end += 1;
+    yield [index, end];
+  }
 }
 
 /** Returns parts as they were before anything was marked, for comparison with those that an older version stored. */

@@ -93,7 +93,8 @@ function isUnderPressure({ window, graduatedSeq, settings }: SessionState): bool
 }
 
 /**
- * Decides which cluster each graduating step enters, which clusters settle, and which themes unite. Changes `state` as if the move were already written. If `settlesAll`, all clusters settle at the end.
+ * Decides which cluster each graduating step enters, which clusters settle, and which themes unite. Changes `state` as if the
+ * move were already written. If `settlesAll`, all clusters settle at the end.
  */
 function planMove(
   repositories: Repositories,

@@ -30,7 +30,10 @@ export interface RootInfo {
 type RootSize = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 export interface RootSummary {
-  /** The cluster as it was when the summary was made. Earlier summaries of the cluster cover its earlier messages. */
+  /**
+   * The cluster as it was when the summary was made. Earlier summaries of the cluster cover its earlier messages. Older versions
+   * summarized whole themes.
+   */
   root: string;
   title: string;
   text: string;

@@ -155,9 +155,11 @@ export class MessageRepository extends Repository {
   readonly #before = this.statement<[sessionId: string, seq: number], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1`;
   /** Rows of older versions, and all others whose text shares nothing with its first part. */
-  readonly #old = this.statement<[sessionId: string], { id: number; embedding: Buffer | null }>`
-    SELECT id, embedding FROM messages
-    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR length(embedding) % 4 = 0 OR checksum IS NULL)`;
+  readonly #old = this.statement<[sessionId: string], number>`
+    SELECT id FROM messages
+    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR length(embedding) % 4 = 0 OR checksum IS NULL)`.pluck();
+  readonly #anyEmbedding = this.statement<[id: number], Buffer | null>`
+    SELECT embedding FROM messages WHERE id = ?`.pluck();
   readonly #renew = this.statement<{ id: number; embedding: Buffer | null; storedText: string | Buffer }>`
     UPDATE messages SET embedding = @embedding, stored_text = @storedText WHERE id = @id`.run;
   readonly #seal = this.sealing(messages);
@@ -430,12 +432,13 @@ export class MessageRepository extends Repository {
    */
   renew(sessionId: string, textOf: (parts: readonly Part[]) => string): number {
     let count = 0;
-    for (const { id, embedding } of this.#old.all(sessionId)) {
+    for (const id of this.#old.all(sessionId)) {
       const old = this.#intact(id);
       if (old === undefined) continue;
       const { row, message } = old;
       if (row.checksum === null && textOf(message.parts) !== row.text) continue;
       const storedText = mayHaveArtifacts(row.parts) ? row.text : storedTextOf(row.text, message.parts);
+      const embedding = this.#anyEmbedding.one(id);
       const isOld = embedding !== null && isOldEmbedding(embedding);
       if (!isOld && row.checksum !== null && typeof storedText === "string") continue;
       this.#renew({ id, storedText, embedding: isOld ? encodeEmbedding(decodeEmbedding(embedding)) : embedding });

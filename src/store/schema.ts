@@ -113,7 +113,9 @@ export const sessions = sqliteTable(
 export const TEXT_OF_ROW = `CASE
   WHEN typeof(stored_text) <> 'blob' THEN stored_text
   WHEN json_valid(parts) THEN
-    substr(coalesce(parts ->> '$[0].text', parts ->> '$[0].content', ''), 1, CAST(CAST(stored_text AS TEXT) AS INTEGER))
+    substr(
+      coalesce(CASE parts ->> '$[0].type' WHEN 'text' THEN parts ->> '$[0].text' ELSE parts ->> '$[0].content' END, ''),
+      1, CAST(CAST(stored_text AS TEXT) AS INTEGER))
     || substr(CAST(stored_text AS TEXT), instr(CAST(stored_text AS TEXT), ' ') + 1)
   ELSE CAST(stored_text AS TEXT)
 END`;
@@ -299,7 +301,7 @@ const treeColumns = () => ({
   vectorCount: integer("vector_count").notNull(),
   seqFirst: integer("seq_first").notNull(),
   seqLast: integer("seq_last").notNull(),
-  // The log position of the last start, join or unite. A theme's summary at this position is fresh.
+  // The log position of the last start, join or unite.
   logPosition: integer("log_position").notNull(),
 });
 

@@ -101,13 +101,11 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     if (options.rebuild && wrong.length > 0)
       database.write("verify --rebuild", () => repositories.summaries.discard(wrong));
     else for (const span of wrong) note(id, `summary ${span} does not match the messages that it names`, true);
-    if (
+    const isRenewed =
       options.rebuild &&
       !database.readonly &&
-      database.write("verify --rebuild", () => renewSession(repositories, id, options))
-    ) {
-      report.rebuiltCount += 1;
-    }
+      database.write("verify --rebuild", () => renewSession(repositories, id, options));
+    if (isRenewed) report.rebuiltCount += 1;
     const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
     if (options.rebuild && wrongVectors.length > 0)
       database.write("verify --rebuild", () => {
@@ -133,7 +131,7 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
       rebuildSession(repositories, id, derived);
       for (const text of differencesOf(repositories, id, derived)) noteHere(text);
     });
-    report.rebuiltCount += 1;
+    if (!isRenewed) report.rebuiltCount += 1;
   };
   noting(null, () => {
     const ids = database.read(() => sessions.ids());

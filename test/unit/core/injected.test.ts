@@ -44,3 +44,11 @@ test("the text of a message has no injected part", () => {
   ];
   expect(textOf(parts)).toBe("from the user");
 });
+
+test("takes a name or a command of any length, in linear time", () => {
+  const name = `coppice_${"a_".repeat(100_000)}!`;
+  const command = `coppice${"\n".repeat(200_000)}`;
+  for (const args of [{}, { command }]) {
+    expect(isInjected({ type: "tool_call", toolCallId: "c", name, args })).toBe(false);
+  }
+});

@@ -111,3 +111,8 @@ test("Gemini CLI: the context of a hook before the user's words", async () => {
     ]),
   ).toEqual(["injected,said,injected"]);
 });
+
+test("takes openings that nothing closes, in linear time", () => {
+  const text = "<command-name><hook_context>".repeat(50_000);
+  expect(markedParts([{ type: "text", text }])).toEqual([{ type: "text", text }]);
+});

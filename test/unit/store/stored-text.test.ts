@@ -39,6 +39,8 @@ describe("the text of a message, which SQLite puts together", () => {
       { role: "tool", parts: [{ type: "tool_result", toolCallId: "c", content: text }] },
       { role: "assistant", parts: [call] },
       { role: "tool", parts: [{ type: "tool_result", toolCallId: "c", content: [{ type: "text", text }] }] },
+      { role: "tool", parts: [{ type: "tool_result", toolCallId: "c", content: text, text: "another" } as never] },
+      { role: "user", parts: [{ type: "text", text, content: "another" } as never] },
       { role: "user", parts: [{ type: "data", data: { text } }] },
       {
         role: "assistant",
