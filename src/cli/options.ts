@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { oneOf, wholeNumber } from "../core/options.ts";
-import { timeOf } from "../core/times.ts";
+import { timeOf, timeRangeOf } from "../core/times.ts";
 import { formatNumber } from "./text.ts";
 
 const PAGE_LIMIT_DEFAULT = 50;
@@ -31,6 +31,11 @@ export function repeatableOption<T extends string>(flag: string, meaning: string
  */
 export function timeOption(flag: string, meaning: string, edge: "first" | "last"): Option {
   return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeOf(`--${flag}`, text, edge));
+}
+
+/** Creates `--flag 2026-11-01`, whose value is the range of that day, or of that moment. */
+export function timeRangeOption(flag: string, meaning: string): Option {
+  return new Option(`--${flag} <time>`, meaning).argParser((text: string) => timeRangeOf(`--${flag}`, text));
 }
 
 export interface PageOptions {

@@ -28,6 +28,11 @@ export function timeOf(option: string, text: string, edge: "first" | "last"): nu
   throw new StoreError("OPTION_INVALID", { option, expected, actual: text });
 }
 
+/** Returns the range that a date or a time names: the whole day, or a moment. @see timeOf */
+export function timeRangeOf(option: string, text: string): { fromMs: number; toMs: number } {
+  return { fromMs: timeOf(option, text, "first"), toMs: timeOf(option, text, "last") };
+}
+
 /** Formats a time to the minute: `2026-11-01T14:30Z`. Returns "" for a time that Date cannot hold. */
 export function minuteOf(unixMs: number): string {
   const date = new Date(unixMs);

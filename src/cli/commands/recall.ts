@@ -9,7 +9,7 @@ import type { Command } from "../command.ts";
 import { cutToWidth } from "../display-width.ts";
 import { findSession, SESSION_MEANING } from "../find-session.ts";
 import { speaker } from "../message-lines.ts";
-import { repeatableOption, timeOption, wholeNumberOption } from "../options.ts";
+import { repeatableOption, timeOption, timeRangeOption, wholeNumberOption } from "../options.ts";
 import { shortIds } from "../short-ids.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatTime, oneLine } from "../text.ts";
@@ -24,7 +24,7 @@ interface RecallFlags {
   part?: Part["type"][];
   since?: number;
   until?: number;
-  near?: number;
+  near?: { fromMs: number; toMs: number };
   by: "message" | "session";
   tokensMax?: number;
   neighbors: number;
@@ -55,7 +55,7 @@ export const recallCommand: Command<RecallFlags> = {
     repeatableOption("part <type>", "only messages with such a part", PART_TYPES),
     timeOption("since", "only messages from this day or time on", "first"),
     timeOption("until", "only messages up to this day or time", "last"),
-    timeOption("near", "what was said near this day or time counts more", "first"),
+    timeRangeOption("near", "what was said near this day or time counts more"),
     new Option("--by <unit>", "what to rank; with session, each hit is the best message of another session")
       .choices(["message", "session"])
       .default("message"),
@@ -74,7 +74,7 @@ export const recallCommand: Command<RecallFlags> = {
 
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
-    const { session, role, part, since, until, near, ...sameNames } = options;
+    const { session, role, part, since, until, ...sameNames } = options;
     const query = args.join(" ");
     const hits = await store.recall(query, {
       ...sameNames,
@@ -83,7 +83,6 @@ export const recallCommand: Command<RecallFlags> = {
       ...(part !== undefined && { partTypes: part }),
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
-      ...(near !== undefined && { near: { fromMs: near, toMs: near } }),
     });
     const idOf = terminal.width === undefined ? (id: string) => id : shortIds(store.sessionIds({ prefix: "" }));
     return { value: hits, lines: recallLines(hits, query, store, idOf, terminal) };

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
 import { RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
-import { timeOf } from "../../core/times.ts";
+import { timeOf, timeRangeOf } from "../../core/times.ts";
 import { RECALL_INPUT } from "../../session/inputs.ts";
 import { noteOnHits, nothingFound } from "../../session/recall-notes.ts";
 import { HIT, hitsPage } from "../../session/result-pages.ts";
@@ -37,10 +37,9 @@ export const recall: Tool<z.infer<typeof RECALL_INPUT>, z.infer<typeof OUTPUT>> 
     call,
   ) {
     const only = call.project ?? project;
-    const nearMs = near === undefined ? undefined : timeOf("near", near, "first");
     const options = {
       ...scope,
-      ...(nearMs !== undefined && { near: { fromMs: nearMs, toMs: nearMs } }),
+      ...(near !== undefined && { near: timeRangeOf("near", near) }),
       neighbors: 0,
       // One more hit shows if there are more, and others take the place of prompts that are left out.
       limit: Math.min(offset + limit + 1 + PROMPTS_MAX, RECALL_LIMIT_MAX),

@@ -1,10 +1,19 @@
 import { describe, expect, test } from "vitest";
+import { recallCommand } from "../../../src/cli/commands/recall.ts";
 import { repeatableOption, timeOption } from "../../../src/cli/options.ts";
 
 /** Parses the texts that follow an option, one after the other. */
 function parsed(option: ReturnType<typeof timeOption>, ...texts: string[]): unknown {
   return texts.reduce<unknown>((before, text) => option.parseArg!(text, before as never), undefined);
 }
+
+test("--near is a whole day, or a moment", () => {
+  const near = recallCommand.options!.find(({ long }) => long === "--near")!;
+  const [fromMs, nextMs] = [new Date(2026, 10, 1).getTime(), new Date(2026, 10, 2).getTime()];
+  expect(parsed(near, "2026-11-01")).toEqual({ fromMs, toMs: nextMs - 1 });
+  const atMs = Date.UTC(2026, 10, 1, 14, 30);
+  expect(parsed(near, "2026-11-01T14:30Z")).toEqual({ fromMs: atMs, toMs: atMs });
+});
 
 describe("timeOption", () => {
   const since = timeOption("since", "", "first");

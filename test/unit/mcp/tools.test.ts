@@ -71,6 +71,24 @@ describe("what clients are told", () => {
   });
 });
 
+test("recall counts a day that is asked for as a whole", async () => {
+  const path = temporaryPath();
+  let now = 0;
+  const store = openedStore(path, { clock: () => now });
+  for (const [id, at] of [
+    ["asked", new Date(2026, 10, 1, 20)],
+    ["before", new Date(2026, 9, 31, 20)],
+  ] as const) {
+    now = at.getTime();
+    store.session(id).append({ role: "user", content: "The lamp is green." });
+  }
+  store.close();
+  const client = await served(path);
+  const asked = { query: "green lamp", near: "2026-11-01", by: "session" };
+  const { structuredContent } = await client.call("recall", asked);
+  expect(structuredContent.hits.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["asked", "before"]);
+});
+
 describe("recap", () => {
   test("gives topics as text and as values, within the budget, and only of the visible project", async () => {
     const client = await served(twoProjects());
