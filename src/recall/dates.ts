@@ -22,18 +22,22 @@ const PATTERNS = [
   `\\b${YEAR}\\b`,
 ].map((pattern) => new RegExp(pattern, "gi"));
 
-/** Returns the days, months and years that a text names in English or in ISO 8601. */
+/** The most dates of a text that count. A pasted log names thousands. */
+const DATES_MAX = 64;
+
+/** Returns the days, months and years that a text names in English or in ISO 8601: each once, at most 64. */
 export function namedDates(text: string): NamedDate[] {
-  const found: NamedDate[] = [];
+  const found = new Map<string, NamedDate>();
   let rest = text;
   for (const pattern of PATTERNS) {
     rest = rest.replace(pattern, (...match) => {
       const { year, month, day } = match.at(-1) as Record<string, string | undefined>;
-      found.push({ year: numberOf(year), month: monthOf(month), day: numberOf(day) });
+      const date = { year: numberOf(year), month: monthOf(month), day: numberOf(day) };
+      if (found.size < DATES_MAX) found.set(`${date.year} ${date.month} ${date.day}`, date);
       return " ";
     });
   }
-  return found;
+  return [...found.values()];
 }
 
 /** Returns how exactly the dates name a time: 1 for the day, 2/3 for the month, 1/3 for the year, else 0. */
@@ -110,14 +114,17 @@ const DAYS_OF = { day: 1, week: 7, month: 30, year: 365 };
 
 /**
  * Returns the times that a question names relative to now, such as "yesterday", "last week", "two months ago" and "in May", which
- * is the last May that has begun. Weeks begin on Monday, and days are those of UTC.
+ * is the last May that has begun. Weeks begin on Monday, and days are those of UTC. Each time is returned once, at most 64.
  */
 export function relativeTimes(text: string, nowMs: number): TimeRange[] {
   const asked = text.toLowerCase();
-  const found: TimeRange[] = [];
+  const found = new Map<string, TimeRange>();
+  const add = (range: TimeRange): void => {
+    if (found.size < DATES_MAX) found.set(`${range.fromMs} ${range.toMs}`, range);
+  };
   const now = new Date(nowMs);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
-  const between = (fromMs: number, nextMs: number): void => void found.push({ fromMs, toMs: nextMs - 1 });
+  const between = (fromMs: number, nextMs: number): void => add({ fromMs, toMs: nextMs - 1 });
   const days = (first: number, count: number): void =>
     between(Date.UTC(year, month, day + first), Date.UTC(year, month, day + first + count));
   const monday = -((now.getUTCDay() + 6) % 7);
@@ -143,9 +150,9 @@ export function relativeTimes(text: string, nowMs: number): TimeRange[] {
   for (const { year: named, month: ofYear, day: ofMonth } of namedDates(text)) {
     if (named !== undefined || ofYear === undefined) continue;
     const range = rangeOf({ year, month: ofYear, day: ofMonth });
-    found.push(range.fromMs <= nowMs ? range : rangeOf({ year: year - 1, month: ofYear, day: ofMonth }));
+    add(range.fromMs <= nowMs ? range : rangeOf({ year: year - 1, month: ofYear, day: ofMonth }));
   }
-  return found;
+  return [...found.values()];
 }
 
 function numberOf(text: string | undefined): number | undefined {

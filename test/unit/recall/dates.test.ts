@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { datedness, namedDates } from "../../../src/recall/dates.ts";
+import { datedness, namedDates, relativeTimes } from "../../../src/recall/dates.ts";
 
 const date = (year?: number, month?: number, day?: number) => ({ year, month, day });
 
@@ -30,4 +30,14 @@ test("a time is named by the day best, then by the month, then by the year, and 
   expect(datedness([date(2022, 5, 8)], time)).toBe(0);
   expect(datedness([date(2023, 6), date(2023)], time)).toBe(1 / 3);
   expect(datedness([], time)).toBe(0);
+});
+
+test("a text that repeats a date names it once, and of very many dates only 64 count", () => {
+  const time = Date.UTC(2023, 4, 8);
+  const repeated = namedDates("2023 ".repeat(200_000));
+  expect(repeated).toEqual([date(2023)]);
+  expect(datedness(repeated, time)).toBe(1 / 3);
+  const days = Array.from({ length: 200_000 }, (_, index) => `${1900 + (index % 200)}-${1 + (index % 12)}`).join(" ");
+  expect(namedDates(days)).toHaveLength(64);
+  expect(relativeTimes("2 days ago ".repeat(200_000), time)).toHaveLength(1);
 });
