@@ -99,6 +99,21 @@ describe("clusters that are due", () => {
   });
 });
 
+test("no summary holds what was said of a message of another cluster that is forgotten", async () => {
+  const summarizer = citing((seqs) => {
+    const { title, text } = said(seqs);
+    return { title, text: `${text}\nThe token is canary. [0,12,13]` };
+  });
+  const { store, session } = opened(summarizer);
+  const [first] = session.appendAll(talk(28));
+  session.compact();
+  expect(await session.resolveDirty()).toMatchObject({ resolved: 3 });
+  store.forget("s", { messageIds: [first!.messageId] });
+  const texts = store.query("SELECT text FROM summaries").map(({ text }) => text);
+  expect(texts).toHaveLength(2);
+  expect(texts.join("\n")).not.toContain("canary");
+});
+
 test("no message is read twice, whatever unites, grows and settles", async () => {
   const summarizer = citing();
   const { store, session } = opened(summarizer, { maxThemes: 2, openClustersMax: 2 });
