@@ -68,7 +68,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     args: [join(folder.path, "copy.db"), "--overwrite"],
     keys: "path byteLength sessionCount messageCount logPosition",
   },
-  reembed: { args: ["--dry-run"], keys: "estimate result" },
+  reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
   forget: { args: ["spare"], keys: "messageCount summaryCount artifactCount erased" },
 };
 
