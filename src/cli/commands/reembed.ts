@@ -21,7 +21,7 @@ export const reembedCommand: Command<ReembedFlags> = {
   usage: "reembed",
   summary: "Grow the forest again with another embedder, while the store stays in use.",
   details:
-    "A run that was stopped continues where it stopped. Handles keep their meaning. Themes whose messages change are " +
+    "A run that was stopped continues where it stopped. Handles keep their meaning. Clusters whose messages change are " +
     "summarized again. Programs that have the store open must open it again. The servers ollama, lmstudio, llamacpp and vllm " +
     "run on this machine; openai, voyage and mistral get the texts. A run that costs money needs --yes; --dry-run shows the " +
     "cost. With --json: {estimate, result}; a dry run has no result, and similarityMin.",
@@ -90,6 +90,7 @@ function* estimateLines(estimate: Estimate): Generator<string> {
   yield `From ${from} to ${to}.`;
   if (sentTo !== undefined) yield `The texts leave the machine: they are sent to ${sentTo}.`;
   yield `${formatCount(messageCount, "message")}, of which ${formatNumber(toEmbedCount)} would be embedded: ${costText(estimate)}.`;
+  if (summarizedClusterCount === 0) return;
   yield `${formatCount(summarizedClusterCount, "cluster")} with a summary; those whose messages change would be summarized again.`;
 }
 

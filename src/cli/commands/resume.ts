@@ -52,14 +52,19 @@ function* contextLines(
   const dim = (text: string): string => terminal.style("dim", text);
   const count = (entries: readonly { messageCount: number }[]): number =>
     entries.reduce((sum, { messageCount }) => sum + messageCount, 0);
-  const by = (how: string): string => formatNumber(count(context.sources.filter((source) => source.how === how)));
+  const by = (how: string): number => count(context.sources.filter((source) => source.how === how));
   const messageCount = count(context.sources) + count(context.omitted);
   const tokens = `${formatNumber(context.tokenCount)} of ${formatCount(pressure.tokensMax, "token")}`;
   yield `${terminal.style("bold", sessionId)} · ${tokens} for ${formatCount(messageCount, "message")}`;
-  const kinds = [`${by("verbatim")} word for word`, `${by("shortened")} shortened`, `${by("summary")} summarized`];
-  yield dim([...kinds, `${formatNumber(count(context.omitted))} named by a pointer`].join(" · "));
+  const kinds = [
+    `${formatNumber(by("verbatim"))} word for word`,
+    `${formatNumber(by("shortened"))} shortened`,
+    by("summary") > 0 ? `${formatNumber(by("summary"))} summarized` : "",
+    `${formatNumber(count(context.omitted))} named by a pointer`,
+  ];
+  yield dim(kinds.filter(Boolean).join(" · "));
   const facts = [
-    `${formatCount(pressure.fullTokens, "token")} without summaries`,
+    `${formatCount(pressure.fullTokens, "token")} in full`,
     pressure.hiddenTokens > 0 ? `${formatNumber(pressure.hiddenTokens)} of the hot window do not fit` : "",
     pressure.compactableTokens > 0 ? `compacting would free ${formatNumber(pressure.compactableTokens)}` : "",
   ];
