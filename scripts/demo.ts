@@ -35,15 +35,13 @@ coppice(["resume", longest.id, "--tokens-max", "6000"], 48);
 section("kill -9 in the middle of an append, and the resume after it");
 await killAndResume();
 
-section("A summary grows back to the exact messages");
-const summary = openStore(FILE, { readonly: true })
+section("A theme of the context leads to its exact messages");
+const theme = openStore(FILE, { readonly: true })
   .resume(longest.id)
   .roots()
-  .flatMap(({ summaries }) => summaries ?? [])
   .reduce((left, right) => (right.messageCount > left.messageCount ? right : left));
-console.log(`"${summary.title}", ${summary.messageCount} messages in ${summary.tokenCount} tokens:\n`);
-console.log(indent(summary.text, 6));
-coppice(["expand", summary.root, "--limit", "4"], 30);
+console.log(`"${theme.label}", ${theme.messageCount} messages with ${theme.tokenCount} tokens:`);
+coppice(["expand", theme.root, "--limit", "4"], 30);
 
 section("A question to all sessions: the decision, a week apart from the one that it replaces");
 coppice(["recall", "which lock replaces flock?", "--limit", "3", "--neighbors", "0"]);
