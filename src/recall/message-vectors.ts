@@ -19,6 +19,9 @@ const PROBED_CLUSTERS = 400;
 /** This many of the newest messages that are in no cluster yet are compared. */
 const WINDOWS_MAX = 10_000;
 
+/** For SQL, a negative limit is none. */
+const ALL = -1;
+
 /** The memory for vectors that were read, in numbers of 4 bytes: 64 MB. */
 const NUMBERS_MAX = 16_000_000;
 
@@ -61,13 +64,12 @@ export class MessageVectors {
 
   /** Returns at most 50 messages in scope, nearest first. Call it in a read. */
   nearest(query: QueryVector, scope: SearchScope): NearMessage[] {
-    const { fullText, evidence } = this.#repositories;
+    const { fullText } = this.#repositories;
     const few = this.#few(scope);
-    const near = this.#compared(few ?? evidence.inWindows(WINDOWS_MAX), query);
-    if (few === undefined) near.push(...this.#inClusters(query, scope));
+    const near = this.#compared(few ?? this.#inLargeScope(query, scope), query);
     near.sort((left, right) => right.similarity - left.similarity || left.messageId - right.messageId);
     const first = near.slice(0, FILTERED_MAX).map(({ messageId }) => messageId);
-    const inScope = new Set(fullText.inScope(first, few === undefined ? scope : withinSessions(scope)));
+    const inScope = new Set(fullText.inScope(first, withinSessions(scope)));
     return near.filter(({ messageId }) => inScope.has(messageId)).slice(0, NEAREST_MAX);
   }
 
@@ -117,11 +119,15 @@ export class MessageVectors {
     return Array.from({ length: SAMPLE_SIZE }, (_, index) => 1 + (mixed(index + 1) % idMax));
   }
 
-  #inClusters(query: QueryVector, scope: SearchScope): NearMessage[] {
-    const sessions = this.#repositories.fullText.messagesOf(scope);
-    const accepts = sessions && ((root: number) => sessions.has(root));
+  /** Returns the messages to compare. Messages of other sessions are left out first, so that they take no place. */
+  #inLargeScope(query: QueryVector, scope: SearchScope): number[] {
+    const { evidence, fullText } = this.#repositories;
+    const sessions = fullText.messagesOf(scope);
+    const accepts = sessions && ((id: number) => sessions.has(id));
     const clusters = this.#clusters.nearest(query.embedding, { k: PROBED_CLUSTERS, ...(accepts && { accepts }) });
-    return this.#compared(this.#membersOf(clusters.map(({ root }) => root)), query);
+    const members = this.#membersOf(clusters.map(({ root }) => root));
+    if (accepts === undefined) return [...evidence.inWindows(WINDOWS_MAX), ...members];
+    return [...evidence.inWindows(ALL).filter(accepts).slice(0, WINDOWS_MAX), ...members.filter(accepts)];
   }
 
   #membersOf(roots: readonly number[]): number[] {

@@ -51,6 +51,17 @@ describe("the messages nearest to a query in a large store", () => {
     expect(later.every((text) => text.endsWith(" 135"))).toBe(true);
   });
 
+  test("are found in a large project, although another one has more that are nearer", async () => {
+    const store = openedStore(temporaryPath(), { embedder: angles });
+    const large = store.session("large", { project: "large" });
+    large.appendAll([...Array.from({ length: MANY }, (_, at) => user(`note${at} 170`)), user("sought 50")]);
+    for (let other = 0; other < 100; other++) {
+      const session = store.session(`other${other}`, { project: "other" });
+      session.appendAll(Array.from({ length: 5 }, (_, at) => user(`other${other}x${at} 40`)));
+    }
+    expect((await texts(store, angles.embed("40")!, { project: "large" }))[0]).toBe("sought 50");
+  });
+
   test("are of the scope, and go with a session that is forgotten", async () => {
     const store = large();
     const near = angles.embed("41")!;
