@@ -82,6 +82,8 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): RemoteEmbedder {
     const { RequestQueue: Queue } = await import("../gemini/request-queue.ts");
     return new Queue({ concurrency, requestsPerMinute });
   });
+  const isRefused = Object.values(SERVERS).some((known) => known.baseUrl === baseUrl && known.refusesFormat);
+  const format = isRefused ? {} : { encoding_format: "float" };
   const shortened = SHORTENS.test(model) && dimension !== known.dimension ? { dimensions: dimension } : {};
 
   async function embedBatch(texts: readonly string[], request: EmbedRequest): Promise<Float32Array[]> {
@@ -89,7 +91,7 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): RemoteEmbedder {
     const requests = await queue();
     return requests.send({ signal, isUrgent: task === "query" }, async () => {
       onSend?.();
-      const body = { model, input: texts, encoding_format: "float", ...shortened };
+      const body = { model, input: texts, ...format, ...shortened };
       const reply = await requestJson(endpoint, body, signal);
       const inputTokens = tokensIn(reply) ?? texts.reduce((sum, text) => sum + estimateTokens(text), 0);
       const cost = usdPerMillionTokens === undefined ? {} : { costUsd: (inputTokens / 1e6) * usdPerMillionTokens };

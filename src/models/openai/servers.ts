@@ -5,6 +5,8 @@ export interface KnownServer {
   baseUrl: string;
   /** The environment variable with the key; undefined for servers on this machine. */
   keyVariable?: string;
+  /** True for a server that refuses the request for vectors as numbers, which it sends anyway. */
+  refusesFormat?: true;
 }
 
 /** The servers that can be named: `ollama:nomic-embed-text`. All of them speak OpenAI's API for embeddings. */
@@ -14,7 +16,7 @@ export const SERVERS: Readonly<Record<string, KnownServer>> = {
   llamacpp: { baseUrl: "http://127.0.0.1:8080/v1" },
   vllm: { baseUrl: "http://127.0.0.1:8000/v1" },
   openai: { baseUrl: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY" },
-  voyage: { baseUrl: "https://api.voyageai.com/v1", keyVariable: "VOYAGE_API_KEY" },
+  voyage: { baseUrl: "https://api.voyageai.com/v1", keyVariable: "VOYAGE_API_KEY", refusesFormat: true },
   mistral: { baseUrl: "https://api.mistral.ai/v1", keyVariable: "MISTRAL_API_KEY" },
 };
 

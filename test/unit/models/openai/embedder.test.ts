@@ -46,6 +46,17 @@ test("texts are sent with the prefixes of the model, or with those given", async
   expect(server.requests[0]).toMatchObject({ path: "/v1/embeddings", authorization: undefined });
 });
 
+test("vectors are requested as numbers, except from a server that refuses the format", async () => {
+  const server = await openaiServer();
+  await at(server).embedAll(requestOf(["a"]));
+  expect(server.requests[0]!.body.encoding_format).toBe("float");
+  const sent = vi.spyOn(globalThis, "fetch").mockRejectedValue(new Error("no network"));
+  const voyage = openaiEmbedder({ baseUrl: "https://api.voyageai.com/v1", model: "voyage-3", apiKey: KEY });
+  await rejection(voyage.embedAll(requestOf(["a"])));
+  expect(JSON.parse(String(sent.mock.calls[0]![1]!.body))).toEqual({ model: "voyage-3", input: ["a"] });
+  sent.mockRestore();
+});
+
 test("many texts are several requests, and a price is counted", async () => {
   const server = await openaiServer();
   const usages: (number | undefined)[] = [];
