@@ -50,6 +50,8 @@ export class ClusterRepository extends Repository {
   /** Oldest root first. */
   readonly sizesOf = this.statement<[sessionId: string], RowOf<typeof SIZE>>`
     SELECT ${SIZE} FROM clusters WHERE session_id = ? ORDER BY root_id`.all;
+  readonly sizeOf = this.statement<[root: number], RowOf<typeof SIZE>>`
+    SELECT ${SIZE} FROM clusters WHERE root_id = ?`.get;
   readonly find = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
   // Recursive.
   /** Every cluster of a session with its theme, oldest first. */

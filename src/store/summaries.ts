@@ -43,6 +43,14 @@ export class SummaryRepository extends Repository {
   /** What the summaries of clusters and themes cover, oldest first. */
   readonly covering = this.statement<[sessionId: string], RowOf<typeof COVERING>>`
     SELECT ${COVERING} FROM summaries WHERE session_id = ? AND ${IS_STANDING} ORDER BY id`.all;
+  /** `covering` of some clusters only, with the themes that these have been in. */
+  readonly coveringRoots = this.statement<[rootsJson: string], RowOf<typeof COVERING>>`
+    WITH RECURSIVE up(root) AS (
+      SELECT value FROM json_each(?)
+      UNION
+      SELECT m.parent_id FROM up JOIN messages m ON m.id = up.root
+    )
+    SELECT ${COVERING} FROM summaries WHERE root_id IN (SELECT root FROM up) AND ${IS_STANDING} ORDER BY id`.all;
   /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. */
   readonly standing = this.statement<[sessionId: string], DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND ${IS_STANDING} ORDER BY id`.all;

@@ -129,7 +129,7 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
     return (done?.seqLast ?? -1) < row.seqLast && isUnchanged(repositories, row);
   }
   if (logPosition <= generations.newest()!.logPosition) return false;
-  const from = new Coverage(unions).coveredUntil(summaries.covering(sessionId), rootId);
+  const from = new Coverage(unions).coveredUntil(summaries.coveringRoots(JSON.stringify([rootId])), rootId);
   const steps = unions.entriesOf({ root: rootId, from, position: logPosition }).map(({ stepId }) => stepId);
   return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;
 }

@@ -39,11 +39,16 @@ interface DueCluster {
 export function clusterSummaries(context: ClusterContext): DueSummaries {
   const { repositories, sessionId, settings } = context;
   const { database, messages, clusters } = repositories;
+  /** What has left the window when the summaries are listed. Reading the window for each call takes long. */
+  let evicted = 0;
   const handleOf = ({ root, logPosition }: DueCluster): string => formatHandle("cluster", root, logPosition);
   return {
     list: (asker) => {
       if (asker === undefined) return []; // contexts quote the messages, so no summary needs a stand-in
-      const due = database.read(() => dueClusters(context, asker));
+      const due = database.read(() => {
+        evicted = evictedPosition(repositories, sessionId);
+        return dueClusters(context, asker, evicted);
+      });
       const waiting = due.filter(({ wait }) => wait !== undefined).map((cluster) => [cluster]);
       return [...waiting, ...callsOf(due, context)].map((call) => {
         return { keys: call.map(({ root }) => root), handles: call.map(handleOf), wait: call[0]!.wait };
@@ -51,8 +56,8 @@ export function clusterSummaries(context: ClusterContext): DueSummaries {
     },
     task: (roots, asker) =>
       database.read(() => {
-        const due = asker === undefined ? [] : dueClusters(context, asker);
-        const call = due.filter(({ root, wait }) => roots.includes(root) && wait === undefined);
+        const due = asker === undefined ? [] : dueClusters(context, asker, evicted, roots);
+        const call = due.filter(({ wait }) => wait === undefined);
         if (call.length === 0) return undefined;
         const members = call.map((cluster): SummaryMember => {
           const { root: rootId, logPosition, stepIds, tokenCount: sourceTokenCount } = cluster;
@@ -81,7 +86,7 @@ export function clusterSummaries(context: ClusterContext): DueSummaries {
 
 /** Returns how many summaries of clusters can be made now, or later without more messages. */
 export function dueClusterCount(context: ClusterContext, asker: Asker): number {
-  const due = dueClusters(context, asker);
+  const due = dueClusters(context, asker, evictedPosition(context.repositories, context.sessionId));
   const waiting = due.filter(({ wait }) => wait !== undefined && wait.nextTryAtMs !== null);
   return waiting.length + callsOf(due, context).flat().length;
 }
@@ -113,19 +118,27 @@ function tokensOf(clusters: readonly DueCluster[]): number {
 /**
  * Returns the clusters that have settled or grown enough since their last summary, oldest root first. The extractive summarizer
  * gets none: it quotes, and the digest of a context quotes more.
+ *
+ * @param evicted  The log position up to which steps have left the window.
+ * @param roots  The clusters to look at; by default all of the session.
  */
-function dueClusters({ repositories, sessionId, settings, summarizer }: ClusterContext, asker: Asker): DueCluster[] {
+function dueClusters(
+  { repositories, sessionId, settings, summarizer }: ClusterContext,
+  asker: Asker,
+  evicted: number,
+  roots?: readonly number[],
+): DueCluster[] {
   if (summarizer.id === EXTRACTIVE_ID) return [];
   const { summaries, clusters, unions, messages } = repositories;
-  const evicted = evictedPosition(repositories, sessionId);
-  const standing = summaries.covering(sessionId);
+  const standing = roots ? summaries.coveringRoots(JSON.stringify(roots)) : summaries.covering(sessionId);
   const covered = new Map<number, number>();
   for (const { level, rootId, sourceTokenCount } of standing) {
     if (level === "cluster") covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
   }
+  const sizes = roots ? roots.flatMap((root) => clusters.sizeOf(root) ?? []) : clusters.sizesOf(sessionId);
   const coverage = new Coverage(unions);
   const due: DueCluster[] = [];
-  for (const { rootId: root, tokenCount, settledAt, logPosition: grownAt } of clusters.sizesOf(sessionId)) {
+  for (const { rootId: root, tokenCount, settledAt, logPosition: grownAt } of sizes) {
     const tokensMin = settledAt !== null && grownAt <= evicted ? 1 : settings.resolveTokensMin;
     if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // reading the log takes longer
     const from = coverage.coveredUntil(standing, root);
