@@ -18,6 +18,9 @@ const REASON_CHARS_MAX = 300;
 /** HTTP statuses below 500 after which another try may succeed: too many requests, and timeouts. */
 const TRY_AGAIN = new Set([408, 425, 429, 499]);
 
+/** What a server such as llama.cpp says with status 500 if a text is too long. Another try would fail too. */
+const TOO_LONG = /too large|batch size|context length/i;
+
 /**
  * Sends one request as JSON, and returns the reply as JSON. The whole request takes at most `timeoutMs`. Redirections are not
  * followed, because they could carry the texts and the key elsewhere.
@@ -81,7 +84,7 @@ function parsed(text: string, model: string): unknown {
 function statusFailure({ model, apiKey }: Endpoint, response: Response, text: string): StoreError {
   const { status } = response;
   const reason = reasonWithout(apiKey, status < 400 ? "the server redirects the request" : messageIn(text));
-  if (status < 500 && !TRY_AGAIN.has(status)) {
+  if ((status < 500 && !TRY_AGAIN.has(status)) || (status >= 500 && TOO_LONG.test(reason))) {
     const concerns = OF_ACCOUNT.includes(status) || status < 400 ? { concerns: "account" as const } : {};
     return new StoreError("MODEL_REFUSED", { model, reason, status, ...concerns });
   }

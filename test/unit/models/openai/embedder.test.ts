@@ -150,6 +150,11 @@ const FAULTS: Record<string, [reply: OpenaiReply, code: string, details: object]
     "MODEL_UNAVAILABLE",
     { reason: "<html>oops</html>", status: 500 },
   ],
+  "500 because a text is too long": [
+    { status: 500, body: '{"error":{"message":"input (900 tokens) is too large to process"}}' },
+    "MODEL_REFUSED",
+    { reason: "input (900 tokens) is too large to process", status: 500 },
+  ],
   "no answer": ["hang", "MODEL_UNAVAILABLE", { reason: `nothing came within ${TIMEOUT_MS} ms` }],
   "half an answer": ["stall", "MODEL_UNAVAILABLE", { reason: `nothing came within ${TIMEOUT_MS} ms` }],
   "a broken connection": ["reset", "MODEL_UNAVAILABLE", {}],
