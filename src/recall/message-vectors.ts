@@ -103,20 +103,23 @@ export class MessageVectors {
     return { sampled, background, messageCount: few?.length ?? evidence.newestId() };
   }
 
-  /** Returns the ids of a scope's sessions if they are few. Some ids may be of no message. */
+  /** Returns the ids of a scope's sessions if they are few. */
   #few(scope: SearchScope): number[] | undefined {
     const { fullText, evidence } = this.#repositories;
     const isAll = scope.project === undefined && scope.sessionIds === undefined;
     if (!isAll) return fullText.idsOf(scope);
-    const newestId = evidence.newestId();
-    return newestId > ALL_MAX ? undefined : Array.from({ length: newestId }, (_, index) => index + 1);
+    const ids = evidence.firstIds(ALL_MAX + 1);
+    return ids.length > ALL_MAX ? undefined : ids;
   }
 
-  /** Samples the ids up to a power of two, so that the sample seldom changes. */
+  /** Samples places in a range of ids whose length is a power of two, so that the sample seldom changes. */
   #sampleOfAll(): number[] {
-    const newestId = this.#repositories.evidence.newestId();
-    const idMax = 2 ** Math.floor(Math.log2(newestId));
-    return Array.from({ length: SAMPLE_SIZE }, (_, index) => 1 + (mixed(index + 1) % idMax));
+    const { evidence } = this.#repositories;
+    const [oldestId, newestId] = [evidence.firstIds(1)[0]!, evidence.newestId()];
+    const length = 2 ** Math.ceil(Math.log2(newestId - oldestId + 1));
+    const places = Array.from({ length: 2 * SAMPLE_SIZE }, (_, index) => oldestId + (mixed(index + 1) % length));
+    const sampled = places.filter((place) => place <= newestId).slice(0, SAMPLE_SIZE);
+    return evidence.firstIdsFrom(JSON.stringify(sampled));
   }
 
   /** Returns the messages to compare. Messages of other sessions are left out first, so that they take no place. */

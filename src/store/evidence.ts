@@ -46,6 +46,11 @@ export class EvidenceRepository extends Repository {
     ORDER BY m.id DESC LIMIT ?`.pluck().all;
   /** The highest message id; 0 in an empty store. */
   readonly newestId = this.statement<[], number>`SELECT coalesce(max(id), 0) FROM messages`.pluck().one;
+  /** The lowest message ids, in order. */
+  readonly firstIds = this.statement<[limit: number], number>`SELECT id FROM messages ORDER BY id LIMIT ?`.pluck().all;
+  /** For each given id the lowest message id that is not below it. */
+  readonly firstIdsFrom = this.statement<[ids: string], number>`
+    SELECT DISTINCT (SELECT min(id) FROM messages WHERE id >= given.value) FROM json_each(?) given`.pluck().all;
   readonly #nexts = this.statement<[ids: string], [messageId: number, nextId: number]>`
     SELECT m.id, n.id ${GIVEN} CROSS JOIN messages n ON n.session_id = m.session_id AND n.seq = m.seq + 1`.raw();
   readonly #around = this.statement<{ ids: string; radius: number }, number>`

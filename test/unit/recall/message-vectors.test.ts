@@ -62,6 +62,17 @@ describe("the messages nearest to a query in a large store", () => {
     expect((await texts(store, angles.embed("40")!, { project: "large" }))[0]).toBe("sought 50");
   });
 
+  test("count after most messages were forgotten", async () => {
+    const store = openedStore(temporaryPath(), { embedder: angles });
+    store.session("old").appendAll(Array.from({ length: 4_200 }, (_, at) => user(`old${at} ${at % 90}`)));
+    store.session("new").appendAll(Array.from({ length: 1_000 }, (_, at) => user(`new${at} ${at % 90}`)));
+    store.forget("old");
+    const query = { text: "nothing", embedding: angles.embed("120")! };
+    const [hit] = await store.recall(query, { limit: 1, neighbors: 0, explain: true });
+    expect(hit!.text).toMatch(/ 89$/);
+    expect(hit!.parts!.vector).not.toBe(0);
+  });
+
   test("are of the scope, and go with a session that is forgotten", async () => {
     const store = large();
     const near = angles.embed("41")!;
