@@ -18,6 +18,9 @@ const REASON_CHARS_MAX = 300;
 /** HTTP statuses below 500 after which another try may succeed: too many requests, and timeouts. */
 const TRY_AGAIN = new Set([408, 425, 429, 499]);
 
+/** A server that asks for a longer delay is probably wrong. */
+const DELAY_MS_MAX = 24 * 60 * 60 * 1_000;
+
 /** What a server such as llama.cpp says with status 500 if a text is too long. Another try would fail too. */
 const TOO_LONG = /too large|batch size|context length/i;
 
@@ -97,12 +100,12 @@ function statusFailure({ model, apiKey }: Endpoint, response: Response, text: st
   });
 }
 
-/** Returns the delay that a server asks for: in seconds, or until a date. */
+/** Returns the delay that a server asks for, in seconds or until a date: at most a day. */
 function delayIn(headers: Headers): number | undefined {
   const asked = headers.get("retry-after");
   if (asked === null) return undefined;
   const ms = /^\d{1,6}(?:\.\d+)?$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : undefined;
+  return Number.isFinite(ms) ? Math.min(DELAY_MS_MAX, Math.max(0, Math.ceil(ms))) : undefined;
 }
 
 /** Servers answer `{ error: { message } }`, `{ error }`, `{ message }` or `{ detail }`. */

@@ -145,6 +145,11 @@ const FAULTS: Record<string, [reply: OpenaiReply, code: string, details: object]
     "MODEL_UNAVAILABLE",
     { status: 429, retryAfterMs: 2_000, reason: "no reason was given" },
   ],
+  "429 with a delay of years": [
+    { status: 429, body: "{}", headers: { "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" } },
+    "MODEL_UNAVAILABLE",
+    { retryAfterMs: 86_400_000 },
+  ],
   "500": [
     { status: 500, body: "<html>oops</html>" },
     "MODEL_UNAVAILABLE",
