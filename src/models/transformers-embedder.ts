@@ -2,7 +2,7 @@ import { wholeNumber } from "../core/options.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "./embedder.ts";
 import { invalid } from "./gemini/options.ts";
-import { type EmbeddingPrefix, knownModel, prefixName } from "./openai/servers.ts";
+import { type EmbeddingPrefix, knownModel, prefixName, prefixOf } from "./openai/servers.ts";
 import { promptText } from "./prompt-text.ts";
 import { unitVectors } from "./reply-vectors.ts";
 import { Pace } from "./source-reader.ts";
@@ -47,7 +47,7 @@ export function transformersEmbedder(options: TransformersEmbedderOptions): Remo
   wholeNumber("textsMax", textsMax, 1, 2_048);
   const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
   if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
-  const prefix = { ...known.prefix, ...options.prefix };
+  const prefix = prefixOf(model, options.prefix);
   return {
     id: `transformers:${model}${prefixName(prefix, model)}-${pooling}-${dimension}`,
     dimension: dimension as number,

@@ -9,7 +9,7 @@ import { promptText, type Redact } from "../prompt-text.ts";
 import { unitVectors } from "../reply-vectors.ts";
 import { Pace } from "../source-reader.ts";
 import { type Endpoint, requestJson } from "./request.ts";
-import { type EmbeddingPrefix, isLoopback, knownModel, prefixName, SERVERS } from "./servers.ts";
+import { type EmbeddingPrefix, isLoopback, knownModel, prefixName, prefixOf, SERVERS } from "./servers.ts";
 
 export interface OpenaiEmbedderOptions {
   /** The address of the API up to `/v1`, such as `http://127.0.0.1:11434/v1` for Ollama. Default: OpenAI's. */
@@ -74,9 +74,12 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): RemoteEmbedder {
   if (redact !== undefined && typeof redact !== "function") throw invalid("redact", "a function", redact);
   const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
   if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
-  const prefix = { ...known.prefix, ...options.prefix };
+  const prefix = prefixOf(model, options.prefix);
   const endpoint: Endpoint = { url: `${baseUrl}/embeddings`, model, timeoutMs, apiKey: keyOf(options, baseUrl) };
   const { usdPerMillionTokens = isLoopback(baseUrl) ? 0 : undefined } = options;
+  if (usdPerMillionTokens !== undefined && !(Number.isFinite(usdPerMillionTokens) && usdPerMillionTokens >= 0)) {
+    throw invalid("usdPerMillionTokens", "a number from 0", usdPerMillionTokens);
+  }
   // The queue is imported late, because most programs never use it.
   const queue = once(async (): Promise<RequestQueue> => {
     const { RequestQueue: Queue } = await import("../gemini/request-queue.ts");

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { invalid } from "../gemini/options.ts";
 
 /** A server whose address and key are known. */
 export interface KnownServer {
@@ -56,6 +57,19 @@ const MODELS: readonly { name: RegExp; dimension?: number; prefix?: EmbeddingPre
 export function knownModel(model: string): { dimension?: number; prefix: EmbeddingPrefix } {
   const { dimension, prefix = NO_PREFIX } = MODELS.find(({ name }) => name.test(model)) ?? {};
   return { ...(dimension !== undefined && { dimension }), prefix };
+}
+
+/**
+ * Returns the prefixes to use: those given, else those that are known for the model.
+ *
+ * @throws {StoreError} `OPTION_INVALID` if a prefix is not a text.
+ */
+export function prefixOf(model: string, given: Partial<EmbeddingPrefix> = {}): EmbeddingPrefix {
+  const known = knownModel(model).prefix;
+  const isText = (value: unknown): boolean => value === undefined || typeof value === "string";
+  const isUsable = typeof given === "object" && given !== null && isText(given.query) && isText(given.document);
+  if (!isUsable) throw invalid("prefix", "an object with the texts query and document, or one of them", given);
+  return { query: given.query ?? known.query, document: given.document ?? known.document };
 }
 
 /** Returns true for an address of this machine. What is sent there does not leave it. */

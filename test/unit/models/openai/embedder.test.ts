@@ -219,6 +219,10 @@ test("wrong options are refused", () => {
     { similarityMin: 1 },
     { textsMax: 0 },
     { apiKey: "a b" },
+    { prefix: "query: " as never },
+    { prefix: { query: 1 as never } },
+    { usdPerMillionTokens: "1" as never },
+    { usdPerMillionTokens: -1 },
   ];
   for (const options of wrong) {
     const make = () => openaiEmbedder({ baseUrl: "http://127.0.0.1/v1", model: "m", dimension: 8, ...options });
