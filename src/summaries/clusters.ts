@@ -14,6 +14,9 @@ const SUMMARY_TOKENS_MIN = 20;
 /** A summary may take this share of the tokens of its sources. */
 const SUMMARY_SHARE = 0.5;
 
+/** After these errors a cluster is tried alone. */
+const UNUSABLE: ReadonlySet<string | null> = new Set(["MODEL_REFUSED", "MODEL_ANSWER_INVALID"]);
+
 type ClusterContext = Pick<SummaryContext, "repositories" | "sessionId" | "settings" | "summarizer">;
 
 /** A cluster with steps that have left the window and that no summary covers. */
@@ -24,7 +27,7 @@ interface DueCluster {
   stepIds: number[];
   tokenCount: number;
   attempts: number;
-  /** True if the service has refused the cluster together with others. */
+  /** True if the last answer about the cluster, perhaps together with others, was a refusal or unusable. */
   isRefused: boolean;
   /** Why the cluster is not summarized now; undefined if it is. */
   wait: Postponement | undefined;
@@ -152,7 +155,7 @@ function dueClusters(
       asker.summarizerId,
       asker.promptVersion,
     );
-    const isRefused = tried?.status === "failed" && tried.errorCode === "MODEL_REFUSED";
+    const isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
     const wait = postponementOf(tried, logPosition, asker);
     due.push({
       root,

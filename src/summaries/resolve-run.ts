@@ -1,3 +1,4 @@
+import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
@@ -178,22 +179,31 @@ export class ResolveRun {
     return { summarizerId: id, promptVersion, attempts, createdAtMs: this.options.clock() };
   }
 
-  async #finish({ members, attempts }: SummaryTask, claimed: ClaimedSummary, outcome: Outcome): Promise<boolean> {
+  async #finish({ members, attempts }: SummaryTask, claimed: ClaimedSummary, answer: Outcome): Promise<boolean> {
     const { repositories, summarizer, tokenCounter } = this.options;
     const making = this.#making(summarizer, attempts);
     const isShared = members.length > 1;
-    const ending = outcome.status === "failed" ? this.#failure(outcome.error, making, isShared) : outcome;
     const texts =
-      isShared && ending.status === "done"
+      isShared && answer.status === "done"
         ? sharedTexts(
-            ending.text,
+            answer.text,
             members.map(({ sources }) => sources.map(({ seq }) => seq)),
           )
-        : [];
+        : undefined;
+    const outcome: Outcome = texts?.every((text) => text === "")
+      ? {
+          status: "failed",
+          error: new StoreError("MODEL_ANSWER_INVALID", {
+            model: summarizer.id,
+            reason: "no statement cites the messages of exactly one cluster",
+          }),
+        }
+      : answer;
+    const ending = outcome.status === "failed" ? this.#failure(outcome.error, making, isShared) : outcome;
     const rows = members.map(({ work, title }, index): NewSummary => {
       const row = { ...work, ...making, ...(index === 0 ? claimed.costs : NO_COSTS) };
       if (ending.status !== "done") return { ...row, ...ending, claimant: claimed.claim.claimant };
-      const own = isShared ? { status: ending.status, title, text: texts[index]! } : ending;
+      const own = isShared ? { status: ending.status, title, text: texts![index]! } : ending;
       return { ...row, ...own, tokenCount: tokenCounter.count(own.title) + tokenCounter.count(own.text) };
     });
     const write = (claim: HeldClaim) => recordSummaries(repositories, "resolveDirty", rows, claim);

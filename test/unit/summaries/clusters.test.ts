@@ -99,6 +99,21 @@ describe("clusters that are due", () => {
   });
 });
 
+test("a shared reply without usable citations is a failure, after which each cluster is tried alone", async () => {
+  let nowMs = 1_700_000_000_000;
+  const summarizer = citing(() => ({ title: "T", text: "Nobody is cited." }));
+  const store = temporaryStore({ summarizer, clock: () => nowMs });
+  const session = store.session("s", SETTINGS);
+  session.appendAll(talk(28));
+  session.compact();
+  expect(await session.resolveDirty()).toMatchObject({ resolved: 0, failed: 3 });
+  const rows = store.query("SELECT DISTINCT status, error_code FROM summaries");
+  expect(rows).toEqual([{ status: "failed", error_code: "MODEL_ANSWER_INVALID" }]);
+  nowMs += 60_000;
+  expect(await session.resolveDirty()).toMatchObject({ resolved: 3, failed: 0 });
+  expect(summarizer.calls).toHaveLength(4);
+});
+
 test("no summary holds what was said of a message of another cluster that is forgotten", async () => {
   const summarizer = citing((seqs) => {
     const { title, text } = said(seqs);
