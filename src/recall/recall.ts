@@ -59,7 +59,11 @@ const recallSchema = once(() =>
     limit: z._default(whole(1, RECALL_LIMIT_MAX), RECALL_LIMIT_DEFAULT),
     tokensMax: z.optional(whole(1)),
     neighbors: z._default(whole(0, RECALL_NEIGHBORS_MAX), RECALL_NEIGHBORS_DEFAULT),
-    near: z.optional(z.strictObject({ fromMs: unixMs(), toMs: unixMs() })),
+    near: z.optional(
+      z
+        .strictObject({ fromMs: unixMs(), toMs: unixMs() })
+        .check(z.refine(({ fromMs, toMs }) => fromMs <= toMs, { error: "a time that ends after it begins" })),
+    ),
     by: z._default(oneWordOf(["message", "session"]), "message"),
     explain: z._default(trueOrFalse(), false),
     vectorMsMax: z._default(whole(0, 60_000), QUERY_VECTOR_MS_DEFAULT),

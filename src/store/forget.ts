@@ -75,10 +75,19 @@ export function forgetMessages(
     );
 
     const ids = messages.idsOfSteps([...steps]);
-    const covering = summaries.mayCover(sessionId, ids).filter(({ status, level, rootId, logPosition }) => {
+    const mayCover = summaries.mayCover(sessionId, ids);
+    const covering = mayCover.filter(({ status, level, rootId, logPosition }) => {
       if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
       return unions.stepsOf(level, rootId, logPosition).some((step) => steps.has(step));
     });
+    // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
+    for (const { rootId, logPosition } of covering.filter(({ level }) => level === "theme")) {
+      const clusters = new Set(unions.stepsOf("theme", rootId, logPosition));
+      const builtOn = mayCover.filter((row) => {
+        return row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
+      });
+      covering.push(...builtOn.filter((row) => !covering.includes(row)));
+    }
     summaries.discard(covering.map(({ id }) => id));
     for (const generation of generations.ids()) {
       const log = unions.ofSession(sessionId, generation);

@@ -57,9 +57,9 @@ export class SummaryRepository extends Repository {
   /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. */
   readonly shown = this.statement<{ sessionId: string }, DoneSummary>`
     SELECT ${SUMMARY} FROM summaries
-    WHERE session_id = @sessionId AND ${IS_STANDING} AND shown_from IS NOT NULL AND root_id IN (
+    WHERE session_id = @sessionId AND ${IS_STANDING} AND shown_from IS NOT NULL AND (level = 'theme' OR root_id IN (
       SELECT root_id FROM summaries WHERE session_id = @sessionId AND ${IS_STANDING}
-      GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX})
+      GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX}))
     ORDER BY id`.all;
   readonly showWaiting = this.statement<[position: number, sessionId: string]>`
     UPDATE summaries SET shown_from = ? WHERE session_id = ? AND ${IS_STANDING} AND shown_from IS NULL`.run;

@@ -65,3 +65,24 @@ test("what a model wrote of themes stays in contexts and is not read again; quot
     "SELECT count(*) AS n FROM summaries WHERE summarizer_id = 'extractive' AND level = 'theme' AND shown_until IS NULL";
   expect(store.query(quoted)).toEqual([{ n: 0 }]);
 });
+
+test("forgetting a message of a theme that was summarized whole has its other messages read again", async () => {
+  const { path } = olderStore();
+  const summarizer = scriptedSummarizer("good");
+  const store = openedStore(path, { summarizer });
+  const session = store.resume("harbor-pilot");
+  session.appendAll(session.messages({ seqFrom: 2, seqTo: 28 }).map(({ role, parts }) => ({ role, parts })));
+  session.compact();
+  await session.resolveDirty();
+  const [theme] =
+    store.query(`SELECT t.root_id || '@' || t.log_position AS handle FROM summaries t WHERE t.level = 'theme'
+    AND EXISTS (SELECT 1 FROM summaries c JOIN theme_members m ON m.message_id = c.root_id
+      WHERE c.level = 'cluster' AND c.status = 'done' AND m.theme_id = t.root_id) ORDER BY t.id DESC`);
+  const { members } = store.expand(`theme:${theme!.handle}`);
+  const clusters = `SELECT DISTINCT cluster_id FROM cluster_members WHERE message_id IN (${members.map(({ id }) => id)})`;
+  const later = `SELECT count(*) AS n FROM summaries WHERE level = 'cluster' AND status = 'done' AND root_id IN (${clusters})`;
+  expect(Number(store.query(later)[0]!.n)).toBeGreaterThan(0);
+  store.forget("harbor-pilot", { messageIds: [members.at(-1)!.id] });
+  expect(store.query(later)).toEqual([{ n: 0 }]);
+  expect(store.verify()).toMatchObject({ ok: true });
+});
