@@ -9,7 +9,7 @@ export interface Column<Row> {
    * digits, and ISO 8601 in UTC.
    */
   value(row: Row): string | number | Date;
-  /** By default, a column of counts is aligned to the right, and others to the left. */
+  /** Counts are aligned to the right by default, and everything else to the left. */
   align?: "left" | "right";
   /** The smallest width in a narrow terminal. The widest column is cut first. */
   widthMin?: number;

@@ -44,24 +44,48 @@ export function workedRows(worked: Topic["worked"], terminal: Terminal): Row[] {
   }));
 }
 
-export function decidedRows(decided: SubjectDetails["decided"]): Row[] {
+/** Yields what was decided, what is open, and the files. */
+export function* outcomeLines(
+  { decided, open, files }: Pick<SubjectDetails, "decided" | "open" | "files">,
+  terminal: Terminal,
+): Generator<string> {
+  yield* sectionLines("decided", decidedRows(decided), terminal);
+  yield* sectionLines("open", openRows(open), terminal);
+  yield* sectionLines("files", fileRows(files), terminal, "start"); // the end of a path tells files apart
+}
+
+function decidedRows(decided: SubjectDetails["decided"]): Row[] {
   return decided.flatMap(({ text, messageId, replaces }) => [
     { text, source: `message ${messageId}` },
     ...replaces.map((older) => ({ text: `  before: ${older.text}`, source: `message ${older.messageId}` })),
   ]);
 }
 
-export function* fileLines(files: SubjectDetails["files"], terminal: Terminal): Generator<string> {
-  const rows = files.map(({ text, messageId }) => ({ text, source: `message ${messageId}` }));
-  yield* sectionLines("files", rows, terminal, "start"); // the end of a path tells files apart
+function fileRows(files: SubjectDetails["files"]): Row[] {
+  return files.map(({ text, messageId }) => ({ text, source: `message ${messageId}` }));
 }
 
-export function openRows(open: SubjectDetails["open"]): Row[] {
+function openRows(open: SubjectDetails["open"]): Row[] {
   return open.map(({ kind, text, messageId }) => ({ text: `${kind}: ${text}`, source: `message ${messageId}` }));
 }
 
 export function timeFor({ width }: Terminal, unixMs: number): string {
   return width === undefined ? formatTime(unixMs) : formatMoment(unixMs, Date.now());
+}
+
+/** Returns a title and the handle of what it names. */
+export function titleLine(title: string, source: string, terminal: Terminal): string {
+  return `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
+}
+
+/** Returns when the work began and ended, its project, and what it counts. */
+export function extentLine(
+  { project, firstAtMs, lastAtMs }: Pick<SubjectDetails, "project" | "firstAtMs" | "lastAtMs">,
+  counts: readonly string[],
+  terminal: Terminal,
+): string {
+  const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
+  return factsLine([times, project && oneLine(project), ...counts]);
 }
 
 export function factsLine(facts: readonly (string | null)[]): string {

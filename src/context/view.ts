@@ -11,7 +11,7 @@ import type { BlockedMessage } from "./digest/blocks.ts";
 export interface SummaryView {
   /** `cluster:123@456` names what the cluster with root 123 held at log position 456. */
   handle: string;
-  /** What it says, a statement each, in order. */
+  /** The statements of the summary, in order. */
   statements: readonly string[];
   /** The number of messages it covers, including those still in the window. */
   messageCount: number;

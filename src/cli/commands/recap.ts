@@ -9,12 +9,12 @@ import { formatCount, formatNumber, oneLine } from "../text.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 import {
   countsOf,
-  decidedRows,
+  extentLine,
   factsLine,
-  fileLines,
-  openRows,
+  outcomeLines,
   sectionLines,
   timeFor,
+  titleLine,
   workedRows,
 } from "../work-lines.ts";
 
@@ -78,17 +78,14 @@ function* recapLines(recap: Recap, store: Store, terminal: Terminal): Generator<
 }
 
 function* topicLines(topic: Recap["topics"][number], terminal: Terminal): Generator<string> {
-  const { root, project, title, sessionIds, messageCount, firstAtMs, lastAtMs, worked, workedCount } = topic;
+  const { root, title, sessionIds, messageCount, worked, workedCount } = topic;
   yield "";
   const source = root ?? `session ${oneLine(sessionIds[0]!)}`;
-  yield `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", source)}`;
-  const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
+  yield titleLine(title, source, terminal);
   const counts = countsOf({ sessionCount: sessionIds.length, messageCount });
-  yield terminal.style("dim", factsLine([times, project && oneLine(project), ...counts]));
+  yield terminal.style("dim", extentLine(topic, counts, terminal));
   // A single cluster gives the topic its title.
   if (workedCount > 1) yield* sectionLines("worked on", workedRows(worked, terminal), terminal);
   if (workedCount > worked.length) yield `${" ".repeat(12)}… ${formatNumber(workedCount - worked.length)} more`;
-  yield* sectionLines("decided", decidedRows(topic.decided), terminal);
-  yield* sectionLines("open", openRows(topic.open), terminal);
-  yield* fileLines(topic.files, terminal);
+  yield* outcomeLines(topic, terminal);
 }

@@ -4,18 +4,9 @@ import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatCount, oneLine } from "../text.ts";
+import { formatCount } from "../text.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
-import {
-  countsOf,
-  decidedRows,
-  factsLine,
-  fileLines,
-  openRows,
-  sectionLines,
-  timeFor,
-  workedRows,
-} from "../work-lines.ts";
+import { countsOf, extentLine, outcomeLines, sectionLines, titleLine, workedRows } from "../work-lines.ts";
 
 type SubjectDetails = ReturnType<Store["subject"]>;
 
@@ -42,16 +33,13 @@ export const subjectCommand: Command<{ limit: number }> = {
 };
 
 function* subjectLines(details: SubjectDetails, terminal: Terminal): Generator<string> {
-  const { subject, project, title, clusterCount, timeline, decided, open, files, firstAtMs, lastAtMs } = details;
-  yield `${terminal.style("bold", oneLine(title || "(no words)"))}  ${terminal.style("cyan", subject)}`;
-  const times = `${timeFor(terminal, firstAtMs)} – ${timeFor(terminal, lastAtMs)}`;
-  yield factsLine([times, project && oneLine(project), ...countsOf(details)]);
+  const { subject, title, clusterCount, timeline } = details;
+  yield titleLine(title, subject, terminal);
+  yield extentLine(details, countsOf(details), terminal);
   yield "";
   if (timeline.length < clusterCount) yield `  … ${formatCount(clusterCount - timeline.length, "earlier cluster")}`;
   yield* sectionLines("timeline", workedRows(timeline, terminal), terminal);
-  yield* sectionLines("decided", decidedRows(decided), terminal);
-  yield* sectionLines("open", openRows(open), terminal);
-  yield* fileLines(files, terminal);
+  yield* outcomeLines(details, terminal);
   const newest = timeline.at(-1);
   if (newest !== undefined) terminal.hint(`Next: coppice expand ${newest.cluster}, for its messages word for word`);
 }

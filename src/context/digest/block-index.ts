@@ -116,10 +116,11 @@ export class BlockIndex {
   readonly wordNumbers = new Numbers();
   readonly past: readonly IndexedMessage[];
   readonly hasCalls: boolean;
-  /** By number of a line: how many blocks before the window have it, and the index of the last of their messages. */
+  /** How many blocks before the window have each line. The index is the number of the line. */
   readonly lineCounts: number[] = [];
+  /** The last message before the window that has each line, as an index into `past`. */
   readonly lineLast: number[] = [];
-  /** By number of a name: its mentions before the window. One counts half for every `HALVING_MESSAGES` between it and `seqLast`. */
+  /** How often each name is mentioned before the window. A mention loses half its weight every `HALVING_MESSAGES`. */
   readonly nameCounts: number[] = [];
   readonly seqLast: number;
   readonly #messages = new Map<number, IndexedMessage>();

@@ -30,9 +30,9 @@ export class DigestChoice {
   readonly #index: BlockIndex;
   readonly #messages: readonly IndexedMessage[];
   readonly #isTalk: boolean;
-  /** By the numbers of the index. What the context shows is worth 0. */
+  /** What each line of the index is worth; 0 if the context shows it. */
   readonly #lineWorths: Float64Array;
-  /** In talk, each word is a name. */
+  /** What each name of the index is worth. In talk, each word is a name. */
   readonly #nameWorths: Float64Array;
   readonly #heap = new MaxHeap<IndexedBlock>();
   readonly #chosen = new Map<IndexedMessage, Set<number>>();

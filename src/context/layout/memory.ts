@@ -61,7 +61,7 @@ export interface ThemeBlock {
   view: ThemeView;
   /** The number of members that have left the window, at least 1. */
   coldCount: number;
-  /** What is shown of its summaries, in order. */
+  /** The statements of its summaries that are shown, in order. */
   statements: readonly string[];
   /** The summaries with a shown statement, and the number of cold members that each covers. */
   shown: readonly { index: number; view: SummaryView; messageCount: number }[];

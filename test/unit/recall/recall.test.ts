@@ -259,6 +259,10 @@ describe("how much", () => {
       { session: "s" } as never,
       'Expected an option of recall to be one of limit, tokensMax, neighbors, near, by, explain, vectorMsMax, rerank, signal, project, sessionIds, roles, partTypes, sinceMs, untilMs, got "session".',
     ],
+    [
+      { near: { fromMs: 2, toMs: 1 } },
+      'Expected near to be a time that ends after it begins, got {"fromMs":2,"toMs":1}.',
+    ],
     [{ explain: "yes" as never }, 'Expected explain to be true or false, got "yes".'],
   ])("%j is refused", async (options, message) => {
     await expect(harbor().recall("lens", options)).rejects.toMatchObject({ code: "OPTION_INVALID", message });
