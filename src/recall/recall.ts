@@ -108,7 +108,7 @@ export async function recall(
   return ports.repositories.database.read(() => {
     const { ranking: found, sessions, weights, phrasesMissing } = find();
     const placed = scores === undefined ? found : byRerank(found, scores);
-    const ranking = by === "session" ? bestOfSessions(placed, sessions()) : placed;
+    const ranking = by === "session" ? bestOfSessions(placed, scores === undefined ? sessions() : undefined) : placed;
     const reader = new HitReader(ports.repositories, weights, neighbors);
     let tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
     const isAffordable = ({ candidate }: Placed): boolean => {
@@ -140,13 +140,17 @@ function firstTexts({ repositories: { database, evidence } }: RecallPorts, find:
   });
 }
 
-/** Returns the best message of each session, with the score of the session, best session first. */
-function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSession[]): Placed[] {
+/**
+ * Returns the best message of each session, with the score of the session, best session first. Without a ranking of sessions,
+ * they are in the order of their best messages.
+ */
+function bestOfSessions(ranking: Iterable<Placed>, sessions: readonly RankedSession[] | undefined): Placed[] {
   const best = new Map<string, Placed>();
   for (const placed of ranking) {
     const { sessionId } = placed.candidate;
     if (!best.has(sessionId)) best.set(sessionId, placed);
   }
+  if (sessions === undefined) return [...best.values()];
   return sessions.map(({ sessionId, score }) => ({ ...best.get(sessionId)!, score }));
 }
 

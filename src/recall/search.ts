@@ -54,8 +54,8 @@ export function textAndEmbedding(asked: RecallQuery): { text: string; embedding?
 export interface Ranking {
   /** Best first. Embeddings are read only for the part that is read. */
   ranking: Iterable<Placed>;
-  /** The sessions of these messages. */
-  sessions(): RankedSession[];
+  /** The sessions of these messages, best first; undefined if a semantic embedder has ordered the messages. */
+  sessions(): RankedSession[] | undefined;
   weights: ReadonlyMap<string, number>;
   /** True if no message has the phrases of the query, so that they were searched as words. */
   phrasesMissing?: true;
@@ -88,7 +88,11 @@ export function search(
   const rankings: Rankings = { all, own, people: new Set(people) };
   return {
     ranking: withVectors(ports, rankings, vector, scope),
-    sessions: () => rankSessions(all.length > 0 ? all : rankCandidates(candidates, weights), times),
+    sessions: () => {
+      // Words do not say where a semantic embedder found the answer.
+      if (vector !== undefined && !ports.embedder.isLexical) return undefined;
+      return rankSessions(all.length > 0 ? all : rankCandidates(candidates, weights), times);
+    },
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     ...(phrasesMissing && { phrasesMissing }),
   };

@@ -19,6 +19,8 @@ export interface RankedSession {
  * matter: a session that worked on something shows it in calls as well as in words.
  *
  * @param ranking  Messages, each once.
+ * Between equals, the session that ended last comes first.
+ *
  * @param times  The times around which the caller or the query asks.
  */
 export function rankSessions(ranking: readonly Ranked[], times: readonly TimeRange[]): RankedSession[] {
@@ -33,10 +35,12 @@ export function rankSessions(ranking: readonly Ranked[], times: readonly TimeRan
     session.range.toMs = Math.max(session.range.toMs, createdAtMs);
     sessions.set(sessionId, session);
   }
-  const ranked = Array.from(sessions, ([sessionId, { matches, dated, range }]): RankedSession => {
+  const ranked = Array.from(sessions, ([sessionId, { matches, dated, range }]) => {
     const best = matches.sort((left, right) => right - left);
     const words = SHARES.reduce((sum, share, at) => sum + share * (best[at] ?? 0), 0);
-    return { sessionId, score: words + DATED * dated + NEAR * closeness(times, range) };
+    return { sessionId, score: words + DATED * dated + NEAR * closeness(times, range), toMs: range.toMs };
   });
-  return ranked.sort((left, right) => right.score - left.score || (left.sessionId < right.sessionId ? 1 : -1));
+  return ranked.sort((left, right) => {
+    return right.score - left.score || right.toMs - left.toMs || (left.sessionId < right.sessionId ? 1 : -1);
+  });
 }

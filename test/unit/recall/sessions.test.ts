@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openStore, type RecallHit, type Store } from "../../../src/index.ts";
+import { type Embedder, openStore, type RecallHit, type Store } from "../../../src/index.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 4, 20, 12);
@@ -71,4 +71,41 @@ test("in a question, the words of a quoted title are searched, not the quote", a
   const found = await store.recall('What did you take away from "Becoming Nicole"?');
   expect(found.length).toBe(3);
   expect(await store.recall('take away "Becoming Nicole"')).toHaveLength(1);
+});
+
+/** It knows that a car is an automobile, and nothing else. */
+const carEmbedder: Embedder = {
+  id: "cars-2",
+  dimension: 2,
+  similarityMin: 0.5,
+  embed: (text) => (/\bcar\b|automobile/.test(text) ? Float32Array.of(1, 0.1) : Float32Array.of(0.1, 1)),
+};
+
+test.each([
+  ["a", "b"],
+  ["b", "a"],
+])("by session, the meaning of messages counts: %s before %s", async (right, wrong) => {
+  store.close();
+  store = openStore(":memory:", { embedder: carEmbedder, clock: () => NOW });
+  say(right, NOW, "My automobile broke down.");
+  say(wrong, NOW, "The soup was too hot.");
+  expect(sessionsOf(await store.recall("car trouble", { by: "session" }))[0]).toBe(right);
+});
+
+test("by session, a reranker orders the sessions", async () => {
+  say("long", NOW, "The flaky lock test, and the flaky lock of the test.");
+  say("short", NOW - DAY, "A flaky test.");
+  const rerank = async (_: string, texts: readonly string[]) => texts.map((text) => -text.length);
+  expect(sessionsOf(await store.recall("flaky lock test", { by: "session" }))).toEqual(["long", "short"]);
+  expect(sessionsOf(await store.recall("flaky lock test", { by: "session", rerank }))).toEqual(["short", "long"]);
+});
+
+test("by session, of two that say the same the later one comes first", async () => {
+  for (const [id, time] of [
+    ["a", NOW],
+    ["b", NOW - DAY],
+    ["c", NOW - 2 * DAY],
+  ] as const)
+    say(id, time, "The lock is flaky.");
+  expect(sessionsOf(await store.recall("flaky lock", { by: "session" }))).toEqual(["a", "b", "c"]);
 });
