@@ -4,14 +4,11 @@ import { embedderById } from "../models/embedders.ts";
 import { geminiEmbedder } from "../models/gemini/embedder.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { openaiEmbedder } from "../models/openai/embedder.ts";
-import { SERVERS } from "../models/openai/servers.ts";
+import { knownModel, SERVERS } from "../models/openai/servers.ts";
 import { staticEmbedder } from "../models/static/embedder.ts";
 
 /** Before the path of a static model. */
 const FOLDER = "folder:";
-
-/** An id ends with its dimension. The names of some models end with smaller numbers, such as `voyage-3`. */
-const ID_DIMENSION_MIN = 64;
 
 /**
  * Returns the embedder for a name that a person typed: `hashing`, `gemini`, `ollama:nomic-embed-text` or a model of another
@@ -32,11 +29,16 @@ export function embedderNamed(name: string, dimension: number | undefined, { key
     if (name === "hashing") return hashingEmbedder;
     if (name.startsWith(FOLDER)) return staticEmbedder({ folder: name.slice(FOLDER.length) });
     if (name === "gemini") return geminiEmbedder(dimension === undefined ? options : { ...options, dimension });
-    const isId = dimension === undefined && Number(/-(\d+)$/.exec(model)?.[1]) >= ID_DIMENSION_MIN;
-    if (baseUrl === undefined || isId) return embedderById(name, options);
+    if (baseUrl === undefined || (dimension === undefined && endsWithDimension(model)))
+      return embedderById(name, options);
     return openaiEmbedder({ ...options, baseUrl, model, ...(dimension !== undefined && { dimension }) });
   };
   return keyless ? orKeyless(make) : make({});
+}
+
+/** Returns the embedder with an id. @see embedderNamed */
+export function embedderWithId(id: string, { keyless = false } = {}): Embedder {
+  return keyless ? storedEmbedder(id) : embedderById(id);
 }
 
 /**
@@ -52,9 +54,16 @@ export function readingEmbedder(id: string): Embedder {
   try {
     return storedEmbedder(id);
   } catch (error) {
-    if (!StoreError.is(error, "EMBEDDER_UNKNOWN")) throw error;
+    // A folder of a static model may be gone.
+    if (!StoreError.is(error, "EMBEDDER_UNKNOWN") && !StoreError.is(error, "OPTION_INVALID")) throw error;
     return hashingEmbedder;
   }
+}
+
+/** Returns true for `nomic-embed-text-768`. The names of models end with other numbers: `voyage-3`, `mistral-embed-2312`. */
+function endsWithDimension(name: string): boolean {
+  const [, model = "", dimension] = /^(.+)-(\d+)$/.exec(name) ?? [];
+  return Number(dimension) <= (knownModel(model).dimension ?? 0);
 }
 
 /** Stands for an embedder that is never called, such as the old one during `reembed`. */

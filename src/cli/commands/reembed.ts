@@ -37,10 +37,14 @@ export const reembedCommand: Command<ReembedFlags> = {
   examples: ["--embedder gemini --dry-run", "--embedder gemini --yes", "--embedder ollama:nomic-embed-text"],
 
   async run({ options: { embedder: name, dimension, dryRun = false, yes = false }, loadStores, terminal }) {
-    const { embedderNamed } = await import("../../session/embedder-choice.ts");
+    const { embedderNamed, embedderWithId } = await import("../../session/embedder-choice.ts");
     const stores = await loadStores();
     const store = dryRun ? stores.openToRead() : stores.openToReembed();
-    const embedder = embedderNamed(name ?? embedderInUse(store), dimension, { keyless: dryRun });
+    const inUse = embedderInUse(store);
+    const isKept = name === undefined && dimension === undefined && inUse !== undefined;
+    const embedder = isKept
+      ? embedderWithId(inUse, { keyless: dryRun })
+      : embedderNamed(name ?? inUse ?? "hashing", dimension, { keyless: dryRun });
     const estimate = store.reembedEstimate(embedder);
     if (dryRun) {
       const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
@@ -80,9 +84,9 @@ function* similarityLines({ inUse, measured }: { inUse: number; measured: number
 }
 
 /** Without `--embedder` the stored embedder stays in use, because another one may cost money. */
-function embedderInUse(store: Store): string {
+function embedderInUse(store: Store): string | undefined {
   const [generation] = store.query("SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1");
-  return String(generation?.embedder_id ?? "hashing");
+  return generation && String(generation.embedder_id);
 }
 
 function* estimateLines(estimate: Estimate): Generator<string> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { StoreError } from "../../core/errors.ts";
+import { TEXT_GRAPHEMES_MAX } from "../../core/limits.ts";
 import { isUsable, normalize } from "../../vector/vector.ts";
 import type { LocalEmbedder } from "../embedder.ts";
 import { invalid } from "../gemini/options.ts";
@@ -46,7 +47,7 @@ export function staticEmbedder({ folder, similarityMin = 0.5 }: StaticEmbedderOp
     similarityMin,
     embed(text) {
       const sums = new Float64Array(dimension);
-      for (const id of tokenize(text).slice(0, TOKENS_MAX)) {
+      for (const id of tokenize(text.slice(0, TEXT_GRAPHEMES_MAX)).slice(0, TOKENS_MAX)) {
         if (id >= rowCount) continue;
         const start = id * dimension;
         for (let index = 0; index < dimension; index++) sums[index]! += values[start + index]!;
