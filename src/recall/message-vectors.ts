@@ -25,6 +25,9 @@ const ALL = -1;
 /** The memory for vectors that were read, in numbers of 4 bytes: 64 MB. */
 const NUMBERS_MAX = 16_000_000;
 
+/** Vectors that are not kept are in memory only while they are compared. */
+const COMPARED_AT_ONCE = 2_000;
+
 /** In a store with no more messages, all are compared. */
 const ALL_MAX = 5_000;
 
@@ -48,7 +51,7 @@ export interface NearMessage {
 export class MessageVectors {
   readonly #repositories: Repositories;
   readonly #clusters: NearestClusters;
-  /** By message id; the least recently used first. */
+  /** By message id. Once the memory is full, none is added: a scan would evict what the next one reads. */
   readonly #vectors = new Map<number, Float32Array>();
   /** By the ids of the sampled messages. */
   readonly #backgrounds = new Map<string, Background>();
@@ -159,8 +162,13 @@ export class MessageVectors {
   }
 
   #compared(ids: readonly number[], query: QueryVector): NearMessage[] {
-    const vectors = this.#read(ids, query.embedderId);
-    return Array.from(vectors, ([messageId, vector]) => ({ messageId, similarity: dot(vector, query.embedding) }));
+    const near: NearMessage[] = [];
+    for (let from = 0; from < ids.length; from += COMPARED_AT_ONCE) {
+      for (const [messageId, vector] of this.#read(ids.slice(from, from + COMPARED_AT_ONCE), query.embedderId)) {
+        near.push({ messageId, similarity: dot(vector, query.embedding) });
+      }
+    }
+    return near;
   }
 
   #read(ids: readonly number[], embedderId: string): Map<number, Float32Array> {
@@ -170,17 +178,12 @@ export class MessageVectors {
     const unknown = ids.filter((id) => !this.#vectors.has(id));
     const read = unknown.length === 0 ? new Map<number, Float32Array>() : evidence.embeddings(unknown, embedderId);
     const found = new Map<number, Float32Array>();
+    const countMax = Math.floor(NUMBERS_MAX / stamp.dimension);
     for (const id of ids) {
       const vector = this.#vectors.get(id) ?? read.get(id);
       if (vector === undefined) continue;
       found.set(id, vector);
-      this.#vectors.delete(id);
-      this.#vectors.set(id, vector);
-    }
-    const countMax = Math.floor(NUMBERS_MAX / stamp.dimension);
-    for (const id of this.#vectors.keys()) {
-      if (this.#vectors.size <= countMax) break;
-      this.#vectors.delete(id);
+      if (this.#vectors.size < countMax) this.#vectors.set(id, vector);
     }
     return found;
   }
