@@ -1,8 +1,8 @@
 import { wholeNumber } from "../core/options.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "./embedder.ts";
-import { invalid } from "./gemini/options.ts";
 import { type EmbeddingPrefix, knownModel, prefixName, prefixOf } from "./openai/servers.ts";
+import { invalid } from "./options.ts";
 import { promptText } from "./prompt-text.ts";
 import { unitVectors } from "./reply-vectors.ts";
 import { Pace } from "./source-reader.ts";

@@ -37,7 +37,8 @@ interface DueCluster {
  * The summaries of a session's clusters. Each message is read once, after it has left the window. A cluster is due if it has
  * settled, or if no summary covers `resolveTokensMin` of its tokens. A union of themes makes nothing due.
  *
- * Until then contexts quote the messages, so no summary is urgent, and clusters wait for others to share a call.
+ * Until then contexts quote the messages, so no summary is urgent, and clusters wait for others to share a call. If the summarizer
+ * cannot share calls, small clusters get no summary: each call would cost more than it saves.
  */
 export function clusterSummaries(context: ClusterContext): DueSummaries {
   const { repositories, sessionId, settings } = context;

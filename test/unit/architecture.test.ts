@@ -38,7 +38,7 @@ const PACKAGE_AT: Record<string, readonly string[]> = {
   openai: ["adapters/openai"],
   "@anthropic-ai/sdk": ["adapters/anthropic"],
   ai: ["adapters/ai-sdk"],
-  "p-queue": ["models/gemini"],
+  "p-queue": ["models/request-queue.ts"],
   "hnswlib-node": ["ann"],
   tokenx: ["core/token-estimate.ts"],
   uuid: ["session"],

@@ -2,10 +2,11 @@ import type { FunctionCallingConfigMode } from "@google/genai";
 import { fromGemini } from "../../adapters/gemini.ts";
 import { wholeNumber } from "../../core/options.ts";
 import type { ChatModel, ChatReply, ChatRequest, ReplyPart } from "../chat-model.ts";
+import { invalid } from "../options.ts";
 import type { ModelUsage } from "../usage.ts";
 import { GeminiClient, type StreamParameters } from "./client.ts";
 import { contentsOf } from "./contents.ts";
-import { type GeminiOptions, geminiSettings, invalid } from "./options.ts";
+import { type GeminiOptions, geminiSettings } from "./options.ts";
 import { type ChunkPart, checkFinish, parseChunk } from "./reply.ts";
 import { withCost } from "./usage.ts";
 

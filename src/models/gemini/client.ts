@@ -1,9 +1,9 @@
 import type { GoogleGenAI, ThinkingConfig, ThinkingLevel } from "@google/genai";
+import { type QueuedRequest, RequestQueue } from "../request-queue.ts";
 import type { OnUsage } from "../usage.ts";
 import { loadFailure, modelFailure } from "./failure.ts";
 import type { GeminiSettings } from "./options.ts";
 import { replyText } from "./reply.ts";
-import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
 import { usageOf } from "./usage.ts";
 
 export interface Generation {

@@ -3,11 +3,12 @@ import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
 import { excerpt } from "../lines.ts";
+import { invalid } from "../options.ts";
 import { promptText } from "../prompt-text.ts";
 import { unitVectors } from "../reply-vectors.ts";
 import { Pace } from "../source-reader.ts";
 import type { GeminiClient } from "./client.ts";
-import { type GeminiOptions, geminiSettings, invalid } from "./options.ts";
+import { type GeminiOptions, geminiSettings } from "./options.ts";
 
 export interface GeminiEmbedderOptions extends GeminiOptions {
   /** The length of a vector: 128 to 3,072. Default: 768. Google recommends 768, 1,536 and 3,072. */

@@ -1,7 +1,8 @@
 import { StoreError } from "../../core/errors.ts";
 import { wholeNumber } from "../../core/options.ts";
+import { checkBaseUrl, checkedKey, invalid } from "../options.ts";
 import type { Redact } from "../prompt-text.ts";
-import type { RequestLimits } from "./request-queue.ts";
+import type { RequestLimits } from "../request-queue.ts";
 import { PRICES, type TokenPrices } from "./usage.ts";
 
 export interface GeminiOptions {
@@ -72,26 +73,8 @@ function checkPrices(prices: TokenPrices): void {
 function keyOf({ apiKey }: GeminiOptions, model: string): string {
   const { GOOGLE_API_KEY, GEMINI_API_KEY } = process.env;
   const given: unknown = apiKey ?? (GOOGLE_API_KEY || GEMINI_API_KEY);
-  // Files and shells often add a line break.
-  const key = typeof given === "string" ? given.trim() : given;
-  if (key === undefined || key === "")
+  const key = checkedKey(given);
+  if (key === undefined)
     throw new StoreError("MODEL_KEY_MISSING", { model, variable: "GEMINI_API_KEY or GOOGLE_API_KEY" });
-  // If a key has characters that no HTTP header allows, an error of fetch would quote it.
-  if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
-    throw invalid("apiKey", "a text without white space", "[not shown]");
-  }
   return key;
-}
-
-export function checkBaseUrl(baseUrl: unknown): void {
-  const url = typeof baseUrl === "string" && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  // An address with one of these characters may contain a password or a key.
-  const mayHoldSecret = /[@?#]/.test(String(baseUrl));
-  if (!mayHoldSecret && (url?.protocol === "https:" || url?.protocol === "http:")) return;
-  const shown = mayHoldSecret ? "[not shown]" : baseUrl;
-  throw invalid("baseUrl", "an http or https address without password or query", shown);
-}
-
-export function invalid(option: string, expected: string, actual: unknown): StoreError<"OPTION_INVALID"> {
-  return new StoreError("OPTION_INVALID", { option, expected, actual });
 }

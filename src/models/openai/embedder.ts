@@ -3,10 +3,10 @@ import { once } from "../../core/once.ts";
 import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
-import { checkBaseUrl, invalid } from "../gemini/options.ts";
-import type { RequestQueue } from "../gemini/request-queue.ts";
+import { checkBaseUrl, checkedKey, invalid } from "../options.ts";
 import { promptText, type Redact } from "../prompt-text.ts";
 import { unitVectors } from "../reply-vectors.ts";
+import type { RequestQueue } from "../request-queue.ts";
 import { Pace } from "../source-reader.ts";
 import { type Endpoint, requestJson } from "./request.ts";
 import { type EmbeddingPrefix, isLoopback, knownModel, prefixName, prefixOf, SERVERS } from "./servers.ts";
@@ -82,7 +82,7 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): RemoteEmbedder {
   }
   // The queue is imported late, because most programs never use it.
   const queue = once(async (): Promise<RequestQueue> => {
-    const { RequestQueue: Queue } = await import("../gemini/request-queue.ts");
+    const { RequestQueue: Queue } = await import("../request-queue.ts");
     return new Queue({ concurrency, requestsPerMinute });
   });
   const isRefused = Object.values(SERVERS).some((known) => known.baseUrl === baseUrl && known.refusesFormat);
@@ -147,14 +147,9 @@ function openaiEmbedderId(baseUrl: string, model: string, dimension: number, pre
 function keyOf({ apiKey, model }: OpenaiEmbedderOptions, baseUrl: string): string | undefined {
   const { keyVariable } = Object.values(SERVERS).find((known) => known.baseUrl === baseUrl) ?? {};
   const given: unknown = apiKey ?? (keyVariable === undefined ? undefined : process.env[keyVariable]);
-  const key = typeof given === "string" ? given.trim() : given;
-  if (key === undefined || key === "") {
-    if (isLoopback(baseUrl)) return undefined;
+  const key = checkedKey(given);
+  if (key === undefined && !isLoopback(baseUrl)) {
     throw new StoreError("MODEL_KEY_MISSING", { model, ...(keyVariable !== undefined && { variable: keyVariable }) });
-  }
-  // If a key has characters that no HTTP header allows, an error of fetch would quote it.
-  if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
-    throw invalid("apiKey", "a text without white space", "[not shown]");
   }
   return key;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { invalid } from "../gemini/options.ts";
+import { invalid } from "../options.ts";
 
 /** A server whose address and key are known. */
 export interface KnownServer {

@@ -5,7 +5,7 @@ import { StoreError } from "../../core/errors.ts";
 import { TEXT_GRAPHEMES_MAX } from "../../core/limits.ts";
 import { isUsable, normalize } from "../../vector/vector.ts";
 import type { LocalEmbedder } from "../embedder.ts";
-import { invalid } from "../gemini/options.ts";
+import { invalid } from "../options.ts";
 import { readMatrix } from "./safetensors.ts";
 import { tokenizerOf } from "./tokenizer.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { RequestQueue } from "../../../../src/models/gemini/request-queue.ts";
+import { RequestQueue } from "../../../src/models/request-queue.ts";
 
 const { signal: neverAborted } = new AbortController();
 const one = { signal: neverAborted };
