@@ -107,7 +107,10 @@ export class LineTransport implements Transport {
   #cancels(line: Buffer): boolean {
     const message = line.includes(CANCELLED) ? this.#parsed(line) : undefined;
     if (message === undefined || !("method" in message) || message.method !== CANCELLED) return false;
-    if (this.#lines.length > 0) this.#cancellations.set(message.params?.requestId, message);
+    if (this.#lines.length > 0) {
+      this.#cancellations.set(message.params?.requestId, message);
+      this.#aheadBytes += line.length;
+    }
     this.onmessage?.(message);
     return true;
   }
@@ -132,13 +135,14 @@ export class LineTransport implements Transport {
         });
         continue;
       }
-      this.#aheadBytes -= line.length;
+      const isLast = this.#lines.length === 0;
+      this.#aheadBytes = isLast ? 0 : this.#aheadBytes - line.length;
       if (this.#aheadBytes <= AHEAD_BYTES_MAX && this.#input.isPaused()) this.#input.resume();
       const message = this.#parsed(line);
       if (message !== undefined) this.onmessage?.(message);
       const cancellation = message !== undefined && "id" in message && this.#cancellations.get(message.id);
       if (cancellation) this.onmessage?.(cancellation);
-      if (this.#lines.length === 0) this.#cancellations.clear();
+      if (isLast) this.#cancellations.clear();
       await this.#turns.room();
     }
     await this.#turns.idle();

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { setTimeout } from "node:timers/promises";
@@ -43,6 +44,34 @@ test("what asks for no store does not wait for it; what does is answered, though
   load(accessTo(path));
   expect((await asked).structuredContent.sessionCount).toBe(1);
   await ended;
+});
+
+test("cancellations that are kept for waiting calls count as bytes that wait", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const client = new RawClient(input, output);
+  void serve({
+    loadAccess: async () => accessTo(temporaryPath()),
+    project: undefined,
+    allowAppend: false,
+    input,
+    output,
+  });
+  await client.initialize();
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: "kept", method: "ping" });
+  const cancellation = {
+    jsonrpc: "2.0",
+    method: "notifications/cancelled",
+    params: { requestId: 0, reason: "r".repeat(999) },
+  };
+  const lines = Array.from({ length: 2_000 }, (_, requestId) =>
+    JSON.stringify({ ...cancellation, params: { ...cancellation.params, requestId: `none-${requestId}` } }),
+  );
+  const paused = once(input, "pause");
+  input.write(`${[ping, ping, ...lines].join("\n")}\n`);
+  await paused;
+  expect((await client.request("ping")).result).toEqual({});
+  expect(input.isPaused()).toBe(false);
+  client.end();
 });
 
 test("a call that is cancelled before its turn is not run", async () => {
