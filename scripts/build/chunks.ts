@@ -3,10 +3,15 @@ import type { ChunkingContext } from "rolldown";
 
 /**
  * The chunks of the library, in the order in which programs come to need them, and the modules that need them. Each file that
- * Node loads takes time, so the library is these three.
+ * Node loads takes time, so the library is these four.
  */
 const CHUNKS = {
-  base: ["cli/main.ts", ...["ai-sdk", "anthropic", "gemini", "llxprt", "openai"].map((name) => `adapters/${name}.ts`)],
+  base: [
+    "cli/main.ts",
+    "cli/run.ts",
+    ...["ai-sdk", "anthropic", "gemini", "llxprt", "openai"].map((name) => `adapters/${name}.ts`),
+  ],
+  hook: ["hooks/run-hook.ts"],
   schemas: ["mcp/server.ts", "imports/import-thread.ts"],
   store: ["index.ts"],
 };

@@ -4,6 +4,7 @@ import type { AnyCommand, Output } from "./command.ts";
 import { Failure, failureFrom, failureJson, failureText } from "./failure.ts";
 import type { OpenedStores } from "./opened-stores.ts";
 import { type CommandLine, createProgram, runProgram } from "./program.ts";
+import { storePath } from "./store-path.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
@@ -47,7 +48,14 @@ async function run(command: AnyCommand, parsed: CommanderCommand, terminal: Term
     return stores;
   };
   try {
-    const output = await command.run({ args: parsed.args, options: parsed.opts(), terminal, json, loadStores });
+    const output = await command.run({
+      args: parsed.args,
+      options: parsed.opts(),
+      terminal,
+      json,
+      storePath: storePath(db),
+      loadStores,
+    });
     await print(output, json, terminal);
     const failure = typeof output.failure === "function" ? output.failure() : output.failure;
     if (failure !== undefined) throw failure;

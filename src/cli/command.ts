@@ -30,6 +30,8 @@ export interface Call<Options> {
   terminal: Terminal;
   /** True if only the value is printed. Then stderr stays empty unless the command fails. */
   json: boolean;
+  /** The store that the command is about. It need not exist. */
+  storePath: string;
   /** Loads the code that opens stores, which is slow. The stores are closed after the output. */
   loadStores: () => Promise<OpenedStores>;
 }

@@ -6,6 +6,7 @@ import { expandCommand } from "./commands/expand.ts";
 import { exportCommand } from "./commands/export.ts";
 import { forestCommand } from "./commands/forest.ts";
 import { forgetCommand } from "./commands/forget.ts";
+import { hookCommand } from "./commands/hook.ts";
 import { importCommand } from "./commands/import.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { recallCommand } from "./commands/recall.ts";
@@ -23,7 +24,7 @@ import { watchCommand } from "./commands/watch.ts";
 
 /** Every command, in the order in which help lists them. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
-  { heading: "Import and continue", commands: [importCommand, watchCommand, mcpCommand, chatCommand] },
+  { heading: "Import and continue", commands: [importCommand, watchCommand, hookCommand, mcpCommand, chatCommand] },
   {
     heading: "Find and read",
     commands: [

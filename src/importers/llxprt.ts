@@ -4,8 +4,9 @@ import type { Part } from "../core/message.ts";
 import { adapted, messageEntry } from "./entry.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
+import { projectOf } from "./project.ts";
 import { Translator } from "./translator.ts";
-import { millisecondsOf, numberOf, objectOf, projectOf, saidOf, stringOf } from "./values.ts";
+import { millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "./values.ts";
 
 /**
  * Reads the sessions of llxprt-code, thinking included: `~/.llxprt/tmp/<project>/chats/session-*.jsonl`. Its

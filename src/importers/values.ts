@@ -38,11 +38,6 @@ function isNothing(value: JsonValue | undefined): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** Returns the last name of a path: `coppice` for `/home/ada/coppice`. */
-export function projectOf(folder: string): string {
-  return folder.split(/[\\/]/).filter(Boolean).at(-1) ?? folder;
-}
-
 /** Returns an id of 32 hex digits for a message that has none. Equal content gives equal ids. */
 export function derivedId(...content: unknown[]): string {
   return hash("sha256", JSON.stringify(content)).slice(0, 32);

@@ -28,6 +28,13 @@ export interface OpenEnd extends WorkLine {
   kind: "error" | "question" | "task";
 }
 
+/** Reads the newest messages of a session. */
+interface NotableReader {
+  messages: {
+    notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[];
+  };
+}
+
 /** The newest messages of a session that are searched for open ends. What came long before them is no longer waited for. */
 const ENDING_MESSAGES_MAX = 40;
 /** A question may be followed by a polite sentence. */
@@ -50,7 +57,7 @@ export function workIn(messages: readonly NotableMessage[]): { decided: Decision
 }
 
 /** Returns the open ends of a session, newest first. */
-export function openEnds({ messages }: Repositories, sessionId: string): OpenEnd[] {
+export function openEnds({ messages }: NotableReader, sessionId: string): OpenEnd[] {
   const range = { seqFrom: 0, seqEnd: Number.MAX_SAFE_INTEGER, limit: ENDING_MESSAGES_MAX };
   const ending = messages.notableBefore(sessionId, range);
   const lineOf = sourcesIn(ending);

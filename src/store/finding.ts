@@ -23,7 +23,8 @@ export type FindingCheck =
   | "vectors"
   | "summaries"
   | "full-text"
-  | "index";
+  | "index"
+  | "hooks";
 
 export function ok(check: FindingCheck, text: string): Finding {
   return { check, level: "ok", text, fix: null };

@@ -5,13 +5,11 @@ import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3"
 import { checkDriver } from "../core/driver.ts";
 import { StoreError } from "../core/errors.ts";
 import { lookAt } from "../core/files.ts";
+import { APPLICATION_ID } from "./application-id.ts";
 import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
 import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
 import { type StatementTag, statementTag } from "./statement.ts";
-
-/** "Copp" in ASCII: the `PRAGMA application_id` of a store. */
-export const APPLICATION_ID = 0x43_6f_70_70;
 
 export interface OpenDatabaseOptions {
   readonly: boolean;

@@ -21,9 +21,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   session: ["core", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
+  hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
   // It may start the other surfaces.
-  cli: ["core", "session", "importers", "imports", "mcp", "inspector"],
-  mcp: ["core", "session"],
+  cli: ["core", "session", "importers", "imports", "hooks", "mcp", "inspector"],
+  mcp: ["core", "session", "hooks"],
   inspector: ["core", "session"],
 };
 

@@ -40,7 +40,8 @@ export async function runSlashCommand(
     addCommand(program, command, async (parsed) => {
       if (command === CLUSTERS && sessionId === undefined) return terminal.print("Nothing has been said yet.");
       const args = command === CLUSTERS ? [sessionId!] : parsed.args;
-      const call = { args, options: parsed.opts(), terminal, json: false, loadStores: async () => stores };
+      const { path: storePath } = stores;
+      const call = { args, options: parsed.opts(), terminal, json: false, storePath, loadStores: async () => stores };
       const { lines } = await command.run(call);
       for (const text of lines) terminal.print(text);
     });

@@ -23,8 +23,9 @@ export const doctorCommand: Command = {
     "{ok, findings}.",
   examples: ["", "--json"],
 
-  async run({ loadStores, terminal }) {
-    const findings = await examine(await loadStores());
+  async run({ loadStores, storePath, terminal }) {
+    const { hookFindings } = await import("../../hooks/hook-report.ts");
+    const findings = [...(await examine(await loadStores())), ...hookFindings(storePath)];
     const problemCount = findings.filter(({ level }) => level === "problem").length;
     const ok = problemCount === 0;
     const hint = "Each line with → says how to fix the problem above it.";

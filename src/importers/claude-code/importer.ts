@@ -7,8 +7,9 @@ import type { ImportedSession, Importer } from "../importer.ts";
 import { injected } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { callIdsOf } from "../order.ts";
+import { projectOf } from "../project.ts";
 import { Translator } from "../translator.ts";
-import { derivedId, objectOf, objectsOf, projectOf, stringOf } from "../values.ts";
+import { derivedId, objectOf, objectsOf, stringOf } from "../values.ts";
 import { attachmentPartsOf, messageOfRole, messagesOf, metadataOf } from "./content.ts";
 import {
   BOOKKEEPING_ATTACHMENTS,

@@ -5,8 +5,9 @@ import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importer.ts";
 import { type DamagedLine, headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { projectOf } from "../project.ts";
 import { Translator } from "../translator.ts";
-import { derivedId, millisecondsOf, objectOf, objectsOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 import { messagesOf, thoughtPartsOf } from "./content.ts";
 
 /**

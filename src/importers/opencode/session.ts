@@ -1,8 +1,9 @@
 import type { ImportedSession } from "../importer.ts";
 import type { JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
+import { projectOf } from "../project.ts";
 import { type TranslatedFile, Translator } from "../translator.ts";
-import { millisecondsOf, objectOf, projectOf, saidOf, stringOf } from "../values.ts";
+import { millisecondsOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { entriesOf, type StoredMessage } from "./message.ts";
 
 /** Turns the messages of one session into events. */

@@ -72,6 +72,7 @@ const OWN = /\x1b\[\d{1,2}m|\r\x1b\[K/g;
 /** The arguments of each command. */
 const TYPED: Record<string, (session: string, file: string, folder: string) => string[][]> = {
   import: (_, file, folder) => [[file], [join(folder, `none${HOSTILE}`)]],
+  hook: (_, __, folder) => [["off", "--project", join(folder, `none${HOSTILE}`)], ["status"], [HOSTILE]],
   watch: (_, __, folder) => [[folder, "--once"]],
   sessions: () => [[], ["--project", `p${HOSTILE}`]],
   show: (session) => [[session], [`none${HOSTILE}`], [session.slice(0, 2)]],

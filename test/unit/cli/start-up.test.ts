@@ -23,7 +23,7 @@ function packagesOf(loaded: ReadonlySet<string>): string[] {
 }
 
 test("the command line loads neither the store nor zod nor the importers before a command runs", () => {
-  const loaded = loadedFrom("cli/main.ts");
+  const loaded = loadedFrom("cli/run.ts");
   expect(loaded).toContain("cli/commands/recall.ts");
   expect(packagesOf(loaded)).toEqual(["commander", "leven"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
@@ -31,6 +31,13 @@ test("the command line loads neither the store nor zod nor the importers before 
     "importers/formats.ts",
     "session/recall-notes.ts",
   ]);
+});
+
+test("a hook loads neither the command line nor zod nor drizzle", () => {
+  expect(packagesOf(loadedFrom("cli/main.ts"))).toEqual([]);
+  const loaded = loadedFrom("hooks/run-hook.ts");
+  expect(loaded).toContain("hooks/near-messages.ts");
+  expect(packagesOf(loaded)).toEqual(["better-sqlite3", "stemmer", "tokenx"]);
 });
 
 test("the code that opens stores loads no importer and no MCP", () => {

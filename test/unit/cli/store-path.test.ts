@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultStorePath } from "../../../src/cli/opened-stores.ts";
+import { defaultStorePath } from "../../../src/cli/store-path.ts";
 
 const LINUX = { platform: "linux", home: "/home/mira" } as const;
 

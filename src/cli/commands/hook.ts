@@ -1,0 +1,51 @@
+import { resolve } from "node:path";
+import { Option } from "commander";
+import { HOOK_AGENTS, HOOK_EVENTS } from "../../hooks/firing.ts";
+import type { AgentReport } from "../../hooks/hook-report.ts";
+import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { HOOK_ACTIONS } from "../hook-words.ts";
+import { didYouMean } from "../suggestion.ts";
+import { formatTime, oneLine } from "../text.ts";
+
+export const hookCommand: Command<{ agent?: string; project?: string }> = {
+  usage: "hook <event>",
+  summary: "Tell an agent what bears on its work; or turn this on or off.",
+  details:
+    "Agents call it, as `coppice setup` arranges: it reads their JSON on stdin and answers in their schema. It never fails: if " +
+    `anything is wrong, it prints nothing and exits with 0. Events: ${HOOK_EVENTS.join(", ")}. People type: off and on, for all ` +
+    "projects or for the one at --project, and status. COPPICE_HOOK=0 turns it off for one agent that is started so.",
+  argument: "an event, or off, on or status",
+  options: [
+    new Option("--agent <agent>", `the agent that calls: ${HOOK_AGENTS.join(", ")}`),
+    new Option("--project <path>", "for off and on: only in this folder"),
+  ],
+  examples: ["status", "off", "on --project .", "prompt --agent claude-code < input.json"],
+
+  async run({ args: [word = ""], options: { agent, project }, storePath }) {
+    if (!HOOK_ACTIONS.includes(word)) {
+      if (!HOOK_EVENTS.some((event) => event === word)) {
+        const hint = didYouMean(word, [...HOOK_ACTIONS, ...HOOK_EVENTS]) || "`coppice help hook` lists the events.";
+        throw new Failure("USAGE_INVALID", `There is no event ${word}.`, { hint });
+      }
+      const { runHook } = await import("../../hooks/run-hook.ts");
+      return runHook({ event: word, agent, storePath });
+    }
+    const { reportsOf } = await import("../../hooks/hook-report.ts");
+    const { readSwitch, turn } = await import("../../hooks/hook-switch.ts");
+    const state =
+      word === "status" ? readSwitch(storePath) : turn(storePath, word === "off", project && resolve(project));
+    const agents = reportsOf(storePath);
+    const lines = [
+      state.isOff ? "Hooks are off." : "Hooks are on.",
+      ...state.projectsOff.map((path) => `Off in ${oneLine(path)}`),
+      ...agents.map(reportLine),
+    ];
+    return { value: { ...state, agents }, lines };
+  },
+};
+
+function reportLine({ agent, event, atMs, ms, failure }: AgentReport): string {
+  const last = `${oneLine(agent)}: ${oneLine(event)} at ${formatTime(atMs)}, ${ms} ms`;
+  return failure === undefined ? last : `${last}; failed at ${formatTime(failure.atMs)}: ${oneLine(failure.reason)}`;
+}

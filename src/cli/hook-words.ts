@@ -1,0 +1,28 @@
+/** What people type after `hook`. All other words are events of agents. */
+export const HOOK_ACTIONS = ["on", "off", "status"];
+
+export interface HookWords {
+  event: string | undefined;
+  agent: string | undefined;
+  db: string | undefined;
+}
+
+/**
+ * Reads the words of an agent's call, `hook prompt --agent codex`. Nothing is refused, because an agent cannot correct it: unknown
+ * options of a newer version are ignored.
+ *
+ * @returns undefined for any other command.
+ */
+export function hookWords(argv: readonly string[]): HookWords | undefined {
+  const [command, event] = argv;
+  if (command !== "hook" || event === undefined || event.startsWith("-") || HOOK_ACTIONS.includes(event))
+    return undefined;
+  return { event, agent: optionOf(argv, "--agent"), db: optionOf(argv, "--db") };
+}
+
+function optionOf(argv: readonly string[], option: string): string | undefined {
+  const given = argv.find((word) => word.startsWith(`${option}=`));
+  if (given !== undefined) return given.slice(option.length + 1) || undefined;
+  const at = argv.indexOf(option);
+  return (at >= 0 && argv[at + 1]) || undefined;
+}

@@ -1,0 +1,21 @@
+import { VERSION } from "../core/version.ts";
+import { reportFailure, runCommandLine } from "./command-line.ts";
+import { COMMAND_GROUPS } from "./commands.ts";
+import { failureFrom } from "./failure.ts";
+import { processTerminal } from "./terminal.ts";
+
+/** Runs a command that a person or a program typed, and sets the exit code. */
+export async function runTyped(argv: readonly string[]): Promise<void> {
+  const terminal = processTerminal();
+
+  // Unhandled rejections arrive here too.
+  process.on("uncaughtException", (error) => {
+    reportFailure(failureFrom(error), argv, terminal);
+    process.exit(1);
+  });
+
+  // `process.exit` would cut off output that a pipe has not taken yet.
+  process.exitCode = await runCommandLine(argv, { groups: COMMAND_GROUPS, version: VERSION, terminal });
+  // After an interruption, something may still wait for input that never comes.
+  if (Number(process.exitCode) > 128) process.exit();
+}

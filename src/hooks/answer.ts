@@ -1,0 +1,42 @@
+import type { Firing, HookAgent, HookEvent } from "./firing.ts";
+
+/** What a hook says. */
+export interface HookText {
+  /** For the model. */
+  text: string;
+  /** One line for the person, where the agent shows one. */
+  line: string;
+}
+
+/** The names of events whose output the agent reads as context. With any other name, its schema refuses the answer. */
+const CONTEXT_EVENTS: Record<HookAgent, Partial<Record<HookEvent, string>>> = {
+  "claude-code": { "session-start": "SessionStart", prompt: "UserPromptSubmit" },
+  codex: { "session-start": "SessionStart", prompt: "UserPromptSubmit" },
+  "gemini-cli": { "session-start": "SessionStart", prompt: "BeforeAgent" },
+  opencode: {},
+  pi: {},
+};
+
+/** Returns true if the agent hands the text to its model. Then there is a point in making one. */
+export function takesText({ agent, event }: Pick<Firing, "agent" | "event">): boolean {
+  return isOfPlugin(agent) || isPlain({ agent, event }) || CONTEXT_EVENTS[agent][event] !== undefined;
+}
+
+/** Returns what to print, in the agent's own schema. "" says nothing. */
+export function answerOf({ agent, event }: Pick<Firing, "agent" | "event">, said: HookText | undefined): string {
+  if (isOfPlugin(agent)) return JSON.stringify(said === undefined ? {} : { text: said.text });
+  if (said === undefined || !takesText({ agent, event })) return "";
+  if (isPlain({ agent, event })) return said.text;
+  const hookSpecificOutput = { hookEventName: CONTEXT_EVENTS[agent][event], additionalContext: said.text };
+  return JSON.stringify({ hookSpecificOutput, systemMessage: said.line });
+}
+
+/** The plugins of these agents call the hook, and put its text where it belongs. */
+function isOfPlugin(agent: HookAgent): boolean {
+  return agent === "opencode" || agent === "pi";
+}
+
+/** Claude Code adds what a hook prints before a compaction to its request for the summary. */
+function isPlain({ agent, event }: Pick<Firing, "agent" | "event">): boolean {
+  return agent === "claude-code" && event === "before-compaction";
+}

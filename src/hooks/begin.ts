@@ -1,0 +1,76 @@
+import type { Firing } from "./firing.ts";
+import { HookLog, type LogEntry } from "./hook-log.ts";
+import { isOffAt, readSwitch } from "./hook-switch.ts";
+
+/** Two installations of the hooks may fire for one event. The second does so within this time, even on a busy machine. */
+const SAME_FIRING_MS = 10_000;
+
+/** What a session's context still has of earlier answers. */
+export interface SessionMemory {
+  /** Messages that need not be quoted again. */
+  quoted: ReadonlySet<number>;
+  /** When the agent last compacted the session. What was said before is no longer in its context. */
+  compactedAtMs: number | undefined;
+  /** True if nothing was brought back since then. */
+  isBare: boolean;
+}
+
+export interface BegunFiring {
+  memory: SessionMemory;
+  /** Records how it ended. */
+  end(outcome: Pick<LogEntry, "failure" | "quoted" | "tokens">): void;
+}
+
+/** @returns undefined if hooks are off here, or if another process is answering the same event. */
+export function begin(storePath: string, firing: Firing, startMs: number): BegunFiring | undefined {
+  if (isOffAt(readSwitch(storePath), firing.cwd)) return undefined;
+  const log = new HookLog(storePath);
+  const own: LogEntry = {
+    atMs: startMs,
+    agent: firing.agent,
+    event: firing.event,
+    session: firing.sessionId,
+    key: keyOf(firing),
+    id: `${process.pid}-${Math.random().toString(36).slice(2, 8)}`,
+  };
+  log.add(own);
+  const entries = log.entries();
+  if (isRepeated(entries, own)) return undefined;
+  const end = (outcome: Partial<LogEntry>): void => {
+    const atMs = Date.now();
+    log.add({ ...own, ...outcome, atMs, ms: atMs - startMs });
+  };
+  return { memory: memoryOf(entries, firing.sessionId), end };
+}
+
+/** The lines of the log are in one order for all processes, so one of them is the first. */
+function isRepeated(entries: readonly LogEntry[], own: LogEntry): boolean {
+  const first = entries.find(
+    ({ key, atMs, ms }) => key === own.key && ms === undefined && own.atMs - atMs < SAME_FIRING_MS,
+  );
+  return first !== undefined && first.id !== own.id;
+}
+
+function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory {
+  const quoted = new Set<number>();
+  let compactedAtMs: number | undefined;
+  let isBare = false;
+  for (const entry of entries) {
+    if (entry.session !== session || entry.ms === undefined) continue;
+    const isCompaction = entry.event.endsWith("compaction");
+    if (isCompaction) compactedAtMs = entry.atMs;
+    if (isCompaction || entry.event === "session-start") quoted.clear();
+    if (entry.event === "before-compaction") isBare = true;
+    else if (entry.quoted !== undefined) isBare = false;
+    else if (isCompaction) isBare = true;
+    if (entry.event !== "before-compaction") for (const id of entry.quoted ?? []) quoted.add(id);
+  }
+  return { quoted, compactedAtMs, isBare };
+}
+
+/** Identifies an event, by the agent's session and what the user or the agent did. */
+function keyOf({ event, sessionId, source, prompt }: Firing): string {
+  let hash = 0x811c9dc5; // FNV-1a
+  for (let index = 0; index < prompt.length; index++) hash = Math.imul(hash ^ prompt.charCodeAt(index), 0x01000193);
+  return [event, sessionId, source, prompt.length, hash >>> 0].join(" ");
+}

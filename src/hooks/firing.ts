@@ -1,0 +1,54 @@
+export const HOOK_AGENTS = ["claude-code", "codex", "gemini-cli", "opencode", "pi"] as const;
+export type HookAgent = (typeof HOOK_AGENTS)[number];
+
+export const HOOK_EVENTS = ["session-start", "prompt", "before-compaction", "after-compaction"] as const;
+export type HookEvent = (typeof HOOK_EVENTS)[number];
+
+/** One call of a hook by an agent. */
+export interface Firing {
+  agent: HookAgent;
+  event: HookEvent;
+  /** The agent's own name of its session; "" if it gave none. */
+  sessionId: string;
+  /** The folder that the agent works in. */
+  cwd: string;
+  /** Why the session starts: `startup`, `resume`, `clear` or `compact`. */
+  source: string;
+  prompt: string;
+  transcriptPath: string | undefined;
+}
+
+/** A placeholder that the agent did not fill in. */
+const PLACEHOLDER = /^\$\{\w+\}$/;
+
+/**
+ * Reads what an agent says to a hook. The five agents use the same names for the same things. Values of another type count as
+ * absent.
+ *
+ * @returns undefined for an agent or event that is not known.
+ */
+export function firingOf(
+  agent: string | undefined,
+  event: string | undefined,
+  input: Readonly<Record<string, unknown>>,
+): Firing | undefined {
+  const textOf = (key: string): string => {
+    const value = input[key];
+    return typeof value === "string" && !PLACEHOLDER.test(value) ? value : "";
+  };
+  const isKnown = isOneOf(HOOK_AGENTS, agent) && isOneOf(HOOK_EVENTS, event);
+  if (!isKnown) return undefined;
+  return {
+    agent,
+    event,
+    sessionId: textOf("session_id"),
+    cwd: textOf("cwd") || process.cwd(),
+    source: textOf("source"),
+    prompt: textOf("prompt"),
+    transcriptPath: textOf("transcript_path") || undefined,
+  };
+}
+
+function isOneOf<T extends string>(words: readonly T[], word: string | undefined): word is T {
+  return words.includes(word as T);
+}

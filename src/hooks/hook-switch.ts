@@ -1,0 +1,57 @@
+import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { isAbsolute, relative, resolve } from "node:path";
+
+/** Where hooks say nothing. */
+export interface HookSwitch {
+  isOff: boolean;
+  /** Folders in which they say nothing. */
+  projectsOff: string[];
+}
+
+export function readSwitch(storePath: string): HookSwitch {
+  try {
+    const { isOff, projectsOff } = JSON.parse(readFileSync(fileOf(storePath), "utf8")) as Partial<HookSwitch>;
+    return { isOff: isOff === true, projectsOff: Array.isArray(projectsOff) ? projectsOff.map(String) : [] };
+  } catch {
+    return { isOff: false, projectsOff: [] };
+  }
+}
+
+/** @param project  A folder; undefined for all projects. */
+export function turn(storePath: string, isOff: boolean, project: string | undefined): HookSwitch {
+  const before = readSwitch(storePath);
+  const others = before.projectsOff.filter((path) => project !== undefined && path !== realPathOf(project));
+  const after: HookSwitch =
+    project === undefined
+      ? { isOff, projectsOff: isOff ? before.projectsOff : [] }
+      : { isOff: before.isOff, projectsOff: isOff ? [...others, realPathOf(project)] : others };
+  const file = fileOf(storePath);
+  mkdirSync(resolve(file, ".."), { recursive: true, mode: 0o700 });
+  const written = `${file}.${process.pid}`;
+  writeFileSync(written, `${JSON.stringify(after)}\n`, { mode: 0o600 });
+  renameSync(written, file);
+  return after;
+}
+
+/** `COPPICE_HOOK=0` turns the hooks of one process off. */
+export function isOffAt({ isOff, projectsOff }: HookSwitch, cwd: string): boolean {
+  if (isOff || process.env.COPPICE_HOOK === "0") return true;
+  if (projectsOff.length === 0) return false;
+  const folder = realPathOf(cwd);
+  return projectsOff.some((path) => {
+    const way = relative(path, folder);
+    return way === "" || (!way.startsWith("..") && !isAbsolute(way));
+  });
+}
+
+function fileOf(storePath: string): string {
+  return `${storePath}-coppice-hooks/switch.json`;
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}

@@ -1,0 +1,77 @@
+import { projectOf } from "../importers/project.ts";
+import { snippetOf } from "../recall/snippet.ts";
+import type { QuickReader } from "../store/quick-reader.ts";
+import type { HookText } from "./answer.ts";
+import type { SessionMemory } from "./begin.ts";
+import type { Firing } from "./firing.ts";
+import { nearMessages } from "./near-messages.ts";
+import { type Quoted, quoted, type Section } from "./quotation.ts";
+import { recordOfProject, recordOfSession } from "./work-record.ts";
+
+/** The most messages that are quoted for one prompt, and their tokens. */
+const NEAR_MAX = 3;
+const NEAR_TOKENS_MAX = 500;
+
+/** Two messages that begin with so many equal characters are taken for copies. */
+const COPY_CHARS = 120;
+
+/** What a hook says, with what the log keeps of it. */
+export type Said = HookText & Pick<Quoted, "tokens" | "messageIds">;
+
+/** Returns what is to be said at an event; undefined if nothing is. Reads only. */
+export function sayAt(reader: QuickReader, firing: Firing, memory: SessionMemory): Said | undefined {
+  return reader.snapshot(() => {
+    const ownIds = firing.sessionId === "" ? [] : reader.sessionIds(firing.sessionId);
+    const project = projectOf(firing.cwd);
+    switch (firing.event) {
+      case "session-start":
+        if (firing.source === "compact") return broughtBack(reader, ownIds);
+        return said(quoted(recordOfProject(reader, project, new Set(ownIds))), "what was done here before");
+      case "before-compaction":
+        return said(quoted(recordOfSession(reader, ownIds)), "what the summary must keep");
+      case "after-compaction":
+        return broughtBack(reader, ownIds);
+      case "prompt": {
+        const near = nearSection(reader, firing, project, ownIds, memory);
+        // Some agents have no event after a compaction that takes a text, so the next prompt brings back what was decided.
+        if (memory.isBare)
+          return said(quoted([...recordOfSession(reader, ownIds), ...near]), "what was decided before");
+        return said(quoted(near, NEAR_TOKENS_MAX), "what was said about this before");
+      }
+    }
+  });
+}
+
+function broughtBack(reader: QuickReader, ownIds: readonly string[]): Said | undefined {
+  return said(quoted(recordOfSession(reader, ownIds)), "what was decided before the compaction");
+}
+
+function said(quoted: Quoted | undefined, what: string): Said | undefined {
+  if (quoted === undefined) return undefined;
+  const { text, tokens, lineCount, messageIds } = quoted;
+  const line = `Coppice: ${what}, ${lineCount} ${lineCount === 1 ? "line" : "lines"} (${tokens} tokens; coppice hook off ends this)`;
+  return { text, line, tokens, messageIds };
+}
+
+function nearSection(
+  reader: QuickReader,
+  { prompt, sessionId }: Firing,
+  project: string,
+  ownIds: readonly string[],
+  { quoted, compactedAtMs = Number.NEGATIVE_INFINITY }: SessionMemory,
+): Section[] {
+  const asked = prompt.trim();
+  const own = new Set([sessionId, ...ownIds]);
+  const near = nearMessages(reader, project, prompt, ({ id, text, sessionId: of, createdAtMs }) => {
+    return quoted.has(id) || text.trim() === asked || (own.has(of) && createdAtMs >= compactedAtMs);
+  });
+  const beginnings = new Set<string>();
+  const distinct = near.filter(({ message: { text } }) => {
+    const beginning = text.trim().slice(0, COPY_CHARS);
+    return !beginnings.has(beginning) && beginnings.add(beginning);
+  });
+  const lines = distinct.slice(0, NEAR_MAX).map(({ message: { id, role, createdAtMs, text }, weights }) => {
+    return { kind: "said", id, atMs: createdAtMs, by: role, text: snippetOf(text, weights).replaceAll("**", "") };
+  });
+  return lines.length === 0 ? [] : [{ name: "near", attributes: {}, lines }];
+}

@@ -1,0 +1,128 @@
+import { spawn } from "node:child_process";
+import { writeSync } from "node:fs";
+import { openQuickly } from "../store/quick-reader.ts";
+import { answerOf, takesText } from "./answer.ts";
+import { type BegunFiring, begin } from "./begin.ts";
+import { type Firing, firingOf } from "./firing.ts";
+import { type Said, sayAt } from "./hook.ts";
+import { HookLog } from "./hook-log.ts";
+
+/** Bytes of an agent's JSON. A prompt of megabytes is a mistake, and nobody waits for it. */
+const INPUT_BYTES_MAX = 4 * 1024 * 1024;
+/** Milliseconds for all of the input, and without a byte of it. */
+const INPUT_MS_MAX = 1_500;
+const INPUT_PAUSE_MS_MAX = 500;
+
+/** Milliseconds after which the process ends, whatever it is doing. */
+const HOOK_MS_MAX = 3_000;
+/** The same before a compaction, and how much of that an import may take. It goes on alone. */
+const COMPACTION_MS_MAX = 12_000;
+const IMPORT_MS_MAX = 8_000;
+
+export interface HookCall {
+  event: string | undefined;
+  agent: string | undefined;
+  storePath: string;
+}
+
+/**
+ * Answers one event of an agent, and ends the process with 0. An agent must never fail or wait because of its memory: whatever
+ * goes wrong, nothing is printed, and the log has the reason.
+ */
+export async function runHook({ event, agent, storePath }: HookCall): Promise<never> {
+  const startMs = Date.now();
+  let begun: BegunFiring | undefined;
+  const fail = (error: unknown): never => {
+    const failure = error instanceof Error ? error.message : String(error);
+    if (begun !== undefined) begun.end({ failure });
+    else logUnbegun({ event, agent, storePath }, startMs, failure);
+    process.exit(0);
+  };
+  process.on("uncaughtException", fail); // and unhandled rejections
+  const limitMs = event === "before-compaction" ? COMPACTION_MS_MAX : HOOK_MS_MAX;
+  setTimeout(() => fail(`It took longer than ${limitMs} ms.`), limitMs);
+  try {
+    const input = await inputOf(process.stdin);
+    const firing = firingOf(agent, event, input);
+    if (firing === undefined) return fail(`The agent ${agent} or the event ${event} is not known to this version.`);
+    begun = begin(storePath, firing, startMs);
+    if (begun === undefined) process.exit(0);
+    if (firing.event === "before-compaction") await imported(firing, storePath);
+    const said = takesText(firing) ? saidAt(firing, storePath, begun) : undefined;
+    const answer = answerOf(firing, said);
+    if (answer !== "") writeSync(1, answer);
+    begun.end(said === undefined ? {} : { tokens: said.tokens, quoted: said.messageIds });
+    process.exit(0);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function logUnbegun({ event = "", agent = "", storePath }: HookCall, startMs: number, failure: string): void {
+  const atMs = Date.now();
+  new HookLog(storePath).add({ atMs, agent, event, session: "", key: "", id: "", ms: atMs - startMs, failure });
+}
+
+function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Said | undefined {
+  const reader = openQuickly(storePath);
+  try {
+    return sayAt(reader, firing, memory);
+  } finally {
+    reader.close();
+  }
+}
+
+/** Reads an agent's JSON. Some agents leave the pipe open after it. */
+function inputOf(stdin: NodeJS.ReadStream): Promise<Record<string, unknown>> {
+  return new Promise((resolve, reject) => {
+    if (stdin.isTTY) return reject(new Error("The agent gave no input."));
+    const chunks: Buffer[] = [];
+    let byteCount = 0;
+    const finish = (reason: string): void => {
+      const value = objectIn(Buffer.concat(chunks).toString("utf8"));
+      if (value === undefined) reject(new Error(reason));
+      else resolve(value);
+    };
+    const whole = setTimeout(() => finish("The agent did not end its input."), INPUT_MS_MAX);
+    const pause = setTimeout(() => finish("The agent gave no whole input."), INPUT_PAUSE_MS_MAX);
+    whole.unref();
+    pause.unref();
+    stdin.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      byteCount += chunk.length;
+      pause.refresh();
+      if (byteCount > INPUT_BYTES_MAX) reject(new Error(`The agent's input is longer than ${INPUT_BYTES_MAX} bytes.`));
+      if (byteCount > INPUT_BYTES_MAX) stdin.destroy();
+    });
+    stdin.on("end", () => finish("The agent's input is not a JSON object."));
+    stdin.on("error", reject);
+  });
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Imports the transcript, so that all of it is stored before the agent drops it. A long import goes on after the hook. */
+function imported({ transcriptPath }: Firing, storePath: string): Promise<void> {
+  if (transcriptPath === undefined) return Promise.resolve();
+  return new Promise((resolve) => {
+    const words = [process.argv[1]!, "import", transcriptPath, "--db", storePath, "--json"];
+    const child = spawn(process.execPath, words, { stdio: "ignore", detached: true, windowsHide: true });
+    const waiting = setTimeout(resolve, IMPORT_MS_MAX);
+    const goOn = (): void => {
+      clearTimeout(waiting);
+      resolve();
+    };
+    child.on("exit", goOn);
+    child.on("error", goOn);
+    child.unref();
+  });
+}

@@ -1,0 +1,190 @@
+import { resolve } from "node:path";
+import Database from "better-sqlite3";
+import { StoreError } from "../core/errors.ts";
+import type { Part } from "../core/message.ts";
+import { APPLICATION_ID } from "./application-id.ts";
+import type { NotableMessage } from "./messages.ts";
+
+/** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
+const LOCK_WAIT_MS = 100;
+
+/** The newest messages that are not in the full-text index yet, and are searched by reading them. */
+const TAIL_MAX = 300;
+
+export interface QuickSession {
+  id: string;
+  title: string | null;
+  lastAtMs: number;
+}
+
+export interface QuickCluster {
+  rootId: number;
+  label: string;
+  lastAtMs: number;
+}
+
+type StoredMessage = Omit<NotableMessage, "parts"> & { parts: string };
+
+const MESSAGE = `m.id, m.session_id AS sessionId, m.seq, m.step_id AS stepId, m.turn_seq AS turnSeq, m.role, m.name,
+  m.created_at_ms AS createdAtMs, m.text, m.parts`;
+
+const LAST_AT = `coalesce(
+  (SELECT m.created_at_ms FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1), s.created_at_ms)`;
+
+/**
+ * Reads the little that hooks need from a store. An agent waits for a hook at each prompt, and loading the code of
+ * `openDatabase` and the repositories takes longer than all of this reading. Nothing is written, converted or copied: a store that
+ * needs any of it is refused.
+ */
+export class QuickReader {
+  readonly #client: Database.Database;
+  readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
+
+  constructor(client: Database.Database) {
+    this.#client = client;
+  }
+
+  /** Runs `read` on one snapshot. */
+  snapshot<T>(read: () => T): T {
+    return this.#client.inTransaction ? read() : this.#client.transaction(read).deferred();
+  }
+
+  /** The sessions of a project, the most recently used first. Sessions of subagents are left out. */
+  sessions(project: string, limit: number): QuickSession[] {
+    return this.#all(
+      `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs
+       FROM sessions s WHERE s.project = ? AND coalesce(s.metadata, '') NOT LIKE '%"agentId"%'
+       ORDER BY lastAtMs DESC, s.id LIMIT ?`,
+      project,
+      limit,
+    );
+  }
+
+  /**
+   * The ids of the sessions that an agent calls by this name, of their branches, and of the sessions that they branch from: an
+   * agent's context may have messages of all of them.
+   */
+  sessionIds(externalId: string): string[] {
+    return this.#all<{ id: string }>(
+      `WITH own AS (SELECT id, parent_session_id FROM sessions WHERE id = @externalId OR external_id = @externalId)
+       SELECT id FROM own UNION SELECT parent_session_id FROM own WHERE parent_session_id IS NOT NULL
+       UNION SELECT id FROM sessions WHERE parent_session_id IN (SELECT id FROM own)`,
+      { externalId },
+    ).map(({ id }) => id);
+  }
+
+  session(id: string): QuickSession | undefined {
+    return this.#all<QuickSession>(
+      `SELECT s.id, s.title, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ?`,
+      id,
+    )[0];
+  }
+
+  /** The newest messages of a session, in order and without pinned ones. */
+  notableBefore(sessionId: string, { limit }: { limit: number }): NotableMessage[] {
+    return this.#all<StoredMessage>(
+      `SELECT ${MESSAGE} FROM messages m WHERE m.session_id = ? AND m.pinned = 0 ORDER BY m.seq DESC LIMIT ?`,
+      sessionId,
+      limit,
+    )
+      .reverse()
+      .map(parsed);
+  }
+
+  /** The clusters in which a session was last active, newest first. */
+  clusters(sessionId: string, limit: number): QuickCluster[] {
+    return this.#all(
+      `SELECT root_id AS rootId, label, last_at_ms AS lastAtMs FROM clusters
+       WHERE session_id = ? AND label <> '' ORDER BY seq_last DESC LIMIT ?`,
+      sessionId,
+      limit,
+    );
+  }
+
+  /** The first and the last message id of each session of a project. */
+  spans(project: string): [firstId: number, lastId: number][] {
+    return this.#all<{ firstId: number; lastId: number }>(
+      `SELECT m.id AS firstId, z.id AS lastId FROM sessions s
+       JOIN messages m ON m.session_id = s.id AND m.seq = (SELECT min(seq) FROM messages WHERE session_id = s.id)
+       JOIN messages z ON z.session_id = s.id AND z.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
+       WHERE s.project = ? ORDER BY firstId`,
+      project,
+    ).map(({ firstId, lastId }) => [firstId, lastId]);
+  }
+
+  /** How many indexed messages hold a stem. */
+  frequencyOf(stem: string): number {
+    return this.#all<{ doc: number }>("SELECT doc FROM messages_fts_terms WHERE term = ?", stem)[0]?.doc ?? 0;
+  }
+
+  /** The ids of indexed messages that hold a stem, once for each occurrence. */
+  occurrences(stem: string): number[] {
+    // A reader can make a temporary table.
+    this.#client.exec(
+      "CREATE VIRTUAL TABLE IF NOT EXISTS temp.messages_fts_occurrences USING fts5vocab(main, messages_fts, instance)",
+    );
+    const sql = "SELECT json_group_array(doc) AS ids FROM temp.messages_fts_occurrences WHERE term = ?";
+    return JSON.parse(this.#one<{ ids: string }>(sql, stem).ids) as number[];
+  }
+
+  /** The newest messages that the full-text index lacks. */
+  tail(project: string): { id: number; text: string }[] {
+    return this.#all(
+      `SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
+       WHERE m.id > (SELECT coalesce(max(id), 0) FROM messages_fts_docsize) AND s.project = ?
+       ORDER BY m.id DESC LIMIT ${TAIL_MAX}`,
+      project,
+    );
+  }
+
+  /** Those of the given messages that users and assistants of a project said in words, in no order. */
+  saidIn(project: string, ids: readonly number[]): NotableMessage[] {
+    return this.#all<StoredMessage>(
+      `SELECT ${MESSAGE} FROM json_each(?) given
+       CROSS JOIN messages m ON m.id = given.value
+       JOIN sessions s ON s.id = m.session_id
+       WHERE s.project = ? AND m.role IN ('user', 'assistant')`,
+      JSON.stringify(ids),
+      project,
+    )
+      .map(parsed)
+      .filter(({ parts }) => parts.some((part) => part.type === "text" && part.injected !== true));
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #one<Row>(sql: string, ...values: unknown[]): Row {
+    return this.#statement(sql).get(...values) as Row;
+  }
+
+  #all<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[];
+  }
+
+  #statement(sql: string): Database.Statement<unknown[], unknown> {
+    const known = this.#statements.get(sql) ?? this.#client.prepare<unknown[]>(sql);
+    this.#statements.set(sql, known);
+    return known;
+  }
+}
+
+/** @throws {StoreError} `NOT_A_STORE`; the driver's error if the file cannot be read as it is. */
+export function openQuickly(path: string): QuickReader {
+  const client = new Database(resolve(path), { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS });
+  try {
+    if (client.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
+      throw new StoreError("NOT_A_STORE", { path, reason: "it is an SQLite database of another program" });
+    }
+    client.pragma("trusted_schema = OFF");
+    return new QuickReader(client);
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+function parsed(row: StoredMessage): NotableMessage {
+  return { ...row, parts: JSON.parse(row.parts) as Part[] };
+}
