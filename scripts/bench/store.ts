@@ -161,24 +161,30 @@ function renderCosts({ session, messages }: Filled): Record<string, number> {
   };
 }
 
-/** Compares reading messages with a plain query that parses the same JSON. */
-function readCosts({ path, session }: Filled): Record<string, number> {
+/** Compares reading and exporting messages with a plain query that parses the same JSON. */
+function readCosts({ path, store, session }: Filled): Record<string, number> {
   const database = new Database(path, { readonly: true });
   const select = database.prepare(
     "SELECT id, seq, role, parts FROM messages WHERE session_id = ? AND seq < ? ORDER BY seq",
   );
   const messagesMs: number[] = [];
+  const exportMs: number[] = [];
   const selectMs: number[] = [];
   for (let round = 0; round < ALTERNATIONS; round++) {
     let from = performance.now();
     session.messages({ seqTo: READ_MESSAGES - 1 });
     messagesMs.push(performance.now() - from);
     from = performance.now();
+    const lines = store.export({ sessions: [session.id] });
+    for (let count = 0; count <= READ_MESSAGES; count++) lines.next();
+    exportMs.push(performance.now() - from);
+    from = performance.now();
     for (const row of select.all(session.id, READ_MESSAGES) as { parts: string }[]) JSON.parse(row.parts);
     selectMs.push(performance.now() - from);
   }
   database.close();
-  return { messagesVsSelect: median(messagesMs) / median(selectMs) };
+  const perSelect = (times: readonly number[]): number => median(times) / median(selectMs);
+  return { messagesVsSelect: perSelect(messagesMs), exportVsSelect: perSelect(exportMs) };
 }
 
 /** Measures, in fresh processes and in turns, the time until the first render and the first append have returned. */

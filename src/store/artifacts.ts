@@ -41,13 +41,11 @@ export class ArtifactRepository extends Repository {
     return this.orm.delete(artifacts).where(notInArray(artifacts.sha256, referred)).run().changes;
   }
 
-  restore(messageId: number, partsJson: string): Part[] {
-    const parts = JSON.parse(partsJson) as Part[];
-    if (!mayHaveArtifacts(partsJson)) return parts;
+  /** Puts the long strings of a message back into its parts. */
+  restore(messageId: number, parts: Part[]): void {
     for (const { pointer, ...artifact } of this.#ofMessage.all(messageId)) {
       setAt(parts as unknown as JsonValue, pointer, this.#textOf(artifact));
     }
-    return parts;
   }
 
   #textOf({ sha256, encoding, byteLength, compressed, content }: RowOf<typeof ARTIFACT>): string {

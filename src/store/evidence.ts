@@ -1,6 +1,6 @@
 import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { MESSAGE } from "./messages.ts";
+import { MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
 import { messages } from "./schema.ts";
 import { columns, type RowOf } from "./statement.ts";

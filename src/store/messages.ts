@@ -6,6 +6,14 @@ import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { decodeEmbedding, encodeEmbedding, encodeVector, isOldEmbedding } from "../vector/codec.ts";
 import { type Artifact, type ArtifactRepository, mayHaveArtifacts } from "./artifacts.ts";
 import { vectorNow } from "./generations.ts";
+import {
+  MESSAGE,
+  type MessageValues,
+  messageRowOf,
+  partsOf,
+  type SelectedMessage,
+  storedTextOf,
+} from "./message-columns.ts";
 import type { StoreDatabase } from "./open.ts";
 import { Repository } from "./repository.ts";
 import { forgottenMessages, messages } from "./schema.ts";
@@ -51,10 +59,6 @@ export interface LocalEmbedding {
   id: string;
   embed: (text: string) => Float32Array | undefined;
 }
-
-/** Everything that a reader is shown. */
-export const MESSAGE = columns(messages).without("parentId", "embedding", "embedderId", "storedText");
-type SelectedMessage = RowOf<typeof MESSAGE>;
 
 /** The part of a message that a cluster's title is made of. */
 export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
@@ -137,14 +141,18 @@ export class MessageRepository extends Repository {
   // Resumes, renders and recalls run these.
   readonly lastOf = this.statement<[sessionId: string], { seq: number; turnSeq: number }>`
     SELECT ${columns(messages, "seq", "turnSeq")} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
-  readonly #unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`;
+  readonly #unpinnedFrom = this.statement<[sessionId: string, seqFrom: number], MessageValues>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq >= ? AND pinned = 0 ORDER BY seq`
+    .raw()
+    .map((values) => this.#checked(messageRowOf(values)));
   readonly pinnedOf = this.statement<[sessionId: string], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND pinned = 1 ORDER BY seq`.map((row) =>
     this.#checked(row),
   ).all;
-  readonly #range = this.statement<[id: string, seqFirst: number, seqLast: number, limit: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`;
+  readonly #range = this.statement<[id: string, seqFirst: number, seqLast: number, limit: number], MessageValues>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
+    .raw()
+    .map((values) => this.#checked(messageRowOf(values)));
   readonly #notableBefore = this.statement<SeqRange, SelectedMessage>`
     SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`;
@@ -262,9 +270,9 @@ export class MessageRepository extends Repository {
 
   /** In order and without pinned ones. @throws {SyntaxError} if one is missing. */
   unpinnedFrom(sessionId: string, seqFrom: number): Message[] {
-    const rows = this.#unpinnedFrom.all(sessionId, seqFrom);
-    this.#assertDense(sessionId, seqFrom, this.seqEnd({ sessionId }) - 1, rows, { withPinned: false });
-    return rows.map((row) => this.#checked(row));
+    const found = this.#unpinnedFrom.all(sessionId, seqFrom);
+    this.#assertDense(sessionId, seqFrom, this.seqEnd({ sessionId }) - 1, found, { withPinned: false });
+    return found;
   }
 
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
@@ -307,12 +315,12 @@ export class MessageRepository extends Repository {
    * @throws {SyntaxError} if a message is missing although it was not forgotten, because the index by seq is damaged.
    */
   range(sessionId: string, seqFirst: number, seqLast: number, limit = Number.MAX_SAFE_INTEGER): Message[] {
-    const rows = this.#range.all(sessionId, seqFirst, seqLast, limit);
-    const lastFound = rows.at(-1)?.seq ?? -1;
-    const isWhole = rows.length === limit || lastFound === seqLast;
+    const found = this.#range.all(sessionId, seqFirst, seqLast, limit);
+    const lastFound = found.at(-1)?.seq ?? -1;
+    const isWhole = found.length === limit || lastFound === seqLast;
     const last = isWhole ? lastFound : Math.min(seqLast, this.seqEnd({ sessionId }) - 1);
-    this.#assertDense(sessionId, seqFirst, last, rows, { withPinned: true });
-    return rows.map((row) => this.#checked(row));
+    this.#assertDense(sessionId, seqFirst, last, found, { withPinned: true });
+    return found;
   }
 
   /**
@@ -326,10 +334,10 @@ export class MessageRepository extends Repository {
     sessionId: string,
     first: number,
     last: number,
-    rows: readonly SelectedMessage[],
+    rows: readonly { sessionId: string; seq: number }[],
     { withPinned }: { withPinned: boolean },
   ): void {
-    const isStray = (row: SelectedMessage, index: number): boolean =>
+    const isStray = (row: { sessionId: string; seq: number }, index: number): boolean =>
       row.sessionId !== sessionId || row.seq < (rows[index - 1]?.seq ?? first - 1) + 1;
     const missingCount = this.#missingCount(sessionId, first, last, rows.length, withPinned);
     if (missingCount <= 0 && !rows.some(isStray)) return;
@@ -481,15 +489,18 @@ export class MessageRepository extends Repository {
 
   /** The digest is compared if no checksum covers all of the message: rows of older versions, and long strings elsewhere. */
   #checked(row: SelectedMessage): Message {
-    const message = this.#unchecked(row);
-    const isCovered = row.checksum !== null && !mayHaveArtifacts(row.parts);
+    const isWhole = !mayHaveArtifacts(row.parts);
+    const message = this.#unchecked(row, isWhole);
+    const isCovered = row.checksum !== null && isWhole;
     if (isCovered || digestOf(message).equals(row.digest)) return message;
     const reason = `message ${row.id} is not what was appended: its digest differs`;
     throw new StoreError("STORE_CORRUPT", { path: this.path, reason });
   }
 
-  #unchecked(row: SelectedMessage): Message {
-    const parts = this.#artifacts.restore(row.id, row.parts);
+  /** @param isWhole  True if all strings of the message are in its row. */
+  #unchecked(row: SelectedMessage, isWhole = !mayHaveArtifacts(row.parts)): Message {
+    const parts = partsOf(row);
+    if (!isWhole) this.#artifacts.restore(row.id, parts);
     const message: Message = {
       id: row.id,
       sessionId: row.sessionId,
@@ -512,21 +523,8 @@ export class MessageRepository extends Repository {
   }
 }
 
-/** Returns the column from which SQLite computes `text`: see schema.ts. */
-function storedTextOf(text: string, [part]: readonly Part[]): string | Buffer {
-  const first = part?.type === "text" ? part.text : part?.type === "tool_result" ? part.content : undefined;
-  if (typeof first !== "string") return text;
-  let units = 0;
-  while (units < first.length && first.charCodeAt(units) === text.charCodeAt(units)) units += 1;
-  const shared = first.slice(0, units).replace(/[\ud800-\udbff]$/, "");
-  if (shared === "") return text;
-  // SQLite counts characters.
-  const chars = shared.length - (shared.match(/[\udc00-\udfff]/g)?.length ?? 0);
-  return Buffer.from(`${chars} ${text.slice(shared.length)}`);
-}
-
 function notableMessage(row: SelectedMessage): NotableMessage {
-  return { ...row, parts: JSON.parse(row.parts) as Part[] };
+  return { ...row, parts: partsOf(row) };
 }
 
 function graduatingMessage({ embedding, ...row }: GraduatingRow): GraduatingMessage {

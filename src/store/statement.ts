@@ -54,8 +54,11 @@ export class Statement<P extends Parameters, Row> {
   readonly one = (...parameters: Arguments<P>): Row => this.get(...parameters)!;
 
   readonly all = (...parameters: Arguments<P>): Row[] => {
-    const rows = this.#statement().all(...parameters);
-    return this.#decode === undefined ? (rows as Row[]) : rows.map(this.#decode);
+    if (this.#decode === undefined) return this.#statement().all(...parameters) as Row[];
+    const rows: Row[] = [];
+    // One by one, because V8 would copy the rows that are not decoded yet when it collects garbage.
+    for (const row of this.#statement().iterate(...parameters)) rows.push(this.#decode(row));
+    return rows;
   };
 
   /** Passes the list as JSON. */
@@ -103,7 +106,7 @@ type NamedColumn = readonly [key: string, column: Column];
 export class Columns<Row> {
   readonly #table: SQLiteTable;
   readonly #columns: readonly NamedColumn[];
-  readonly #alias: string;
+  protected readonly alias: string;
   /** The columns whose stored values differ from those in the schema. */
   readonly #coded: readonly NamedColumn[];
   /** The columns that the checksum covers, sorted by name. */
@@ -115,9 +118,13 @@ export class Columns<Row> {
     const unsealed = ["checksum", ...(UNSEALED.get(table) ?? [])];
     this.#table = table;
     this.#columns = keys.map((key) => [key, known[key]!]);
-    this.#alias = alias;
+    this.alias = alias;
     this.#coded = this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
     this.#sealed = keys.includes("checksum") ? keys.filter((key) => !unsealed.includes(key)).sort() : undefined;
+  }
+
+  get keys(): string[] {
+    return this.#columns.map(([key]) => key);
   }
 
   /** True if `decode` has anything to do. */
@@ -126,13 +133,13 @@ export class Columns<Row> {
   }
 
   seal(row: Record<string, unknown>): void {
-    if (this.#sealed !== undefined) row.checksum = checksumOf(this.#sealed.map((key) => row[key]));
+    if (this.#sealed !== undefined) row.checksum = checksumOf(row, this.#sealed);
   }
 
   /** Says that a row, as the driver read it, is damaged. Rows of older versions have no checksum. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
     if (this.#sealed === undefined || row.checksum === null) return undefined;
-    if (row.checksum === checksumOf(this.#sealed.map((key) => row[key]))) return undefined;
+    if (row.checksum === checksumOf(row, this.#sealed)) return undefined;
     return `row ${row[this.#columns[0]![0]]} of ${getTableName(this.#table)} is damaged`;
   }
 
@@ -146,21 +153,20 @@ export class Columns<Row> {
   }
 
   of(alias: string): Columns<Row> {
-    return new Columns(
-      this.#table,
-      this.#columns.map(([key]) => key),
-      `${alias}.`,
-    );
+    return new Columns(this.#table, this.keys, `${alias}.`);
   }
 
   without<K extends keyof Row & string>(...keys: readonly K[]): Columns<Omit<Row, K>> {
-    const others = this.#columns.map(([key]) => key).filter((key) => !keys.includes(key as K));
-    return new Columns(this.#table, others, this.#alias);
+    const others = this.keys.filter((key) => !keys.includes(key as K));
+    return new Columns(this.#table, others, this.alias);
   }
 
   toString(): string {
-    const one = ([key, { name }]: NamedColumn): string => this.#alias + (name === key ? name : `${name} AS ${key}`);
-    return this.#columns.map(one).join(", ");
+    return this.#columns.map(([key, { name }]) => this.expressionOf(key, this.alias + name)).join(", ");
+  }
+
+  protected expressionOf(key: string, name: string): string {
+    return name === this.alias + key ? name : `${name} AS ${key}`;
   }
 
   /** An INSERT whose parameters are named like the columns in the schema. SQLite computes generated columns. */

@@ -19,7 +19,7 @@ import type { SubjectCluster, SubjectRow } from "../forest/subjects.ts";
 import { isUsable, normalize } from "../vector/vector.ts";
 import { CLUSTER, type DatedCluster } from "./clusters.ts";
 import { GENERATION_AT, GENERATION_NOW } from "./generations.ts";
-import { MESSAGE } from "./messages.ts";
+import { MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
 import { clusters, sessions, unions } from "./schema.ts";
 import { columns, type InsertOf, isAnyOf, type RowOf } from "./statement.ts";

@@ -1,0 +1,118 @@
+import type { Part } from "../core/message.ts";
+import { messages } from "./schema.ts";
+import { Columns, columns, type RowOf } from "./statement.ts";
+
+const HAS_PAIRS = /[\ud800-\udbff]/;
+
+const READ = columns(messages).without("parentId", "embedding", "embedderId", "storedText");
+
+/** A message as a reader is shown it. */
+export type SelectedMessage = RowOf<typeof READ> & {
+  /** `parts`, parsed. Undefined if they are not JSON. Strings that are in `artifacts` are not in them. */
+  parsedParts: Part[] | undefined;
+};
+
+/**
+ * Everything that a reader is shown. The driver takes longer to make a Buffer than to read all other columns, and SQLite
+ * parses `parts` to compute `text`. So digests are read in hex, and `text` is made from `stored_text` and the parsed parts.
+ */
+class MessageColumns extends Columns<SelectedMessage> {
+  constructor(alias = "") {
+    super(messages, READ.keys, alias);
+  }
+
+  override of(alias: string): MessageColumns {
+    return new MessageColumns(`${alias}.`);
+  }
+
+  override toString(): string {
+    return `${super.toString()}, typeof(${this.alias}stored_text) = 'blob' AS isShared`;
+  }
+
+  protected override expressionOf(key: string, name: string): string {
+    if (key === "digest") return `hex(${name}) AS digest`;
+    return key === "text" ? `CAST(${this.alias}stored_text AS TEXT) AS text` : super.expressionOf(key, name);
+  }
+
+  override decode(row: Record<string, unknown>): void {
+    const parts = parsedOrUndefined(row.parts as string);
+    if (row.isShared === 1) row.text = sharedTextOf(row.text as string, parts);
+    row.digest = Buffer.from(row.digest as string, "hex");
+    row.parsedParts = parts;
+    super.decode(row);
+  }
+}
+
+export const MESSAGE = new MessageColumns();
+
+/** The values of `MESSAGE` as a list, which the driver makes faster than an object. */
+export type MessageValues = readonly unknown[];
+
+/** Returns the row that has these values. @throws {SyntaxError} if it is damaged. */
+export function messageRowOf(values: MessageValues): SelectedMessage {
+  const row = {
+    id: values[0],
+    sessionId: values[1],
+    seq: values[2],
+    stepId: values[3],
+    turnSeq: values[4],
+    role: values[5],
+    pinned: values[6],
+    tokenCount: values[7],
+    createdAtMs: values[8],
+    name: values[9],
+    externalId: values[10],
+    tokenCounter: values[11],
+    digest: values[12],
+    metadata: values[13],
+    parts: values[14],
+    text: values[15],
+    checksum: values[16],
+    isShared: values[17],
+    parsedParts: undefined,
+  };
+  MESSAGE.decode(row);
+  return row as unknown as SelectedMessage;
+}
+
+/** @throws {SyntaxError} if they are not JSON. */
+export function partsOf({ parts, parsedParts }: SelectedMessage): Part[] {
+  return parsedParts ?? (JSON.parse(parts) as Part[]);
+}
+
+/** Returns the column from which `text` is computed: see schema.ts. */
+export function storedTextOf(text: string, parts: readonly Part[]): string | Buffer {
+  const first = firstString(parts);
+  let units = 0;
+  while (units < first.length && first.charCodeAt(units) === text.charCodeAt(units)) units += 1;
+  const shared = first.slice(0, units).replace(/[\ud800-\udbff]$/, "");
+  if (shared === "") return text;
+  // SQLite counts characters.
+  const chars = shared.length - (shared.match(/[\udc00-\udfff]/g)?.length ?? 0);
+  return Buffer.from(`${chars} ${text.slice(shared.length)}`);
+}
+
+/** Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB. */
+function sharedTextOf(stored: string, parts: readonly Part[] | undefined): string {
+  if (parts === undefined) return stored;
+  const first = firstString(parts);
+  const chars = Number.parseInt(stored, 10);
+  const shared = HAS_PAIRS.test(first)
+    ? [...first.slice(0, 2 * chars)].slice(0, chars).join("")
+    : first.slice(0, chars);
+  return shared + stored.slice(stored.indexOf(" ") + 1);
+}
+
+function firstString([part]: readonly Part[]): string {
+  const first = part?.type === "text" ? part.text : part?.type === "tool_result" ? part.content : undefined;
+  return typeof first === "string" ? first : "";
+}
+
+function parsedOrUndefined(json: string): Part[] | undefined {
+  try {
+    const parts = JSON.parse(json) as Part[];
+    return Array.isArray(parts) ? parts : undefined;
+  } catch {
+    return undefined; // the checksum tells that the row is damaged
+  }
+}
