@@ -55,6 +55,8 @@ export interface ImportResult {
   newCount: number;
   /** Messages that the store already had. */
   knownCount: number;
+  /** Messages that were left out, because they were forgotten. `Store.restore` lets imports bring them back. */
+  forgottenCount: number;
   /** Files that were found in folders and are in no known format. */
   skippedCount: number;
   /** Counts warnings, and files that could not be read to their end. */
@@ -98,14 +100,14 @@ export async function importFiles(
 ): Promise<ImportResult> {
   const { summarize, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
   const { signal, onProgress } = given;
-  const counts = { sessionCount: 0, newCount: 0, knownCount: 0, skippedCount: 0, warningCount: 0 };
+  const counts = { sessionCount: 0, newCount: 0, knownCount: 0, forgottenCount: 0, skippedCount: 0, warningCount: 0 };
   const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const result: ImportResult = { files: [], ...counts, summaries: noSummaries };
   const run = new ImportRun(store, {
     ...given,
     importers: importersWith(own),
-    onProgress: ({ path, newCount, knownCount }) =>
-      onProgress?.({ phase: "read", path, messageCount: result.newCount + result.knownCount + newCount + knownCount }),
+    onProgress: (report) =>
+      onProgress?.({ phase: "read", path: report.path, messageCount: readCount(result) + readCount(report) }),
     onEmbedding: ({ waiting }) => onProgress?.({ phase: "embed", waitingCount: waiting }),
   });
   for await (const file of walkFiles(checkedPaths(paths))) {
@@ -118,6 +120,7 @@ export async function importFiles(
     result.files.push(report);
     result.newCount += report.newCount;
     result.knownCount += report.knownCount;
+    result.forgottenCount += report.forgottenCount;
     result.warningCount += report.warnings.length + (report.error === null ? 0 : 1);
     onFile?.(report);
   }
@@ -129,6 +132,10 @@ export async function importFiles(
     });
   }
   return result;
+}
+
+function readCount({ newCount, knownCount, forgottenCount }: FileReport | ImportResult) {
+  return newCount + knownCount + forgottenCount;
 }
 
 export function checkedPaths(given: string | readonly string[]): readonly string[] {

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../core/limits.ts";
 import { parseMessage } from "../core/message.ts";
+import { nameInSession, OPENING_MESSAGES, type RememberedMessage } from "../core/remembered.ts";
 import { cutAtGrapheme } from "../core/text.ts";
 import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
 import { unmarkedParts } from "../importers/injected.ts";
@@ -31,6 +33,8 @@ export interface FileReport {
   newCount: number;
   /** Messages that the store already had. */
   knownCount: number;
+  /** Messages that are left out, because they were forgotten. */
+  forgottenCount: number;
   warnings: ImportWarning[];
   /** Why the file could not be read to its end. Everything before is in the store. */
   error: { code: string; message: string } | null;
@@ -59,13 +63,23 @@ export const WARNINGS_MAX = 10_000;
 const EMBED_WAIT_MS_MAX = 10 * 60 * 1_000;
 
 interface OpenImport {
-  session: OpenedSession;
+  origin: ImportedSession;
+  /** Undefined until the first messages are appended: a copy of a forgotten session is recognized by them. */
+  session: OpenedSession | undefined;
+  /** True if the whole session was forgotten. */
+  isForgotten: boolean;
+  /** True if the store cannot hold a session of that name. */
+  isRefused: boolean;
+  /** The digests of its first messages: see `OPENING_MESSAGES`. */
+  opening: Buffer[];
   /** Not yet in the store. */
   pending: PendingMessage[];
   /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
 }
+
+type ReadyImport = OpenImport & { session: OpenedSession };
 
 /**
  * Imports files into one store, one after another. A message that the store refuses is reported, and all others are appended. A
@@ -91,15 +105,18 @@ export class ImportRun {
    */
   async read(file: ImportFile): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
-    const counts = { newCount: 0, knownCount: 0 };
+    const counts = { newCount: 0, knownCount: 0, forgottenCount: 0 };
     const report: FileReport = { path: file.path, format: null, sessionIds: [], ...counts, warnings: [], error: null };
     const open = new Map<string, OpenImport>();
     let pendingCount = 0;
     let warningCount = 0;
-    const flush = async (): Promise<void> => {
+    const flush = async (isEnd = false): Promise<void> => {
       signal?.throwIfAborted();
       const newCountBefore = report.newCount;
-      for (const one of open.values()) await this.#flush(one, report);
+      for (const one of open.values()) {
+        if (this.#isReady(one, isEnd, report)) await this.#flush(one, report);
+        else this.#leaveOut(one, report);
+      }
       pendingCount = 0;
       onProgress?.(report);
       if (mayLackVectors?.(report.newCount - newCountBefore) !== true) await this.#embed();
@@ -112,18 +129,20 @@ export class ImportRun {
         // After a pause, messages may come again although the file was not rewritten.
         for (const one of open.values()) one.firstNew = undefined;
       } else if (event.kind === "title") {
-        const session = open.get(event.session)?.session;
-        if (session !== undefined) this.#store.session(session.id, { title: titleOf(event.title) });
+        const one = open.get(event.session);
+        if (one?.session !== undefined) this.#store.session(one.session.id, { title: titleOf(event.title) });
+        else if (one !== undefined) one.origin = { title: event.title, ...one.origin };
       } else if (event.kind === "session") {
         // A fork begins after a message of its parent, which may still be pending.
         if (event.session.forkedAfter !== undefined) await flush();
-        const session = this.#openSession(event.session, report);
-        if (session === undefined) continue;
-        open.set(event.session.externalId, { session, pending: [], firstNew: undefined, isRewritten: false });
-        report.sessionIds.push(session.id);
-        this.sessionIds.add(session.id);
+        const origin = event.session;
+        const isForgotten = this.#store.isForgottenSession(origin);
+        const none = { session: undefined, opening: [], pending: [], firstNew: undefined, isRewritten: false };
+        open.set(origin.externalId, { origin, isForgotten, isRefused: false, ...none });
       } else if (open.has(event.session)) {
-        open.get(event.session)!.pending.push(event);
+        const one = open.get(event.session)!;
+        one.pending.push(event);
+        noteOpening(one.opening, event);
         pendingCount += 1;
         if (pendingCount === BATCH_MESSAGES_MAX) await flush();
       }
@@ -131,9 +150,31 @@ export class ImportRun {
     if (warningCount > WARNINGS_MAX) {
       report.warnings.push({ line: null, reason: `${warningCount - WARNINGS_MAX} further warnings are left out` });
     }
-    await flush();
-    for (const { session } of open.values()) session.release();
+    await flush(true);
+    for (const { session } of open.values()) session?.release();
     return report;
+  }
+
+  /** Opens the session of an import. @returns false if it is left out. */
+  #isReady(open: OpenImport, isEnd: boolean, report: FileReport): open is ReadyImport {
+    const { origin, opening } = open;
+    if (open.session !== undefined) return true;
+    if (open.isForgotten || open.isRefused) return false;
+    // A session with fewer messages may still grow, and is then another one.
+    const isWhole = isEnd || opening.length === OPENING_MESSAGES;
+    open.isForgotten = isWhole && this.#store.isForgottenCopy(origin, opening);
+    if (open.isForgotten) return false;
+    open.session = this.#openSession(origin, report);
+    open.isRefused = open.session === undefined;
+    if (open.session === undefined) return false;
+    report.sessionIds.push(open.session.id);
+    this.sessionIds.add(open.session.id);
+    return true;
+  }
+
+  #leaveOut({ pending, isForgotten }: OpenImport, report: FileReport): void {
+    const count = pending.splice(0).length;
+    if (isForgotten) report.forgottenCount += count;
   }
 
   async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
@@ -203,13 +244,13 @@ export class ImportRun {
    * Appends the pending messages. Warns if a new message comes before known messages in the file, because the store has it after
    * them. A tool result may be in another order, because other messages may be written while a tool runs.
    */
-  async #flush(open: OpenImport, report: FileReport): Promise<void> {
+  async #flush(open: ReadyImport, report: FileReport): Promise<void> {
     const pending = open.pending.splice(0);
     const results: (AppendResult | undefined)[] = [];
     while (results.length < pending.length) {
       const next = pending.slice(results.length, results.length + this.#pace.messageCount);
       const fromMs = performance.now();
-      results.push(...this.#append(open.session, next, report));
+      results.push(...this.#append(open, next, report));
       this.#pace.note(next.length, performance.now() - fromMs);
       await this.#pace.pause();
     }
@@ -226,31 +267,27 @@ export class ImportRun {
     }
   }
 
-  /** @returns the result for each message, or undefined if it was refused or had grown. */
-  #append(
-    session: OpenedSession,
-    pending: readonly PendingMessage[],
-    report: FileReport,
-  ): (AppendResult | undefined)[] {
+  /** @returns the result for each message, or undefined if it was refused, had grown, or was forgotten. */
+  #append(open: ReadyImport, pending: readonly PendingMessage[], report: FileReport): (AppendResult | undefined)[] {
     try {
-      // Either all messages of a session are restored, or none.
-      const restored = pending.filter((one) => one.kind === "restored");
-      const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
-      const results =
-        restored.length > 0
-          ? session.restoreAll(restored)
-          : prepared.length === pending.length
-            ? session.appendPrepared(prepared)
-            : session.appendAll(pending.map(({ message }) => message));
-      const newCount = results.filter(({ appended }) => appended).length;
+      const messages = pending.map(rememberedOf);
+      const results = this.#store.appendRemembered(open.session.id, messages, open.opening, (remembered) =>
+        appendTo(
+          open.session,
+          remembered.map(({ event }) => event),
+        ),
+      );
+      const appended = results.filter((result) => result !== undefined);
+      const newCount = appended.filter(({ appended }) => appended).length;
       report.newCount += newCount;
-      report.knownCount += results.length - newCount;
+      report.knownCount += appended.length - newCount;
+      report.forgottenCount += results.length - appended.length;
       return results;
     } catch (error) {
       if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
       // Nothing was written. Messages are now appended one by one to find the wrong one.
-      if (pending.length > 1) return pending.flatMap((one) => this.#append(session, [one], report));
-      if (!this.#appendGrowth(session, pending[0]!, error, report)) {
+      if (pending.length > 1) return pending.flatMap((one) => this.#append(open, [one], report));
+      if (!this.#appendGrowth(open, pending[0]!, error, report)) {
         report.warnings.push({ line: pending[0]!.line, reason: error.message });
       }
       return [undefined];
@@ -259,14 +296,14 @@ export class ImportRun {
 
   /** Appends the new parts of a message that has grown since its import. @returns false if the message changed in another way. */
   #appendGrowth(
-    session: OpenedSession,
+    open: ReadyImport,
     { message, ...event }: PendingMessage,
     error: StoreError,
     report: FileReport,
   ): boolean {
     if (!StoreError.is(error, "MESSAGE_CONFLICT")) return false;
     const { seq } = this.#store.find(error.details.messageId);
-    const [stored] = session.messages({ seqFrom: seq, seqTo: seq });
+    const [stored] = open.session.messages({ seqFrom: seq, seqTo: seq });
     const { parts } = parseMessage(message);
     const storedParts = stored?.parts ?? [];
     // Older versions did not mark what is injected. What they stored stays as it is.
@@ -278,8 +315,40 @@ export class ImportRun {
       return false;
     const { content: _, ...others } = message;
     const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: parts.slice(storedParts.length) };
-    this.#append(session, [{ ...event, prepared: undefined, message: growth } as PendingMessage], report);
+    this.#append(open, [{ ...event, prepared: undefined, message: growth } as PendingMessage], report);
     return true;
+  }
+}
+
+function appendTo(session: OpenedSession, pending: readonly PendingMessage[]): AppendResult[] {
+  // Either all messages of a session are restored, or none.
+  const restored = pending.filter((one) => one.kind === "restored");
+  if (restored.length > 0) return session.restoreAll(restored);
+  const prepared = pending.flatMap((one) => (one.kind === "message" && one.prepared ? [one.prepared] : []));
+  return prepared.length === pending.length
+    ? session.appendPrepared(prepared)
+    : session.appendAll(pending.map(({ message }) => message));
+}
+
+function rememberedOf(event: PendingMessage): RememberedMessage & { event: PendingMessage } {
+  const { message } = event;
+  const name = nameInSession(message.id, event.kind === "restored" ? event.seq : undefined);
+  return { event, name, role: message.role, digest: () => digestOfEvent(event) };
+}
+
+/** @throws {StoreError} `MESSAGE_INVALID`. */
+function digestOfEvent(event: PendingMessage): Buffer {
+  const prepared = event.kind === "message" ? event.prepared : undefined;
+  return prepared?.digest ?? digestOf(parseMessage(event.message));
+}
+
+/** Adds the digest of a message if it belongs to the beginning of its session. */
+function noteOpening(opening: Buffer[], event: PendingMessage): void {
+  if (opening.length === OPENING_MESSAGES || event.message.role === "system") return;
+  try {
+    opening.push(digestOfEvent(event));
+  } catch (error) {
+    if (!StoreError.is(error, "MESSAGE_INVALID")) throw error; // the store will refuse it, and the report will say so
   }
 }
 

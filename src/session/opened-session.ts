@@ -7,6 +7,7 @@ import { BATCH_MESSAGES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { type Message, type MessageInput, type ParsedMessage, parseMessage, parseMessages } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { wholeNumber } from "../core/options.ts";
+import { nameInSession } from "../core/remembered.ts";
 import { type FieldsOf, oneWordOf, parseOptions, whole } from "../core/schema.ts";
 import { type AppendResult, append, catchUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
@@ -78,7 +79,7 @@ export class OpenedSession implements Session {
 
   /**
    * Appends messages that the session had in another store. If a message with the same seq is already here, the two are compared
-   * and nothing is appended. So the same export can be imported twice.
+   * and nothing is appended. So the same export can be imported twice. A message that was forgotten here comes back at the end.
    *
    * @param messages  The messages in order of seq. If the export skips a seq, the new messages after it get lower seqs.
    * @throws {StoreError} `MESSAGE_INVALID` if a different message has the seq; the errors of `append`.
@@ -89,16 +90,21 @@ export class OpenedSession implements Session {
     const stored = known.length === 0 ? [] : this.messages({ seqFrom: known[0]!.seq, seqTo: known.at(-1)!.seq });
     const bySeq = new Map(stored.map((message) => [message.seq, message]));
     const results = known.map(({ seq, message }) => {
-      const parsed = parseMessage(message);
       const found = bySeq.get(seq);
-      if (found === undefined || found.externalId !== parsed.externalId || !digestOf(found).equals(digestOf(parsed))) {
+      if (found === undefined) return undefined;
+      const parsed = parseMessage(message);
+      if (found.externalId !== parsed.externalId || !digestOf(found).equals(digestOf(parsed))) {
         const reason = `session "${this.id}" has another message with seq ${seq}`;
         throw new StoreError("MESSAGE_INVALID", { path: "seq", reason });
       }
       return { messageId: found.id, seq, appended: false };
     });
+    // The seq of a forgotten message is not given again, so the next import must find the message by an id.
+    const forgotten = known.filter((_, index) => results[index] === undefined);
+    const named = forgotten.map(({ seq, message }) => ({ ...message, id: nameInSession(message.id, seq) }));
     const fresh = messages.slice(known.length).map(({ message }) => message);
-    return [...results, ...this.appendAll(fresh, { seq: nextSeq })];
+    const appended = this.appendAll([...named, ...fresh], { seq: nextSeq });
+    return [...results.map((result) => result ?? appended.shift()!), ...appended];
   }
 
   sync(history: readonly MessageInput[]): AppendResult[] {

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
+import type { RememberedMessage } from "../core/remembered.ts";
 import { parseOptions, parseValue } from "../core/schema.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
@@ -22,7 +23,7 @@ import { type RecallOptions, recall } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { type BackupOptions, type BackupReport, backupStore } from "../store/backup.ts";
 import type { Finding } from "../store/finding.ts";
-import { erase, type ForgetReport, forgetMessages, forgetSession } from "../store/forget.ts";
+import { erase, type ForgetReport, forgetMessages, forgetSession, restoreForgotten } from "../store/forget.ts";
 import { GenerationRepository } from "../store/generations.ts";
 import { openDatabase, type StoreDatabase } from "../store/open.ts";
 import { type QueryRow, queryRows } from "../store/query.ts";
@@ -38,7 +39,15 @@ import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { isUsual } from "./prepared.ts";
 import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./recap.ts";
-import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, Store, VerifyOptions } from "./store.ts";
+import type {
+  EmbedPendingOptions,
+  ForgetOptions,
+  OpenOptions,
+  ReembedOptions,
+  RestoreOptions,
+  Store,
+  VerifyOptions,
+} from "./store.ts";
 import {
   BACKUP_OPTIONS,
   EMBED_PENDING_OPTIONS,
@@ -48,6 +57,7 @@ import {
   OPEN_OPTIONS,
   RECAP_OPTIONS,
   REEMBED_OPTIONS,
+  RESTORE_OPTIONS,
   SESSION_IDS_OPTIONS,
   SESSIONS_OPTIONS,
   SIGNAL_OPTIONS,
@@ -307,14 +317,21 @@ export class OpenedStore implements Store {
   }
 
   forget(sessionId: string, options: ForgetOptions = {}): ForgetReport {
-    const { messageIds } = parseOptions("forget", FORGET_OPTIONS(), options);
+    const { messageIds, dryRun } = parseOptions("forget", FORGET_OPTIONS(), options);
     textValue("session id", sessionId);
+    const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
     const forgotten =
       messageIds === undefined
-        ? forgetSession(this.#repositories, sessionId)
-        : forgetMessages(this.#repositories, sessionId, messageIds, this.#ports.clock(), TITLES);
+        ? forgetSession(this.#repositories, sessionId, terms)
+        : forgetMessages(this.#repositories, sessionId, messageIds, terms);
+    if (dryRun) return { ...forgotten, erased: false };
     this.#ports.changes.count += 1;
     return { ...forgotten, erased: this.erase() };
+  }
+
+  restore(sessionId: string, options: RestoreOptions = {}): boolean {
+    const { messageIds } = parseOptions("restore", RESTORE_OPTIONS(), options);
+    return restoreForgotten(this.#repositories, textValue("session id", sessionId), messageIds);
   }
 
   erase(): boolean {
@@ -342,6 +359,57 @@ export class OpenedStore implements Store {
   importedSession(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
     const id = importedSessionId(this.#ports, origin);
     return this.#sessionObject(openSession(this.#ports, id, options, origin));
+  }
+
+  /** True if an import must leave out a whole session, because it was forgotten. */
+  isForgottenSession({ source, externalId, exported }: SessionOrigin): boolean {
+    return this.#database.read(() => {
+      const { tombstones } = this.#repositories;
+      const digests = tombstones.digests();
+      if (digests === undefined) return false;
+      if (tombstones.has(digests.origin(source, externalId))) return true;
+      if (exported === undefined) return false;
+      const origin =
+        exported.externalId !== undefined && digests.origin(exported.source ?? source, exported.externalId);
+      return tombstones.has(digests.session(externalId)) || (origin && tombstones.has(origin));
+    });
+  }
+
+  /**
+   * True if a session that is not in the store begins like a forgotten one: its file is a copy under another name.
+   *
+   * @param opening  The digests of its first messages: see `OPENING_MESSAGES`.
+   */
+  isForgottenCopy(origin: SessionOrigin, opening: readonly Buffer[]): boolean {
+    return this.#database.read(() => {
+      const { tombstones, sessions } = this.#repositories;
+      const digests = tombstones.digests();
+      if (digests === undefined || opening.length === 0 || !tombstones.has(digests.opening(opening))) return false;
+      return sessions.byId(importedSessionId(this.#ports, origin)) === undefined;
+    });
+  }
+
+  /**
+   * Appends what an import read, without the messages that were forgotten, in one transaction.
+   *
+   * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
+   * @param append  Gets the messages that were not forgotten.
+   * @returns a result for each message; undefined for those that were forgotten.
+   */
+  appendRemembered<M extends RememberedMessage, R>(
+    sessionId: string,
+    messages: readonly M[],
+    opening: readonly Buffer[],
+    append: (messages: readonly M[]) => R[],
+  ): (R | undefined)[] {
+    const { tombstones } = this.#repositories;
+    if (this.#database.read(() => tombstones.digests()) === undefined) return append(messages);
+    return this.#database.write("append", () => {
+      const isForgotten = tombstones.recognizer(sessionId, opening);
+      const remembered = messages.filter((message) => !isForgotten(message));
+      const results = append(remembered);
+      return messages.map((message) => results[remembered.indexOf(message)]);
+    });
   }
 
   /** True if the store uses the default embedder, counter and clock. Then `prepareApart` may prepare its messages. */

@@ -22,7 +22,14 @@ import type { BackupOptions } from "../store/backup.ts";
 import type { SessionsOptions } from "../store/sessions.ts";
 import type { ExportOptions } from "./export.ts";
 import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./recap.ts";
-import type { EmbedPendingOptions, ForgetOptions, OpenOptions, ReembedOptions, VerifyOptions } from "./store.ts";
+import type {
+  EmbedPendingOptions,
+  ForgetOptions,
+  OpenOptions,
+  ReembedOptions,
+  RestoreOptions,
+  VerifyOptions,
+} from "./store.ts";
 import { SUBJECT_LIMIT_DEFAULT, type SubjectOptions } from "./subject-page.ts";
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./subjects.ts";
 
@@ -139,6 +146,12 @@ export const EXPORT_OPTIONS = once(() =>
   } satisfies FieldsOf<ExportOptions>),
 );
 
+export const RESTORE_OPTIONS = once(() =>
+  z.strictObject({ messageIds: z.optional(listOf(whole(1))) } satisfies FieldsOf<RestoreOptions>),
+);
+
 export const FORGET_OPTIONS = once(() =>
-  z.strictObject({ messageIds: z.optional(listOf(whole(1))) } satisfies FieldsOf<ForgetOptions>),
+  z.extend(RESTORE_OPTIONS(), { dryRun: z._default(trueOrFalse(), false) } satisfies FieldsOf<
+    Omit<ForgetOptions, "messageIds">
+  >),
 );

@@ -66,6 +66,13 @@ export interface VerifyOptions {
 export interface ForgetOptions {
   /** The messages to forget, each with its step; by default the whole session. */
   messageIds?: readonly number[];
+  /** True to forget nothing, and only return what would be forgotten. False by default. */
+  dryRun?: boolean;
+}
+
+export interface RestoreOptions {
+  /** The ids that the messages had; by default everything that was forgotten of the session. */
+  messageIds?: readonly number[];
 }
 
 export interface ReembedOptions {
@@ -244,6 +251,10 @@ export interface Store {
    * Forgets a session, or some of its messages with their steps, permanently. Summaries of these messages are deleted. Clusters
    * and themes become as if the messages had never been appended. Other messages keep their seqs.
    *
+   * Imports and watches leave out from then on what was forgotten: the same file, a longer version of it, and a copy under another
+   * name. A forgotten session stays out as a whole. The store keeps keyed digests for that, and no text. `append` and `sync` store
+   * whatever they are given.
+   *
    * Then the file is rewritten without the freed space, which takes as long as copying it. If `erased` is false in the result,
    * another process was reading or the disk was full. The old bytes are then still in the file: call `erase` later. Backups are
    * not changed.
@@ -251,6 +262,13 @@ export interface Store {
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `STORE_READONLY`.
    */
   forget(sessionId: string, options?: ForgetOptions): ForgetReport;
+
+  /**
+   * Lets imports bring back what was forgotten of a session, whose id the store no longer knows otherwise.
+   *
+   * @returns false if nothing of it was forgotten.
+   */
+  restore(sessionId: string, options?: RestoreOptions): boolean;
 
   /** Rewrites the file without the forgotten messages. @returns false if another process is reading or the disk is full. */
   erase(): boolean;

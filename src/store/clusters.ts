@@ -52,6 +52,8 @@ export class ClusterRepository extends Repository {
     SELECT ${SIZE} FROM clusters WHERE session_id = ? ORDER BY root_id`.all;
   readonly sizeOf = this.statement<[root: number], RowOf<typeof SIZE>>`
     SELECT ${SIZE} FROM clusters WHERE root_id = ?`.get;
+  readonly countOf = this.statement<[sessionId: string], number>`
+    SELECT count(*) FROM clusters WHERE session_id = ?`.pluck().one;
   readonly find = this.statement<[root: number], ClusterRow>`SELECT ${CLUSTER} FROM clusters WHERE root_id = ?`.get;
   // Recursive.
   /** Every cluster of a session with its theme, oldest first. */

@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { nameInSession } from "../core/remembered.ts";
 import { logWithout } from "../forest/forget.ts";
 import { isCode } from "./connect.ts";
 import { type DeriveOptions, derive } from "./derive.ts";
@@ -6,6 +7,7 @@ import type { FullTextRepository } from "./full-text.ts";
 import type { Repositories } from "./repositories.ts";
 import type { SessionRow } from "./sessions.ts";
 import { isSpan } from "./summaries.ts";
+import type { TombstoneDigests } from "./tombstones.ts";
 import type { UnionRow } from "./unions.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -14,7 +16,13 @@ const MERGE_PAGES = 100;
 
 export interface Forgotten {
   messageCount: number;
-  /** Summaries that covered any of the messages. */
+  /** The tokens of the messages. */
+  tokenCount: number;
+  /** 1 if the whole session was forgotten, otherwise 0. */
+  sessionCount: number;
+  /** Clusters that are gone or hold fewer messages. */
+  clusterCount: number;
+  /** Stored summaries that covered any of the messages. What the extractive summarizer writes is not stored. */
   summaryCount: number;
   /** Long strings that no other message uses. */
   artifactCount: number;
@@ -24,17 +32,45 @@ export interface ForgetReport extends Forgotten {
   /**
    * True if no byte of the messages is left in the file and its write-ahead log. It is false if another process reads,
    * or if the disk is full. Then the rows are gone, but free space holds their bytes until the next `forget` that
-   * erases.
+   * erases. It is false after a dry run, too.
    */
   erased: boolean;
 }
 
-/** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
-export function forgetSession(repositories: Repositories, sessionId: string): Forgotten {
-  const { database, sessions, messages, unions, summaries, artifacts, generations, fullText } = repositories;
+export interface ForgetTerms extends DeriveOptions {
+  forgottenAtMs: number;
+  /** True to only count what would go. */
+  dryRun: boolean;
+}
+
+/** Runs `forget` in one transaction. In a dry run, everything that it wrote is undone, so that its counts are exact. */
+function inTransaction(
+  { database }: Repositories,
+  { dryRun }: ForgetTerms,
+  forget: () => Omit<Forgotten, "sessionCount">,
+  sessionCount: number,
+): Forgotten {
   return database.write("forget", () => {
+    if (!dryRun) return { ...forget(), sessionCount };
+    const { client } = database;
+    client.exec("SAVEPOINT dry_run");
+    try {
+      return { ...forget(), sessionCount };
+    } finally {
+      client.exec("ROLLBACK TO dry_run; RELEASE dry_run");
+    }
+  });
+}
+
+/** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
+export function forgetSession(repositories: Repositories, sessionId: string, terms: ForgetTerms): Forgotten {
+  const { sessions, messages, unions, clusters, summaries, artifacts, generations, fullText } = repositories;
+  const forget = () => {
     const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    const tokenCount = messages.tokensOf(sessionId);
+    const clusterCount = clusters.countOf(sessionId);
+    burySession(repositories, session, terms.forgottenAtMs);
     for (const generation of generations.ids()) {
       leaveSubjects(repositories, session, generation, unions.unchecked(sessionId, generation), []);
     }
@@ -44,8 +80,10 @@ export function forgetSession(repositories: Repositories, sessionId: string): Fo
     sessions.delete(sessionId);
     repositories.importedFiles.clear();
     generations.countRewrite();
-    return { messageCount: ids.length, summaryCount, artifactCount: artifacts.deleteOrphans() };
-  });
+    const counts = { messageCount: ids.length, tokenCount, clusterCount, summaryCount };
+    return { ...counts, artifactCount: artifacts.deleteOrphans() };
+  };
+  return inTransaction(repositories, terms, forget, 1);
 }
 
 /**
@@ -59,11 +97,10 @@ export function forgetMessages(
   repositories: Repositories,
   sessionId: string,
   messageIds: readonly number[],
-  forgottenAtMs: number,
-  options: DeriveOptions,
+  terms: ForgetTerms,
 ): Forgotten {
   const { database, sessions, messages, unions, summaries, artifacts, generations, fullText } = repositories;
-  return database.write("forget", () => {
+  const forget = () => {
     const session = sessions.byId(sessionId);
     if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
     const steps = new Set(
@@ -75,6 +112,9 @@ export function forgetMessages(
     );
 
     const ids = messages.idsOfSteps([...steps]);
+    const tokenCount = messages.tokensOf(sessionId, ids);
+    const changed = new Set<number>();
+    buryMessages(repositories, sessionId, ids, terms.forgottenAtMs);
     const mayCover = summaries.mayCover(sessionId, ids);
     const covering = mayCover.filter(({ status, level, rootId, logPosition }) => {
       if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
@@ -94,22 +134,90 @@ export function forgetMessages(
       const remaining = logWithout(log, steps);
       const entries = log.filter(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
       const touched = new Set(entries.map(({ root }) => root));
+      if (generation === generations.newest()!.id) for (const root of touched) changed.add(root);
       const changing = log.filter(({ root }) => touched.has(root));
       leaveSubjects(repositories, session, generation, changing, remaining);
       unions.replace(sessionId, generation, remaining);
     }
     unlessDamaged(fullText, () => fullText.delete(ids));
-    messages.forget(sessionId, ids, forgottenAtMs);
+    messages.forget(sessionId, ids, terms.forgottenAtMs);
     repositories.importedFiles.clear();
-    const { derived } = derive(repositories, session, options, (reason) => {
+    const { derived } = derive(repositories, session, terms, (reason) => {
       throw new StoreError("STORE_CORRUPT", { path: database.path, reason });
     });
     rebuildSession(repositories, sessionId, derived!);
     return {
       messageCount: ids.length,
+      tokenCount,
+      clusterCount: changed.size,
       summaryCount: covering.filter(({ status }) => status === "done").length,
       artifactCount: artifacts.deleteOrphans(),
     };
+  };
+  return inTransaction(repositories, terms, forget, 0);
+}
+
+type NamedSession = Pick<SessionRow, "id" | "source" | "externalId">;
+
+/** Notes by what an import recognizes a session: its names, and its beginning, which a copy under another name has too. */
+function burySession(repositories: Repositories, session: NamedSession, forgottenAtMs: number): void {
+  const { tombstones } = repositories;
+  const digests = tombstones.makeDigests();
+  const sessionDigest = digests.session(session.id);
+  const { source, externalId } = session;
+  const names = source === null || externalId === null ? [] : [digests.origin(source, externalId)];
+  const opening = openingOf(repositories, session.id, digests, sessionDigest) ?? [];
+  tombstones.add([sessionDigest, ...names, ...opening].map((digest) => ({ digest, sessionDigest, forgottenAtMs })));
+}
+
+/** Notes by what an import recognizes messages: their names in the session, and their content in a copy of the session. */
+function buryMessages(
+  repositories: Repositories,
+  sessionId: string,
+  ids: readonly number[],
+  forgottenAtMs: number,
+): void {
+  const { tombstones } = repositories;
+  const digests = tombstones.makeDigests();
+  const sessionDigest = digests.session(sessionId);
+  const [openingDigest] = openingOf(repositories, sessionId, digests, sessionDigest) ?? [];
+  const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, seq, externalId, role, digest }) => {
+    const row = { sessionDigest, messageId, forgottenAtMs };
+    const named = { ...row, digest: digests.message(sessionId, nameInSession(externalId ?? undefined, seq)) };
+    // Many sessions share a system message.
+    if (openingDigest === undefined || role === "system") return [named];
+    return [named, { ...row, digest: digests.content(openingDigest, digest), openingDigest }];
+  });
+  tombstones.add(rows);
+}
+
+/** The beginning of a session. If some of it was forgotten, it was noted then. */
+function openingOf(
+  { tombstones }: Repositories,
+  sessionId: string,
+  digests: TombstoneDigests,
+  sessionDigest: Buffer,
+): [Buffer] | undefined {
+  const first = tombstones.openingMessages(sessionId);
+  const lastSeq = first.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER;
+  const noted = tombstones.forgottenBefore(sessionId, lastSeq) && tombstones.openingOf(sessionDigest);
+  if (noted) return [noted];
+  return first.length === 0 ? undefined : [digests.opening(first.map(({ digest }) => digest))];
+}
+
+/** Lets imports bring back what was forgotten of a session, or some of its messages. @returns false if there was nothing. */
+export function restoreForgotten(
+  repositories: Repositories,
+  sessionId: string,
+  messageIds: readonly number[] | undefined,
+): boolean {
+  const { database, tombstones, importedFiles, generations } = repositories;
+  return database.write("restore", () => {
+    const digests = tombstones.digests();
+    if (digests === undefined || tombstones.delete(digests.session(sessionId), messageIds) === 0) return false;
+    importedFiles.clear();
+    generations.countRewrite(); // a watch that left the messages out must not note their files as imported
+    return true;
   });
 }
 

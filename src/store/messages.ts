@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, sql } from "drizzle-orm";
+import { and, asc, desc, eq, type SQL, sql } from "drizzle-orm";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../core/message.ts";
@@ -304,9 +304,18 @@ export class MessageRepository extends Repository {
   }
 
   pinnedTokensOf(sessionId: string): number {
+    return this.#tokensWhere(and(eq(messages.sessionId, sessionId), sql`${messages.pinned} = 1`));
+  }
+
+  /** @param ids  By default all messages of the session. */
+  tokensOf(sessionId: string, ids?: readonly number[]): number {
+    const isGiven = ids === undefined ? undefined : isAnyOf(messages.id, ids);
+    return this.#tokensWhere(and(eq(messages.sessionId, sessionId), isGiven));
+  }
+
+  #tokensWhere(condition: SQL | undefined): number {
     const tokens = sql<number>`coalesce(sum(${messages.tokenCount}), 0)`;
-    const isPinned = and(eq(messages.sessionId, sessionId), sql`${messages.pinned} = 1`);
-    return this.orm.select({ tokens }).from(messages).where(isPinned).get()!.tokens;
+    return this.orm.select({ tokens }).from(messages).where(condition).get()!.tokens;
   }
 
   /**

@@ -13,9 +13,11 @@ import { PendingVectorRepository } from "./pending-vectors.ts";
 import { ReembeddingRepository } from "./reembedding.ts";
 import { SessionRepository } from "./sessions.ts";
 import { SpanRepository } from "./spans.ts";
+import { StoreSettingRepository } from "./store-settings.ts";
 import { SubjectRepository } from "./subjects.ts";
 import { SummaryRepository } from "./summaries.ts";
 import { ThemeRepository } from "./themes.ts";
+import { TombstoneRepository } from "./tombstones.ts";
 import { UnionRepository } from "./unions.ts";
 
 export type Repositories = ReturnType<typeof makeRepositories>;
@@ -24,6 +26,7 @@ export type Repositories = ReturnType<typeof makeRepositories>;
 export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCounter) {
   const artifacts = new ArtifactRepository(database);
   const costs = new CostRepository(database);
+  const settings = new StoreSettingRepository(database);
   return {
     database,
     generations: new GenerationRepository(database),
@@ -43,5 +46,7 @@ export function makeRepositories(database: StoreDatabase, tokenCounter: TokenCou
     fullText: new FullTextRepository(database),
     reembedding: new ReembeddingRepository(database),
     importedFiles: new ImportedFileRepository(database),
+    settings,
+    tombstones: new TombstoneRepository(database, settings),
   };
 }

@@ -429,6 +429,34 @@ export const importedFiles = sqliteTable("imported_files", {
 });
 
 /**
+ * What an import must leave out, because it was forgotten. Fact. Rows hold digests and ids, and no text: see tombstones.ts.
+ */
+export const tombstones = sqliteTable(
+  "tombstones",
+  {
+    // Of the name of a message or a session in its source, or of its content and the beginning of its session.
+    digest: blob("digest", { mode: "buffer" }).primaryKey(),
+    // Of the id of the session in this store. `restore` finds the rows by it.
+    sessionDigest: blob("session_digest", { mode: "buffer" }).notNull(),
+    // Of the beginning of the session, in rows about the content of a message.
+    openingDigest: blob("opening_digest", { mode: "buffer" }),
+    // NULL in rows about the whole session.
+    messageId: integer("message_id"),
+    forgottenAtMs: integer("forgotten_at_ms").notNull(),
+  },
+  (t) => [
+    index("tombstones_by_session").on(t.sessionDigest),
+    index("tombstones_by_opening").on(t.openingDigest).where(sql`${t.openingDigest} is not null`),
+  ],
+);
+
+/** What belongs to the whole store, as JSON. Fact. */
+export const storeSettings = sqliteTable("store_settings", {
+  name: text("name").primaryKey(),
+  value: json("value").notNull(),
+});
+
+/**
  * The tables whose rows have checksums, with the columns that are not covered because they change. A later version must
  * add its new columns, because the checksums of older rows do not cover them.
  */

@@ -32,7 +32,7 @@ const STATS =
 const TRIALS: Readonly<Record<string, Trial | null>> = {
   import: {
     args: [join(folder.path, "cli.jsonl")],
-    keys: "files sessionCount newCount knownCount passedOverCount isDryRun warningCount summaries",
+    keys: "files sessionCount newCount knownCount forgottenCount passedOverCount isDryRun warningCount summaries",
   },
   chat: null,
   mcp: null,
@@ -69,7 +69,10 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     keys: "path byteLength sessionCount messageCount logPosition",
   },
   reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
-  forget: { args: ["spare"], keys: "messageCount summaryCount artifactCount erased" },
+  forget: {
+    args: ["spare", "--yes"],
+    keys: "messageCount tokenCount sessionCount clusterCount summaryCount artifactCount erased isDryRun",
+  },
 };
 
 const tried = Object.entries(TRIALS).flatMap(([name, trial]) => (trial === null ? [] : [[name, trial] as const]));

@@ -172,7 +172,7 @@ test.each(cases)("mcp ends at $signal with everything that it acknowledged", asy
 test.each(cases)("verify --rebuild and forget end at $signal, whole or not at all", async ({ signal }) => {
   const folder = new CliFolder();
   await folder.json("import", transcripts);
-  expect([0, signal]).toContain(await signalled(start(folder, ["forget", "s1"]), signal, 1_500));
+  expect([0, signal]).toContain(await signalled(start(folder, ["forget", "s1", "--yes"]), signal, 1_500));
   expect([0, signal]).toContain(await signalled(start(folder, ["verify", "--rebuild"]), signal, 1_500));
   expect(leftovers(folder)).toEqual([]);
   const { messageCount } = await folder.json("stats");

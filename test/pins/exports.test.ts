@@ -179,6 +179,7 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   recap: true,
   reembed: true,
   reembedEstimate: true,
+  restore: true,
   resume: true,
   session: true,
   sessionIds: true,

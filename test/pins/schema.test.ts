@@ -44,6 +44,7 @@ test("tables and views, with their columns in order", () => {
       "sessions",
       "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum",
     ],
+    ["table", "store_settings", "name value"],
     [
       "table",
       "summaries",
@@ -54,6 +55,7 @@ test("tables and views, with their columns in order", () => {
       "themes",
       "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position checksum",
     ],
+    ["table", "tombstones", "digest session_digest opening_digest message_id forgotten_at_ms"],
     ["table", "unions", "id session_id generation level kind node root score checksum"],
     ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
     ["view", "message_zones", "message_id session_id seq zone is_hot is_cold"],
@@ -103,6 +105,8 @@ test("indexes", () => {
     "summaries_pausing",
     "summaries_standing",
     "themes_by_session",
+    "tombstones_by_opening",
+    "tombstones_by_session",
     "unions_by_node",
     "unions_by_root",
     "unions_by_session",
@@ -112,10 +116,10 @@ test("indexes", () => {
 
 test("what the file says of itself", () => {
   const store = temporaryStore();
-  // "Copp", ten migrations, UTF-8.
+  // "Copp", twelve migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 11, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 12, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

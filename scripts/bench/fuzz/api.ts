@@ -97,7 +97,8 @@ const STORE_CALLS: Record<Exclude<keyof Store, "path" | "close" | typeof Symbol.
   backup: () => ["backup.db", { overwrite: true, onProgress: noted }],
   export: () => [{ sessions: ["a"], onUnreadable: noted }],
   doctor: () => [],
-  forget: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)] }],
+  forget: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) }],
+  restore: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)] }],
   erase: () => [],
 };
 

@@ -24,7 +24,7 @@ export const importCommand: Command<ImportFlags> = {
     "Formats are recognized by content. Folders are searched for *.jsonl, *.json and *.db files; `-` is standard input. If a " +
     "file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
     "are imported. `coppice watch --once` finds the folders of your agents by itself. " +
-    "With --json: {files, sessionCount, newCount, knownCount, passedOverCount, isDryRun, warningCount, summaries}.",
+    "With --json: {files, sessionCount, newCount, knownCount, forgottenCount, passedOverCount, isDryRun, warningCount, summaries}.",
   argument: "files, folders and patterns",
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
@@ -100,7 +100,7 @@ const COLUMNS: readonly Column<FileReport>[] = [
 ];
 
 function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Terminal): Generator<string> {
-  const { files, sessionCount, newCount, knownCount, skippedCount, warningCount, summaries } = result;
+  const { files, sessionCount, newCount, knownCount, forgottenCount, skippedCount, warningCount, summaries } = result;
   if (skippedCount > 0) terminal.note(`${formatCount(skippedCount, "file")} skipped, because the format is unknown.`);
   if (files.length === 0) return terminal.note("No transcripts found.");
   // An agent's folder has thousands of files, most of them known. A person wants to see the rest.
@@ -113,6 +113,7 @@ function* resultLines(result: ImportResult, isDryRun: boolean, terminal: Termina
     formatCount(warningCount, "warning"),
   ];
   yield `${counts.join(", ")}.${isDryRun ? " Nothing was imported: this was a dry run." : ""}`;
+  if (forgottenCount > 0) yield `${formatCount(forgottenCount, "message")} left out, because you forgot them.`;
   const { resolved, failed, deferred } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "cluster")} summarized.`;
   if (failed > 0) yield `${formatCount(failed, "cluster")} could not be summarized; the next import tries again.`;

@@ -1,10 +1,9 @@
-import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
+import { askToAgree } from "../agreement.ts";
 import type { Command } from "../command.ts";
-import { Failure } from "../failure.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, oneLine } from "../text.ts";
@@ -49,7 +48,14 @@ export const watchCommand: Command<WatchFlags> = {
     const locations = await surveyLocations(paths);
     if (json) terminal.print(printableJson({ event: "locations", locations }));
     else if (!quiet) for (const line of tableLines(COLUMNS, locations, terminal)) terminal.note(line);
-    const question = once ? "Read these?" : "Read these and follow them?";
+    const question = {
+      text: once ? "Read these?" : "Read these and follow them?",
+      refused: "Nothing was read.",
+      unasked: {
+        message: "Following the standard locations needs your agreement.",
+        hint: "Add --yes to agree, or name the paths to follow.",
+      },
+    };
     if (paths.length === 0 && !yes && !(await askToAgree(question, terminal, json))) {
       return { value: { event: "stopped", newCount: 0 }, lines: [] };
     }
@@ -80,24 +86,6 @@ export const watchCommand: Command<WatchFlags> = {
 function* lastLines(newCount: number, isOnce: boolean, terminal: Terminal): Generator<string> {
   yield `${formatCount(newCount, "new message")}.`;
   if (isOnce) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
-}
-
-/** @throws {Failure} `USAGE_INVALID` with `--json`, or if no terminal is there to ask. */
-async function askToAgree(question: string, terminal: Terminal, json: boolean): Promise<boolean> {
-  if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
-    const hint = "Add --yes to agree, or name the paths to follow.";
-    throw new Failure("USAGE_INVALID", "Following the standard locations needs your agreement.", { hint });
-  }
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const gone = new Promise<string>((resolve) => asking.once("close", () => resolve("")));
-    const answer = await Promise.race([asking.question(`${question} [y/N] `), gone]);
-    if (/^y(es)?$/i.test(answer.trim())) return true;
-    terminal.note("Nothing was read.");
-    return false;
-  } finally {
-    asking.close();
-  }
 }
 
 const COLUMNS: readonly Column<SurveyedLocation>[] = [

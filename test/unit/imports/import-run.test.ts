@@ -218,6 +218,7 @@ test("what an older version imported without marks is known, and stays as it is"
     [1, "And now?"],
   ]);
   store.forget(old.id);
+  store.restore(old.id);
   expect(await read(lines)).toMatchObject({ newCount: 2, warnings: [] });
   expect(store.resume(store.sessions()[0]!.id).messages()[0]).toMatchObject({
     text: "Look at it.",

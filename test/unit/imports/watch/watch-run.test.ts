@@ -294,6 +294,10 @@ describe("a watch", () => {
     expect(await warningsOfOne()).toBe(0);
     store.forget("b");
     expect(await warningsOfOne()).toBe(1);
+    expect(store.sessionIds({ prefix: "b" })).toEqual([]);
+    expect(await warningsOfOne()).toBe(0);
+    store.restore("b");
+    expect(await warningsOfOne()).toBe(1);
     expect(wordsIn(store, "b")).toEqual(["one"]);
   });
 
@@ -331,12 +335,27 @@ describe("a watch", () => {
     expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
   });
 
-  test("imports a forgotten session again when its file grows, and keeps its summaries current", async () => {
+  test("leaves out a forgotten session when its file grows, and follows the others", async () => {
+    const { folder, file, store } = scene();
+    const { until, newCount } = await startWatch(store, [folder]);
+    appendFileSync(file, line("a", "two"));
+    await until("two", () => newCount() === 2);
+    store.forget("a");
+    appendFileSync(file, line("a", "three"));
+    writeFileSync(join(folder, "b.jsonl"), line("b", "one"));
+    await until("the other", () => store.sessionIds({ prefix: "b" }).length === 1);
+    appendFileSync(file, line("a", "four") + line("c", "one"));
+    await until("the one beside it", () => store.sessionIds({ prefix: "c" }).length === 1);
+    expect(store.sessionIds({ prefix: "" })).toEqual(["b", "c"]);
+  });
+
+  test("imports a restored session again when its file grows, and keeps its summaries current", async () => {
     const { folder, file, store } = scene({ summarizer: scriptedSummarizer() });
     const { until, newCount } = await startWatch(store, [folder]);
     appendFileSync(file, line("a", "two"));
     await until("two", () => newCount() === 2);
     store.forget("a");
+    store.restore("a");
     appendFileSync(
       file,
       Array.from({ length: 150 }, (_, index) =>

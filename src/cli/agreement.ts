@@ -1,0 +1,30 @@
+import { createInterface } from "node:readline/promises";
+import { Failure } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface Question {
+  /** Asked with ` [y/N]` after it. */
+  text: string;
+  /** Printed after any other answer than yes. */
+  refused: string;
+  /** The message and the hint of the error if nobody can be asked. */
+  unasked: { message: string; hint: string };
+}
+
+/** @throws {Failure} `USAGE_INVALID` with `--json`, or if no terminal is there to ask. */
+export async function askToAgree(question: Question, terminal: Terminal, json: boolean): Promise<boolean> {
+  const { text, refused, unasked } = question;
+  if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    throw new Failure("USAGE_INVALID", unasked.message, { hint: unasked.hint });
+  }
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const gone = new Promise<string>((resolve) => asking.once("close", () => resolve("")));
+    const answer = await Promise.race([asking.question(`${text} [y/N] `), gone]);
+    if (/^y(es)?$/i.test(answer.trim())) return true;
+    terminal.note(refused);
+    return false;
+  } finally {
+    asking.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { eq } from "drizzle-orm";
+import { Repository } from "./repository.ts";
+import { storeSettings } from "./schema.ts";
+
+/** Rows of `store_settings`. */
+export class StoreSettingRepository extends Repository {
+  /** Returns undefined if the setting was never set. */
+  get(name: string): unknown {
+    return this.orm.select().from(storeSettings).where(eq(storeSettings.name, name)).get()?.value;
+  }
+
+  set(name: string, value: unknown): void {
+    this.orm
+      .insert(storeSettings)
+      .values({ name, value })
+      .onConflictDoUpdate({ target: storeSettings.name, set: { value } })
+      .run();
+  }
+}
