@@ -1,10 +1,5 @@
 import { posix, win32 } from "node:path";
-
-export interface AgentMachine {
-  env: Readonly<Record<string, string | undefined>>;
-  platform: NodeJS.Platform;
-  home: string;
-}
+import type { Machine } from "../core/data-folder.ts";
 
 /** A folder or file where an agent keeps its transcripts. It may not exist. */
 export interface AgentLocation {
@@ -17,7 +12,7 @@ export interface AgentLocation {
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`, and for opencode
  * `$XDG_DATA_HOME`. A relative path is ignored, because it depends on where the agent was started.
  */
-export function agentLocations({ env, platform, home }: AgentMachine): AgentLocation[] {
+export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;
   const moved = (name: string, otherwise: string): string => {
     const given = env[name];

@@ -63,24 +63,28 @@ export class WatchedPaths {
 
   #requestScan(path: string): void {
     this.#unscanned.add(path);
-    this.#scanning ??= this.#scan().finally(() => {
-      this.#scanning = undefined;
-    });
+    this.#scanning ??= this.#scan();
   }
 
   /** Scans one folder at a time. Repeated requests for a waiting folder count once. */
   async #scan(): Promise<void> {
-    for (const path of this.#unscanned) {
-      this.#unscanned.delete(path);
-      if (this.#roots.includes(path)) this.#watchAbove(path);
-      if (!existsSync(path)) continue;
-      for await (const file of walkFiles([path], (folder) => this.#folders.add(folder))) {
-        if (this.#isClosed) return;
-        if (!isFolder(file.path)) {
-          this.#watchTarget(file.path);
-          this.#options.onFile(file.path, file.isUncertain === true);
-        } else await firstOf(file.chunks).catch((error) => this.#options.onUnreadable(file.path, error));
+    await null; // so that the promise is known before it ends
+    try {
+      for (const path of this.#unscanned) {
+        this.#unscanned.delete(path);
+        if (this.#roots.includes(path)) this.#watchAbove(path);
+        if (!existsSync(path)) continue;
+        for await (const file of walkFiles([path], (folder) => this.#folders.add(folder))) {
+          if (this.#isClosed) return;
+          if (!isFolder(file.path)) {
+            this.#watchTarget(file.path);
+            this.#options.onFile(file.path, file.isUncertain === true);
+          } else await firstOf(file.chunks).catch((error) => this.#options.onUnreadable(file.path, error));
+        }
       }
+    } finally {
+      // No request can come between the last look at those that wait and this line.
+      this.#scanning = undefined;
     }
   }
 

@@ -143,6 +143,12 @@ describe("a watch", () => {
     expect(wordsIn(store, "a")).toEqual(["one", "two", "three"]);
   });
 
+  test("reads the other folders if the first one is not there", async () => {
+    const { folder, store } = scene();
+    await new WatchRun(store, { paths: [join(folder, "..", "missing"), folder] }).once();
+    expect(wordsIn(store, "a")).toEqual(["one"]);
+  });
+
   test("notices folders that are created, deleted and created again, including the watched ones", async () => {
     const { folder, store } = scene();
     const later = join(folder, "..", "later", "place");
