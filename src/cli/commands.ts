@@ -14,6 +14,7 @@ import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { sessionsCommand } from "./commands/sessions.ts";
+import { setupCommand } from "./commands/setup.ts";
 import { showCommand } from "./commands/show.ts";
 import { sqlCommand } from "./commands/sql.ts";
 import { statsCommand } from "./commands/stats.ts";
@@ -24,7 +25,10 @@ import { watchCommand } from "./commands/watch.ts";
 
 /** Every command, in the order in which help lists them. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
-  { heading: "Import and continue", commands: [importCommand, watchCommand, hookCommand, mcpCommand, chatCommand] },
+  {
+    heading: "Import and continue",
+    commands: [setupCommand, importCommand, watchCommand, hookCommand, mcpCommand, chatCommand],
+  },
   {
     heading: "Find and read",
     commands: [

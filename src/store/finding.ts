@@ -24,7 +24,8 @@ export type FindingCheck =
   | "summaries"
   | "full-text"
   | "index"
-  | "hooks";
+  | "hooks"
+  | "agents";
 
 export function ok(check: FindingCheck, text: string): Finding {
   return { check, level: "ok", text, fix: null };

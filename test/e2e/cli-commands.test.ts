@@ -30,6 +30,7 @@ const STATS =
 
 /** A trial for each command; null if the command does not end by itself. */
 const TRIALS: Readonly<Record<string, Trial | null>> = {
+  setup: { args: ["--dry-run"], keys: "changes next" },
   import: {
     args: [join(folder.path, "cli.jsonl")],
     keys: "files sessionCount newCount knownCount forgottenCount passedOverCount isDryRun warningCount summaries",
@@ -37,6 +38,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   chat: null,
   mcp: null,
   watch: null,
+  hook: { args: ["status"], keys: "isOff projectsOff agents" },
   sessions: { args: [], isArray: true, keys: SESSION },
   show: { args: ["@last"], keys: "session messages messageCount" },
   recall: {

@@ -22,8 +22,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
   hooks: ["core", "store", "models", "context", "recall", "session", "importers"],
+  setup: ["core"],
   // It may start the other surfaces.
-  cli: ["core", "session", "importers", "imports", "hooks", "mcp", "inspector"],
+  cli: ["core", "session", "importers", "imports", "hooks", "setup", "mcp", "inspector"],
   mcp: ["core", "session", "hooks"],
   inspector: ["core", "session"],
 };

@@ -16,7 +16,7 @@ const MARKS: Record<Finding["level"], { mark: string; format: Format }> = {
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  summary: "Report what is wrong with the store, and how to fix it.",
+  summary: "Report what is wrong with the store and with what agents do with it, and how to fix it.",
   details:
     "✓ marks what is fine, ! what could be better, and ✗ a problem. The exit code is 1 if there is a problem. Nothing is " +
     "written. A store that does not open is examined too. `verify` looks closer at messages and derived rows. With --json: " +
@@ -25,7 +25,9 @@ export const doctorCommand: Command = {
 
   async run({ loadStores, storePath, terminal }) {
     const { hookFindings } = await import("../../hooks/hook-report.ts");
-    const findings = [...(await examine(await loadStores())), ...hookFindings(storePath)];
+    const { agentFindings } = await import("../agent-findings.ts");
+    const ofStore = await examine(await loadStores());
+    const findings = [...ofStore, ...(await agentFindings(storePath)), ...hookFindings(storePath)];
     const problemCount = findings.filter(({ level }) => level === "problem").length;
     const ok = problemCount === 0;
     const hint = "Each line with → says how to fix the problem above it.";

@@ -33,6 +33,9 @@ test("the places that write to a terminal make foreign text printable, or write 
     );
   // Before a line is added here, make sure that its text goes through `printable` or is constant.
   expect(writers).toEqual([
+    // Readline asks a question that is constant.
+    "cli/agreement.ts: if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {",
+    "cli/agreement.ts: const asking = createInterface({ input: process.stdin, output: process.stderr });",
     // Readline shows what the person types, the prompt, and marks that are constant.
     "cli/chat/chat-input.ts: echo: NodeJS.WritableStream | undefined,",
     "cli/chat/chat-input.ts: this.isTerminal = echo !== undefined;",
@@ -44,9 +47,6 @@ test("the places that write to a terminal make foreign text printable, or write 
     "cli/commands/chat.ts: const input = new ChatInput(process.stdin, isTerminal ? process.stdout : undefined, process);",
     // The protocol, which a program reads.
     "cli/commands/mcp.ts: await serve({ loadAccess: loadStores, project, allowAppend, input: process.stdin, output: process.stdout });",
-    // Readline asks a question that is constant.
-    "cli/commands/watch.ts: if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {",
-    "cli/commands/watch.ts: const asking = createInterface({ input: process.stdin, output: process.stderr });",
     "cli/terminal.ts: this.#stdout.write(shown(text));",
     "cli/terminal.ts: this.#stderr.write(`{shown(text)}\\n`);",
     "cli/terminal.ts: this.#stderr.write(cutToWidth(oneLine(text), (this.#stderr.columns || WIDTH_UNKNOWN) - 1));",
@@ -71,6 +71,7 @@ const OWN = /\x1b\[\d{1,2}m|\r\x1b\[K/g;
 
 /** The arguments of each command. */
 const TYPED: Record<string, (session: string, file: string, folder: string) => string[][]> = {
+  setup: () => [["pi", "--dry-run"], [HOSTILE]],
   import: (_, file, folder) => [[file], [join(folder, `none${HOSTILE}`)]],
   hook: (_, __, folder) => [["off", "--project", join(folder, `none${HOSTILE}`)], ["status"], [HOSTILE]],
   watch: (_, __, folder) => [[folder, "--once"]],

@@ -1,0 +1,31 @@
+import { homedir } from "node:os";
+import { dataFolder, type Machine } from "../core/data-folder.ts";
+import { reportsOf } from "../hooks/hook-report.ts";
+import { surveyLocations } from "../imports/survey.ts";
+import type { Store } from "../session/store.ts";
+import { agentReports } from "../setup/agent-report.ts";
+import { WrittenFiles } from "../setup/changes.ts";
+import { formatCount } from "./text.ts";
+
+type Finding = ReturnType<Store["doctor"]>[number];
+
+/** Returns what `doctor` says about each agent that is used on this machine. */
+export async function agentFindings(storePath: string): Promise<Finding[]> {
+  const machine: Machine = { env: process.env, platform: process.platform, home: homedir() };
+  const locations = await surveyLocations();
+  const fired = new Set(reportsOf(storePath).map(({ agent }) => agent));
+  return agentReports(machine, new WrittenFiles(dataFolder(machine))).map((report): Finding => {
+    const { name, title, followedAs, hasHooks, isConnected, isTrusted, next } = report;
+    const fileCount = locations.reduce((sum, one) => (one.agent === followedAs ? sum + (one.fileCount ?? 0) : sum), 0);
+    const followed = fileCount === 0 ? "It has no transcripts." : `It has ${formatCount(fileCount, "transcript")}.`;
+    const files = followedAs === undefined ? "" : ` ${followed}`;
+    const finding = (level: Finding["level"], state: string, fix: string | null): Finding => {
+      return { check: "agents", level, text: `${title} ${state}.${files}`, fix };
+    };
+    if (!isConnected) return finding("advice", "is not connected", `coppice setup ${name}`);
+    if (!isTrusted)
+      return finding("advice", "is connected, but its hooks are not trusted, so it skips them", next ?? null);
+    const isSilent = hasHooks && !fired.has(name);
+    return finding("ok", isSilent ? "is connected, and its hooks have not fired yet" : "is connected", null);
+  });
+}

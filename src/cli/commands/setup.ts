@@ -1,0 +1,160 @@
+import { spawnSync } from "node:child_process";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { Option } from "commander";
+import { dataFolder, type Machine } from "../../core/data-folder.ts";
+import type { Change, WrittenFiles } from "../../setup/changes.ts";
+import type { OwnCommand } from "../../setup/own-command.ts";
+import type { Target } from "../../setup/target.ts";
+import { askToAgree } from "../agreement.ts";
+import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { defaultStorePath } from "../store-path.ts";
+import type { Terminal } from "../terminal.ts";
+import { formatCount, oneLine } from "../text.ts";
+
+interface SetupFlags {
+  undo?: true;
+  yes?: true;
+  dryRun?: true;
+}
+
+interface Plan {
+  target: Target;
+  changes: Change[];
+}
+
+export const setupCommand: Command<SetupFlags> = {
+  usage: "setup [agents...]",
+  summary: "Connect agents with the store, so that they remember by themselves.",
+  details:
+    "Agents are claude-code, codex, gemini-cli, opencode, pi and vscode; without names, those that are used on this machine. " +
+    "`watch` is the service that follows their transcripts. Setup shows what it would write, and writes nothing before you " +
+    "agree. Nothing else in a file changes. Twice does no more than once, and --undo restores the files, byte for byte. The " +
+    "store of --db and $COPPICE_DB is written down for the agents. With --json: {changes: [{agent, path, change}], next}.",
+  argument: "agents to connect, or `watch`",
+  options: [
+    new Option("--undo", "take out what setup has written"),
+    new Option("--yes", "write without asking"),
+    new Option("--dry-run", "only show what would be written"),
+  ],
+  examples: ["", "claude-code codex --yes", "watch", "--dry-run", "--undo"],
+
+  async run({ args, options: { undo = false, yes = false, dryRun = false }, storePath, terminal, json }) {
+    const { AGENTS } = await import("../../setup/targets.ts");
+    const { watchService } = await import("../../setup/watch-service.ts");
+    const { WrittenFiles } = await import("../../setup/changes.ts");
+    const { ownProgram } = await import("../../setup/own-command.ts");
+    const machine: Machine = { env: process.env, platform: process.platform, home: homedir() };
+    const service = watchService(machine.platform);
+    const targets = service === undefined ? AGENTS : [...AGENTS, service];
+    const files = new WrittenFiles(dataFolder(machine));
+    const chosen = chosenTargets(targets, args, undo ? files.targets : usedNames(AGENTS, machine));
+    const isDefault = resolve(storePath) === defaultStorePath({ ...machine, env: { ...machine.env, COPPICE_DB: "" } });
+    const command: OwnCommand = {
+      program: ownProgram(process.argv[1] ?? "", process.env.PATH ?? ""),
+      store: isDefault ? [] : ["--db", resolve(storePath)],
+    };
+    const plans = chosen.map((target): Plan => {
+      const edits = undo ? [] : target.edits(machine, command);
+      return { target, changes: files.changesFor(target.name, edits) };
+    });
+    const changes = plans.flatMap((plan) => plan.changes.filter(isVisible));
+    const value = {
+      changes: changes.map((change) => ({ agent: change.target, path: change.path, change: kindOf(change) })),
+      next: undo ? [] : plans.flatMap(({ target }) => target.next ?? []),
+    };
+    if (changes.length === 0) {
+      // What an earlier setup wrote may be missing in the list of files.
+      if (!dryRun) for (const plan of plans) files.apply(plan.changes);
+      return { value, lines: [nothingToDo(plans, undo)] };
+    }
+    if (!json) for (const line of planLines(plans, terminal)) terminal.note(line);
+    if (dryRun) return { value, lines: [`${formatCount(changes.length, "file")} would change.`] };
+    const question = {
+      text: undo ? "Take this out?" : "Write this?",
+      refused: "Nothing was written.",
+      unasked: {
+        message: "Writing to the files of agents needs your agreement.",
+        hint: "Add --yes to agree, or --dry-run to see what would be written.",
+      },
+    };
+    if (!yes && !(await askToAgree(question, terminal, json))) return { value: { changes: [], next: [] }, lines: [] };
+    const notes = plans.flatMap((plan) => applied(plan, files, undo));
+    const offers =
+      undo || service === undefined || chosen.includes(service) || files.targets.includes(service.name)
+        ? []
+        : ["`coppice setup watch` makes a service that follows their transcripts all the time."];
+    const lines = [`${formatCount(changes.length, "file")} changed.`, ...notes, ...value.next, ...offers];
+    return { value: { ...value, next: [...notes, ...value.next] }, lines };
+  },
+};
+
+function chosenTargets(targets: readonly Target[], names: readonly string[], otherwise: readonly string[]): Target[] {
+  const known = targets.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new Failure("USAGE_INVALID", `There is no agent "${unknown}".`, { hint: `There are ${known.join(", ")}.` });
+  }
+  const wanted = names.length > 0 ? names : otherwise;
+  return targets.filter(({ name }) => wanted.includes(name));
+}
+
+function usedNames(agents: readonly Target[], machine: Machine): string[] {
+  return agents.filter((agent) => agent.isUsed(machine)).map(({ name }) => name);
+}
+
+function nothingToDo(plans: readonly Plan[], undo: boolean): string {
+  if (undo) return "Setup has written nothing that could be taken out.";
+  if (plans.length === 0) return "No agent was found. `coppice setup claude-code` connects one that was never started.";
+  return `Nothing to do: ${plans.map(({ target }) => target.title).join(", ")} ${plans.length === 1 ? "is" : "are"} connected.`;
+}
+
+/** Returns what went wrong with the service, which does not undo the rest. */
+function applied({ target, changes }: Plan, files: WrittenFiles, undo: boolean): string[] {
+  const paths = changes.filter(isVisible).map(({ path }) => path);
+  const { start = [], stop = [] } = paths.length === 0 ? {} : (target.service?.(paths) ?? {});
+  if (undo) stop.forEach(succeeds);
+  files.apply(changes);
+  if (undo || start.every(succeeds)) return [];
+  return [`The service could not be started. Run: ${start.map((words) => words.join(" ")).join(" && ")}`];
+}
+
+function succeeds([program, ...words]: readonly string[]): boolean {
+  return spawnSync(program!, words, { stdio: "ignore" }).status === 0;
+}
+
+function isVisible({ before, after }: Change): boolean {
+  return before !== after;
+}
+
+function kindOf({ before, after }: Change): "create" | "change" | "delete" {
+  if (before === undefined) return "create";
+  return after === undefined ? "delete" : "change";
+}
+
+function* planLines(plans: readonly Plan[], terminal: Terminal): Generator<string> {
+  for (const { target, changes } of plans) {
+    const visible = changes.filter(isVisible);
+    if (visible.length > 0) yield terminal.styleNote("bold", target.title);
+    for (const change of visible) {
+      yield `${kindOf(change)} ${oneLine(change.path)}`;
+      for (const line of changedLines(change)) {
+        yield `  ${terminal.styleNote(line.startsWith("+") ? "green" : "red", oneLine(line))}`;
+      }
+    }
+  }
+}
+
+/** Returns the lines that go and come. Setup changes one place of a file. */
+function changedLines({ before = "", after = "" }: Change): string[] {
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const shorter = Math.min(old.length, now.length);
+  let start = 0;
+  while (start < shorter && old[start] === now[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
+  const changed = (lines: readonly string[], sign: string): string[] =>
+    lines.slice(start, lines.length - end).map((line) => `${sign} ${line}`);
+  return [...changed(old, "-"), ...changed(now, "+")];
+}

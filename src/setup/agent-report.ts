@@ -1,0 +1,31 @@
+import type { Machine } from "../core/data-folder.ts";
+import type { WrittenFiles } from "./changes.ts";
+import { AGENTS } from "./targets.ts";
+
+/** How an agent that is used on this machine is connected. */
+export interface AgentReport {
+  name: string;
+  title: string;
+  /** The agent's name in `agentLocations`; undefined if its transcripts are not read. */
+  followedAs: string | undefined;
+  hasHooks: boolean;
+  isConnected: boolean;
+  /** False if the agent skips the hooks until the person trusts them. */
+  isTrusted: boolean;
+  /** What the person has to do for that. */
+  next: string | undefined;
+}
+
+export function agentReports(machine: Machine, files: WrittenFiles): AgentReport[] {
+  return AGENTS.filter((agent) => agent.isUsed(machine)).map(
+    ({ name, title, followedAs, hasHooks = true, next, isTrusted }) => ({
+      name,
+      title,
+      followedAs,
+      hasHooks,
+      isConnected: files.hasAllOf(name),
+      isTrusted: isTrusted?.(machine) ?? true,
+      next,
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+import { StoreError } from "../core/errors.ts";
+import type { Edit } from "./edit.ts";
+
+const TOKEN = /\/\/.*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|[{}[\]:,]|[^\s{}[\]:,"]+/g;
+
+interface Token {
+  text: string;
+  end: number;
+}
+
+/**
+ * Adds `"name": value` to the object at `container`, a member of the document, in JSON with or without comments. Everything else
+ * in the file stays as it is. A member of this name stays too.
+ */
+export function jsonMember(path: string, container: string, name: string, value: object): Edit {
+  const member = `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
+  return {
+    path,
+    blank: `{\n\t${JSON.stringify(container)}: {}\n}\n`,
+    insertionInto(text) {
+      const refuse = (reason: string): StoreError =>
+        new StoreError("FILE_NOT_USABLE", { path, reason, fix: `Add this to "${container}" by hand: ${member}` });
+      const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "\t";
+      const inner = `\n${indent}${indent}${member}`;
+      const whole = `\n${indent}${JSON.stringify(container)}: {${inner}\n${indent}}`;
+      const tokens = tokensOf(text);
+      if (tokens.length === 0) return { at: text.length, text: `{${whole}\n}\n` };
+      if (tokens[0]!.text !== "{" || tokens.at(-1)!.text !== "}") throw refuse("it is no JSON object");
+      const found = memberAt(tokens, 1, container);
+      if (found === undefined) return inserted(tokens, 0, whole, "\n");
+      if (tokens[found]!.text !== "{") throw refuse(`its "${container}" is no object`);
+      if (memberAt(tokens, found + 1, name) !== undefined) return undefined;
+      return inserted(tokens, found, inner, `\n${indent}`);
+    },
+  };
+}
+
+/** Puts a member at the beginning of the object that opens at a token. */
+function inserted(
+  tokens: readonly Token[],
+  open: number,
+  member: string,
+  ending: string,
+): { at: number; text: string } {
+  const isEmpty = tokens[open + 1]!.text === "}";
+  return { at: tokens[open]!.end, text: isEmpty ? member + ending : `${member},` };
+}
+
+/** Returns the index of a member's value in the object whose first token is at `start`. */
+function memberAt(tokens: readonly Token[], start: number, name: string): number | undefined {
+  let depth = 0;
+  for (let index = start; index < tokens.length && depth >= 0; index += 1) {
+    const { text } = tokens[index]!;
+    if (text === "{" || text === "[") depth += 1;
+    else if (text === "}" || text === "]") depth -= 1;
+    else if (depth === 0 && tokens[index + 1]?.text === ":" && text === JSON.stringify(name)) return index + 2;
+  }
+  return undefined;
+}
+
+function tokensOf(text: string): Token[] {
+  const tokens = [...text.matchAll(TOKEN)].map(({ 0: token, index }) => ({ text: token, end: index + token.length }));
+  return tokens.filter((token) => !token.text.startsWith("//") && !token.text.startsWith("/*"));
+}

@@ -1,0 +1,28 @@
+import type { Machine } from "../core/data-folder.ts";
+import type { Edit } from "./edit.ts";
+import type { OwnCommand } from "./own-command.ts";
+
+/** Something that setup connects with Coppice: an agent, an editor, or the service that follows transcripts. */
+export interface Target {
+  name: string;
+  title: string;
+  /** The agent's name in `agentLocations` if its transcripts are followed. */
+  followedAs?: string;
+  /** False for what can only ask. True by default. */
+  hasHooks?: boolean;
+  /** True if the agent has settings on this machine. */
+  isUsed(machine: Machine): boolean;
+  edits(machine: Machine, command: OwnCommand): Edit[];
+  /** What the person still has to do after setup. */
+  next?: string;
+  /** Left out for agents that run hooks without asking the person. */
+  isTrusted?(machine: Machine): boolean;
+  /** Commands that start a service after its files were written, and that stop it before they are deleted. */
+  service?(paths: readonly string[]): { start: readonly string[][]; stop: readonly string[][] };
+}
+
+/** Returns the folder that a variable names, if it is absolute. */
+export function folderIn({ env }: Machine, variable: string, otherwise: string): string {
+  const given = env[variable] ?? "";
+  return given.startsWith("/") || /^[A-Za-z]:[\\/]/.test(given) ? given : otherwise;
+}

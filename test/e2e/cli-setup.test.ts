@@ -1,0 +1,88 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CliFolder } from "../support/cli.ts";
+
+const CONFIG = 'model = "x" # mine\n';
+
+/** A home in which Codex and Gemini CLI are used. */
+function home(): CliFolder {
+  const folder = new CliFolder();
+  for (const name of [".codex", ".gemini"]) mkdirSync(join(folder.path, name));
+  writeFileSync(join(folder.path, ".codex", "config.toml"), CONFIG);
+  return folder;
+}
+
+const configOf = ({ path }: CliFolder): string => readFileSync(join(path, ".codex", "config.toml"), "utf8");
+
+describe("coppice setup", () => {
+  test("writes nothing without consent", async () => {
+    const folder = home();
+    const refused = await folder.run(["setup"]);
+    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toContain("+ [mcp_servers.coppice]");
+    expect(refused.stderr).toContain("Add --yes to agree");
+    const shown = await folder.run(["setup", "--dry-run"]);
+    expect([shown.exitCode, shown.stdout]).toEqual([0, "3 files would change.\n"]);
+    expect(configOf(folder)).toBe(CONFIG);
+    expect(readdirSync(folder.path).sort()).toEqual([".codex", ".gemini"]);
+  });
+
+  test("connects the agents that are used, says what is left to do, and undoes it", async () => {
+    const folder = home();
+    const { changes, next } = await folder.json("setup", "--yes");
+    expect(changes.map(({ agent, change }: Record<string, string>) => `${agent} ${change}`)).toEqual([
+      "codex change",
+      "gemini-cli create",
+      "gemini-cli create",
+    ]);
+    expect(next).toEqual([expect.stringContaining("/hooks")]);
+    // The store is not the default one.
+    expect(configOf(folder)).toContain(`"--db","${folder.db}"`);
+    expect(await folder.json("setup", "--yes")).toEqual({ changes: [], next });
+    expect((await folder.run(["setup"])).stdout).toBe("Nothing to do: Codex, Gemini CLI are connected.\n");
+    await folder.json("setup", "--undo", "--yes", "codex");
+    expect(configOf(folder)).toBe(CONFIG);
+    expect(existsSync(join(folder.path, ".gemini", "extensions"))).toBe(true);
+    await folder.json("setup", "--undo", "--yes");
+    expect(readdirSync(join(folder.path, ".gemini"))).toEqual([]);
+    expect((await folder.run(["setup", "--undo"])).stdout).toContain("nothing that could be taken out");
+  });
+
+  test("names the agents that there are", async () => {
+    const { exitCode, stderr } = await home().run(["setup", "claude"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("claude-code, codex, gemini-cli, opencode, pi, vscode");
+  });
+
+  test("is checked by doctor", async () => {
+    const folder = home();
+    await folder.json("import", folder.jsonl("a.jsonl", [{ session: "a", role: "user", content: "hello" }]));
+    const agentLines = async (): Promise<string[]> => {
+      const { findings } = await folder.json("doctor");
+      const ours = findings.filter(({ check }: { check: string }) => check === "agents");
+      return ours.map(({ level, text, fix }: Record<string, string>) => `${level}: ${text} ${fix}`);
+    };
+    expect(await agentLines()).toEqual([
+      "advice: Codex is not connected. It has no transcripts. coppice setup codex",
+      "advice: Gemini CLI is not connected. It has no transcripts. coppice setup gemini-cli",
+    ]);
+    await folder.json("setup", "--yes");
+    expect(await agentLines()).toEqual([
+      expect.stringMatching(/^advice: Codex is connected, but its hooks are not trusted, so it skips them\. .*\/hooks/),
+      "ok: Gemini CLI is connected, and its hooks have not fired yet. It has no transcripts. null",
+    ]);
+    // What Codex writes when a person trusts the hooks.
+    const { trustOf } = await import("../../src/setup/agents/codex.ts");
+    const lines = [...configOf(folder).matchAll(/hooks\.(\w+)\]\]\nhooks = .*?command = (".*"), timeout/g)];
+    const trusts = lines.map(([, moment, line]) => `trusted_hash = "${trustOf(moment!, JSON.parse(line!))}"`);
+    expect(trusts).toHaveLength(3);
+    writeFileSync(
+      join(folder.path, ".codex", "config.toml"),
+      `${configOf(folder)}\n[hooks.state.x]\n${trusts.join("\n")}\n`,
+    );
+    expect((await agentLines())[0]).toBe(
+      "ok: Codex is connected, and its hooks have not fired yet. It has no transcripts. null",
+    );
+  });
+});

@@ -1,0 +1,130 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { AGENTS } from "../../../src/setup/targets.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
+
+/** Answers what it was asked. */
+const ANSWERING = `#!/usr/bin/env node
+const input = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+const [, , , event, , agent] = process.argv;
+console.log(JSON.stringify({ text: [event, agent, input.session_id, input.prompt].filter(Boolean).join(" ") }));
+`;
+
+/** Imports the plugin that setup writes for an agent. */
+async function pluginOf(name: string, program: string): Promise<Record<string, unknown>> {
+  const home = temporaryFolder();
+  const coppice = join(home, "coppice.cjs");
+  writeFileSync(coppice, program);
+  chmodSync(coppice, 0o755);
+  const target = AGENTS.find((agent) => agent.name === name)!;
+  const [edit] = target.edits({ env: {}, platform: "linux", home }, { program: [coppice], store: [] });
+  const file = join(home, "plugin", "plugin.mjs");
+  mkdirSync(join(home, "plugin"));
+  writeFileSync(file, edit!.insertionInto("")!.text);
+  expect(readFileSync(file, "utf8")).toContain("setup --undo");
+  return import(pathToFileURL(file).href);
+}
+
+type Hooks = Record<string, (...values: unknown[]) => Promise<unknown>>;
+interface Part {
+  type: string;
+  text: string;
+  synthetic?: boolean;
+}
+interface Message {
+  info: { id: string; role: string; sessionID: string };
+  parts: Part[];
+}
+
+describe("the plugin of opencode", () => {
+  const message = (id: string, role: string, text: string): Message => ({
+    info: { id, role, sessionID: "s1" },
+    parts: [{ type: "text", text }],
+  });
+  const textsOf = (messages: readonly Message[]): string[] =>
+    messages.map(({ parts }) => parts.map(({ text }) => text).join("|"));
+
+  async function hooksWith(program: string): Promise<Hooks> {
+    const { Coppice } = (await pluginOf("opencode", program)) as { Coppice: (about: object) => Promise<Hooks> };
+    return Coppice({ directory: "/srv" });
+  }
+
+  async function say(hooks: Hooks, { info, parts }: Message): Promise<void> {
+    await hooks["chat.message"]!({ sessionID: info.sessionID }, { message: info, parts });
+  }
+
+  test("adds to requests what Coppice says, and the same again to later ones", async () => {
+    const hooks = await hooksWith(ANSWERING);
+    const history = () => [
+      message("m1", "user", "first"),
+      message("m2", "assistant", "yes"),
+      message("m3", "user", "next"),
+    ];
+    await say(hooks, history()[0]!);
+    const first = history().slice(0, 1);
+    await hooks["experimental.chat.messages.transform"]!({}, { messages: first });
+    expect(textsOf(first)).toEqual(["session-start opencode s1\n\nprompt opencode s1 first|first"]);
+    await say(hooks, history()[2]!);
+    const later = history();
+    await hooks["experimental.chat.messages.transform"]!({}, { messages: later });
+    expect(textsOf(later)).toEqual([textsOf(first)[0], "yes", "prompt opencode s1 next|next"]);
+  });
+
+  test("says in a compaction what must survive, and brings it back after it", async () => {
+    const hooks = await hooksWith(ANSWERING);
+    const output = { context: [] as string[] };
+    await hooks["experimental.session.compacting"]!({ sessionID: "s1" }, output);
+    expect(output.context).toEqual(["before-compaction opencode s1"]);
+    await hooks.event!({ event: { type: "session.compacted", properties: { sessionID: "s1" } } });
+    const messages = [message("m9", "user", "go on")];
+    await hooks["experimental.chat.messages.transform"]!({}, { messages });
+    expect(textsOf(messages)).toEqual(["after-compaction opencode s1|go on"]);
+  });
+
+  test("says nothing to subagents, and adds the server unless there is one", async () => {
+    const hooks = await hooksWith(ANSWERING);
+    await hooks.event!({ event: { type: "session.created", properties: { info: { id: "s1", parentID: "s0" } } } });
+    await say(hooks, message("m1", "user", "first"));
+    const messages = [message("m1", "user", "first")];
+    await hooks["experimental.chat.messages.transform"]!({}, { messages });
+    expect(textsOf(messages)).toEqual(["first"]);
+    const config = { mcp: { coppice: "mine" } };
+    await hooks.config!(config);
+    expect(config).toEqual({ mcp: { coppice: "mine" } });
+    const empty: { mcp?: { coppice: { command: string[] } } } = {};
+    await hooks.config!(empty);
+    expect(empty.mcp!.coppice.command.at(-1)).toBe("mcp");
+  });
+
+  test.each(["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho nonsense\n", "#!/no/such/program\n"])(
+    "changes nothing if Coppice does not answer: %j",
+    async (program) => {
+      const hooks = await hooksWith(program);
+      const messages = [message("m1", "user", "first")];
+      await say(hooks, messages[0]!);
+      await hooks["experimental.chat.messages.transform"]!({}, { messages });
+      expect(textsOf(messages)).toEqual(["first"]);
+    },
+  );
+});
+
+test("the extension of pi adds a message at the start, at each prompt and after a compaction", async () => {
+  const { default: extend } = (await pluginOf("pi", ANSWERING)) as { default: (pi: object) => void };
+  const hooks: Hooks = {};
+  extend({
+    on: (event: string, act: Hooks[string]) => {
+      hooks[event] = act;
+    },
+  });
+  const about = { cwd: "/srv", sessionManager: { getSessionId: () => "s1" } };
+  const said = async (prompt: string): Promise<unknown> => hooks.before_agent_start!({ prompt }, about);
+  const answer = (content: string) => ({ message: { customType: "coppice", content, display: false } });
+  await hooks.session_start!({}, about);
+  expect(await said("a")).toEqual(answer("session-start pi s1\n\nprompt pi s1 a"));
+  expect(await said("b")).toEqual(answer("prompt pi s1 b"));
+  await hooks.session_before_compact!({}, about);
+  await hooks.session_compact!({}, about);
+  expect(await said("c")).toEqual(answer("after-compaction pi s1\n\nprompt pi s1 c"));
+});

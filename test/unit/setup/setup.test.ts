@@ -1,0 +1,242 @@
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Machine } from "../../../src/core/data-folder.ts";
+import { dataFolder } from "../../../src/core/data-folder.ts";
+import { trustOf } from "../../../src/setup/agents/codex.ts";
+import { WrittenFiles } from "../../../src/setup/changes.ts";
+import type { OwnCommand } from "../../../src/setup/own-command.ts";
+import type { Target } from "../../../src/setup/target.ts";
+import { AGENTS } from "../../../src/setup/targets.ts";
+import { watchService } from "../../../src/setup/watch-service.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
+
+const COMMAND: OwnCommand = { program: ["coppice"], store: [] };
+const TARGETS = [...AGENTS, watchService("linux")!, watchService("darwin")!];
+
+/** What people have in the files that setup adds to. */
+const OWN: Readonly<Record<string, string>> = {
+  ".codex/config.toml":
+    'model = "x" # mine\n\n[[hooks.SessionStart]]\nhooks = [{ type = "command", command = "mine" }]',
+  ".config/Code/User/mcp.json":
+    '{\n  // mine\n  "servers": {\n    "other": { "command": "x" }, // "coppice": {\n  },\n}\n',
+  ".claude/settings.json": "{}",
+  ".gemini/settings.json": "{ /* mine */ }",
+  ".config/opencode/opencode.jsonc": "{}",
+  ".pi/agent/models.json": "{}",
+};
+
+function machineWith(files: Readonly<Record<string, string>> = {}): Machine {
+  const home = temporaryFolder();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+  }
+  return { env: {}, platform: "linux", home };
+}
+
+/** Every file, folder and link below a folder. */
+function treeOf({ home }: Machine): string[] {
+  return readdirSync(home, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const content = entry.isFile() ? readFileSync(path, "latin1") : entry.isSymbolicLink() ? readlinkSync(path) : "";
+      return `${path} ${statSync(path).mode} ${content}`;
+    })
+    .sort();
+}
+
+/** Each call is a run of its own. Returns how many files changed. */
+function setUp(machine: Machine, target: Target, command = COMMAND): number {
+  return run(machine, target, command);
+}
+
+function undo(machine: Machine, target: Target): number {
+  return run(machine, target, undefined);
+}
+
+function run(machine: Machine, target: Target, command: OwnCommand | undefined): number {
+  const files = new WrittenFiles(dataFolder(machine));
+  const edits = command === undefined ? [] : target.edits(machine, command);
+  const changes = files.changesFor(target.name, edits);
+  files.apply(changes);
+  return changes.filter(({ before, after }) => before !== after).length;
+}
+
+const agent = (name: string): Target => AGENTS.find((one) => one.name === name)!;
+const textOf = (machine: Machine, path: string): string => readFileSync(join(machine.home, path), "utf8");
+
+describe.each(TARGETS.map((target, index) => [`${target.name} ${index}`, target] as const))("%s", (_, target) => {
+  test.each([
+    ["nothing", {}],
+    ["files of the person", OWN],
+  ])("writes once, and undoes it byte for byte, with %s", (_name, own) => {
+    const machine = machineWith(own);
+    const before = treeOf(machine);
+    expect(setUp(machine, target)).toBeGreaterThan(0);
+    const written = treeOf(machine);
+    expect(written).not.toEqual(before);
+    expect(setUp(machine, target)).toBe(0);
+    expect(treeOf(machine)).toEqual(written);
+    expect(new WrittenFiles(dataFolder(machine)).hasAllOf(target.name)).toBe(true);
+    undo(machine, target);
+    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+  });
+
+  test("replaces what an earlier setup wrote", () => {
+    const machine = machineWith(OWN);
+    const before = treeOf(machine);
+    setUp(machine, target, { program: ["npx", "coppice"], store: ["--db", "/a b/x.db"] });
+    expect(setUp(machine, target)).toBeGreaterThan(0);
+    const fresh = machineWith(OWN);
+    setUp(fresh, target);
+    const named = (one: Machine): string[] => treeOf(one).map((entry) => entry.replaceAll(one.home, "~"));
+    const withoutRecord = (entries: string[]): string[] => entries.filter((entry) => !entry.includes("setup.json"));
+    expect(withoutRecord(named(machine))).toEqual(withoutRecord(named(fresh)));
+    undo(machine, target);
+    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+  });
+
+  test("names the command and no version", () => {
+    const machine = machineWith();
+    const written = target.edits(machine, COMMAND).map((edit) => edit.insertionInto("")!.text);
+    expect(written.join()).toContain("coppice");
+    expect(written.join()).not.toMatch(/coppice@|node_modules|v\d+\.\d+\.\d+/);
+  });
+});
+
+/** The folder where Coppice keeps its store stays. */
+function isDataFolder(entry: string): boolean {
+  return / \d+ $/.test(entry) && /\.local(\/share(\/coppice)?)? /.test(entry);
+}
+
+describe("files that others write too", () => {
+  test("keep what came later, before and after what setup wrote", () => {
+    const machine = machineWith(OWN);
+    setUp(machine, agent("codex"));
+    const path = join(machine.home, ".codex", "config.toml");
+    writeFileSync(path, `# first\n${readFileSync(path, "utf8")}\n[projects."/srv"]\ntrust_level = "trusted"\n`);
+    undo(machine, agent("codex"));
+    const own = OWN[".codex/config.toml"];
+    expect(readFileSync(path, "utf8")).toBe(`# first\n${own}\n[projects."/srv"]\ntrust_level = "trusted"\n`);
+  });
+
+  test("that setup made stay if somebody else put something into them", () => {
+    const machine = machineWith();
+    setUp(machine, agent("vscode"));
+    const path = ".config/Code/User/mcp.json";
+    const text = textOf(machine, path).replace(/("coppice": .*)\n/, '$1,\n\t\t"other": {}\n');
+    writeFileSync(join(machine.home, path), text);
+    undo(machine, agent("vscode"));
+    expect(textOf(machine, path)).toContain('"other": {}');
+    expect(textOf(machine, path)).not.toContain("coppice");
+  });
+
+  test("are not touched if what setup wrote was changed", () => {
+    const machine = machineWith();
+    setUp(machine, agent("pi"));
+    const path = join(machine.home, ".pi", "agent", "extensions", "coppice.ts");
+    writeFileSync(path, `${readFileSync(path, "utf8").slice(0, -3)}// mine`);
+    const before = treeOf(machine);
+    const refusal = expect.objectContaining({ code: "FILE_NOT_USABLE", message: expect.stringContaining(path) });
+    expect(() => undo(machine, agent("pi"))).toThrow(refusal);
+    expect(() => setUp(machine, agent("pi"))).toThrow(refusal);
+    expect(treeOf(machine)).toEqual(before);
+  });
+
+  test("of the same name are not replaced", () => {
+    const machine = machineWith({ ".config/opencode/plugin/coppice.js": "// mine" });
+    expect(() => setUp(machine, agent("opencode"))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+  });
+
+  test("are recognized after the list of what was written was lost", () => {
+    const machine = machineWith({ ".codex/config.toml": "a = 1\n" });
+    const before = treeOf(machine).filter((entry) => !/ \d+ $/.test(entry));
+    for (const target of AGENTS) setUp(machine, target);
+    writeFileSync(join(dataFolder(machine), "setup.json"), '{"files":[]}');
+    const own = AGENTS.filter(({ name }) => name !== "vscode");
+    expect(own.map((target) => setUp(machine, target))).toEqual([0, 0, 0, 0, 0]);
+    for (const target of own) undo(machine, target);
+    const left = treeOf(machine).filter((entry) => !/ \d+ $/.test(entry) && !entry.includes("mcp.json"));
+    expect(left).toEqual(before);
+  });
+
+  test("stay links, with their permissions", () => {
+    const machine = machineWith({ "dotfiles/config.toml": "a = 1\n", ".codex/x": "" });
+    symlinkSync(join(machine.home, "dotfiles", "config.toml"), join(machine.home, ".codex", "config.toml"));
+    const before = treeOf(machine);
+    setUp(machine, agent("codex"));
+    expect(textOf(machine, "dotfiles/config.toml")).toContain("coppice mcp".slice(0, 7));
+    undo(machine, agent("codex"));
+    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+  });
+
+  test("that are no UTF-8 are refused", () => {
+    const machine = machineWith();
+    mkdirSync(join(machine.home, ".codex"));
+    writeFileSync(join(machine.home, ".codex", "config.toml"), Buffer.from([0x23, 0xff, 0x0a]));
+    expect(() => setUp(machine, agent("codex"))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+  });
+});
+
+describe("codex", () => {
+  test.each([
+    "hooks = {}\n",
+    'mcp_servers.other.command = "x"\n',
+    "a = 1\n[hooks]\nSessionStart = []\n",
+    "[mcp_servers]\ncoppice = { command = 'x' }\n",
+  ])("refuses to add tables to values: %j", (text) => {
+    const machine = machineWith({ ".codex/config.toml": text });
+    expect(() => setUp(machine, agent("codex"))).toThrow(/written as values/);
+  });
+
+  test("leaves out the server that the person has", () => {
+    const machine = machineWith({ ".codex/config.toml": '[mcp_servers.coppice]\ncommand = "mine"\n' });
+    setUp(machine, agent("codex"));
+    expect(textOf(machine, ".codex/config.toml").match(/\[mcp_servers\.coppice\]/g)).toHaveLength(1);
+    expect(setUp(machine, agent("codex"))).toBe(0);
+  });
+});
+
+test("Claude Code gets no second server", () => {
+  const machine = machineWith({ ".claude.json": '{"mcpServers":{"coppice":{"command":"mine"}}}' });
+  setUp(machine, agent("claude-code"));
+  expect(readdirSync(join(machine.home, ".claude", "skills", "coppice")).sort()).toEqual([".claude-plugin", "hooks"]);
+});
+
+describe("mcp.json of VS Code", () => {
+  test.each([
+    ["", '{\n\t"servers": {\n\t\t"coppice": X\n\t}\n}\n'],
+    ["{}", '{\n\t"servers": {\n\t\t"coppice": X\n\t}\n}'],
+    ['{ "inputs": [{ "servers": {} }] }', '{\n\t"servers": {\n\t\t"coppice": X\n\t}, "inputs": [{ "servers": {} }] }'],
+    ['{"servers":{}}', '{"servers":{\n\t\t"coppice": X\n\t}}'],
+    [
+      '{\n  "servers": { // "x": {\n    "a}": { "b": "\\"{" }\n  }\n}',
+      '{\n  "servers": {\n    "coppice": X, // "x": {\n    "a}": { "b": "\\"{" }\n  }\n}',
+    ],
+  ])("is extended in its place: %j", (text, expected) => {
+    const machine = machineWith(text === "" ? {} : { ".config/Code/User/mcp.json": text });
+    setUp(machine, agent("vscode"));
+    const server = '{"type":"stdio","command":"coppice","args":["mcp"]}';
+    expect(textOf(machine, ".config/Code/User/mcp.json")).toBe(expected.replace("X", server));
+    undo(machine, agent("vscode"));
+    if (text !== "") expect(textOf(machine, ".config/Code/User/mcp.json")).toBe(text);
+  });
+
+  test.each(["[]", '{"servers": []}', "nonsense"])("is refused if there is no place: %j", (text) => {
+    const machine = machineWith({ ".config/Code/User/mcp.json": text });
+    expect(() => setUp(machine, agent("vscode"))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+  });
+
+  test("keeps a server that the person added", () => {
+    const machine = machineWith({ ".config/Code/User/mcp.json": '{"servers": {"coppice": {"command": "mine"}}}' });
+    expect(setUp(machine, agent("vscode"))).toBe(0);
+  });
+});
+
+test("Codex notes this of a hook that was trusted", () => {
+  // Codex 0.169 said so of a hook with a timeout of 15 s.
+  expect(trustOf("SessionStart", "true")).toBe(
+    "sha256:0366bd3621738b6e2e42c41f8d8b69fd9b6d6734a3798b9bfb39ff339f60c1bf",
+  );
+});
