@@ -1,0 +1,239 @@
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { filesIn, type Invocation, type Place, type RealAgent } from "./agents.ts";
+import type { FakeProvider } from "./provider.ts";
+
+const FACT = "eu-kelp-7";
+const DECISION = `We decided: the deploy region is ${FACT}, because every other region was too slow.`;
+const TIMEOUT_MS = 180_000;
+
+/** Null: it could not be tried, and `notes` says why. */
+export interface Trial {
+  agent: string;
+  /** Setup writes what the agent's own check accepts, and a second time nothing. */
+  setup: boolean;
+  /** What was decided in session A stands in the first request of session B, by the hook at the start. */
+  sessionStart: boolean;
+  /** It stands in the request that asks for it, by the hook at the prompt. */
+  prompt: boolean;
+  /** What was decided stands in the first request after a compaction. */
+  compaction: boolean | null;
+  /** After `coppice hook off`, nothing comes. */
+  off: boolean;
+  /** After `setup --undo`, every file is as it was before, byte for byte. */
+  undo: boolean;
+  seconds: number;
+  notes: string[];
+}
+
+interface Firing {
+  event: string;
+  output: string;
+}
+
+/** Runs one agent through all trials, in a home of its own. */
+export async function tryAgent(
+  agent: RealAgent,
+  folder: string,
+  program: string,
+  provider: FakeProvider,
+): Promise<Trial> {
+  const startedMs = performance.now();
+  const bench = new Bench(agent, join(folder, "runs", agent.name), program, {
+    modules: join(folder, "node_modules"),
+    providerUrl: provider.url,
+  });
+  const notes: string[] = [];
+  const note = (text: string): false => {
+    notes.push(text);
+    return false;
+  };
+  const agentRun = async (invocation: Invocation): Promise<string[]> => {
+    provider.take();
+    const { exitCode, output } = await bench.run(invocation);
+    if (exitCode !== 0) notes.push(`exit ${exitCode}: ${output.trim().slice(-300)}`);
+    return provider.take().flatMap(({ texts }) => texts);
+  };
+
+  agent.prepare(bench.place);
+  const before = filesIn(bench.place.home);
+  const isDone = await isSetUp(bench, note);
+  await bench.coppice("setup", "--undo", "--yes");
+  const undo = isSame(before, filesIn(bench.place.home), note);
+  await bench.coppice("setup", agent.name, "--yes");
+  const setup = isDone && (await isValid(bench, note));
+  agent.trust?.(bench.place);
+
+  if (agent.isUnread) await bench.importDecision(DECISION);
+  else await agentRun(agent.start(bench.place, DECISION));
+  await bench.coppice("watch", "--once", "--yes");
+
+  const offered = (events: readonly string[], texts: readonly string[]): boolean => {
+    const told = bench.takeFirings().filter(({ event, output }) => events.includes(event) && output.includes(FACT));
+    if (told.length === 0) return note(`no hook ${events.join(", ")} told the decision`);
+    const said = told.flatMap(({ output }) => textsOf(output)).filter((text) => text.includes(FACT));
+    // Gemini CLI escapes the tags of what hooks say.
+    const asked = texts.map((text) => text.replaceAll("&lt;", "<").replaceAll("&gt;", ">"));
+    const arrived = said.some((text) => asked.some((one) => one.includes(text.trim())));
+    return arrived || note(`what the hook ${told[0]!.event} told is not in the request`);
+  };
+  bench.takeFirings();
+  const sessionStart = offered(["session-start"], await agentRun(agent.start(bench.place, "Say hello.")));
+  const question = "Which deploy region did we decide on?";
+  const prompt = offered(["prompt"], await agentRun(agent.start(bench.place, question)));
+
+  let compaction: boolean | null = null;
+  if (typeof agent.compact === "string") notes.push(`compaction: ${agent.compact}`);
+  else {
+    await agentRun(agent.start(bench.place, DECISION));
+    bench.takeFirings();
+    await agentRun(agent.compact(bench.place));
+    const texts = await agentRun(agent.goOn(bench.place, "Go on with the next step."));
+    // Agents that compact a full window do so before they go on.
+    const isAnnounced = bench.firedEvents().includes("before-compaction");
+    compaction = offered(["session-start", "after-compaction", "prompt"], texts);
+    compaction &&= isAnnounced || note("the hook before-compaction did not fire");
+  }
+
+  await bench.coppice("hook", "off");
+  bench.takeFirings();
+  const texts = await agentRun(agent.start(bench.place, question));
+  const off = !texts.some((text) => text.includes(FACT)) || note("the decision came although the hooks are off");
+  await bench.coppice("hook", "on");
+  await bench.coppice("setup", "--undo", "--yes");
+  const left = [...filesIn(bench.place.home)].filter(([path, text]) => isLeft(path, text));
+  if (left.length > 0) notes.push(`undo after use leaves ${left.map(([path]) => path).join(", ")}`);
+  const seconds = Math.round((performance.now() - startedMs) / 1_000);
+  return {
+    agent: agent.name,
+    setup,
+    sessionStart,
+    prompt,
+    compaction,
+    off,
+    undo: undo && left.length === 0,
+    seconds,
+    notes,
+  };
+}
+
+async function isSetUp(bench: Bench, note: (text: string) => false): Promise<boolean> {
+  const first = await bench.coppice("setup", bench.agent.name, "--yes");
+  if (first.exitCode !== 0) return note(`setup: ${first.output}`);
+  const written = filesIn(bench.place.home);
+  await bench.coppice("setup", bench.agent.name, "--yes");
+  return isSame(written, filesIn(bench.place.home), note);
+}
+
+async function isValid(bench: Bench, note: (text: string) => false): Promise<boolean> {
+  if (bench.agent.validate === undefined) return true;
+  const { exitCode, output } = await bench.run(bench.agent.validate(bench.place));
+  return exitCode === 0 || note(`validate: ${output.trim()}`);
+}
+
+/** What an agent writes for itself while it is asked does not count: state that lies beside what setup writes. */
+function isSame(before: Map<string, string>, after: Map<string, string>, note: (text: string) => false): boolean {
+  const changed = [...before].filter(([path, text]) => after.get(path) !== text).map(([path]) => path);
+  const added = [...after].filter(([path, text]) => !before.has(path) && isLeft(path, text)).map(([path]) => path);
+  const different = [...changed, ...added];
+  return different.length === 0 || note(`files differ: ${different.join(", ")}`);
+}
+
+function isLeft(path: string, text: string): boolean {
+  if (/sessions|projects|chats|\.db|history|mcp-logs|\.log|share\/coppice\/(?!setup)/.test(path)) return false;
+  return /coppice/.test(path) || /coppice["' ]*,? *["']?(?:hook|mcp)/.test(text);
+}
+
+/** Returns every text in a hook's answer, which is JSON or plain text. */
+function textsOf(output: string): string[] {
+  const texts = (value: unknown): string[] =>
+    typeof value === "string"
+      ? [value]
+      : typeof value === "object" && value !== null
+        ? Object.values(value).flatMap(texts)
+        : [];
+  return output.trim().startsWith("{") ? texts(JSON.parse(output)) : [output];
+}
+
+class Bench {
+  readonly agent: RealAgent;
+  readonly place: Place;
+  readonly #firings: string;
+  readonly #env: Record<string, string>;
+
+  constructor(agent: RealAgent, folder: string, program: string, about: Pick<Place, "modules" | "providerUrl">) {
+    this.agent = agent;
+    rmSync(folder, { recursive: true, force: true });
+    const [home, project, bin] = [join(folder, "home"), join(folder, "harbor"), join(folder, "bin")];
+    this.#firings = join(folder, "firings");
+    for (const one of [home, project, bin, this.#firings]) mkdirSync(one, { recursive: true });
+    this.place = { ...about, home, project };
+    // This `coppice` also keeps what the hooks answered.
+    const script = `#!/bin/sh
+[ "$1" = hook ] && [ "$3" = --agent ] || exec '${process.execPath}' '${program}' "$@"
+file='${this.#firings}'/$(date +%s%N)-$2
+tee "$file.in" | '${process.execPath}' '${program}' "$@" | tee "$file.out"
+`;
+    writeFileSync(join(bin, "coppice"), script);
+    chmodSync(join(bin, "coppice"), 0o755);
+    this.#env = { PATH: `${bin}:${process.env.PATH}`, HOME: home, TERM: "xterm-256color" };
+  }
+
+  coppice(...args: string[]): Promise<{ exitCode: number | null; output: string }> {
+    return this.run({ program: "coppice", args });
+  }
+
+  run({ program, args, env = {}, stdin = "" }: Invocation): Promise<{ exitCode: number | null; output: string }> {
+    const child = spawn(program, args, {
+      cwd: this.place.project,
+      env: { ...this.#env, ...env },
+      timeout: TIMEOUT_MS,
+      killSignal: "SIGKILL",
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
+    child.stdin.on("error", () => {});
+    if (stdin === "") child.stdin.end();
+    else {
+      child.stdin.write(stdin);
+      // An agent that is asked over stdin ends when it is closed, answered or not.
+      setTimeout(() => child.stdin.end(), 10_000);
+    }
+    return new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (exitCode) => resolve({ exitCode, output }));
+    });
+  }
+
+  /** Stores a session of this project that no agent of the bench had. */
+  async importDecision(decision: string): Promise<void> {
+    const file = join(this.#firings, "..", "session-a.jsonl");
+    const about = { session: "a", project: basename(this.place.project), createdAt: new Date().toISOString() };
+    const lines = [
+      { ...about, role: "user", content: decision },
+      { ...about, role: "assistant", content: "Understood." },
+    ];
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await this.coppice("import", file);
+  }
+
+  firedEvents(): string[] {
+    return readdirSync(this.#firings).flatMap((name) => /^\d+-(.*)\.in$/.exec(name)?.[1] ?? []);
+  }
+
+  /** Returns what the hooks answered since the last call. */
+  takeFirings(): Firing[] {
+    const names = readdirSync(this.#firings).sort();
+    const firings = names.flatMap((name) => {
+      const event = /^\d+-(.*)\.out$/.exec(name)?.[1];
+      return event === undefined ? [] : [{ event, output: readFileSync(join(this.#firings, name), "utf8") }];
+    });
+    for (const name of names) rmSync(join(this.#firings, name));
+    return firings;
+  }
+}
