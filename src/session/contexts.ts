@@ -263,9 +263,24 @@ export class Contexts {
   }
 }
 
-/** Copies a result, so that a caller cannot change the kept one. */
-function copyOf<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(copyOf) as T;
+/** Copies a result, so that a caller cannot change the kept one. This is most of the time of a render that changes nothing. */
+function copyOf(result: RenderResult): RenderResult {
+  const { messages, composed, sources, omitted, recalled, continuity } = result;
+  return {
+    ...result,
+    messages: messages.map(deepCopyOf),
+    composed: [...composed],
+    sources: sources.map((source) => ({ ...source })),
+    omitted: omitted.map((omission) => ({ ...omission })),
+    recalled: recalled.map((found) => ({ ...found })),
+    continuity: continuity.map((source) => ({ ...source })),
+  };
+}
+
+function deepCopyOf<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)])) as T;
+  if (Array.isArray(value)) return value.map(deepCopyOf) as T;
+  const copy = { ...value };
+  for (const key in copy) copy[key] = deepCopyOf(copy[key]);
+  return copy;
 }

@@ -186,3 +186,26 @@ test("gives a prompt cache the same bytes whatever is asked", () => {
   const after = messages.slice(stable).map(({ parts }) => 4 + estimatingTokenCounter.count(String(parts[0]!.text)));
   expect(tokenCount - stablePrefixTokens).toBe(after.reduce((sum, count) => sum + count, 0));
 });
+
+test("gives each caller a context of its own", () => {
+  const session = temporaryStore().session("s");
+  fill(session, 200);
+  session.compact();
+  const args = JSON.parse('{"nested":[{"__proto__":{"deep":1}}]}');
+  session.append({ role: "assistant", parts: [{ type: "tool_call", toolCallId: "c", name: "look", args }] });
+  for (const options of [{ tokensMax: 2_000 }, { tokensMax: 2_000, query: "boat" }]) {
+    const context = session.render(options);
+    const before = JSON.stringify(context);
+    spoil(context);
+    expect(JSON.stringify(session.render(options))).toBe(before);
+  }
+  expect(session.newest()?.parts).toEqual([{ type: "tool_call", toolCallId: "c", name: "look", args }]);
+});
+
+/** Changes every value in an object. */
+function spoil(value: object): void {
+  for (const [key, item] of Object.entries(value)) {
+    if (typeof item === "object" && item !== null) spoil(item);
+    (value as Record<string, unknown>)[key] = "spoiled";
+  }
+}
