@@ -48,21 +48,19 @@ export function renderContext(
   view: PreparedView,
   options: RenderOptions,
   findings?: Findings,
-  memories?: Map<string, Memory>,
+  memories?: Map<string, MemoryPart>,
 ): RenderResult {
   const { tokenCounter } = options;
   const tokensMax = findings?.tokensMax ?? options.tokensMax;
 
   const window = fitWindow(view, options);
-  const memory = keptMemory(view, options, window, memories);
-  const gap = gapOf(view, window.hidden, memory.themes.length > 0);
-  const gapQuoted = memory.messages.filter(({ cold }) => cold === undefined || memory.themes.length === 0).length;
-  const gapText = gap && gapElement({ ...gap, messageCount: gap.messageCount - gapQuoted });
-  const memoryMessage = composedMessage([
-    memory, // not counted again, because it may be long
-    memory.continuity,
-    gapText === undefined ? undefined : { text: gapText, tokenCount: tokenCounter.count(gapText) },
-  ]);
+  const {
+    memory,
+    message: memoryMessage,
+    gap,
+    sources: digestSources,
+    coverage,
+  } = memoryPart(view, options, window, memories);
   const stable = [...view.pinnedMessages, ...memoryMessage, ...window.earlier];
   const stableTokens = tokenSum(stable);
 
@@ -71,26 +69,26 @@ export function renderContext(
     ...messageSources(view.pinnedMessages, 0),
     ...messageSources(window.earlier, memoryIndex + memoryMessage.length),
   ];
-  const inDigest = memory.messages.filter(({ how }) => how === "verbatim");
-  const wholeIds = new Set([...shown.map(({ messageId }) => messageId), ...inDigest.map(({ id }) => id)]);
   const evidenceTokensMax = tokensMax - stableTokens - tokenSum(window.newest) - MESSAGE_TOKENS;
   const block =
-    findings && buildEvidenceBlock(unshownSteps(findings, view, window, wholeIds), evidenceTokensMax, tokenCounter);
+    findings &&
+    buildEvidenceBlock(unshownSteps(findings, view, window, memory, shown), evidenceTokensMax, tokenCounter);
   const evidenceMessage = composedMessage([block]);
   const evidenceIndex = stable.length;
 
   const evidence = block?.messages ?? [];
   const own = evidence.filter(({ message }) => message.sessionId === view.sessionId);
   const ownIds = new Set(own.map(({ message }) => message.id));
-  const digest = memory.messages.filter(({ id }) => !ownIds.has(id));
-  const quoted = [
-    ...own.map(({ message, cold }) => ({ id: message.id, cold })),
-    ...digest.map(({ id, cold }) => ({ id, cold })),
-  ];
-  const { summaries, omitted } = coverageSources(view, window, memory, gap, quoted, memoryIndex);
+  const { summaries, omitted } =
+    own.length === 0
+      ? coverage
+      : coverageSources(view, window, memory, gap, memoryIndex, [
+          ...own.map(({ message, cold }) => ({ id: message.id, cold })),
+          ...memory.messages.filter(({ id }) => !ownIds.has(id)),
+        ]);
   const sources = [
     ...shown,
-    ...digest.map((message) => sourceOf(message, message.how, memoryIndex)),
+    ...(own.length === 0 ? digestSources : digestSources.filter(({ messageId }) => !ownIds.has(messageId))),
     ...messageSources(window.newest, evidenceIndex + evidenceMessage.length),
     ...own.map(({ message, how }) => sourceOf(message, how, evidenceIndex)),
     ...summaries,
@@ -106,7 +104,7 @@ export function renderContext(
     tokenCount,
     stablePrefixTokens: findings === undefined ? tokenCount : stableTokens,
     sources,
-    omitted,
+    omitted: [...omitted],
     recalled: evidence.map(({ message: { id, sessionId, seq }, how }) => {
       return { messageId: id, sessionId, seq, messageIndex: evidenceIndex, how };
     }),
@@ -114,30 +112,55 @@ export function renderContext(
   };
 }
 
+/** The memory message, and what a context without evidence says of the messages in it. */
+export interface MemoryPart {
+  memory: Memory;
+  /** One message or none. */
+  message: readonly PricedMessage[];
+  gap: Gap | undefined;
+  /** The messages of the digest. */
+  sources: readonly MessageSource[];
+  coverage: Coverage;
+}
+
 /** The number of memory messages to keep. A host usually renders with one or two budgets. */
 const MEMORIES_KEPT = 8;
 
 /** Returns the memory message for a window, from the kept ones if it is there. */
-function keptMemory(
+function memoryPart(
   view: PreparedView,
   options: RenderOptions,
   window: FittedWindow,
-  memories: Map<string, Memory> | undefined,
-): Memory {
+  memories: Map<string, MemoryPart> | undefined,
+): MemoryPart {
   const key = [
     options.tokensMax,
     window.memoryTokensMax,
     window.continuityTokensMax,
     window.anchorSeq,
     window.hidden.length,
+    view.pinnedMessages.length,
     ...window.placed.map(({ id }) => id),
   ].join();
   const kept = memories?.get(key);
   if (kept !== undefined) return kept;
+  const { tokenCounter } = options;
   const memory = buildMemory(view, options, window);
+  const gap = gapOf(view, window.hidden, memory.themes.length > 0);
+  const gapQuoted = memory.messages.filter(({ cold }) => cold === undefined || memory.themes.length === 0).length;
+  const gapText = gap && gapElement({ ...gap, messageCount: gap.messageCount - gapQuoted });
+  const message = composedMessage([
+    memory, // not counted again, because it may be long
+    memory.continuity,
+    gapText === undefined ? undefined : { text: gapText, tokenCount: tokenCounter.count(gapText) },
+  ]);
+  const index = view.pinnedMessages.length;
+  const sources = memory.messages.map((source) => sourceOf(source, source.how, index));
+  const coverage = coverageSources(view, window, memory, gap, index, memory.messages);
+  const part = { memory, message, gap, sources, coverage };
   if (memories?.size === MEMORIES_KEPT) memories.clear();
-  memories?.set(key, memory);
-  return memory;
+  memories?.set(key, part);
+  return part;
 }
 
 /** Returns the steps that the other parts of the context do not show word for word. */
@@ -145,10 +168,16 @@ function unshownSteps(
   { steps }: Findings,
   view: PreparedView,
   { hidden, newest }: FittedWindow,
-  wholeIds: ReadonlySet<number>,
+  memory: Memory,
+  shown: readonly MessageSource[],
 ): EvidenceStep[] {
   const hiddenIds = new Set(hidden.map(({ id }) => id));
-  const shownIds = new Set([...wholeIds, ...newest.map(({ source }) => source?.message.id)]);
+  const inDigest = memory.messages.filter(({ how }) => how === "verbatim");
+  const shownIds = new Set([
+    ...shown.map(({ messageId }) => messageId),
+    ...inDigest.map(({ id }) => id),
+    ...newest.map(({ source }) => source?.message.id),
+  ]);
   return steps.filter(({ sessionId, messages, cold }) => {
     if (sessionId !== view.sessionId) return true;
     if (cold === undefined && !messages.every(({ id }) => hiddenIds.has(id))) return false;
@@ -179,6 +208,11 @@ function sourceOf(
   return { how, messageIndex, messageId, seqFirst: seq, seqLast: seq, messageCount: 1 };
 }
 
+interface Coverage {
+  summaries: readonly SummarySource[];
+  omitted: readonly Omission[];
+}
+
 /**
  * Counts the messages that the context does not show: under the summary that covers them, else under a pointer line.
  * @param quoted  The messages of the rendered session that the digest or the evidence shows.
@@ -188,9 +222,9 @@ function coverageSources(
   { hidden }: FittedWindow,
   memory: Memory,
   gap: Gap | undefined,
-  quoted: readonly { id: number; cold: ThemePlace | undefined }[],
   messageIndex: number,
-): { summaries: SummarySource[]; omitted: Omission[] } {
+  quoted: readonly { id: number; cold: ThemePlace | undefined }[],
+): Coverage {
   const summaries = new Map<string, SummarySource>();
   for (const { theme, shown } of memory.themes) {
     for (const { index, view: summary, messageCount } of shown) {

@@ -1,9 +1,8 @@
 import { BlockCache, type BlockedMessage } from "../context/digest/blocks.ts";
 import { loadEvidence } from "../context/evidence/evidence.ts";
 import { stableTokensMax } from "../context/layout/fit-window.ts";
-import type { Memory } from "../context/layout/memory.ts";
 import { type PreparedView, prepareView } from "../context/layout/prepare.ts";
-import { type Findings, renderContext } from "../context/render.ts";
+import { type Findings, type MemoryPart, renderContext } from "../context/render.ts";
 import type { ContinuityWriter, RenderResult } from "../context/result.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
 import { normalWindow } from "../context/tool-output/normalize.ts";
@@ -41,7 +40,7 @@ interface ColdPart {
   pinnedCount: number;
   settings: SessionSettings;
   view: ColdView;
-  memories: Map<string, Memory>;
+  memories: Map<string, MemoryPart>;
   /** The messages before the window of another strategy. */
   past?: { key: string; messages: readonly BlockedMessage[] };
   continuity: ContinuityWriter;

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { UNCACHED_TOKENS_MAX } from "../../src/context/layout/fit-window.ts";
-import type { Memory } from "../../src/context/layout/memory.ts";
+
 import { prepareView } from "../../src/context/layout/prepare.ts";
-import { renderContext } from "../../src/context/render.ts";
+import { type MemoryPart, renderContext } from "../../src/context/render.ts";
 import type { Source } from "../../src/context/result.ts";
 import type { RenderView } from "../../src/context/view.ts";
 import type { Message } from "../../src/core/message.ts";
@@ -42,7 +42,7 @@ test("promise 6: keeps its prefix until the window has used up half of its room"
       fc.integer({ min: UNCACHED_TOKENS_MAX + 1, max: 12_000 }),
       fc.record({ place: fc.nat(20), hundredths: fc.integer({ min: 40, max: 120 }) }),
       (before, division, others, tokensMax, large) => {
-        const memories = new Map<string, Memory>();
+        const memories = new Map<string, MemoryPart>();
         const text = "abcd".repeat((tokensMax * large.hundredths) / 100);
         const after = others.toSpliced(large.place, 0, { kind: "assistant", text });
         const all = messagesOf([...before, ...after]);

@@ -141,14 +141,43 @@ function fitStep(
   shortenedTokens: number,
   tokenCounter: TokenCounter,
 ): FittedStep {
-  const rendered = renderStep(step, isOpen, tokenCounter);
-  const asIs = { costs: rendered.map((message) => message.tokenCount), render: () => rendered };
-  const closedTokens = tokenSum(isOpen ? renderStep(step, false, tokenCounter) : rendered);
-  if (closedTokens <= aloneTokensMax) return asIs;
+  const asIs = stepAsIs(step, isOpen, tokenCounter);
+  if (asIs.closedTokens <= aloneTokensMax) return asIs;
   const shortestTokens = tokenSum(renderStep(shortenStep(step, 0, tokenCounter), false, tokenCounter));
-  if (shortestTokens >= closedTokens) return asIs; // the markers of a cut cost tokens too
+  if (shortestTokens >= asIs.closedTokens) return asIs; // the markers of a cut cost tokens too
   const cost = Math.max(shortestTokens, Math.floor(shortenedTokens));
   return { costs: [cost], render: () => renderStep(shortenStep(step, cost, tokenCounter), isOpen, tokenCounter) };
+}
+
+interface StepAsIs extends FittedStep {
+  step: Step;
+  isOpen: boolean;
+  tokenCounter: TokenCounter;
+  closedTokens: number;
+}
+
+/** A cache, by the first message of the step, because the window of each render has nearly the same steps. */
+const known = new WeakMap<Message, StepAsIs>();
+
+function stepAsIs(step: Step, isOpen: boolean, tokenCounter: TokenCounter): StepAsIs {
+  const first = step.messages[0]!;
+  const last = known.get(first);
+  if (last?.isOpen === isOpen && last.tokenCounter === tokenCounter && isSame(step, last.step)) return last;
+  const rendered = renderStep(step, isOpen, tokenCounter);
+  const costs = rendered.map((message) => message.tokenCount);
+  const closedTokens = tokenSum(isOpen ? renderStep(step, false, tokenCounter) : rendered);
+  const asIs = { step, isOpen, tokenCounter, costs, closedTokens, render: () => rendered };
+  known.set(first, asIs);
+  return asIs;
+}
+
+function isSame(step: Step, other: Step): boolean {
+  if (step.messages.length !== other.messages.length) return false;
+  for (const [index, message] of step.messages.entries()) {
+    if (message !== other.messages[index]) return false;
+    if (step.shortened.has(message.id) !== other.shortened.has(message.id)) return false;
+  }
+  return true;
 }
 
 /** The tokens that the window may use at one size of the memory message. */

@@ -90,8 +90,13 @@ function isBlank(part: Part): boolean {
 
 /** Returns the same list if no item changes. */
 function mapped(parts: Part[], change: (part: Part) => Part): Part[] {
-  const changed = parts.map(change);
-  return changed.every((part, index) => part === parts[index]) ? parts : changed;
+  let changed: Part[] | undefined;
+  for (const [index, part] of parts.entries()) {
+    const other = change(part);
+    if (other !== part) changed ??= parts.slice(0, index);
+    changed?.push(other);
+  }
+  return changed ?? parts;
 }
 
 class CallIds {
