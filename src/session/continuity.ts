@@ -1,4 +1,10 @@
-import { buildContinuity, continuityShare, NameRanks } from "../context/continuity/continuity.ts";
+import {
+  buildContinuity,
+  type ContinuityTopics,
+  continuityShare,
+  continuityTopics,
+  NameRanks,
+} from "../context/continuity/continuity.ts";
 import type { BlockCache, BlockedMessage } from "../context/digest/blocks.ts";
 import type { ContinuityWriter } from "../context/result.ts";
 import type { Message } from "../core/message.ts";
@@ -107,13 +113,19 @@ export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, bl
     hiddenNotes.set(message.id, known);
     return known;
   };
+  const topicsOf = (hidden: readonly Message[], inWindow: ReadonlySet<string>): ContinuityTopics => {
+    const bySeq = new Map([...old, ...hidden.map(notesOfHidden)].map((message) => [message.seq, message]));
+    const notes = [...bySeq.values()].sort((left, right) => left.seq - right.seq);
+    return continuityTopics(notes, inWindow, tokenCounter);
+  };
+  let last: { hidden: readonly Message[]; topics: ContinuityTopics } | undefined;
   return {
     share: continuityShare(old),
-    write: (hidden, tokensMax, shown, roomMax) => {
-      const bySeq = new Map([...old, ...hidden.map(notesOfHidden)].map((message) => [message.seq, message]));
-      const notes = [...bySeq.values()].sort((left, right) => left.seq - right.seq);
+    write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
+      if (last?.hidden !== hidden || last.topics.inWindow !== inWindow)
+        last = { hidden, topics: topicsOf(hidden, inWindow) };
       const rankedNames = nameRanks.ranked(hidden.map((message) => blocks.of(message)));
-      return buildContinuity(notes, rankedNames, shown, tokensMax, tokenCounter, roomMax);
+      return buildContinuity(last.topics, rankedNames, inDigest, tokensMax, tokenCounter, roomMax);
     },
   };
 }

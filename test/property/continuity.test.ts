@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { buildContinuity, continuityShare, NameRanks } from "../../src/context/continuity/continuity.ts";
+import {
+  buildContinuity,
+  continuityShare,
+  continuityTopics,
+  NameRanks,
+} from "../../src/context/continuity/continuity.ts";
 import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityWriter } from "../../src/context/result.ts";
@@ -22,10 +27,11 @@ function writerOf({ messages, view }: SessionModel): ContinuityWriter {
   const cold = messages.filter(({ id }) => !shown.has(id)).map(notesOfMessage);
   return {
     share: continuityShare(cold),
-    write: (hidden, tokensMax, shown, roomMax) => {
+    write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
       const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
       const notes = [...cold, ...hidden.map(notesOfMessage)];
-      return buildContinuity(notes, new NameRanks(blocked).ranked(), shown, tokensMax, quarterCounter, roomMax);
+      const topics = continuityTopics(notes, inWindow, quarterCounter);
+      return buildContinuity(topics, new NameRanks(blocked).ranked(), inDigest, tokensMax, quarterCounter, roomMax);
     },
   };
 }

@@ -29,6 +29,8 @@ export interface BlockedMessage {
   /** The keys of its calls in the cache. */
   callKeys: readonly string[];
   blocks: readonly Block[];
+  /** The names in its blocks, each once. */
+  names: readonly string[];
   /** How likely later work uses lines of it again, compared with other messages of its age. */
   kindWeight: number;
   /** The weight of each name that the message mentions. */
@@ -113,6 +115,7 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
   const kind = kindOf(source, calls);
   const text = role === "tool" ? source.text.replace(LINE_NUMBER, "") : source.text;
   const isCall = callKeys.length > 0;
+  const blocks = blocksOf(text);
   return {
     id,
     seq,
@@ -123,7 +126,8 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
     isWhole: isAllOf(parts, text),
     isCall,
     callKeys,
-    blocks: blocksOf(text),
+    blocks,
+    names: [...new Set(blocks.flatMap((block) => block.names))],
     kindWeight: KIND_WEIGHT[kind],
     nameWeight: role === "tool" ? NAME_WEIGHT.result : isCall ? NAME_WEIGHT.call : NAME_WEIGHT.text,
   };

@@ -3,6 +3,7 @@ import {
   buildContinuity,
   continuityShare,
   continuityTokensMax,
+  continuityTopics,
   NameRanks,
   pathOfActions,
   rankedFiles,
@@ -30,7 +31,13 @@ const ends = (seq: number, result: { failed?: boolean; error?: string; outcome?:
   });
 
 const continuityOf = (notes: NotedMessage[], tokensMax: number, shownNames: string[] = []) =>
-  buildContinuity(notes, [], { inWindow: new Set(shownNames), inDigest: new Set() }, tokensMax, quarterCounter);
+  buildContinuity(
+    continuityTopics(notes, new Set(shownNames), quarterCounter),
+    [],
+    new Set(),
+    tokensMax,
+    quarterCounter,
+  );
 
 const textsOf = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
 
@@ -157,11 +164,11 @@ test("lists the identifiers that nothing shows, those of calls and of late first
       ],
     }),
   ];
-  const shown = { inWindow: new Set(["openStore", "page.ts"]), inDigest: new Set<string>() };
-  const { text } = buildContinuity(notes, new NameRanks(messages).ranked(), shown, 400, quarterCounter)!;
+  const topics = continuityTopics(notes, new Set(["openStore", "page.ts"]), quarterCounter);
+  const { text } = buildContinuity(topics, new NameRanks(messages).ranked(), new Set(), 400, quarterCounter)!;
   expect(text).toContain('<files seq="1">src/store.ts</files>\n<names seq="1-2">readPage, writePage</names>');
-  const quoted = { ...shown, inDigest: new Set(["store.ts", "readPage"]) };
-  const beside = buildContinuity(notes, new NameRanks(messages).ranked(), quoted, 400, quarterCounter)!;
+  const inDigest = new Set(["store.ts", "readPage"]);
+  const beside = buildContinuity(topics, new NameRanks(messages).ranked(), inDigest, 400, quarterCounter)!;
   expect(beside.text).toContain('<files seq="1">src/store.ts</files>\n<names seq="2">writePage</names>');
 });
 
