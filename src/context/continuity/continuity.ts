@@ -210,8 +210,13 @@ function namesLine(lines: readonly NotedLine[]): Content {
 }
 
 function spanning(name: Content["name"], text: string, lines: readonly NotedLine[]): Content {
-  const from = lines.map(({ messageId, seq }) => ({ messageId, seq })).sort((left, right) => left.seq - right.seq);
-  const [first, last] = [from[0]!.seq, from.at(-1)!.seq];
+  const from = lines.map(({ messageId, seq }) => ({ messageId, seq }));
+  let first = from[0]!.seq;
+  let last = first;
+  for (const { seq } of from) {
+    if (seq < first) first = seq;
+    if (seq > last) last = seq;
+  }
   const span = first === last ? first : `${first}-${last}`;
   return { name, text: element(name, { seq: span }, escapeText(text)), from };
 }

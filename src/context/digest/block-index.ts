@@ -24,30 +24,30 @@ export class IndexedBlock {
   readonly names: readonly number[];
   /** About what it costs. */
   readonly tokensEstimated: number;
-  readonly #index: BlockIndex;
+  readonly #lexicon: Lexicon;
   #cost: number | undefined;
   #words: readonly number[] | undefined;
 
-  constructor(message: IndexedMessage, block: number, index: BlockIndex) {
+  constructor(message: IndexedMessage, block: number, lexicon: Lexicon) {
     const { start, end, lines, names } = message.source.blocks[block]!;
     this.message = message;
     this.block = block;
-    this.lines = lines.map((line) => index.lineNumbers.of(line));
-    this.names = names.map((name) => index.nameNumbers.of(name));
+    this.lines = lines.map((line) => lexicon.lineNumbers.of(line));
+    this.names = names.map((name) => lexicon.nameNumbers.of(name));
     this.tokensEstimated = (end - start) / TOKEN_CHARS + GAP_TOKENS;
-    this.#index = index;
+    this.#lexicon = lexicon;
   }
 
   /** Its tokens, and those of a mark for a gap. */
   get cost(): number {
-    this.#cost ??= this.#index.tokenCounter.count(escapeText(this.#text())) + GAP_TOKENS;
+    this.#cost ??= this.#lexicon.tokenCounter.count(escapeText(this.#text())) + GAP_TOKENS;
     return this.#cost;
   }
 
   /** Numbers, and words of at least four letters, each once. */
   get words(): readonly number[] {
     this.#words ??= [...new Set(this.#text().toLowerCase().match(WORD))].map((word) =>
-      this.#index.wordNumbers.of(word),
+      this.#lexicon.wordNumbers.of(word),
     );
     return this.#words;
   }
@@ -61,20 +61,20 @@ export class IndexedBlock {
 export class IndexedMessage {
   readonly source: BlockedMessage;
   readonly blocks: readonly IndexedBlock[];
-  readonly #index: BlockIndex;
+  readonly #lexicon: Lexicon;
   #tagCost: number | undefined;
   /** As it was written last. Contexts that follow each other often show the same blocks. */
   #written: { blocks: string; message: DigestMessage } | undefined;
 
-  constructor(source: BlockedMessage, index: BlockIndex) {
+  constructor(source: BlockedMessage, lexicon: Lexicon) {
     this.source = source;
-    this.#index = index;
-    this.blocks = source.blocks.map((_, block) => new IndexedBlock(this, block, index));
+    this.#lexicon = lexicon;
+    this.blocks = source.blocks.map((_, block) => new IndexedBlock(this, block, lexicon));
   }
 
   /** The tokens of its tag. */
   get tagCost(): number {
-    this.#tagCost ??= lineTokens(messageTag(this.source, ""), this.#index.tokenCounter);
+    this.#tagCost ??= lineTokens(messageTag(this.source, ""), this.#lexicon.tokenCounter);
     return this.#tagCost;
   }
 
@@ -108,48 +108,86 @@ class Numbers {
   }
 }
 
-/** The messages before the window, prepared for choices. It is made when the frontier moves, and messages of the window join it. */
-export class BlockIndex {
+/** With this many times the lines of its first index, a lexicon is mostly of messages that are too old for a digest. */
+const LEXICON_GROWTH_MAX = 3;
+
+/** The numbers of lines, names and words. It outlives an index, so that a move of the frontier numbers only new messages. */
+class Lexicon {
   readonly tokenCounter: TokenCounter;
   readonly lineNumbers = new Numbers();
   readonly nameNumbers = new Numbers();
   readonly wordNumbers = new Numbers();
+  readonly #messages = new WeakMap<BlockedMessage, IndexedMessage>();
+  #lineCountFirst = 0;
+
+  constructor(tokenCounter: TokenCounter) {
+    this.tokenCounter = tokenCounter;
+  }
+
+  get isWornOut(): boolean {
+    return this.lineNumbers.size > LEXICON_GROWTH_MAX * this.#lineCountFirst;
+  }
+
+  beginsWith(past: readonly BlockedMessage[]): this {
+    for (const message of past) this.of(message);
+    this.#lineCountFirst = this.lineNumbers.size;
+    return this;
+  }
+
+  of(source: BlockedMessage): IndexedMessage {
+    let message = this.#messages.get(source);
+    if (message === undefined) {
+      message = new IndexedMessage(source, this);
+      this.#messages.set(source, message);
+      lexicons.set(source, this);
+    }
+    return message;
+  }
+}
+
+/** The lexicon that numbered each message last. */
+const lexicons = new WeakMap<BlockedMessage, Lexicon>();
+
+/** The messages before the window, prepared for choices. It is made when the frontier moves, and messages of the window join it. */
+export class BlockIndex {
+  readonly lexicon: Lexicon;
   readonly past: readonly IndexedMessage[];
   readonly hasCalls: boolean;
   /** How many blocks before the window have each line. The index is the number of the line. */
-  readonly lineCounts: number[] = [];
+  readonly lineCounts: Int32Array;
   /** The last message before the window that has each line, as an index into `past`. */
-  readonly lineLast: number[] = [];
+  readonly lineLast: Int32Array;
   /** How often each name is mentioned before the window. A mention loses half its weight every `HALVING_MESSAGES`. */
-  readonly nameCounts: number[] = [];
+  readonly nameCounts: Float64Array;
   readonly seqLast: number;
-  readonly #messages = new Map<number, IndexedMessage>();
 
   /** @param past  In order of seq. */
   constructor(past: readonly BlockedMessage[], tokenCounter: TokenCounter) {
-    this.tokenCounter = tokenCounter;
+    const newest = past.at(-1);
+    const known = newest && lexicons.get(newest);
+    const isUsable = known?.tokenCounter === tokenCounter && !known.isWornOut;
+    this.lexicon = isUsable ? known : new Lexicon(tokenCounter).beginsWith(past);
     this.past = past.map((message) => this.of(message));
     this.hasCalls = past.some(({ isCall }) => isCall);
-    this.seqLast = past.at(-1)?.seq ?? 0;
-    for (const [index, { source, blocks }] of this.past.entries()) {
+    this.seqLast = newest?.seq ?? 0;
+    this.lineCounts = new Int32Array(this.lexicon.lineNumbers.size);
+    this.lineLast = new Int32Array(this.lexicon.lineNumbers.size);
+    this.nameCounts = new Float64Array(this.lexicon.nameNumbers.size);
+    for (let index = 0; index < this.past.length; index++) {
+      const { source, blocks } = this.past[index]!;
       const recency = 2 ** ((source.seq - this.seqLast) / HALVING_MESSAGES);
       for (const { lines, names } of blocks) {
         for (const line of lines) {
-          this.lineCounts[line] = (this.lineCounts[line] ?? 0) + 1;
+          this.lineCounts[line]! += 1;
           this.lineLast[line] = index;
         }
-        for (const name of names) this.nameCounts[name] = (this.nameCounts[name] ?? 0) + recency;
+        for (const name of names) this.nameCounts[name]! += recency;
       }
     }
   }
 
   of(source: BlockedMessage): IndexedMessage {
-    let message = this.#messages.get(source.id);
-    if (message?.source !== source) {
-      message = new IndexedMessage(source, this);
-      this.#messages.set(source.id, message);
-    }
-    return message;
+    return this.lexicon.of(source);
   }
 }
 
@@ -158,7 +196,7 @@ const indexes = new WeakMap<readonly BlockedMessage[], BlockIndex>();
 
 export function indexOf(past: readonly BlockedMessage[], tokenCounter: TokenCounter): BlockIndex {
   let index = indexes.get(past);
-  if (index?.tokenCounter !== tokenCounter) {
+  if (index?.lexicon.tokenCounter !== tokenCounter) {
     index = new BlockIndex(past, tokenCounter);
     indexes.set(past, index);
   }

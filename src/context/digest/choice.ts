@@ -19,6 +19,12 @@ const FILL_ROUNDS = 3;
 /** When this many blocks do not fit, one after the other, the choice ends. */
 const MISSES_MAX = 64;
 
+interface ChosenBlocks {
+  blocks: Set<number>;
+  /** Undefined after a change. */
+  written: DigestMessage | undefined;
+}
+
 /**
  * Chooses blocks of messages, each for the lines and names that it adds to what is shown, per token.
  *
@@ -34,8 +40,10 @@ export class DigestChoice {
   readonly #lineWorths: Float64Array;
   /** What each name of the index is worth. In talk, each word is a name. */
   readonly #nameWorths: Float64Array;
-  readonly #heap = new MaxHeap<IndexedBlock>();
-  readonly #chosen = new Map<IndexedMessage, Set<number>>();
+  readonly #blocks: readonly IndexedBlock[];
+  /** Indexes into `#blocks`. */
+  readonly #heap: MaxHeap;
+  readonly #chosen = new Map<IndexedMessage, ChosenBlocks>();
   readonly #order: IndexedBlock[] = [];
 
   /**
@@ -54,24 +62,25 @@ export class DigestChoice {
       // Without tools there are no files to take up again. Each word is worth the same, however old it is.
       for (const { blocks } of this.#messages) for (const block of blocks) block.words;
       for (const block of shownBlocks) block.words;
-      this.#lineWorths = new Float64Array(index.lineNumbers.size);
-      this.#nameWorths = new Float64Array(index.wordNumbers.size).fill(1);
+      this.#lineWorths = new Float64Array(index.lexicon.lineNumbers.size);
+      this.#nameWorths = new Float64Array(index.lexicon.wordNumbers.size).fill(1);
     } else {
       this.#lineWorths = lineWorths(index, indexed, seqNow);
       this.#nameWorths = nameWorths(index, indexed, seqNow);
     }
     for (const block of shownBlocks) this.#markShown(block);
-    for (const { blocks } of this.#messages) {
-      for (const block of blocks) {
-        const worth = this.#worthOf(block);
-        if (worth > 0) this.#heap.push(block, worth / block.tokensEstimated);
-      }
+    this.#blocks = this.#messages.flatMap(({ blocks }) => blocks);
+    this.#heap = new MaxHeap(this.#blocks.length);
+    for (let index = 0; index < this.#blocks.length; index++) {
+      const block = this.#blocks[index]!;
+      const worth = this.#worthOf(block);
+      if (worth > 0) this.#heap.push(index, worth / block.tokensEstimated);
     }
   }
 
   /** Leaves out what the context shows in another way. */
   markShown({ names, quotes }: { names: readonly string[]; quotes: readonly string[] }): void {
-    const { lineNumbers, nameNumbers, wordNumbers } = this.#index;
+    const { lineNumbers, nameNumbers, wordNumbers } = this.#index.lexicon;
     const nameOrWordNumbers = this.#isTalk ? wordNumbers : nameNumbers;
     for (const name of names) {
       const number = nameOrWordNumbers.known(name);
@@ -96,16 +105,17 @@ export class DigestChoice {
     const written = () => {
       const messages = this.#shown();
       const text = textOf(messages);
-      return { text, tokenCount: this.#index.tokenCounter.count(text), messages };
+      return { text, tokenCount: this.#index.lexicon.tokenCounter.count(text), messages };
     };
     // The sum of the lines' tokens is a little too high, so the rest is filled again.
-    let digest = { ...written(), tokenCount: frameTokens };
+    let digest: ReturnType<typeof written> | undefined;
     for (let round = 0; round < FILL_ROUNDS; round++) {
       const countBefore = this.#order.length;
-      this.#fill(tokensMax - digest.tokenCount);
+      this.#fill(tokensMax - (digest?.tokenCount ?? frameTokens));
       if (this.#order.length === countBefore) break;
       digest = written();
     }
+    digest ??= { ...written(), tokenCount: frameTokens };
     while (digest.tokenCount > tokensMax && this.#takeBack()) digest = written();
     return digest;
   }
@@ -114,18 +124,19 @@ export class DigestChoice {
   #fill(tokensMax: number): void {
     let room = tokensMax;
     let misses = 0;
-    const skipped: { block: IndexedBlock; key: number }[] = [];
-    for (let block = this.#heap.pop(); block !== undefined; block = this.#heap.pop()) {
+    const skipped: { top: number; key: number }[] = [];
+    for (let top = this.#heap.pop(); top !== undefined; top = this.#heap.pop()) {
+      const block = this.#blocks[top]!;
       const worth = this.#worthOf(block);
       if (worth <= 0) continue;
       const key = worth / block.tokensEstimated;
       if (key < this.#heap.topKey) {
-        this.#heap.push(block, key);
+        this.#heap.push(top, key);
         continue;
       }
       const cost = this.#costOf(block);
       if (cost > room) {
-        skipped.push({ block, key });
+        skipped.push({ top, key });
         if (++misses === MISSES_MAX) break;
         continue;
       }
@@ -134,21 +145,24 @@ export class DigestChoice {
       this.#choose(block);
       if (room < ROOM_MIN) break;
     }
-    for (const { block, key } of skipped) this.#heap.push(block, key);
+    for (const { top, key } of skipped) this.#heap.push(top, key);
     this.#fillWithNewest(room);
   }
 
   /** The names in the chosen blocks. */
   get names(): Set<string> {
-    return new Set(this.#order.flatMap(({ message, block }) => message.source.blocks[block]!.names));
+    const names = new Set<string>();
+    for (const { message, block } of this.#order) for (const name of message.source.blocks[block]!.names) names.add(name);
+    return names;
   }
 
   #takeBack(): boolean {
     const last = this.#order.pop();
     if (last === undefined) return false;
-    const blocks = this.#chosen.get(last.message)!;
-    blocks.delete(last.block);
-    if (blocks.size === 0) this.#chosen.delete(last.message);
+    const chosen = this.#chosen.get(last.message)!;
+    chosen.blocks.delete(last.block);
+    chosen.written = undefined;
+    if (chosen.blocks.size === 0) this.#chosen.delete(last.message);
     return true;
   }
 
@@ -156,7 +170,10 @@ export class DigestChoice {
   #shown(): DigestMessage[] {
     return [...this.#chosen.entries()]
       .sort(([left], [right]) => left.source.seq - right.source.seq)
-      .map(([message, blocks]) => message.written(blocks));
+      .map(([message, chosen]) => {
+        chosen.written ??= message.written(chosen.blocks);
+        return chosen.written;
+      });
   }
 
   /** Fills what is left: first the gaps in messages that are shown in part, then the newest messages. */
@@ -164,28 +181,32 @@ export class DigestChoice {
     if (tokensMax < ROOM_MIN) return;
     let room = tokensMax;
     let misses = 0;
-    const newest = this.#messages.toReversed();
-    const partly = newest.filter((message) => this.#chosen.has(message));
-    const others = newest.filter((message) => !this.#chosen.has(message));
-    for (const message of [...partly, ...others]) {
-      for (const block of message.blocks) {
-        if (this.#chosen.get(message)?.has(block.block)) continue;
-        const cost = this.#costOf(block);
-        if (cost > room) misses++;
-        else {
-          room -= cost;
-          misses = 0;
-          this.#choose(block);
+    for (const isPartly of [true, false]) {
+      for (let index = this.#messages.length - 1; index >= 0; index--) {
+        const message = this.#messages[index]!;
+        if (this.#chosen.has(message) !== isPartly) continue;
+        for (const block of message.blocks) {
+          if (this.#chosen.get(message)?.blocks.has(block.block)) continue;
+          const cost = this.#costOf(block);
+          if (cost > room) misses++;
+          else {
+            room -= cost;
+            misses = 0;
+            this.#choose(block);
+          }
+          if (room < ROOM_MIN || misses === MISSES_MAX) return;
         }
-        if (room < ROOM_MIN || misses === MISSES_MAX) return;
       }
     }
   }
 
   #choose(block: IndexedBlock): void {
-    const blocks = this.#chosen.get(block.message);
-    if (blocks === undefined) this.#chosen.set(block.message, new Set([block.block]));
-    else blocks.add(block.block);
+    const chosen = this.#chosen.get(block.message);
+    if (chosen === undefined) this.#chosen.set(block.message, { blocks: new Set([block.block]), written: undefined });
+    else {
+      chosen.blocks.add(block.block);
+      chosen.written = undefined;
+    }
     this.#order.push(block);
     this.#markShown(block);
   }
@@ -216,9 +237,10 @@ function lineWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow
     return 2 ** (-age / HALVING_SHORT) + 0.5 * 2 ** (-age / HALVING_MESSAGES);
   };
   const recencies = Float64Array.from(index.past, recencyOf);
-  const worths = new Float64Array(index.lineNumbers.size);
+  const worths = new Float64Array(index.lexicon.lineNumbers.size);
   for (let line = 0; line < lineCounts.length; line++) {
-    worths[line] = REUSE * recencies[lineLast[line]!]! * oftenness(lineCounts[line]!);
+    const count = lineCounts[line]!;
+    if (count > 0) worths[line] = REUSE * recencies[lineLast[line]!]! * oftenness(count);
   }
   const counts = new Map<number, number>();
   for (const message of hidden) {
@@ -244,7 +266,7 @@ function oftenness(count: number): number {
 
 function nameWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Float64Array {
   const { nameCounts } = index;
-  const counts = new Float64Array(index.nameNumbers.size);
+  const counts = new Float64Array(index.lexicon.nameNumbers.size);
   const recency = 2 ** ((index.seqLast - seqNow) / HALVING_MESSAGES);
   for (let name = 0; name < nameCounts.length; name++) counts[name] = nameCounts[name]! * recency;
   for (const { source, blocks } of hidden) {

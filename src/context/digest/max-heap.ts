@@ -1,18 +1,23 @@
-/** A binary heap that returns the item with the greatest key first. */
-export class MaxHeap<T> {
-  readonly #items: T[] = [];
-  readonly #keys: number[] = [];
+/** A binary heap that returns the number with the greatest key first. */
+export class MaxHeap {
+  readonly #items: Int32Array;
+  readonly #keys: Float64Array;
+  #size = 0;
+
+  /** @param capacity  The most numbers that it holds at a time. */
+  constructor(capacity: number) {
+    this.#items = new Int32Array(capacity);
+    this.#keys = new Float64Array(capacity);
+  }
 
   /** The greatest key; minus infinity if the heap is empty. */
   get topKey(): number {
-    return this.#keys[0] ?? Number.NEGATIVE_INFINITY;
+    return this.#size === 0 ? Number.NEGATIVE_INFINITY : this.#keys[0]!;
   }
 
-  push(item: T, key: number): void {
+  push(item: number, key: number): void {
     const [items, keys] = [this.#items, this.#keys];
-    let at = items.length;
-    items.push(item);
-    keys.push(key);
+    let at = this.#size++;
     while (at > 0) {
       const above = (at - 1) >> 1;
       if (keys[above]! >= key) break;
@@ -24,17 +29,17 @@ export class MaxHeap<T> {
     keys[at] = key;
   }
 
-  pop(): T | undefined {
-    const [items, keys] = [this.#items, this.#keys];
-    const top = items[0];
-    const item = items.pop();
-    const key = keys.pop();
-    if (item === undefined || key === undefined || items.length === 0) return top;
+  pop(): number | undefined {
+    if (this.#size === 0) return undefined;
+    const [items, keys, size] = [this.#items, this.#keys, --this.#size];
+    const top = items[0]!;
+    const item = items[size]!;
+    const key = keys[size]!;
     let at = 0;
     for (;;) {
       let below = 2 * at + 1;
-      if (below >= keys.length) break;
-      if (below + 1 < keys.length && keys[below + 1]! > keys[below]!) below += 1;
+      if (below >= size) break;
+      if (below + 1 < size && keys[below + 1]! > keys[below]!) below += 1;
       if (keys[below]! <= key) break;
       items[at] = items[below]!;
       keys[at] = keys[below]!;

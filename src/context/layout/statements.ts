@@ -23,7 +23,7 @@ export function chooseStatements<S extends Statement>(statements: readonly S[], 
     for (const word of words[index]!) if (!told.has(word)) count += 1;
     return (count / statements[index]!.tokens) * (1 + index * LATER);
   };
-  const heap = new MaxHeap<number>();
+  const heap = new MaxHeap(statements.length);
   for (const index of statements.keys()) heap.push(index, worthOf(index));
   const chosen = new Set<S>();
   let room = tokensMax;
