@@ -118,6 +118,7 @@ function clean(text: string): string {
 /** Returns the longest prefix of at most `charsMax` UTF-16 units that ends between two graphemes. */
 export function cutAtGrapheme(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
+  if (/^(?!\r\n)[\x00-\x7f]{2}/.test(text.slice(charsMax - 1, charsMax + 1))) return text.slice(0, charsMax);
   // Segmenting takes a microsecond for each character, so only the text around the cut is segmented.
   const from = Math.max(0, charsMax - GRAPHEME_CHARS_MAX);
   let end = from;

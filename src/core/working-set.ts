@@ -22,11 +22,12 @@ const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
  */
 export function filesIn(text: string): string[] {
   const found = new Set<string>();
-  for (const [candidate] of text.replace(DIFF_PREFIX, " ").matchAll(CANDIDATE)) {
+  for (const candidate of text.replace(DIFF_PREFIX, " ").match(CANDIDATE) ?? []) {
+    // Most words end here. Without a dot, only a name such as `Makefile` is a file.
+    if (!candidate.includes(".") && !candidate.includes("file")) continue;
     // In a text that contains JSON, a line break is written as a backslash and `n`.
     const pieces = candidate.includes("\\") && !DRIVE.test(candidate) ? candidate.split(/\\+[nrt]?/) : [candidate];
     for (const piece of pieces) {
-      // Most words end here. Without a dot, only a name such as `Makefile` is a file.
       if (!piece.includes(".") && !piece.includes("file")) continue;
       if (piece.length > PATH_CHARS_MAX || piece.includes("://")) continue;
       const bare = piece.replace(BOLD, "$1").replace(TRAILING, "");

@@ -5,6 +5,7 @@ import {
   continuityTopics,
   NameRanks,
 } from "../context/continuity/continuity.ts";
+import { indexOf } from "../context/digest/block-index.ts";
 import type { BlockCache, BlockedMessage } from "../context/digest/blocks.ts";
 import type { ContinuityWriter } from "../context/result.ts";
 import type { Message } from "../core/message.ts";
@@ -106,7 +107,7 @@ function wholeSteps(messages: readonly BlockedMessage[]): BlockedMessage[] {
 
 export function continuityWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks: BlockCache): ContinuityWriter {
   const old = coldMessages(cold);
-  const nameRanks = new NameRanks(cold.blocked);
+  const nameRanks = new NameRanks(indexOf(cold.blocked, tokenCounter));
   const hiddenNotes = new Map<number, NotedMessage>();
   const notesOfHidden = (message: Message): NotedMessage => {
     const known = hiddenNotes.get(message.id) ?? noted(message);

@@ -6,6 +6,7 @@ import {
   continuityTopics,
   NameRanks,
 } from "../../src/context/continuity/continuity.ts";
+import { indexOf } from "../../src/context/digest/block-index.ts";
 import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { ContinuityWriter } from "../../src/context/result.ts";
@@ -31,7 +32,14 @@ function writerOf({ messages, view }: SessionModel): ContinuityWriter {
       const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
       const notes = [...cold, ...hidden.map(notesOfMessage)];
       const topics = continuityTopics(notes, inWindow, quarterCounter);
-      return buildContinuity(topics, new NameRanks(blocked).ranked(), inDigest, tokensMax, quarterCounter, roomMax);
+      return buildContinuity(
+        topics,
+        new NameRanks(indexOf(blocked, quarterCounter)).ranked(),
+        inDigest,
+        tokensMax,
+        quarterCounter,
+        roomMax,
+      );
     },
   };
 }

@@ -5,6 +5,7 @@ import { cutAtGrapheme } from "../../core/text.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { baseName, fileList, WorkingSet } from "../../core/working-set.ts";
 import { lineTokens } from "../costs.ts";
+import type { BlockIndex, IndexedMessage } from "../digest/block-index.ts";
 import type { BlockedMessage } from "../digest/blocks.ts";
 import type { Continuity, RenderOptions } from "../result.ts";
 
@@ -337,57 +338,65 @@ function pathLines(path: readonly (NotedLine & { count: number })[]): NotedLine[
   return path.map(({ count, ...line }) => (count === 1 ? line : { ...line, text: `${line.text} ×${count}` }));
 }
 
-interface RankedName extends NotedLine {
+interface RankedName {
+  /** The number of the name in the index. */
+  number: number;
   weight: number;
   /** The number of names that were mentioned before this one. */
   order: number;
+  /** The last message that mentions it. */
+  messageId: number;
+  seq: number;
 }
 
 /** Ranks identifiers by how often they were written, read or printed, and by how long ago. */
 export class NameRanks {
-  readonly #byName = new Map<string, RankedName>();
+  readonly #index: BlockIndex;
+  readonly #byNumber = new Map<number, RankedName>();
   readonly #ranked: RankedName[];
-  /** A mention at this seq has its whole weight. Only proportions count. */
-  readonly #seqOrigin: number;
 
-  /** @param messages  In order. */
-  constructor(messages: readonly BlockedMessage[]) {
-    this.#seqOrigin = messages.at(-1)?.seq ?? 0;
-    for (const message of messages) this.#mention(message, this.#byName, this.#byName);
-    this.#ranked = [...this.#byName.values()].sort(heaviestFirst);
+  constructor(index: BlockIndex) {
+    this.#index = index;
+    for (const message of index.past) this.#mention(message, this.#byNumber, this.#byNumber);
+    this.#ranked = [...this.#byNumber.values()].sort(heaviestFirst);
   }
 
-  /** Yields the names of these messages and of later ones, heaviest first. */
+  /** Yields the names of the messages before the window and of later ones, heaviest first. */
   *ranked(later: readonly BlockedMessage[] = []): Generator<NotedLine> {
-    const changed = new Map<string, RankedName>();
-    for (const message of later) this.#mention(message, changed, this.#byName);
+    const changed = new Map<number, RankedName>();
+    for (const message of later) this.#mention(this.#index.of(message), changed, this.#byNumber);
     const changes = [...changed.values()].sort(heaviestFirst);
     let next = 0;
     for (const name of this.#ranked) {
-      if (changed.has(name.text)) continue;
-      while (next < changes.length && heaviestFirst(changes[next]!, name) < 0) yield changes[next++]!;
-      yield name;
+      if (changed.has(name.number)) continue;
+      while (next < changes.length && heaviestFirst(changes[next]!, name) < 0) yield this.#lineOf(changes[next++]!);
+      yield this.#lineOf(name);
     }
-    yield* changes.slice(next);
+    for (const name of changes.slice(next)) yield this.#lineOf(name);
+  }
+
+  #lineOf({ number, messageId, seq }: RankedName): NotedLine {
+    return { text: this.#index.lexicon.nameNumbers.textOf(number), messageId, seq };
   }
 
   #mention(
-    { id: messageId, seq, names: mentioned, nameWeight }: BlockedMessage,
-    names: Map<string, RankedName>,
-    before: ReadonlyMap<string, RankedName>,
+    { source: { id: messageId, seq, nameWeight }, names }: IndexedMessage,
+    mentioned: Map<number, RankedName>,
+    before: ReadonlyMap<number, RankedName>,
   ): void {
-    const weight = nameWeight * 2 ** ((seq - this.#seqOrigin) / HALVING_MESSAGES);
-    for (const text of mentioned) {
-      const own = names.get(text);
-      if (own !== undefined) {
-        own.weight += weight;
-        own.messageId = messageId;
-        own.seq = seq;
+    // Only proportions count, so a mention in the last message before the window has its whole weight.
+    const weight = nameWeight * 2 ** ((seq - this.#index.seqLast) / HALVING_MESSAGES);
+    for (const number of names) {
+      const name = mentioned.get(number);
+      if (name !== undefined) {
+        name.weight += weight;
+        name.messageId = messageId;
+        name.seq = seq;
         continue;
       }
-      const known = before.get(text);
-      const order = known?.order ?? (names === before ? 0 : before.size) + names.size;
-      names.set(text, { text, messageId, seq, weight: (known?.weight ?? 0) + weight, order });
+      const known = before.get(number);
+      const order = known?.order ?? (mentioned === before ? 0 : before.size) + mentioned.size;
+      mentioned.set(number, { number, weight: (known?.weight ?? 0) + weight, order, messageId, seq });
     }
   }
 }

@@ -61,6 +61,8 @@ export class IndexedBlock {
 export class IndexedMessage {
   readonly source: BlockedMessage;
   readonly blocks: readonly IndexedBlock[];
+  /** The names in its blocks, each once. */
+  readonly names: readonly number[];
   readonly #lexicon: Lexicon;
   #tagCost: number | undefined;
   /** As it was written last. Contexts that follow each other often show the same blocks. */
@@ -70,6 +72,7 @@ export class IndexedMessage {
     this.source = source;
     this.#lexicon = lexicon;
     this.blocks = source.blocks.map((_, block) => new IndexedBlock(this, block, lexicon));
+    this.names = source.names.map((name) => lexicon.nameNumbers.of(name));
   }
 
   /** The tokens of its tag. */
@@ -88,18 +91,24 @@ export class IndexedMessage {
 /** Gives numbers to texts, from 0 on. */
 class Numbers {
   readonly #numbers = new Map<string, number>();
+  readonly #texts: string[] = [];
 
   get size(): number {
-    return this.#numbers.size;
+    return this.#texts.length;
   }
 
   of(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {
-      number = this.#numbers.size;
+      number = this.#texts.length;
       this.#numbers.set(text, number);
+      this.#texts.push(text);
     }
     return number;
+  }
+
+  textOf(number: number): string {
+    return this.#texts[number]!;
   }
 
   /** Returns undefined if the text has no number. */

@@ -135,11 +135,10 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
 
 /** White space does not count, because a context leaves out parts that are blank. */
 function isAllOf(parts: readonly Part[], text: string): boolean {
-  const wordsOf = (said: string): string => said.replace(/\s+/g, " ").trim();
-  return (
-    parts.every(({ type }) => type === "text") &&
-    wordsOf(parts.map((part) => part.text as string).join("\n")) === wordsOf(text)
-  );
+  if (!parts.every(({ type }) => type === "text")) return false;
+  const said = parts.map((part) => part.text as string).join("\n");
+  const wordsOf = (words: string): string => words.replace(/\s+/g, " ").trim();
+  return said === text || wordsOf(said) === wordsOf(text);
 }
 
 function kindOf({ role, stepId, parts }: BlockSource, calls: ReadonlyMap<string, CallKind>): keyof typeof KIND_WEIGHT {
@@ -253,7 +252,7 @@ export function tellingLines(text: string): string[] {
 
 function namesIn(text: string): string[] {
   const names = new Set<string>();
-  for (const [name] of text.matchAll(IDENTIFIER)) if (name.length <= NAME_CHARS_MAX) names.add(name);
+  for (const name of text.match(IDENTIFIER) ?? []) if (name.length <= NAME_CHARS_MAX) names.add(name);
   for (const path of filesIn(text)) names.add(baseName(path));
   return [...names];
 }

@@ -152,7 +152,8 @@ export class DigestChoice {
   /** The names in the chosen blocks. */
   get names(): Set<string> {
     const names = new Set<string>();
-    for (const { message, block } of this.#order) for (const name of message.source.blocks[block]!.names) names.add(name);
+    for (const { message, block } of this.#order)
+      for (const name of message.source.blocks[block]!.names) names.add(name);
     return names;
   }
 

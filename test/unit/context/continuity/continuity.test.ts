@@ -10,6 +10,7 @@ import {
   resultLines,
   saidLines,
 } from "../../../../src/context/continuity/continuity.ts";
+import { indexOf } from "../../../../src/context/digest/block-index.ts";
 import { BlockCache } from "../../../../src/context/digest/blocks.ts";
 import type { NotedMessage, Notes } from "../../../../src/core/notes.ts";
 import { call, messageOf, result } from "../../../support/render-message.ts";
@@ -152,8 +153,12 @@ test("lists the identifiers that nothing shows, those of calls and of late first
     messageOf(1, "assistant", [call("c", "Grep", { pattern: "readPage" })]),
     messageOf(2, "tool", [result("c", "export function writePage() {}")], 1),
   ].map((message) => blocks.of(message));
-  expect(textsOf([...new NameRanks(messages).ranked()])).toEqual(["readPage", "openStore", "writePage"]);
-  const ranks = new NameRanks(messages.slice(0, 1));
+  expect(textsOf([...new NameRanks(indexOf(messages, quarterCounter)).ranked()])).toEqual([
+    "readPage",
+    "openStore",
+    "writePage",
+  ]);
+  const ranks = new NameRanks(indexOf(messages.slice(0, 1), quarterCounter));
   expect(textsOf([...ranks.ranked(messages.slice(1))])).toEqual(["readPage", "openStore", "writePage"]);
   expect(textsOf([...ranks.ranked()])).toEqual(["openStore", "readPage"]);
   const notes = [
@@ -165,10 +170,22 @@ test("lists the identifiers that nothing shows, those of calls and of late first
     }),
   ];
   const topics = continuityTopics(notes, new Set(["openStore", "page.ts"]), quarterCounter);
-  const { text } = buildContinuity(topics, new NameRanks(messages).ranked(), new Set(), 400, quarterCounter)!;
+  const { text } = buildContinuity(
+    topics,
+    new NameRanks(indexOf(messages, quarterCounter)).ranked(),
+    new Set(),
+    400,
+    quarterCounter,
+  )!;
   expect(text).toContain('<files seq="1">src/store.ts</files>\n<names seq="1-2">readPage, writePage</names>');
   const inDigest = new Set(["store.ts", "readPage"]);
-  const beside = buildContinuity(topics, new NameRanks(messages).ranked(), inDigest, 400, quarterCounter)!;
+  const beside = buildContinuity(
+    topics,
+    new NameRanks(indexOf(messages, quarterCounter)).ranked(),
+    inDigest,
+    400,
+    quarterCounter,
+  )!;
   expect(beside.text).toContain('<files seq="1">src/store.ts</files>\n<names seq="2">writePage</names>');
 });
 
