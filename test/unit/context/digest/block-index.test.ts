@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { type BlockIndex, indexOf } from "../../../../src/context/digest/block-index.ts";
+import { BlockCache } from "../../../../src/context/digest/blocks.ts";
+import { DigestChoice } from "../../../../src/context/digest/choice.ts";
+import { messageOf } from "../../../support/render-message.ts";
+import { quarterCounter } from "../../../support/render-model.ts";
+
+/** The messages before the window, those in it, and those that leave it at a time. */
+const [PAST, SHOWN, MOVE] = [20, 5, 5];
+
+/** Messages with some lines of their own, and one that others have too. */
+const messages = Array.from({ length: 200 }, (_, seq) => {
+  const own = Array.from(
+    { length: 6 },
+    (_, line) => `The tide of day ${seq} came in at hour ${line} and went out again.`,
+  );
+  const text = [...own, `The boat of owner ${seq % 7} lay in the harbour all day.`].join("\n");
+  return messageOf(seq, "assistant", [{ type: "text", text }]);
+});
+
+/** Chooses a digest where the window begins at a seq. */
+function choose(blocks: BlockCache, windowFrom: number): { index: BlockIndex; text: string } {
+  const blocked = messages.slice(windowFrom - PAST, windowFrom + SHOWN).map((message) => blocks.of(message));
+  const index = indexOf(blocked.slice(0, PAST), quarterCounter);
+  const choice = new DigestChoice(index, [], blocked.slice(PAST), windowFrom + SHOWN);
+  const { text } = choice.write(600, 0, (shown) => shown.map((message) => message.text).join("\n"));
+  return { index, text };
+}
+
+test("an index that keeps the numbers of the one before it chooses as if it were the first", () => {
+  const blocks = new BlockCache();
+  const first = choose(blocks, PAST);
+  expect(first.text).toContain("The boat of owner");
+  const second = choose(blocks, PAST + MOVE);
+  expect(second.index.lexicon).toBe(first.index.lexicon);
+  for (let from = PAST; from + SHOWN <= messages.length; from += MOVE) {
+    expect(choose(blocks, from).text).toBe(choose(new BlockCache(), from).text);
+  }
+});
+
+test("numbers do not pile up with the length of a session", () => {
+  const blocks = new BlockCache();
+  const lineCounts: number[] = [];
+  for (let from = PAST; from + SHOWN <= messages.length; from += MOVE) {
+    lineCounts.push(choose(blocks, from).index.lexicon.lineNumbers.size);
+  }
+  expect(lineCounts.length).toBe(36);
+  expect(lineCounts[1]).toBeGreaterThan(lineCounts[0]!);
+  expect(Math.max(...lineCounts)).toBeLessThan(4 * lineCounts[0]!);
+});
