@@ -107,7 +107,7 @@ function bestInScope(
   limit: number,
 ): TextHit[] {
   const best: TextHit[] = [];
-  for (const chunk of chunksOf(hits, 2 * limit)) {
+  for (const chunk of chunksOf(hits, limit)) {
     const ids = chunk.map(({ messageId }) => messageId);
     const inScope = new Set(fullText.inScope(ids, withinSessions(scope)));
     for (const hit of chunk) if (inScope.has(hit.messageId)) best.push(hit);

@@ -107,7 +107,7 @@ export class MessageVectors {
   }
 
   /** Returns the ids of a scope's sessions if they are few. */
-  #few(scope: SearchScope): number[] | undefined {
+  #few(scope: SearchScope): readonly number[] | undefined {
     const { fullText, evidence } = this.#repositories;
     const isAll = scope.project === undefined && scope.sessionIds === undefined;
     if (!isAll) return fullText.idsOf(scope);

@@ -87,6 +87,9 @@ export interface TextHit {
   scores: number[];
 }
 
+/** The fineness with which scores are counted. */
+const SCORE_STEPS = 1_000;
+
 /**
  * Returns the messages that hold any of the words, best first, then newest first.
  *
@@ -98,7 +101,7 @@ export function* bestHits(
   likely: number,
 ): Generator<TextHit> {
   const { messageIds, scores } = totalsOf(postings, weights);
-  const least = scores.toSorted()[Math.max(0, scores.length - likely)] ?? 0;
+  const least = leastOfBest(scores, likely);
   for (const isAmongBest of [true, false]) {
     const indexes: number[] = [];
     for (let index = 0; index < scores.length; index++)
@@ -113,6 +116,18 @@ export function* bestHits(
       };
     }
   }
+}
+
+/** Returns a score that at least `count` scores reach, and few more. Scores are not negative. */
+function leastOfBest(scores: Float64Array, count: number): number {
+  let highest = 0;
+  for (let index = 0; index < scores.length; index++) highest = Math.max(highest, scores[index]!);
+  const step = highest / SCORE_STEPS;
+  const counts = new Uint32Array(SCORE_STEPS + 1);
+  for (let index = 0; index < scores.length; index++) counts[Math.floor(scores[index]! / step)]! += 1;
+  let at = SCORE_STEPS;
+  for (let found = counts[at]!; found < count && at > 0; found += counts[at]!) at -= 1;
+  return at * step;
 }
 
 /** Merges the postings: each message once, in the order of the ids, with the sum of its words' scores. */

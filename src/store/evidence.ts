@@ -2,17 +2,26 @@ import { decodeEmbedding } from "../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { MESSAGE } from "./message-columns.ts";
 import { Repository } from "./repository.ts";
-import { messages } from "./schema.ts";
-import { columns, type RowOf } from "./statement.ts";
-
-const RANKED = columns(messages, "sessionId", "seq", "role", "name", "tokenCount", "createdAtMs");
+import type { RowOf } from "./statement.ts";
 
 /** The part of a message that ranking reads. */
-export interface EvidenceRow extends RowOf<typeof RANKED> {
+export interface EvidenceRow
+  extends Pick<RowOf<typeof MESSAGE>, "sessionId" | "seq" | "role" | "name" | "tokenCount" | "createdAtMs"> {
   messageId: number;
   /** True if the message has tool calls and no text. */
   isCall: boolean;
 }
+
+type RankedColumns = [
+  messageId: number,
+  sessionId: string,
+  seq: number,
+  role: EvidenceRow["role"],
+  name: string | null,
+  tokenCount: number,
+  createdAtMs: number,
+  isCall: number,
+];
 
 /** The part of a message that a hit shows. */
 export interface TextRow
@@ -25,12 +34,13 @@ const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.val
 /** Reads `messages` for recall: many at once, in no order. */
 export class EvidenceRepository extends Repository {
   // Recalls run these, each with a list of messages as JSON.
-  readonly rows = this.statement<[ids: string], RowOf<typeof RANKED> & { messageId: number; isCall: number }>`
-    SELECT m.id AS messageId, ${RANKED.of("m")},
-      m.role = 'assistant' AND instr(m.parts, '"type":"tool_call"') > 0 AND NOT EXISTS (
-        SELECT 1 FROM json_each(m.parts) part WHERE part.value ->> 'type' = 'text'
-      ) AS isCall
-    ${GIVEN}`.map((row): EvidenceRow => ({ ...row, isCall: row.isCall === 1 })).allOf;
+  // As rows, a thousand would take twice as long as one JSON text. Parts are only parsed if one may be a text.
+  readonly #rows = this.statement<[ids: string], string>`
+    SELECT json_group_array(json_array(
+      m.id, m.session_id, m.seq, m.role, m.name, m.token_count, m.created_at_ms,
+      m.role = 'assistant' AND instr(m.parts, '"type":"tool_call"') > 0 AND (instr(m.parts, '"type":"text"') = 0
+        OR NOT EXISTS (SELECT 1 FROM json_each(m.parts) part WHERE part.value ->> 'type' = 'text'))
+    )) ${GIVEN}`.pluck();
   readonly #embeddings = this.statement<[ids: string, embedderId: string], [messageId: number, embedding: Buffer]>`
     SELECT id, embedding FROM (SELECT m.id, ${vectorNow("m")} AS embedding ${GIVEN})
     WHERE embedding IS NOT NULL AND EXISTS (SELECT 1 FROM generations WHERE id = ${GENERATION_NOW} AND embedder_id = ?)`.raw();
@@ -62,6 +72,14 @@ export class EvidenceRepository extends Repository {
   >`SELECT m.id, m.text ${GIVEN}`.raw();
   readonly texts = this.statement<[ids: string], TextRow>`
     SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`.allOf;
+
+  rows(ids: readonly number[]): EvidenceRow[] {
+    return (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
+      ([messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
+        return { messageId, sessionId, seq, role, name, tokenCount, createdAtMs, isCall: isCall === 1 };
+      },
+    );
+  }
 
   /** The vectors by message id. Messages without a vector of this embedder are missing. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array> {

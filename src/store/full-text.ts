@@ -8,11 +8,14 @@ import type { Statement } from "./statement.ts";
 /** The ids of a scope are read first if they are at most this many. Each takes 0.1 µs. */
 const SCOPE_IDS_MAX = 5_000;
 
+/** The messages of this many scopes are kept in memory. A large scope takes 16 bytes for each session. */
+const SCOPES_KEPT_MAX = 32;
+
 /** Counts of words are kept in memory from this many messages on. Reading a count takes 10 ns for each message. */
 const FREQUENCY_KEPT_MIN = 500;
 
-/** If the index has grown by this factor, counts are read again. */
-const FREQUENCY_GROWTH_MAX = 1.1;
+/** If the index has grown or shrunk by this factor, counts are read again. */
+const FREQUENCY_CHANGE_MAX = 1.1;
 
 /** The index and its list of words, exactly as the migration creates them. */
 export const FULL_TEXT_TABLES: readonly string[] = [
@@ -100,8 +103,10 @@ export class FullTextRepository extends Repository {
   readonly #scoped = new Map<string, Statement<Value[], unknown>>();
   /** Keyed by stem: how many messages hold it. */
   readonly #frequencies = new Map<string, number>();
-  /** The state of the index when the first frequency was read. */
-  #frequenciesOf = { messageCount: 0, dataVersion: -1 };
+  /** The number of indexed messages when the first of these frequencies was read. */
+  #frequenciesOf = 0;
+  /** Which messages scopes have, as of one state of the store. */
+  readonly #knownOfScopes = { state: "", byScope: new Map<string, unknown>() };
   /** The number of words by message id; 0 if it was not read. It never changes, because ids are not used twice. */
   #lengths = new Uint32Array();
 
@@ -179,16 +184,15 @@ export class FullTextRepository extends Repository {
     });
   }
 
-  /** Drops frequencies that another process may have changed, or that are too old. */
+  /** Drops frequencies that are too old. Another process may also have changed the index. */
   #freshen(messageCount: number): void {
-    const dataVersion = this.#database.dataVersion();
-    const known = this.#frequenciesOf;
-    if (dataVersion === known.dataVersion && messageCount <= known.messageCount * FREQUENCY_GROWTH_MAX) return;
+    const change = messageCount / this.#frequenciesOf;
+    if (change <= FREQUENCY_CHANGE_MAX && change >= 1 / FREQUENCY_CHANGE_MAX) return;
     this.#frequencies.clear();
-    this.#frequenciesOf = { messageCount, dataVersion };
+    this.#frequenciesOf = messageCount;
   }
 
-  /** Returns how many indexed messages hold a stem. The number may be a tenth too low until `totals` is called. */
+  /** Returns how many indexed messages hold a stem. The number may be off by a tenth. */
   frequencyOf(stem: string): number {
     const known = this.#frequencies.get(stem);
     if (known !== undefined) return known;
@@ -257,19 +261,39 @@ export class FullTextRepository extends Repository {
   }
 
   /** Returns the ids of all messages of a scope's sessions; undefined if they are many or all. */
-  idsOf(scope: SearchScope): number[] | undefined {
+  idsOf(scope: SearchScope): readonly number[] | undefined {
     const { sql, values } = sessionCondition(scope);
     if (sql === "") return undefined;
     const few = `SELECT m.id FROM messages m WHERE ${sql} LIMIT ${SCOPE_IDS_MAX + 1}`;
-    const [list] = this.#scopedStatement<[string]>(`SELECT json_group_array(id) FROM (${few})`).one(...values);
-    const ids = JSON.parse(list) as number[];
-    return ids.length > SCOPE_IDS_MAX ? undefined : ids;
+    const all = `SELECT json_group_array(id) FROM (${few})`;
+    return this.#kept(all, values, () => {
+      const [list] = this.#scopedStatement<[string]>(all).one(...values);
+      const ids = JSON.parse(list) as number[];
+      return ids.length > SCOPE_IDS_MAX ? undefined : ids;
+    });
   }
 
-  /** Like `idsOf`, for any number of messages. A session takes two lookups if its ids are a range. */
+  /** Like `idsOf`, for any number of messages. */
   messagesOf(scope: SearchScope): SessionMessages | undefined {
     const { sql, values } = sessionCondition(scope);
-    if (sql === "") return undefined;
+    return sql === "" ? undefined : this.#kept(sql, values, () => this.#readMessagesOf(sql, values));
+  }
+
+  /** Returns what was read for a scope before, if nobody has written since. */
+  #kept<T>(sql: string, values: Value[], read: () => T): T {
+    const state = `${this.#database.dataVersion()} ${this.#changes.one()}`;
+    const known = this.#knownOfScopes;
+    if (known.state !== state || known.byScope.size === SCOPES_KEPT_MAX) {
+      known.state = state;
+      known.byScope.clear();
+    }
+    const key = JSON.stringify([sql, values]);
+    if (!known.byScope.has(key)) known.byScope.set(key, read());
+    return known.byScope.get(key) as T;
+  }
+
+  /** A session takes two lookups, or 3 µs, if its ids are a range. */
+  #readMessagesOf(sql: string, values: Value[]): SessionMessages {
     // Ids rise at least as fast as seqs. So if both distances are equal, no other session's message is in between.
     const sessions = this.#scopedStatement<[id: string, firstId: number, lastId: number, isRange: number]>(
       `SELECT s.id, m.id, z.id, z.id - m.id = z.seq - m.seq
