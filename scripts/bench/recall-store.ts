@@ -4,6 +4,7 @@ import { type MessageInput, openStore } from "../../src/index.ts";
 import { conversation } from "./conversations.ts";
 import { take } from "./messages.ts";
 
+/** Every store has at least these sessions. */
 export const SESSIONS = 500;
 
 /** The share of the sessions that each project has: a third for the first, a twentieth for the last. */
@@ -24,18 +25,18 @@ export function projectOf(number: number): string {
 }
 
 /**
- * Makes a store with this many messages in 500 sessions of eight projects, summarized and indexed, unless the file exists.
- * 100,000 messages take about two minutes and 600 MB.
+ * Makes a store with this many messages in sessions of eight projects, summarized and indexed, unless the file exists. 100,000
+ * messages take about a minute and 260 MB.
  */
-export async function recallStore(path: string, messageCount: number): Promise<void> {
+export async function recallStore(path: string, messageCount: number, sessionCount = SESSIONS): Promise<void> {
   if (existsSync(path)) return;
   mkdirSync(dirname(path), { recursive: true });
   const growing = `${path}.growing`;
   for (const suffix of ["", "-wal", "-shm", "-coppice-ann.hnsw", "-coppice-ann.json"])
     rmSync(growing + suffix, { force: true });
   const store = openStore(growing);
-  const perSession = messageCount / SESSIONS;
-  for (let number = 0; number < SESSIONS; number++) {
+  const perSession = messageCount / sessionCount;
+  for (let number = 0; number < sessionCount; number++) {
     const session = store.session(`session-${number}`, { project: projectOf(number) });
     const messages = sessionOf(number);
     for (let count = 0; count < perSession; count += 100) {
